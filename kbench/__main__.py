@@ -1,0 +1,25 @@
+"""`python -m kbench`: the same as the `kbench` command."""
+
+from __future__ import annotations
+
+import sys
+
+
+def start() -> int:
+    """Run the command line; where a package that it needs is not installed, say how to get it."""
+    try:
+        from kbench.cli import main
+    except ModuleNotFoundError as error:
+        if (error.name or "kbench").partition(".")[0] == "kbench":
+            raise
+        print(
+            f"kbench: error: this Python has no {error.name}: use `python run.py` in a checkout, "
+            "which brings what it needs, or install kbench with `pip install .`.",
+            file=sys.stderr,
+        )
+        return 2
+    return main()
+
+
+if __name__ == "__main__":
+    raise SystemExit(start())

@@ -1,0 +1,65 @@
+"""kbench's own environment: where it is, and whether it is whole; made the first time."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+from kbench.errors import UserError
+
+MARKER = "kbench-lock.sha256"  # written last: an environment without it is half made
+
+
+def cache_folder() -> Path:
+    """What `kbench.paths.cache_folder` returns, for a Python that has no platformdirs yet."""
+    try:
+        chosen = os.environ.get("KBENCH_CACHE")
+        if chosen:
+            return Path(chosen).expanduser().absolute()
+        if sys.platform == "win32":
+            local = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+            return Path(local) / "kbench" / "kbench" / "Cache"
+        xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        if xdg.is_absolute():
+            return xdg / "kbench"
+        return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "kbench"
+    except RuntimeError as error:  # no such user, or a user without a home
+        raise UserError(f"no cache folder ({error}): name one with the variable KBENCH_CACHE.") from error
+
+
+def digest(lock: Path) -> str:
+    """SHA-256 of a lock file; raises UserError where it cannot be read."""
+    try:
+        return hashlib.sha256(lock.read_bytes()).hexdigest()
+    except OSError as error:
+        raise UserError(f"{lock} cannot be read ({error.strerror}): the checkout is not whole.") from error
+
+
+def folder_for(lock: Path, cache: Path) -> Path:
+    """Where `lock`'s environment for the running interpreter is or will be: <cache>/<lock's stem>/<key>."""
+    # An environment borrows its interpreter's files, so each installed Python has its own.
+    flavour = (str(sys.implementation.cache_tag), getattr(sys, "abiflags", ""), sysconfig.get_platform())
+    key = hashlib.sha256("\n".join((digest(lock), *flavour, sys.base_prefix)).encode()).hexdigest()[:16]
+    return cache / lock.stem / key
+
+
+def python_of(folder: Path) -> Path:
+    """The interpreter of the environment in `folder`."""
+    return folder / "Scripts" / "python.exe" if os.name == "nt" else folder / "bin" / "python"
+
+
+def ready(folder: Path, lock: Path) -> bool:
+    """True where `folder` holds the whole environment of `lock`, and its interpreter is still there."""
+    try:
+        marker = (folder / MARKER).read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return marker == digest(lock) and python_of(folder).exists()
+
+
+def running_inside(*locks: Path) -> bool:
+    """True where the running interpreter is an environment that was made from one of `locks`."""
+    return any(ready(Path(sys.prefix), lock) for lock in locks)

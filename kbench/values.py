@@ -1,0 +1,235 @@
+"""The values that travel from the selection to the tables: small, frozen, without behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# Statuses of a cell, from best to worst.
+OK = "ok"
+UNSUPPORTED = "unsupported"
+UNAVAILABLE = "unavailable"
+TIMEOUT = "timeout"
+FAILED = "failed"
+INTERRUPTED = "interrupted"
+STATUSES = (OK, UNSUPPORTED, UNAVAILABLE, TIMEOUT, FAILED, INTERRUPTED)
+
+CHANNELS_FIRST = "channels_first"
+CHANNELS_LAST = "channels_last"
+
+
+@dataclass(frozen=True)
+class Build:
+    """One way to install a backend: its packages for the CPU, or for a range of GPUs."""
+
+    name: str  # "cpu", "cu100", ...: unique within the backend
+    device: str  # "cpu" or "gpu"
+    requirements: tuple[str, ...]
+    lock: Path | None  # exact versions and hashes; None where only an environment of the user's own can serve
+    compute_capability: tuple[float, float] | None = None  # lowest and highest GPU architecture, inclusive
+    driver: str = ""  # lowest NVIDIA driver version, such as "410.48"; empty where none is known
+    indexes: tuple[str, ...] = ()  # further package indexes, tried only where the user's own have not got it
+    variables: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""  # e.g. "not run on hardware"
+    distribution: str = ""  # the package whose version is the backend's version, in this build: "x-gpu"
+
+
+@dataclass(frozen=True)
+class Backend:
+    """What `keras.json` calls a backend, in one generation of Keras; read from backends/<name>.toml."""
+
+    name: str  # its file below backends/, without the ending
+    generation: str  # "keras2"
+    title: str  # one line for people
+    keras_backend: str  # the value of `backend` in keras.json
+    distribution: str  # the package whose version is the backend's version (a build may name another)
+    python: tuple[str, ...]  # usable Python versions, best first: "3.6"
+    image_data_format: str  # its native one, on the CPU
+    gpu_image_data_format: str  # its native one, on a GPU
+    can: frozenset[str]  # of "train", "infer"
+    cannot: str  # why it cannot do the rest, one sentence; empty where it can do all
+    builds: tuple[Build, ...]
+    variables: Mapping[str, str]  # environment variables of its cells; {env}, {cache}, {threads} are filled in
+    shared_libpython: bool  # needs libpythonX.Y.so
+    libraries: Mapping[str, str]  # library name -> file of the environment that stands in for it
+    compiled: Mapping[str, Path]  # library name -> C source next to the backend's file
+    programs: tuple[str, ...]  # programs that must be on PATH when it runs, such as "g++"
+    recurrent: Mapping[str, str]  # layer class -> "unrolled" where the default form computes something else
+    fixed_batch: tuple[str, ...]  # layer classes that need the batch size in the graph
+    notes: tuple[str, ...]  # what a reader of its rows should know
+    color: str  # "#rrggbb", the same in every plot
+    path: Path
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How much of an example is run: counts only, never another model or hyper-parameter."""
+
+    name: str  # "smoke", "quick", "full"
+    samples: int
+    validation_samples: int  # 0 where nothing is validated
+    epochs: int  # passes, where nothing is trained
+
+
+@dataclass(frozen=True)
+class Example:
+    """One Keras model with its data and hyper-parameters; read from a file without running it."""
+
+    name: str  # "mnist_cnn"
+    title: str  # the docstring's first line
+    path: Path
+    task: str  # "train" or "infer"
+    data: str  # a dataset's name, or the absolute path of an .npz file
+    input: str  # "image" (image_data_format applies), "flat" or "sequence"
+    batch_size: int
+    parameters: int | None  # weights of the model, where the file states them
+    profiles: Mapping[str, Profile]
+    sha256: str  # of the file
+    augmentation: bool = False  # whether it says how its pictures are augmented
+    published_weights: str = ""  # file name of published weights, used where the data folder has it
+
+
+@dataclass(frozen=True)
+class Data:
+    """Arrays that lie ready for the guest: .npy files without pickles, in one layout."""
+
+    name: str  # "mnist"
+    source: str  # "real" or "synthetic"
+    folder: Path
+    train: tuple[str, ...]  # file names of the inputs, in the model's order: ("x_train.npy",)
+    train_labels: str  # file name; integer class numbers, shape (samples,); empty where there are none
+    validation: tuple[str, ...]
+    validation_labels: str
+    num_classes: int  # 0 where there are no labels
+    divisor: float  # stored values are divided by this: 255.0 for pictures kept as uint8
+    input_shapes: tuple[tuple[int, ...], ...]  # per input, without the batch axis
+    sha256: str  # over all arrays: names, dtypes, shapes, bytes
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A backend's own Python, ready to use."""
+
+    backend: str
+    build: str
+    python: Path
+    folder: Path | None  # None where the user brought an environment of their own
+    variables: Mapping[str, str]
+    lock_sha256: str
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where a cell runs."""
+
+    kind: str  # "cpu" or "gpu"
+    index: int | None = None  # of the GPU, as the driver counts
+    uuid: str = ""
+    name: str = ""
+    compute_capability: float | None = None
+    driver: str = ""
+    memory_mib: int | None = None
+
+    @property
+    def label(self) -> str:
+        """What tables show: `cpu` or `gpu:0`."""
+        return self.kind if self.index is None else f"{self.kind}:{self.index}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measurement: an example on a backend, in one layout, on one device, once."""
+
+    example: str
+    backend: str
+    image_data_format: str
+    device: str
+    repeat: int  # 1, 2, ...
+    profile: str
+    batch_size: int
+    samples: int
+    validation_samples: int
+    epochs: int
+    seed: int
+
+    @property
+    def id(self) -> str:
+        """Unique within its run, and fit for a folder's name."""
+        parts = (self.example, self.backend, self.image_data_format, self.device, f"r{self.repeat}")
+        return "__".join(parts).replace("/", "-").replace(":", "")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a cell."""
+
+    status: str
+    reason: str = ""  # one line; empty where the status is ok
+    seconds: float | None = None  # wall clock of the guest's process
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One epoch (or one pass of inference) as the guest measured it."""
+
+    epoch: int  # 1, 2, ...
+    seconds: float  # training alone, without validation
+    samples: int
+    loss: float | None = None
+    accuracy: float | None = None
+    val_loss: float | None = None
+    val_accuracy: float | None = None
+    evaluation_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A finished cell as the store gives it back: what was asked, what came of it, what the guest told."""
+
+    cell: Cell
+    outcome: Outcome
+    epochs: tuple[Epoch, ...] = ()
+    phases: Mapping[str, float] = field(default_factory=dict)  # seconds: import, data, build, first_step, ...
+    facts: Mapping[str, object] = field(default_factory=dict)  # as kbench.results.events lists them
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One row of an example's table: a backend, over all repeats of its cell."""
+
+    example: str
+    backend: str
+    image_data_format: str
+    device: str
+    profile: str
+    status: str
+    reason: str
+    repeats: int  # how many of them ended ok
+    epoch_seconds: float | None  # median of the steady epochs
+    first_epoch_seconds: float | None
+    samples_per_second: float | None  # of the steady epochs
+    relative_to_fastest: float | None
+    final_loss: float | None
+    final_accuracy: float | None
+    final_val_loss: float | None
+    final_val_accuracy: float | None
+    parameters: int | None
+    keras_version: str
+    backend_version: str
+    task: str = "train"
+    form: str = ""  # the form of the recurrent layers that was used; empty where the model has none
+    input: str = ""  # "image", "flat" or "sequence"
+    batch_size: int = 0
+    samples: int = 0  # in an epoch, as asked for
+    validation_samples: int = 0
+    epochs: int = 0  # as asked for
+    available_samples: int | None = None  # in an epoch of the published setting
+    data: str = ""  # the dataset's name
+    data_source: str = ""  # "real" or "synthetic"
+    data_sha256: str = ""
+    phases: Mapping[str, float] = field(default_factory=dict)  # seconds, medians over the repeats
+    evaluation_seconds: float | None = None  # of one evaluation: median over epochs and repeats
+    seconds_per_1000_samples: float | None = None  # of the steady epochs
+    notes: tuple[str, ...] = ()  # what a reader of this row should know

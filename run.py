@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+"""kbench's front door: `python run.py --backends tensorflow,cntk,theano`, with any Python from 3.10."""
+
+# Every Python since 2.7 must be able to read this file, so that an old one gets a sentence instead of a
+# SyntaxError. What comes after the version check is in kbench/front_door.py.
+import os
+import sys
+
+
+def main():
+    """Say which Python is needed, or hand over to the front door; returns the exit status."""
+    if sys.version_info < (3, 10):
+        sys.stderr.write(
+            "kbench: error: Python 3.10 or newer is needed and this is Python %d.%d: "
+            "start it with a newer one, such as `python3.12 run.py`.\n" % sys.version_info[:2]
+        )
+        return 2
+    checkout = os.path.dirname(os.path.abspath(__file__))
+    if checkout not in sys.path[:1]:  # with -P or PYTHONSAFEPATH
+        sys.path.insert(0, checkout)
+    from kbench.front_door import main as front_door
+
+    return front_door(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
