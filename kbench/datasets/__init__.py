@@ -1,0 +1,141 @@
+"""Makes datasets ready for the guest: plain arrays in the cache, from a mirror, a download or a generator."""
+
+from __future__ import annotations
+
+import difflib
+from functools import partial
+from pathlib import Path
+
+from kbench import paths
+from kbench.datasets import fetch, prepared
+from kbench.datasets.prepared import Recipe
+from kbench.datasets.registry import REGISTRY, File, Registry
+from kbench.errors import UserError
+from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Data
+
+INPUTS = ("image", "flat", "sequence")
+REAL, SYNTHETIC = "real", "synthetic"
+
+__all__ = ["INPUTS", "REAL", "SYNTHETIC", "names", "prepare", "title"]
+
+
+def names() -> tuple[str, ...]:
+    """The datasets that are known by name; any .npz file is one too."""
+    return tuple(REGISTRY)
+
+
+def title(name: str) -> str:
+    """One line for people about the dataset `name`, or the path itself where it is the user's own file."""
+    return REGISTRY[name].title if name in REGISTRY else name
+
+
+def prepare(
+    name: str,
+    *,
+    input: str,
+    image_data_format: str,
+    source: str = REAL,
+    mirror: Path | None = None,
+    cache: Path | None = None,
+    progress: bool = True,
+    samples: int | None = None,
+    registry: Registry = REGISTRY,
+) -> Data:
+    """The dataset `name` as arrays in the cache; made on the first call, found in milliseconds later.
+
+    `name` is one of `names()` or the path of the user's own .npz file. `input` is "image" (in the given
+    image_data_format), "flat" or "sequence". `source` is "real", or "synthetic" for generated stand-ins of
+    the same shapes; the user's own file needs none and is always used itself. `mirror` is a folder with
+    published files, looked at first. `cache` is the folder for downloads and arrays. `samples` limits
+    random_images and nothing else. Raises UserError for wrong requests, and where data cannot be had, read or
+    written.
+    """
+    _check(name, input, image_data_format, source, mirror, samples, registry)
+    folder = paths.cache_folder() / "data" if cache is None else cache
+    layout = image_data_format if input == "image" else "any"
+    if name not in registry:
+        return _own(Path(name).expanduser().absolute(), input, layout, folder)
+    variants = registry[name].variants
+    if not variants or source == SYNTHETIC:
+        limit = samples if name == "random_images" else None
+        return _generated(Recipe(name, input, layout, SYNTHETIC, (), limit), folder)
+    return _published(name, input, layout, mirror, folder, progress, registry)
+
+
+def _own(path: Path, input: str, layout: str, folder: Path) -> Data:
+    from kbench.datasets import making, npz
+
+    recipe = Recipe(path.name, input, layout, REAL, (npz.digest(path),))
+    parent = folder / "prepared"
+    return prepared.find(recipe, parent) or making.own(recipe, parent, path)
+
+
+def _generated(recipe: Recipe, folder: Path) -> Data:
+    parent = folder / "prepared"
+    found = prepared.find(recipe, parent)
+    if found is None:
+        # Imported only where something must be made: numpy costs more than all else here.
+        from kbench.datasets import making
+
+        found = making.generated(recipe, parent)
+    return found
+
+
+def _published(
+    name: str,
+    input: str,
+    layout: str,
+    mirror: Path | None,
+    folder: Path,
+    progress: bool,
+    registry: Registry,
+) -> Data:
+    parent, brought = folder / "prepared", folder / "files"
+    variants = registry[name].variants
+
+    def at_hand(files: tuple[File, ...]) -> bool:
+        return all(fetch.locate(file, mirror, brought) for file in files)
+
+    # The files at hand decide; without any, what was prepared from some before; else the net.
+    present = next(filter(at_hand, variants), None)
+    for files in (present,) if present else variants:
+        found = prepared.find(_recipe(name, input, layout, files), parent)
+        if found is not None:
+            return found
+    files = present or next((v for v in variants if all(file.addresses for file in v)), variants[0])
+    obtain = partial(fetch.obtain, mirror=mirror, folder=brought, dataset=name, progress=progress)
+    sources = tuple(obtain(file) for file in files)
+    from kbench.datasets import making
+
+    return making.published(_recipe(name, input, layout, files), parent, files, sources)
+
+
+def _recipe(name: str, input: str, layout: str, files: tuple[File, ...]) -> Recipe:
+    return Recipe(name, input, layout, REAL, tuple(digest for file in files for digest in file.digests))
+
+
+def _check(
+    name: str,
+    input: str,
+    image_data_format: str,
+    source: str,
+    mirror: Path | None,
+    samples: int | None,
+    registry: Registry,
+) -> None:
+    """Raises UserError unless the request makes sense."""
+    if name not in registry and not name.endswith(".npz"):
+        near = difflib.get_close_matches(name, registry, n=1)
+        hint = f"did you mean {near[0]}" if near else f"choose from {', '.join(registry)}"
+        raise UserError(f"there is no dataset {name}: {hint}, or name an .npz file")
+    for what, value, known in (
+        ("input", input, registry[name].inputs if name in registry else INPUTS),
+        ("image_data_format", image_data_format, (CHANNELS_FIRST, CHANNELS_LAST)),
+        ("source of data", source, (REAL, SYNTHETIC)),
+    ):
+        if value not in known:
+            raise UserError(f"{name} has no {what} {value}: choose from {', '.join(known)}")
+    if mirror is not None and not mirror.is_dir():
+        raise UserError(f"{mirror} is not a folder: give --data-dir or KBENCH_DATA one that exists")
+    if samples is not None and samples < 1:
+        raise UserError(f"{samples} samples of {name} are too few: ask for 1 or more")

@@ -1,0 +1,75 @@
+"""Writes a prepared dataset's arrays as .npy files, and hashes them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+# Makes an array of that name, shape and dtype in the folder under preparation, to be filled in place.
+Create = Callable[[str, tuple[int, ...], npt.DTypeLike], Array]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a writer knows of the arrays that it made and their files do not say."""
+
+    num_classes: int  # 0 where there are no labels
+    divisor: float = 1.0
+
+
+Write = Callable[[Create], Contents]
+
+
+def write_arrays(folder: Path, write: Write) -> tuple[Contents, dict[str, dict[str, object]], str]:
+    """Lets `write` fill arrays in `folder`.
+
+    Returns its contents, {file name: {"dtype", "shape", "bytes" of the file}}, and the SHA-256 over names,
+    dtypes, shapes and bytes of all arrays. Files are on the disk when it returns. Raises OSError.
+    """
+    made: dict[str, Array] = {}
+
+    def create(name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+        # Little-endian everywhere, so that the hash says the same on every machine.
+        little = np.dtype(dtype).newbyteorder("<")
+        path = folder / f"{name}.npy"
+        array: Array = np.lib.format.open_memmap(path, mode="w+", dtype=little, shape=shape)
+        _reserve(path)
+        made[path.name] = array
+        return array
+
+    contents = write(create)
+    digest = hashlib.sha256()
+    described: dict[str, dict[str, object]] = {}
+    for name, array in sorted(made.items()):
+        array.flush()  # type: ignore[attr-defined]  # a memmap
+        _sync(folder / name)
+        described[name] = {
+            "dtype": array.dtype.str,
+            "shape": list(array.shape),
+            "bytes": (folder / name).stat().st_size,
+        }
+        digest.update(json.dumps([name, array.dtype.str, list(array.shape)]).encode() + b"\n")
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return contents, described, digest.hexdigest()
+
+
+def _reserve(path: Path) -> None:
+    # Writing to a mapped file on a full disk kills the process; reserving its blocks raises OSError instead.
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as stream:
+            os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)
+
+
+def _sync(path: Path) -> None:
+    with path.open("r+b") as stream:
+        os.fsync(stream.fileno())

@@ -1,0 +1,98 @@
+"""Finds a published file in the mirror folder or the cache, and downloads it where neither has it."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from filelock import FileLock
+
+from kbench.datasets import archives
+from kbench.datasets.registry import File
+from kbench.errors import UserError
+
+# Seconds to connect and between two packets: a machine without internet should hear so at once.
+TIMEOUT = (4.0, 30.0)
+CHUNK = 256 * 1024
+
+
+def locate(file: File, mirror: Path | None, folder: Path) -> Path | None:
+    """Where `file` lies: in the mirror folder, or else in `folder`, the cache's. None where in neither."""
+    for place in (mirror, folder):
+        if place is not None and (place / file.name).is_file():
+            return place / file.name
+    return None
+
+
+def obtain(file: File, mirror: Path | None, folder: Path, *, dataset: str, progress: bool) -> Path:
+    """The path of `file`, downloaded into `folder` where it lies nowhere yet.
+
+    Raises UserError where it cannot be downloaded: which file to put where, and from which address.
+    """
+    found = locate(file, mirror, folder)
+    if found is not None:
+        return found
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Two processes that want the same file download it once.
+        with FileLock(folder / f".{file.name}.lock"):
+            return locate(file, mirror, folder) or _download(file, folder, dataset=dataset, progress=progress)
+    except OSError as error:
+        raise UserError(
+            f"{file.name} cannot be written to {folder} ({error.strerror or error}): free space there, or "
+            "name another cache folder by KBENCH_CACHE"
+        ) from error
+
+
+def _download(file: File, folder: Path, *, dataset: str, progress: bool) -> Path:
+    # Imported late: it takes a quarter of a second, which a run with all data at hand should not pay.
+    import pooch
+    import requests
+    from tqdm import tqdm
+
+    # pooch announces each file and its hash; the progress bar says enough.
+    pooch.get_logger().setLevel(logging.WARNING)
+    downloader = pooch.HTTPDownloader(progressbar=progress, chunk_size=CHUNK, timeout=TIMEOUT)
+    why = "it is published at no address"
+    for leftover in folder.glob(f".{file.name}.partial-*"):  # of a killed process: the lock is ours
+        shutil.rmtree(leftover, ignore_errors=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{file.name}.partial-", dir=folder))
+    try:
+        for address in file.addresses:
+            if progress:
+                tqdm.write(f"downloading {address}", file=sys.stderr)
+            try:
+                pooch.retrieve(
+                    address,
+                    known_hash=file.digest or file.download_digest or None,
+                    fname=file.name,
+                    path=partial,
+                    downloader=downloader,
+                )
+                archives.verify(partial / file.name, file)
+            except requests.HTTPError as error:
+                why = f"the server said {error.response.status_code if error.response is not None else error}"
+            except requests.RequestException as error:
+                why = f"no connection to {urlsplit(address).hostname}: {type(error).__name__}"
+            except (ValueError, UserError):
+                why = "what came from there is not the published file"
+                (partial / file.name).unlink(missing_ok=True)
+            else:
+                (partial / file.name).chmod(0o644)  # temporary files are for one user, a cache may be shared
+                (partial / file.name).replace(folder / file.name)
+                return folder / file.name
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    raise UserError(_advice(file, folder, dataset, why))
+
+
+def _advice(file: File, folder: Path, dataset: str, why: str) -> str:
+    origin = f" from {' or '.join(file.addresses)}" if file.addresses else ""
+    return (
+        f"{dataset} needs {file.name}, which could not be downloaded ({why}): put it{origin} into {folder} "
+        "or into a folder named by --data-dir or KBENCH_DATA, or use --data synthetic, which needs none"
+    )

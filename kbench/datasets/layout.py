@@ -1,0 +1,33 @@
+"""Lays pictures out as an example asks for them: as an image in either format, flat, or as a sequence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kbench.values import CHANNELS_FIRST
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def shape(picture: tuple[int, int, int], input: str, image_data_format: str) -> tuple[int, ...]:
+    """The shape of one sample, from `picture` = (height, width, channels)."""
+    height, width, channels = picture
+    if input == "flat":
+        return (height * width * channels,)
+    if input == "image" and image_data_format == CHANNELS_FIRST:
+        return (channels, height, width)
+    return picture
+
+
+def arrange(pictures: Array, input: str, image_data_format: str) -> Array:
+    """`pictures` (samples, height, width, channels) in that shape: a view wherever it can be one.
+
+    A sequence is one of rows, so that image_data_format does not apply to it.
+    """
+    if input == "flat":
+        return pictures.reshape(len(pictures), -1)
+    if input == "image" and image_data_format == CHANNELS_FIRST:
+        return np.moveaxis(pictures, 3, 1)
+    return pictures

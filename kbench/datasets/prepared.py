@@ -1,0 +1,150 @@
+"""Keeps prepared datasets in the cache: found in milliseconds, made at once or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from kbench.errors import UserError
+from kbench.values import Data
+
+SCHEMA = 1  # of meta.json
+VERSION = 1  # of what the preparation makes from the same sources: raise it when any array would change
+META = "meta.json"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides the content of a prepared dataset."""
+
+    name: str
+    input: str
+    layout: str  # image_data_format, or "any" where it does not apply
+    source: str  # "real" or "synthetic"
+    digests: tuple[str, ...]  # of the source files
+    samples: int | None = None  # where they are limited
+
+    @property
+    def folder_name(self) -> str:
+        parts = [SCHEMA, VERSION, self.name, self.input, self.layout, self.source, self.digests, self.samples]
+        key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+        name = re.sub(r"[^A-Za-z0-9_.]+", "_", self.name).strip(".")[:64]
+        return f"{name}-{self.input}-{self.layout}-{self.source}-{key}"
+
+
+def find(recipe: Recipe, parent: Path) -> Data | None:
+    """The prepared dataset in `parent`, or None where it is not there whole.
+
+    Sizes are compared, contents are not hashed again: a folder appears only once it is complete.
+    """
+    folder = parent / recipe.folder_name
+    try:
+        meta = json.loads((folder / META).read_bytes())
+        if meta["schema"] != SCHEMA:
+            return None
+        for name, array in meta["arrays"].items():
+            if (folder / name).stat().st_size != array["bytes"]:
+                return None
+        return _data(meta, folder)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def make(recipe: Recipe, parent: Path, fill: Callable[[Path], dict[str, object]]) -> Data:
+    """Prepares a dataset, unless another process has just done so.
+
+    `fill` gets an empty folder, writes the arrays there and returns meta.json's variable part: "arrays",
+    "num_classes", "divisor" and "sha256". Raises UserError where the cache cannot be written.
+    """
+    folder = parent / recipe.folder_name
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(parent / f".{recipe.folder_name}.lock"):
+            found = find(recipe, parent)
+            if found is not None:
+                return found
+            _clear(parent, recipe)
+            unfinished = Path(tempfile.mkdtemp(prefix=_unfinished(recipe), dir=parent))
+            try:
+                meta = {"schema": SCHEMA, "version": VERSION, "name": recipe.name, "source": recipe.source}
+                meta |= {"input": recipe.input, "layout": recipe.layout, "digests": recipe.digests}
+                _write_meta(unfinished, meta | fill(unfinished))
+                unfinished.chmod(0o755)  # mkdtemp's is for one user, a cache may be shared
+                unfinished.replace(folder)
+                _sync_folder(parent)
+            finally:
+                shutil.rmtree(unfinished, ignore_errors=True)
+    except OSError as error:
+        raise UserError(
+            f"prepared data cannot be written to {parent} ({error.strerror or error}): free space there, or "
+            "name another cache folder by KBENCH_CACHE"
+        ) from error
+    done = find(recipe, parent)
+    if done is None:
+        raise UserError(f"{folder} changed while it was made: run again")
+    return done
+
+
+def _clear(parent: Path, recipe: Recipe) -> None:
+    """Removes what a killed process left, and a damaged folder; to be called under the lock only."""
+    for leftover in parent.glob(_unfinished(recipe) + "*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    folder = parent / recipe.folder_name
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+def _unfinished(recipe: Recipe) -> str:
+    return f".{recipe.folder_name}.unfinished-"
+
+
+def _write_meta(folder: Path, meta: dict[str, object]) -> None:
+    with (folder / META).open("w", encoding="utf-8") as stream:
+        json.dump(meta, stream, indent=1)
+        stream.flush()
+        os.fsync(stream.fileno())
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "posix":  # elsewhere a folder cannot be opened
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _data(meta: dict[str, object], folder: Path) -> Data:
+    arrays = meta["arrays"]
+    assert isinstance(arrays, dict)
+    train = _inputs(arrays, "x_train")
+    return Data(
+        name=str(meta["name"]),
+        source=str(meta["source"]),
+        folder=folder,
+        train=train,
+        train_labels="y_train.npy" if "y_train.npy" in arrays else "",
+        validation=_inputs(arrays, "x_validation"),
+        validation_labels="y_validation.npy" if "y_validation.npy" in arrays else "",
+        num_classes=int(str(meta["num_classes"])),
+        divisor=float(str(meta["divisor"])),
+        input_shapes=tuple(tuple(arrays[name]["shape"][1:]) for name in train),
+        sha256=str(meta["sha256"]),
+    )
+
+
+def _inputs(arrays: dict[str, object], role: str) -> tuple[str, ...]:
+    """The files of `role`'s inputs in the model's order: x_train.npy, or x_train_0.npy, x_train_1.npy, ..."""
+    pattern = re.compile(rf"{role}(?:_(\d+))?\.npy")
+    found = [(int(match[1] or 0), name) for name in arrays if (match := pattern.fullmatch(name))]
+    return tuple(name for _, name in sorted(found))

@@ -1,0 +1,147 @@
+"""Which datasets there are, of which published files each is made, where those are, and what proves them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Member:
+    """One file inside an archive, read only where its name, its size and its digest are these."""
+
+    name: str  # as the archive spells it, folders included
+    digest: str  # "md5:..." or "sha256:..."
+    size: int  # bytes
+    samples: int = 0  # rows in it, where its reader must know that beforehand
+
+
+@dataclass(frozen=True)
+class File:
+    """One published file. Its own digest proves it, or those of its members where archives differ."""
+
+    name: str  # in the mirror folder and in the cache
+    addresses: tuple[str, ...]  # tried in order; empty where it can only be brought
+    size_limit: int  # bytes, of the file as it is stored
+    unpacked_limit: int  # bytes, once decompressed
+    digest: str = ""  # of the file whatever its origin; empty where the members' digests decide
+    download_digest: str = ""  # of the file at its addresses, where only that is known
+    members: tuple[Member, ...] = ()
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """What pins the content: the file's own digest, or those of its members."""
+        return (self.digest,) if self.digest else tuple(member.digest for member in self.members)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset by name. `variants` are alternative sets of files for the same samples, best first."""
+
+    title: str  # one line for people
+    inputs: tuple[str, ...]  # the forms it can be prepared in
+    variants: tuple[tuple[File, ...], ...] = ()  # empty where it is generated
+
+
+Registry = Mapping[str, Dataset]
+
+_MNIST_ADDRESSES = (
+    "https://ossci-datasets.s3.amazonaws.com/mnist/",
+    "https://storage.googleapis.com/cvdf-datasets/mnist/",
+)
+
+
+def _mnist(name: str, sha256: str) -> File:
+    addresses = tuple(address + name for address in _MNIST_ADDRESSES)
+    return File(name, addresses, size_limit=16 * MIB, unpacked_limit=64 * MIB, digest=f"sha256:{sha256}")
+
+
+MNIST = (
+    _mnist("train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
+    _mnist("train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
+    _mnist("t10k-images-idx3-ubyte.gz", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
+    _mnist("t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
+)
+
+# The archive is often packed again by mirrors, so the batches' own digests decide, not the archive's.
+_BATCHES = "cifar-10-batches-py/"
+CIFAR10 = File(
+    "cifar-10-python.tar.gz",
+    ("https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",),
+    size_limit=256 * MIB,
+    unpacked_limit=256 * MIB,
+    download_digest="md5:c58f30108f718f92721af3b95e74349a",
+    members=(
+        Member(_BATCHES + "data_batch_1", "md5:c99cafc152244af753f735de768cd75f", 31_035_704, 10_000),
+        Member(_BATCHES + "data_batch_2", "md5:d4bba439e000b95fd0a9bffe97cbabec", 31_035_320, 10_000),
+        Member(_BATCHES + "data_batch_3", "md5:54ebc095f3ab1f0389bbae665268c751", 31_035_999, 10_000),
+        Member(_BATCHES + "data_batch_4", "md5:634d18415352ddfa80567beed471001a", 31_035_696, 10_000),
+        Member(_BATCHES + "data_batch_5", "md5:482c414d41f54cd18b22e5b47cb7c3cb", 31_035_623, 10_000),
+        Member(_BATCHES + "test_batch", "md5:40351d587109b95175f43aff81a1287e", 31_035_526, 10_000),
+    ),
+)
+
+_QA2 = "tasks_1-20_v1-2/en/qa2_two-supporting-facts_"
+BABI = File(
+    "babi_tasks_1-20_v1-2.tar.gz",
+    ("https://s3.amazonaws.com/text-datasets/babi_tasks_1-20_v1-2.tar.gz",),
+    size_limit=64 * MIB,
+    unpacked_limit=384 * MIB,
+    members=(
+        Member(
+            _QA2 + "train.txt",
+            "sha256:a4978af5bc0dc30191810e7c9949aaa6eae939ed0f6beb9fcb5f4330c2a27860",
+            177_412,
+        ),
+        Member(
+            _QA2 + "test.txt",
+            "sha256:eff93fb9cd81ba02eb765772cf7cc269769ed44ec71cbbbc19cfb16ee5eba0f6",
+            179_835,
+        ),
+    ),
+)
+
+IMDB_KERAS = File(
+    "imdb.npz",
+    ("https://storage.googleapis.com/tensorflow/tf-keras-datasets/imdb.npz",),
+    size_limit=32 * MIB,
+    unpacked_limit=256 * MIB,
+    digest="sha256:69664113be75683a8fe16e3ed0ab59fda8886cb3cd7ada244f7d9544e4676b9f",
+)
+# The same reviews in another order and without pickles, for those who bring their own copy.
+IMDB_RANKS = File(
+    "imdb_ranks.npz",
+    (),
+    size_limit=32 * MIB,
+    unpacked_limit=256 * MIB,
+    digest="sha256:73ed9d3c329aa7852c4f5edafd8e0b41c8302087a95c2a9639eaf66bad322a9c",
+)
+
+REGISTRY: Registry = MappingProxyType(
+    {
+        "mnist": Dataset(
+            "MNIST: 28x28 handwritten digits, 60,000 to train and 10,000 to validate",
+            ("image", "flat", "sequence"),
+            (MNIST,),
+        ),
+        "cifar10": Dataset(
+            "CIFAR-10: 32x32 colour pictures of 10 classes, 50,000 to train and 10,000 to validate",
+            ("image", "flat", "sequence"),
+            ((CIFAR10,),),
+        ),
+        "babi_qa2": Dataset(
+            "bAbI task 2 (two supporting facts), English: 950 stories to train and 50 to validate",
+            ("sequence",),
+            ((BABI,),),
+        ),
+        "imdb": Dataset(
+            "IMDB: film reviews of 150 tokens, 25,000 to train and 25,000 to validate",
+            ("sequence",),
+            ((IMDB_KERAS,), (IMDB_RANKS,)),
+        ),
+        "random_images": Dataset("1,280 uniform random pictures, 224x224x3, without labels", ("image",)),
+    }
+)

@@ -1,0 +1,147 @@
+"""Generates stand-ins for the real datasets: the same shapes, types and counts, and something to learn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kbench.datasets import layout
+from kbench.datasets.arrays import Array, Contents, Create
+from kbench.datasets.babi import pad_front, tokens
+from kbench.datasets.imdb import INDEX_FROM, LENGTH, START, VOCABULARY
+
+# Integers only, drawn by RandomState: the same on every machine, in every version of numpy.
+SEED = 1
+CHUNK = 1000  # pictures drawn at a time; part of what the values depend on
+
+
+def pictures(
+    create: Create,
+    picture: tuple[int, int, int],
+    counts: tuple[int, int],
+    input: str,
+    image_data_format: str,
+    num_classes: int = 10,
+) -> Contents:
+    """Fills arrays like MNIST's or CIFAR-10's: a coarse pattern for each class, and noise as strong.
+
+    `picture` is (height, width, channels); `counts` are the training and the validation samples.
+    """
+    random = np.random.RandomState(SEED)
+    height, width, channels = picture
+    # Blocks of four pixels: a pattern that convolutions and pooling keep.
+    coarse = random.randint(0, 128, (num_classes, height // 4, width // 4, channels), dtype=np.uint8)
+    patterns = coarse.repeat(4, axis=1).repeat(4, axis=2)
+    shape = layout.shape(picture, input, image_data_format)
+    for role, count in zip(("train", "validation"), counts, strict=True):
+        x = create(f"x_{role}", (count, *shape), np.uint8)
+        y = create(f"y_{role}", (count,), np.int64)
+        for start in range(0, count, CHUNK):
+            part = slice(start, min(start + CHUNK, count))
+            y[part] = random.randint(0, num_classes, part.stop - start, dtype=np.int64)
+            noise = np.frombuffer(random.bytes((part.stop - start) * patterns[0].size), np.uint8) >> 1
+            drawn = patterns[y[part]] + noise.reshape(-1, *picture)
+            x[part] = layout.arrange(drawn, input, image_data_format)
+    return Contents(num_classes=num_classes, divisor=255.0)
+
+
+# The 35 words of the real task; their number in sorted order, from 1, is the token.
+WORDS = (
+    *(
+        ".",
+        "?",
+        "Daniel",
+        "John",
+        "Mary",
+        "Sandra",
+        "Where",
+        "apple",
+        "back",
+        "bathroom",
+        "bedroom",
+        "discarded",
+    ),
+    *(
+        "down",
+        "dropped",
+        "football",
+        "garden",
+        "got",
+        "grabbed",
+        "hallway",
+        "is",
+        "journeyed",
+        "kitchen",
+        "left",
+    ),
+    *("milk", "moved", "office", "picked", "put", "the", "there", "to", "took", "travelled", "up", "went"),
+)
+PEOPLE = ("Daniel", "John", "Mary", "Sandra")
+OBJECTS = ("apple", "football", "milk")
+PLACES = ("bathroom", "bedroom", "garden", "hallway", "kitchen", "office")
+STORY_LENGTH, QUERY_LENGTH = 552, 5
+STATEMENTS = (4, 93)  # randint(*STATEMENTS): at most 92 statements of 6 tokens, which are 552
+
+
+def babi(create: Create, counts: tuple[int, int] = (950, 50)) -> Contents:
+    """Fills arrays like bAbI task 2's. The answer is the place at which the last four people were seen.
+
+    Far easier than the real task, where it takes two facts that lie anywhere in the story: here the word
+    before the last full stop is the answer, so that a recurrent network learns it within few epochs.
+    """
+    random = np.random.RandomState(SEED)
+    number = {word: place for place, word in enumerate(WORDS, start=1)}
+    for role, count in zip(("train", "validation"), counts, strict=True):
+        stories = create(f"x_{role}_0", (count, STORY_LENGTH), np.int32)
+        queries = create(f"x_{role}_1", (count, QUERY_LENGTH), np.int32)
+        answers = create(f"y_{role}", (count,), np.int64)
+        for row in range(count):
+            length = random.randint(*STATEMENTS, dtype=np.int64)
+            people = random.randint(0, len(PEOPLE), length, dtype=np.int64)
+            places = random.randint(0, len(PLACES), length, dtype=np.int64)
+            places[-4:] = places[-1]
+            told = [f"{PEOPLE[who]} went to the {PLACES[where]}." for who, where in zip(people, places, strict=True)]
+            asked = f"Where is the {OBJECTS[random.randint(0, len(OBJECTS), dtype=np.int64)]}?"
+            pad_front(stories[row], [number[word] for word in tokens(" ".join(told))])
+            pad_front(queries[row], [number[word] for word in tokens(asked)])
+            answers[row] = number[PLACES[places[-1]]]
+    return Contents(num_classes=len(WORDS) + 1)
+
+
+SHORTEST_REVIEW = 40
+COMMON = 2000  # most words of a text are among its most frequent ones
+TELLING = 50  # words of each class's own
+TELLING_SHARE = 8  # one word in so many is telling
+HONEST = (9, 10)  # of which so many speak for the review's class, the rest against it
+
+
+def imdb(create: Create, counts: tuple[int, int] = (25_000, 25_000)) -> Contents:
+    """Fills arrays like IMDB's: frequent and rare words at random, and one in eight that tells the class."""
+    random = np.random.RandomState(SEED)
+    for role, count in zip(("train", "validation"), counts, strict=True):
+        x = create(f"x_{role}", (count, LENGTH), np.int32)
+        y = create(f"y_{role}", (count,), np.int64)
+        for start in range(0, count, CHUNK):
+            part = slice(start, min(start + CHUNK, count))
+            labels = random.randint(0, 2, part.stop - start, dtype=np.int64)
+            y[part] = labels
+            x[part] = _reviews(random, labels)
+    return Contents(num_classes=2)
+
+
+def _reviews(random: np.random.RandomState, labels: Array) -> Array:
+    """Tokens (samples, 150), padded at the front; telling words are the first after the common ones."""
+    size = (len(labels), LENGTH)
+    first = INDEX_FROM + 1
+    common = random.randint(first, first + COMMON, size, dtype=np.int32)
+    rare = random.randint(first, VOCABULARY, size, dtype=np.int32)
+    words = np.where(random.randint(0, 5, size, dtype=np.int32) > 0, common, rare)
+    honest = random.randint(0, HONEST[1], size, dtype=np.int32) < HONEST[0]
+    speaks_for = np.where(honest, labels[:, None], 1 - labels[:, None])
+    telling = first + COMMON + TELLING * speaks_for + random.randint(0, TELLING, size, dtype=np.int32)
+    words = np.where(random.randint(0, TELLING_SHARE, size, dtype=np.int32) == 0, telling, words)
+    lengths = random.randint(SHORTEST_REVIEW, 2 * LENGTH, len(labels), dtype=np.int32)
+    begin = np.maximum(LENGTH - lengths, 0)[:, None]
+    columns = np.arange(LENGTH)[None, :]
+    words = np.where(columns < begin, 0, words)
+    words[(columns == begin) & (begin > 0)] = START
+    return words
