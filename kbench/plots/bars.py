@@ -1,0 +1,64 @@
+"""Bars of seconds per epoch (or per 1,000 images), fastest first, with the numbers written on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+
+from kbench.plots.look import Key, Look, key, literal, render
+from kbench.values import OK, Summary
+from kbench.wording import significant
+
+
+def bars(rows: Sequence[Summary], looks: Mapping[Key, Look]) -> dict[str, bytes]:
+    """One example's rows, in their order, as {"png": ..., "svg": ...}; empty where none is timed."""
+    if all(_seconds(row, rows) is None for row in rows):
+        return {}
+    return render(lambda: _figure(rows, looks))
+
+
+def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look]) -> Figure:
+    figure = Figure(figsize=(6.5, 1.1 + 0.32 * len(rows)), layout="constrained")
+    axes = figure.subplots()
+    longest = max(_seconds(row, rows) or 0.0 for row in rows)
+    for place, row in enumerate(rows):
+        look, seconds = looks[key(row)], _seconds(row, rows)
+        hatch = None if look.line_style == "-" else "///"
+        axes.barh(place, seconds or 0.0, height=0.68, color=look.color, edgecolor="white", linewidth=0, hatch=hatch)
+        axes.text((seconds or 0.0) + 0.012 * longest, place, _label(row, seconds), va="center", fontsize=8)
+    axes.set_yticks(range(len(rows)), [literal(looks[key(row)].label, 48) for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)  # fastest at the top
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    # Room for the label of the longest bar.
+    axes.set_xlim(0.0, longest * 1.28 or 1.0)
+    axes.set_xlabel(_axis(rows))
+    axes.set_title(literal(rows[0].example))
+    return figure
+
+
+def _has_steady(rows: Sequence[Summary]) -> bool:
+    return any(row.epoch_seconds is not None for row in rows)
+
+
+def _seconds(row: Summary, rows: Sequence[Summary]) -> float | None:
+    """What the bar shows: the steady time, or the first epoch's where no row has a steady one."""
+    if not _has_steady(rows):
+        return row.first_epoch_seconds
+    return row.seconds_per_1000_samples if row.task == "infer" else row.epoch_seconds
+
+
+def _axis(rows: Sequence[Summary]) -> str:
+    if not _has_steady(rows):
+        return "first pass (s), cold" if rows[0].task == "infer" else "first epoch (s), compilation included"
+    if rows[0].task == "infer":
+        unit = "images" if rows[0].input in ("image", "") else "samples"
+        return f"seconds per 1,000 {unit}, median of the steady passes"
+    return "seconds per epoch, median of the steady epochs"
+
+
+def _label(row: Summary, seconds: float | None) -> str:
+    ratio = f"  ({significant(row.relative_to_fastest)}x)" if row.relative_to_fastest is not None else ""
+    status = "" if row.status == OK else f"  {row.status}"
+    return (f"{significant(seconds)} s{ratio}{status}" if seconds is not None else row.status).strip()

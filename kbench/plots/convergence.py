@@ -1,0 +1,134 @@
+"""Convergence: a metric against epochs and against training seconds, a line per backend."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from kbench.plots.look import Key, Look, key, literal, render
+from kbench.values import OK, Measured
+
+# What is drawn: the first of these that any cell has.
+_METRICS = {
+    "val_accuracy": "validation accuracy",
+    "accuracy": "training accuracy",
+    "val_loss": "validation loss",
+    "loss": "training loss",
+}
+# From this ratio of the slowest to the fastest on, a linear axis leaves the fastest no room.
+_WIDE = 8.0
+_WIDTH = 9.0  # inches, of the figure
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One repeat, or the mean of several."""
+
+    epochs: tuple[int, ...]
+    seconds: tuple[float, ...]  # of training until the end of each epoch
+    values: tuple[float, ...]  # of the metric
+
+
+def convergence(measured: Sequence[Measured], looks: Mapping[Key, Look]) -> dict[str, bytes]:
+    """The picture of one example's cells as {"png": ..., "svg": ...}; empty where no cell has a metric.
+
+    Repeats are thin lines and their mean is a thick one; a cell that did not end ok stops at a cross.
+    """
+    metric = next((name for name in _METRICS if any(_has(one, name) for one in measured)), None)
+    if metric is None:
+        return {}
+    return render(lambda: _figure([one for one in measured if _has(one, metric)], looks, metric))
+
+
+def _figure(measured: Sequence[Measured], looks: Mapping[Key, Look], metric: str) -> Figure:
+    rows: dict[Key, list[Measured]] = {}
+    for one in sorted(measured, key=lambda one: looks[key(one.cell)].label):
+        rows.setdefault(key(one.cell), []).append(one)
+    # A legend in as many columns as the longest label leaves room for: inches per letter, and for the line.
+    longest = max(len(_label(cells, looks[row])) for row, cells in rows.items())
+    columns = max(1, min(4, len(rows), int(_WIDTH / (0.08 * longest + 0.8))))
+    figure = Figure(figsize=(_WIDTH, 3.6 + 0.2 * math.ceil(len(rows) / columns)), layout="constrained")
+    by_epoch, by_seconds = figure.subplots(1, 2, sharey=True)
+    handles = [_draw_row(by_epoch, by_seconds, cells, looks[row], metric) for row, cells in rows.items()]
+    figure.suptitle(literal(measured[0].cell.example), fontsize=11)
+    by_epoch.set(xlabel="epoch", ylabel=_METRICS[metric])
+    by_epoch.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
+    by_seconds.set_xlabel("training time (s)")
+    _scale_seconds(by_seconds, [_curve(one, metric) for one in measured])
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, handlelength=3.2)
+    return figure
+
+
+def _draw_row(by_epoch: Axes, by_seconds: Axes, cells: Sequence[Measured], look: Look, metric: str) -> Line2D:
+    """Draw the repeats of one row and their mean in both panels; return the legend's entry."""
+    ok = [_curve(one, metric) for one in cells if one.outcome.status == OK]
+    cut_short = [_curve(one, metric) for one in cells if one.outcome.status != OK]
+    mean = _mean(ok)
+    thin: dict[str, Any] = {"color": look.color, "linestyle": look.line_style, "linewidth": 0.7, "alpha": 0.5}
+    face = look.color if look.filled else "white"
+    marked = {"marker": look.marker, "markersize": 4.5, "markerfacecolor": face, "markeredgewidth": 1.0}
+    thick: dict[str, Any] = {"color": look.color, "linestyle": look.line_style, "linewidth": 1.6, **marked}
+    for axes, along in ((by_epoch, "epochs"), (by_seconds, "seconds")):
+        for curve in [*(ok if len(ok) > 1 else []), *cut_short]:
+            axes.plot(getattr(curve, along), curve.values, **thin)
+        for curve in cut_short:
+            axes.plot(getattr(curve, along)[-1:], curve.values[-1:], color=look.color, marker="x", linestyle="none")
+        if mean is not None:
+            axes.plot(getattr(mean, along), mean.values, markevery=max(1, len(mean.values) // 10), **thick)
+    handle = thick if ok else {**thin, "marker": "x"}
+    return Line2D([], [], label=_label(cells, look), **handle)
+
+
+def _label(cells: Sequence[Measured], look: Look) -> str:
+    """The legend's text for a row: its name, and what it came to where no repeat ended ok."""
+    ended = any(one.outcome.status == OK for one in cells)
+    return literal(look.label if ended else f"{look.label} ({cells[0].outcome.status})")
+
+
+def _scale_seconds(axes: Axes, curves: Sequence[Curve]) -> None:
+    """From zero on a linear axis, or on a logarithmic one where the rows lie far apart."""
+    ends = [curve.seconds[-1] for curve in curves if curve.seconds[0] > 0]
+    if ends and max(ends) / min(ends) > _WIDE:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+    else:
+        axes.set_xlim(left=0.0)
+
+
+def _curve(one: Measured, metric: str) -> Curve:
+    """The cell's epochs that have the metric; seconds count those that have not, too."""
+    seconds = accumulate(epoch.seconds for epoch in one.epochs)
+    points = [
+        (epoch.epoch, passed, value)
+        for epoch, passed in zip(one.epochs, seconds, strict=True)
+        if (value := getattr(epoch, metric)) is not None and math.isfinite(value)
+    ]
+    epochs, passed_seconds, values = zip(*points, strict=True)
+    return Curve(epochs, passed_seconds, values)
+
+
+def _mean(curves: Sequence[Curve]) -> Curve | None:
+    """The mean over repeats of both the metric and the seconds, over the epochs that all of them have."""
+    if not curves:
+        return None
+    points = [dict(zip(c.epochs, zip(c.seconds, c.values, strict=True), strict=True)) for c in curves]
+    shared = sorted(set.intersection(*(set(point) for point in points)))
+    count = len(curves)
+    return Curve(
+        tuple(shared),
+        tuple(sum(point[epoch][0] for point in points) / count for epoch in shared),
+        tuple(sum(point[epoch][1] for point in points) / count for epoch in shared),
+    )
+
+
+def _has(one: Measured, metric: str) -> bool:
+    values = (getattr(epoch, metric) for epoch in one.epochs)
+    return any(value is not None and math.isfinite(value) for value in values)

@@ -1,0 +1,109 @@
+"""How a row looks in every picture, and how a figure becomes bytes that depend on nothing but its content."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.colors import is_color_like
+from matplotlib.figure import Figure
+
+from kbench.values import Cell, Summary
+from kbench.wording import plain
+
+_MARKERS = "osD^vPX*<>hpd8"
+_SPARE_COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#222222", "#999933")
+_LINE_STYLES = {"keras2": "-", "keras3": "--"}
+_STYLE: Any = {  # Any: matplotlib's own type for it lists every key, and differs by version
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so every machine draws the same
+    "figure.dpi": 150.0,  # of the PNG; an SVG has no use for it
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "svg.hashsalt": "kbench",
+    "svg.fonttype": "path",
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one row of a table is drawn."""
+
+    label: str  # the backend, and what else tells the row from the others
+    color: str
+    line_style: str
+    marker: str
+    filled: bool  # False for further rows of a backend that has been drawn already
+
+
+Key = tuple[str, str, str]  # backend, image_data_format, device
+
+
+def key(row: Summary | Cell) -> Key:
+    """What tells the rows of one example apart."""
+    return row.backend, row.image_data_format, row.device
+
+
+def looks(rows: Sequence[Summary], colors: Mapping[str, str]) -> dict[Key, Look]:
+    """The look of each row's key. Give it all rows of a run, so that all its pictures agree.
+
+    `colors` maps a backend's name to #rrggbb; a backend without one gets a spare colour.
+    """
+    several_devices = len({row.device for row in rows}) > 1
+    # Native formats differ from example to example; only one that runs in both needs them told apart.
+    per_example = {(row.example, row.backend, row.device, row.image_data_format) for row in rows}
+    several_formats = len({row[:3] for row in per_example}) < len(per_example)
+    backends = sorted({row.backend for row in rows})
+    variants: dict[str, list[str]] = {name: [] for name in backends}
+    chosen: dict[Key, Look] = {}
+    for backend, format_, device in sorted({key(row) for row in rows}):
+        words = [backend, *([format_] if several_formats else []), *([device] if several_devices else [])]
+        label = " ".join(words)
+        if label not in variants[backend]:
+            variants[backend].append(label)
+        place, color = backends.index(backend), colors.get(backend, "")
+        chosen[backend, format_, device] = Look(
+            label=label,
+            color=color if is_color_like(color) else _SPARE_COLORS[place % len(_SPARE_COLORS)],
+            line_style=_LINE_STYLES.get(backend.partition("/")[0], "-."),
+            marker=_MARKERS[place % len(_MARKERS)],
+            filled=variants[backend].index(label) == 0,
+        )
+    return chosen
+
+
+def literal(text: str, length: int = 60) -> str:
+    """`text` as matplotlib shows it unchanged: one line, shortened, and $ begins no formula."""
+    line = plain(text)
+    return (line if len(line) <= length else line[: length - 1] + "…").replace("$", r"\$")
+
+
+def render(draw: Callable[[], Figure]) -> dict[str, bytes]:
+    """The figure as {"png": ..., "svg": ...}, drawn in the project's style, whatever the user's is."""
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # a name may be in any script
+        mpl.rcdefaults()
+        mpl.rcParams.update(_STYLE)
+        figure = draw()
+        png, svg = BytesIO(), BytesIO()
+        agg: Any = FigureCanvasAgg(figure)  # Any: their print methods have no types
+        # Laid out once, and printed without savefig, which lays out and draws each format twice.
+        if engine := figure.get_layout_engine():
+            engine.execute(figure)
+            figure.set_layout_engine("none")
+        agg.print_png(png, metadata={"Software": None})
+        as_svg: Any = FigureCanvasSVG(figure)
+        as_svg.print_svg(svg, metadata={"Date": None, "Creator": None})
+    return {"png": png.getvalue(), "svg": svg.getvalue()}

@@ -1,0 +1,82 @@
+"""All examples and backends in one picture: how many times the fastest, as a heat map with its numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+from kbench.plots.look import Key, Look, key, literal, render
+from kbench.values import OK, Summary
+from kbench.wording import plain, significant
+
+_COLORS = "YlOrBr"  # light for the fastest; stays in order in grey print
+_WIDEST = 4.0  # the least ratio that gets the darkest colour: small differences look small
+# Below this relative luminance white text has the better contrast (WCAG 2: equal at about 0.18).
+_DARK = 0.18
+
+
+def overview(summaries: Sequence[Summary], looks: Mapping[Key, Look]) -> dict[str, bytes]:
+    """The picture as {"png": ..., "svg": ...}; empty where no row has a steady time."""
+    if all(row.relative_to_fastest is None for row in summaries):
+        return {}
+    return render(lambda: _figure(summaries, looks))
+
+
+def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look]) -> Figure:
+    examples = list(dict.fromkeys(row.example for row in summaries))
+    columns = sorted({looks[key(row)].label for row in summaries})
+    cells = {(row.example, looks[key(row)].label): row for row in summaries}
+    grid = np.full((len(examples), len(columns)), math.nan)
+    for (example, column), row in cells.items():
+        if row.relative_to_fastest is not None:
+            grid[examples.index(example), columns.index(column)] = row.relative_to_fastest
+    norm = LogNorm(1.0, max(_WIDEST, float(np.nanmax(grid))))
+    colors = colormaps[_COLORS]
+    figure = Figure(figsize=(2.2 + 0.82 * len(columns), 1.5 + 0.4 * len(examples)), layout="constrained")
+    axes = figure.subplots()
+    axes.grid(visible=False)
+    axes.set_facecolor("#eeeeee")
+    # Drawn as shapes and not as an image, so that print and SVG stay sharp.
+    axes.pcolormesh(np.ma.masked_invalid(grid), cmap=colors, norm=norm, edgecolors="white", linewidth=1.5)
+    for (example, column), row in cells.items():
+        ratio = row.relative_to_fastest
+        axes.text(
+            columns.index(column) + 0.5,
+            examples.index(example) + 0.5,
+            _words(row),
+            ha="center",
+            va="center",
+            fontsize=8.5 if ratio is not None else 7,
+            fontweight="bold" if ratio == 1.0 else "normal",
+            color="white" if ratio is not None and _luminance(colors(norm(ratio))) < _DARK else "#222222",
+        )
+    axes.set_xticks(np.arange(len(columns)) + 0.5, [_broken(column) for column in columns], fontsize=8)
+    axes.set_yticks(np.arange(len(examples)) + 0.5, [literal(example, 40) for example in examples])
+    axes.tick_params(length=0)
+    axes.xaxis.tick_top()
+    axes.invert_yaxis()
+    axes.spines[:].set_visible(False)
+    figure.suptitle("steady epoch time, x fastest", fontsize=10)
+    return figure
+
+
+def _luminance(color: tuple[float, float, float, float]) -> float:
+    """Relative luminance by WCAG 2, 0 for black and 1 for white."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in color[:3]]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _words(row: Summary) -> str:
+    if row.relative_to_fastest is not None:
+        return significant(row.relative_to_fastest)
+    return "one epoch" if row.status == OK and row.epochs == 1 else row.status
+
+
+def _broken(label: str) -> str:
+    """The label on several lines, to fit the width of a column."""
+    return "\n".join(literal(part, 16) for part in plain(label).replace("/", "/ ").split())

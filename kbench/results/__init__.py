@@ -1,0 +1,45 @@
+"""The one place that reads and writes results/: a run's raw files, and what is derived from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kbench.results.events import Told, read_events
+from kbench.results.reading import RunResults, read
+from kbench.results.store import (
+    CellFolder,
+    cell_folder,
+    create,
+    find,
+    latest,
+    plan_record,
+    write_outcome,
+    write_spec,
+)
+
+__all__ = [
+    "CellFolder",
+    "RunResults",
+    "Told",
+    "cell_folder",
+    "create",
+    "find",
+    "latest",
+    "plan_record",
+    "read",
+    "read_events",
+    "rebuild",
+    "write_outcome",
+    "write_spec",
+]
+
+
+def rebuild(run: Path) -> list[Path]:
+    """Write what is derived from the raw files of `run`: tables, plots and a page; return their paths.
+
+    The same raw files give the same bytes. Raises UserError where the run cannot be read or written.
+    """
+    # pandas and matplotlib take a second to load, and most commands never come here.
+    from kbench.results.derived import rebuild_all
+
+    return rebuild_all(run)

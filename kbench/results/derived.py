@@ -1,0 +1,90 @@
+"""Derive tables, plots and a page from a run's raw files; deleted ones come back byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from kbench.plots.bars import bars
+from kbench.plots.convergence import convergence
+from kbench.plots.look import looks
+from kbench.plots.overview import overview
+from kbench.provenance import describe
+from kbench.results.files import cannot, replace
+from kbench.results.reading import RunResults, read
+from kbench.stats import summarise
+from kbench.tables.csv import epochs_csv, summary_csv
+from kbench.tables.page import page
+from kbench.values import Measured, Summary
+
+
+def rebuild_all(run: Path) -> list[Path]:
+    """Write all derived files of `run` and return their paths. Raises UserError."""
+    results = read(run)
+    summaries = summarise(results.measured)
+    pictures = _pictures(results, summaries)
+    files = {
+        "summary.csv": summary_csv(summaries).encode(),
+        "epochs.csv": epochs_csv(results.measured).encode(),
+        "summary.md": _page(results, summaries, pictures).encode(),
+    }
+    for of_example in pictures.values():
+        files |= of_example
+    try:
+        (run / "plots").mkdir(exist_ok=True)
+    except OSError as error:
+        raise cannot("make", run / "plots", error) from error
+    for name, content in files.items():
+        # Not durable: what a power cut takes can be derived again, and waiting for the disk is slow.
+        replace(run / name, content, durable=False)
+    return [run / name for name in files]
+
+
+def _pictures(results: RunResults, summaries: Sequence[Summary]) -> dict[str, dict[str, bytes]]:
+    """Per example, and under "" for the whole run: the bytes of its pictures by their path below the run."""
+    backends = _objects(results.plan.get("backends"))
+    colors = {name: str(about.get("color", "")) for name, about in backends.items()}
+    chosen = looks(summaries, colors)
+    cells: dict[str, list[Measured]] = {}
+    for one in results.measured:
+        cells.setdefault(one.cell.example, []).append(one)
+    pictures = {"": _named("overview", overview(summaries, chosen))}
+    for example, group in groupby(summaries, key=lambda row: row.example):
+        rows = list(group)
+        curves = convergence(cells[example], chosen) if rows[0].task == "train" else {}
+        stem = _file_name(example)
+        pictures[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen))
+    return pictures
+
+
+def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[str, Mapping[str, bytes]]) -> str:
+    return page(
+        name=results.name,
+        machine=describe(results.provenance),
+        command=str(results.provenance.get("command_line", "")),
+        summaries=summaries,
+        plots={example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()},
+        backends=_objects(results.plan.get("backends")),
+    )
+
+
+def _named(stem: str, formats: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {f"plots/{stem}.{suffix}": content for suffix, content in formats.items()}
+
+
+def _file_name(example: str) -> str:
+    """A name fit for a file and a link: the example's own where it is, or else told apart by a hash."""
+    fit = re.sub(r"[^A-Za-z0-9._-]+", "_", example)[:60]
+    if fit == example and not fit.startswith("."):
+        return fit
+    return f"{fit.lstrip('.')}-{hashlib.sha256(example.encode(errors='replace')).hexdigest()[:8]}"
+
+
+def _objects(value: object) -> dict[str, dict[str, object]]:
+    """The entries of `value` that are objects themselves."""
+    if not isinstance(value, dict):
+        return {}
+    return {str(key): entry for key, entry in value.items() if isinstance(entry, dict)}

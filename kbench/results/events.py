@@ -1,0 +1,129 @@
+"""Turn what a guest wrote, whole or torn, into epochs, phases and facts.
+
+A guest that is killed leaves a torn last line, and a disk can do worse: a line that cannot be understood
+is counted and left out, and what stands before and after it is kept. Unknown events and keys are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kbench.values import Epoch
+
+# Keys of an event that are not facts about the cell.
+_ENVELOPE = frozenset({"event", "schema", "pid", "seconds", "time"})
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a guest told, in the form in which `kbench.values.Measured` carries it.
+
+    Facts are the keys of its start, loaded, device and model events (python, keras_version, backend_version,
+    numpy_version, floatx, epsilon, parameters, form, ...), and `order_sha256`, `probe` (outputs before training),
+    `notes` (list of text), `error` (its last message), `error_kind`, `guest_seconds`, and `events_damaged` (lines
+    that could not be understood).
+    """
+
+    epochs: tuple[Epoch, ...]
+    phases: Mapping[str, float]
+    facts: Mapping[str, object]
+
+
+def read_events(path: Path) -> Told:
+    """What the events file at `path` tells; a missing one tells nothing. Raises OSError."""
+    try:
+        with path.open("rb") as lines:
+            return understand(lines)
+    except FileNotFoundError:
+        return understand(())
+
+
+def understand(lines: Iterable[bytes]) -> Told:
+    """What the lines tell, from the last start event on: a cell that is tried again appends to its file."""
+    epochs: dict[int, Epoch] = {}
+    phases: dict[str, float] = {}
+    facts: dict[str, object] = {}
+    notes: list[str] = []
+    damaged = 0
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            event = json.loads(line)
+            kind = event["event"]
+            if kind == "start":
+                epochs, phases, facts, notes, damaged = {}, {}, {}, [], 0
+            if kind in ("start", "loaded", "model", "device"):
+                facts |= {key: value for key, value in event.items() if key not in _ENVELOPE}
+            elif kind == "phase":
+                name = _text(event["name"])
+                phases[name] = phases.get(name, 0.0) + _seconds(event["seconds"])
+            elif kind == "epoch":
+                epoch = _epoch(event)
+                epochs[epoch.epoch] = epoch
+            elif kind == "note":
+                notes.append(_text(event["text"]))
+            elif kind == "order":
+                facts["order_sha256"] = _text(event["sha256"])
+            elif kind == "probe":
+                facts["probe"] = event["outputs"]
+            elif kind == "error":
+                facts |= {"error": _text(event["message"]), "error_kind": _text(event.get("kind", ""))}
+            elif kind == "end":
+                facts["guest_seconds"] = _seconds(event["seconds"])
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            damaged += 1
+    return Told(
+        epochs=tuple(epochs[number] for number in sorted(epochs)),
+        phases=phases,
+        facts={**facts, "notes": notes, "events_damaged": damaged},
+    )
+
+
+def _epoch(event: Mapping[str, Any]) -> Epoch:
+    return Epoch(
+        epoch=_count(event["epoch"]),
+        seconds=_seconds(event["seconds"]),
+        samples=_count(event["samples"]),
+        loss=_metric(event.get("loss")),
+        accuracy=_metric(event.get("accuracy")),
+        val_loss=_metric(event.get("val_loss")),
+        val_accuracy=_metric(event.get("val_accuracy")),
+        evaluation_seconds=None if event.get("evaluation_seconds") is None else _seconds(event["evaluation_seconds"]),
+    )
+
+
+def _count(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise ValueError("not a count")
+
+
+def _seconds(value: object) -> float:
+    seconds = _metric(value)
+    if seconds is None or not math.isfinite(seconds) or seconds < 0:
+        raise ValueError("not a time")
+    return seconds
+
+
+def _metric(value: object) -> float | None:
+    """A loss or accuracy; NaN and infinity stay, for a model that diverges must be seen to."""
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise ValueError("too large a number") from error
+    raise ValueError("not a number")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError("not text")

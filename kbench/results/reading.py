@@ -1,0 +1,133 @@
+"""Give a run back from its folder: what was asked, what came of each cell, what each guest told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from kbench.errors import UserError
+from kbench.results.events import read_events
+from kbench.results.files import cannot, read_json
+from kbench.results.store import SCHEMA, CellFolder, cell_folder
+from kbench.values import INTERRUPTED, STATUSES, Cell, Measured, Outcome
+
+_TYPES = {"str": str, "int": int}  # of a cell's fields, as kbench.values spells them
+
+# What run.json tells of an example and every cell of it needs.
+_EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "data_sha256")
+
+
+@dataclass(frozen=True)
+class RunResults:
+    """A run as it lies on disk."""
+
+    folder: Path
+    name: str  # as given when it was made; the folder may have been renamed since
+    created: str  # UTC, ISO 8601
+    plan: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+    measured: tuple[Measured, ...]  # in the plan's order, cells that never ran included
+
+
+def read(run: Path) -> RunResults:
+    """The run in the folder `run`.
+
+    A damaged cell is given back as interrupted, with what can be read of it. Raises UserError where the
+    folder is no run, its run.json is damaged, or a newer kbench wrote it.
+    """
+    if not (run / "run.json").is_file():
+        raise UserError(f"{run} is not a run's folder: it has no run.json.")
+    record = read_json(run / "run.json")
+    schema = record.get("schema")
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise UserError(
+            f"{run} was written by a newer kbench (schema {schema}; this one reads {SCHEMA}): update kbench."
+        )
+    plan, provenance = record.get("plan"), record.get("provenance")
+    if schema != SCHEMA or not isinstance(plan, dict) or not isinstance(provenance, dict):
+        raise UserError(f"{run / 'run.json'} is damaged: it has no schema, plan or provenance that kbench knows.")
+    planned = plan.get("cells")
+    if not isinstance(planned, list):
+        raise UserError(f"{run / 'run.json'} is damaged: its plan lists no cells.")
+    examples = _objects(plan.get("examples"))
+    return RunResults(
+        folder=run,
+        name=str(record.get("name", run.name)),
+        created=str(record.get("created", "")),
+        plan=plan,
+        provenance=provenance,
+        measured=tuple(_measured(run, _cell(run, value), examples) for value in planned),
+    )
+
+
+def _objects(value: object) -> dict[str, dict[str, Any]]:
+    """The entries of `value` that are objects themselves."""
+    if not isinstance(value, dict):
+        return {}
+    return {str(key): entry for key, entry in value.items() if isinstance(entry, dict)}
+
+
+def _cell(run: Path, value: object) -> Cell:
+    """The cell that run.json describes; keys of a later kbench are left out."""
+    if isinstance(value, dict):
+        known = {
+            field.name: value[field.name]
+            for field in fields(Cell)
+            if isinstance(value.get(field.name), _TYPES[str(field.type)])
+        }
+        if all(field.name in known or field.default is not MISSING for field in fields(Cell)):
+            return Cell(**known)
+    raise UserError(f"{run / 'run.json'} is damaged: one of its cells is not described in full.")
+
+
+def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) -> Measured:
+    folder = cell_folder(run, cell)
+    try:
+        told = read_events(folder.events)
+    except OSError as error:
+        raise cannot("read", folder.events, error) from error
+    example = examples.get(cell.example, {})
+    planned = {key: example[key] for key in _EXAMPLE_FACTS if example.get(key) is not None}
+    return Measured(
+        cell=cell,
+        outcome=_outcome(folder),
+        epochs=told.epochs,
+        phases=told.phases,
+        facts={**planned, **_data_facts(folder), **told.facts},
+    )
+
+
+def _data_facts(folder: CellFolder) -> dict[str, str]:
+    """Which data the guest was given: the spec's `data` with its `name`, `source` and `sha256`."""
+    try:
+        data = read_json(folder.spec).get("data")
+    except UserError:  # the cell never got as far as a spec
+        return {}
+    if not isinstance(data, dict):
+        return {}
+    keys = {"name": "data", "source": "data_source", "sha256": "data_sha256"}
+    return {fact: data[key] for key, fact in keys.items() if isinstance(data.get(key), str)}
+
+
+def _outcome(folder: CellFolder) -> Outcome:
+    if not folder.outcome.is_file():
+        started = folder.events.is_file() or folder.log.is_file()
+        return Outcome(INTERRUPTED, "stopped before it ended" if started else "not started")
+    try:
+        value = read_json(folder.outcome)
+    except UserError:
+        return Outcome(INTERRUPTED, "its outcome.json is damaged")
+    status, reason = value.get("status"), value.get("reason", "")
+    if status not in STATUSES or not isinstance(reason, str):
+        return Outcome(INTERRUPTED, "its outcome.json is damaged")
+    return Outcome(status, reason, _number(value.get("seconds")), _whole(value.get("exit_code")))
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) else None

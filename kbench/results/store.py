@@ -1,0 +1,214 @@
+"""The layout of a run's folder: how one is made, filled by the runner, and found again.
+
+results/<run>/run.json           schema, plan, provenance
+results/<run>/cells/<cell>/      spec.json, events.jsonl (by the guest), log.txt, outcome.json
+
+run.json's plan is what `plan_record` returns. Everything else in a run's folder is derived from these files.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from kbench.errors import UserError
+from kbench.results.files import cannot, read_json, replace_json
+from kbench.values import Backend, Cell, Data, Example, Outcome
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class CellFolder:
+    """Where a cell's files are."""
+
+    path: Path
+
+    @property
+    def spec(self) -> Path:
+        """What the guest is told; JSON."""
+        return self.path / "spec.json"
+
+    @property
+    def events(self) -> Path:
+        """What the guest tells; one JSON object a line."""
+        return self.path / "events.jsonl"
+
+    @property
+    def log(self) -> Path:
+        """The guest's stdout and stderr, whole."""
+        return self.path / "log.txt"
+
+    @property
+    def keras_home(self) -> Path:
+        """The cell's private KERAS_HOME."""
+        return self.path / "keras_home"
+
+    @property
+    def outcome(self) -> Path:
+        """What came of the cell; JSON, there only once the cell has ended."""
+        return self.path / "outcome.json"
+
+
+def plan_record(
+    cells: Sequence[Cell],
+    backends: Sequence[Backend],
+    examples: Sequence[Example],
+    data: Mapping[str, Data] | None = None,
+    **further: object,
+) -> dict[str, Any]:
+    """What run.json keeps of a plan, so that its tables and plots need nothing else.
+
+    `data` maps an example's name to its arrays, where they are prepared already; `further` are JSON-able
+    values of the request: profile, device, seeds, command, ...
+    """
+    return {
+        **further,
+        "cells": [asdict(cell) for cell in cells],
+        "backends": {backend.name: _backend_record(backend) for backend in backends},
+        "examples": {example.name: _example_record(example, (data or {}).get(example.name)) for example in examples},
+    }
+
+
+def _backend_record(backend: Backend) -> dict[str, Any]:
+    return {
+        "title": backend.title,
+        "color": backend.color,
+        "generation": backend.generation,
+        "cannot": backend.cannot,
+        "notes": list(backend.notes),
+    }
+
+
+def _example_record(example: Example, data: Data | None) -> dict[str, Any]:
+    full = example.profiles.get("full")
+    record: dict[str, Any] = {
+        "title": example.title,
+        "task": example.task,
+        "input": example.input,
+        "batch_size": example.batch_size,
+        "parameters": example.parameters,
+        "sha256": example.sha256,
+        "available_samples": full.samples if full else None,
+        "data": example.data,
+    }
+    if data is not None:
+        record |= {"data": data.name, "data_source": data.source, "data_sha256": data.sha256}
+    return record
+
+
+def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any], name: str | None = None) -> Path:
+    """Make a run's folder below `parent`, named by local time unless `name` is given; return it.
+
+    Raises UserError where `parent` is a file or cannot be written, or the name is taken.
+    """
+    started = datetime.now(timezone.utc)
+    run = _new_folder(parent, name, started)
+    record = {
+        "schema": SCHEMA,
+        "name": run.name,
+        "created": started.isoformat(timespec="microseconds"),
+        "plan": plan,
+        "provenance": provenance,
+    }
+    replace_json(run / "run.json", record)
+    return run
+
+
+def _new_folder(parent: Path, name: str | None, started: datetime) -> Path:
+    if name is not None and (not name or Path(name).name != name or name in (".", "..")):
+        raise UserError(f"A run's name is a plain folder name, and {name!r} is not: choose one without '/'.")
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        if name is not None:
+            (parent / name).mkdir()
+            return parent / name
+        stem = started.astimezone().strftime("%Y-%m-%dT%H-%M-%S")
+        for number in itertools.count(1):
+            run = parent / (stem if number == 1 else f"{stem}-{number}")
+            try:
+                run.mkdir()
+                return run
+            except FileExistsError:
+                continue  # another run started within the same second
+    except (FileExistsError, NotADirectoryError) as error:
+        if name is not None and (parent / name).is_dir():
+            raise UserError(f"{parent / name} exists already: choose another name for the run.") from error
+        raise UserError(f"{parent} is not a folder: choose another place for the results.") from error
+    except OSError as error:
+        raise cannot("make a run's folder in", parent, error) from error
+    raise AssertionError("unreachable: the numbers do not end")
+
+
+def cell_folder(run: Path, cell: Cell) -> CellFolder:
+    """Where the files of `cell` are, or will be once `write_spec` has made the folder."""
+    return CellFolder(run / "cells" / cell.id)
+
+
+def write_spec(run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mapping[str, Any]) -> Path:
+    """Make the cell's folder with the guest's spec and its keras.json; return the spec's path. Raises UserError."""
+    folder = cell_folder(run, cell)
+    try:
+        folder.keras_home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot("make", folder.path, error) from error
+    replace_json(folder.keras_home / "keras.json", keras_json)
+    replace_json(folder.spec, spec)
+    return folder.spec
+
+
+def write_outcome(run: Path, cell: Cell, outcome: Outcome) -> None:
+    """Record what came of `cell`; from then on it counts as ended. Raises UserError."""
+    folder = cell_folder(run, cell)
+    try:
+        # A cell whose environment cannot be made has no spec, and yet an outcome.
+        folder.path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot("make", folder.path, error) from error
+    replace_json(folder.outcome, asdict(outcome))
+
+
+def latest(parent: Path) -> Path:
+    """The run below `parent` that was started last. Raises UserError where there is none."""
+    found = [(created, run) for run in _runs(parent) if (created := _created(run))]
+    if not found:
+        raise UserError(f"There is no run in {parent} yet.")
+    return max(found, key=lambda pair: (pair[0], pair[1].name))[1]
+
+
+def find(run: str, parent: Path) -> Path:
+    """The folder of the run that the user names: a path, a name below `parent`, or `latest`.
+
+    Raises UserError where there is no such run; the sentence names the nearest ones.
+    """
+    if run == "latest" and not (parent / run).exists():
+        return latest(parent)
+    for folder in (Path(run), parent / run):
+        if folder.name == "run.json" and folder.is_file():
+            return folder.parent
+        if (folder / "run.json").is_file():
+            return folder
+    names = sorted(folder.name for folder in _runs(parent))
+    near = difflib.get_close_matches(run, names, n=3, cutoff=0.5) or names[-1:]
+    hint = f"did you mean {' or '.join(near)}?" if near else f"and there are no runs in {parent}."
+    raise UserError(f"There is no run {run!r}: {hint}")
+
+
+def _runs(parent: Path) -> list[Path]:
+    try:
+        return [folder for folder in parent.iterdir() if (folder / "run.json").is_file()]
+    except OSError:
+        return []
+
+
+def _created(run: Path) -> str:
+    """When `run` was started, UTC; empty where its run.json does not tell."""
+    try:
+        return str(read_json(run / "run.json").get("created", ""))
+    except UserError:
+        return ""

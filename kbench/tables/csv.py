@@ -1,0 +1,109 @@
+"""summary.csv and epochs.csv: stable leading columns, full precision, safe to open in a spreadsheet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+import pandas as pd
+
+from kbench.values import Epoch, Measured, Summary
+
+# The order of these is a promise: programs read them by place. Further columns follow.
+SUMMARY_COLUMNS = (
+    "example",
+    "backend",
+    "image_data_format",
+    "device",
+    "profile",
+    "status",
+    "reason",
+    "repeats",
+    "epoch_seconds",
+    "first_epoch_seconds",
+    "samples_per_second",
+    "relative_to_fastest",
+    "final_loss",
+    "final_accuracy",
+    "final_val_loss",
+    "final_val_accuracy",
+    "parameters",
+    "keras_version",
+    "backend_version",
+)
+EPOCHS_COLUMNS = (
+    "example",
+    "backend",
+    "image_data_format",
+    "device",
+    "repeat",
+    "epoch",
+    "seconds",
+    "samples",
+    "loss",
+    "accuracy",
+    "val_loss",
+    "val_accuracy",
+)
+_OF_CELL = EPOCHS_COLUMNS[:5]
+_PHASES = ("import", "data", "build", "first_step")
+
+
+def _phase(name: str) -> Callable[[Summary], object]:
+    return lambda row: row.phases.get(name)
+
+
+_MORE_SUMMARY: Mapping[str, Callable[[Summary], object]] = {
+    "task": attrgetter("task"),
+    "form": attrgetter("form"),
+    **{f"{name}_seconds": _phase(name) for name in _PHASES},
+    "evaluation_seconds": attrgetter("evaluation_seconds"),
+    "seconds_per_1000_images": lambda row: row.seconds_per_1000_samples if row.task == "infer" else None,
+    "batch_size": attrgetter("batch_size"),
+    "samples": attrgetter("samples"),
+    "validation_samples": attrgetter("validation_samples"),
+    "epochs": attrgetter("epochs"),
+    "data": attrgetter("data"),
+    "data_source": attrgetter("data_source"),
+    "data_sha256": attrgetter("data_sha256"),
+    "notes": lambda row: "; ".join(row.notes),
+}
+
+
+def summary_csv(summaries: Sequence[Summary]) -> str:
+    """One line a row of the tables. Empty: not applicable or not measured; nan: measured as not a number."""
+    columns = {name: attrgetter(name) for name in SUMMARY_COLUMNS} | dict(_MORE_SUMMARY)
+    return _csv({name: [value(row) for row in summaries] for name, value in columns.items()})
+
+
+def epochs_csv(measured: Iterable[Measured]) -> str:
+    """One line an epoch of a cell, those of cells that did not end ok included; in the order of the plan."""
+    rows = [(one.cell, epoch) for one in measured for epoch in one.epochs]
+    columns: dict[str, list[Any]] = {name: [getattr(cell, name) for cell, _ in rows] for name in _OF_CELL}
+    of_epoch = (*EPOCHS_COLUMNS[len(_OF_CELL) :], "evaluation_seconds")
+    return _csv(columns | {name: _epoch_column(rows, name) for name in of_epoch})
+
+
+def _epoch_column(rows: Iterable[tuple[object, Epoch]], name: str) -> list[Any]:
+    return [getattr(epoch, name) for _, epoch in rows]
+
+
+def _csv(columns: Mapping[str, Sequence[object]]) -> str:
+    frame = pd.DataFrame(
+        {name: pd.Series([_entry(value) for value in values], dtype=object) for name, values in columns.items()}
+    )
+    text: str = frame.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def _entry(value: object) -> object:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        # A spreadsheet would run it as a formula.
+        return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+    if isinstance(value, float) and math.isnan(value):
+        return "nan"  # pandas would write nothing, which means: not measured
+    return value

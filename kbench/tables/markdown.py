@@ -1,0 +1,40 @@
+"""Tables for summary.md and for pasting: Markdown in which nothing from a result acts as markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tabulate import tabulate
+
+from kbench.tables.content import Table, tables
+from kbench.values import Summary
+from kbench.wording import plain
+
+# An underscore within a word, as in mnist_cnn, is no markup.
+_MARKUP = re.compile(r"[\\`*~$\[\]|&<>]|(?<![^\W_])_|_(?![^\W_])")
+
+
+def markdown(summaries: Iterable[Summary]) -> str:
+    """All tables as Markdown, one per example, each under its heading in bold."""
+    return "\n\n".join(f"**{escape(table.heading)}**\n\n{body(table)}" for table in tables(summaries))
+
+
+def body(table: Table) -> str:
+    """The table without its heading: a pipe table, its footnotes and remarks."""
+    grid = tabulate(
+        [[escape(cell) for cell in row] for row in table.rows],
+        headers=[escape(column) for column in table.columns],
+        tablefmt="pipe",
+        colalign=["left" if column in table.text_columns else "right" for column in table.columns],
+        disable_numparse=True,
+    )
+    notes = [f"\\[{number}\\] {escape(note)}" for number, note in enumerate(table.footnotes, 1)]
+    below = "  \n".join([*notes, *map(escape, table.remarks)])  # two blanks: a line break in Markdown
+    return f"{grid}\n\n{below}" if below else grid
+
+
+def escape(text: str) -> str:
+    """`text` as Markdown that shows just that: | ends no cell, and < begins no HTML."""
+    entities = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+    return _MARKUP.sub(lambda found: entities.get(found[0], f"\\{found[0]}"), plain(text))

@@ -1,0 +1,72 @@
+"""summary.md: a run on one page, with what was measured where, the tables and the plots."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from kbench.tables.content import headline, tables
+from kbench.tables.markdown import body, escape
+from kbench.values import Summary
+from kbench.wording import plain
+
+
+def page(
+    name: str,
+    machine: str,
+    command: str,
+    summaries: Sequence[Summary],
+    plots: Mapping[str, Sequence[str]],
+    backends: Mapping[str, Mapping[str, object]],
+) -> str:
+    """The page of the run `name`.
+
+    `machine` is one sentence on where it ran and `command` the command line. `plots` maps an example's name,
+    or "" for the whole run, to the paths of its pictures relative to the page. `backends` maps a backend's
+    name to its title and notes.
+    """
+    parts = [f"# kbench: {escape(name)}", headline_of(summaries)]
+    parts += [f"Machine: {escape(machine)}."] if machine else []
+    parts += [f"Command: {_code(command)}"] if command else []
+    if summaries:
+        parts.append(
+            "Seconds per epoch are the median over all epochs but the first, of all repeats that ended ok; "
+            "x fastest is the ratio to the fastest row of the same example and device."
+        )
+    parts += _pictures("all examples", plots.get("", ()))
+    for table, example in zip(tables(summaries), dict.fromkeys(row.example for row in summaries), strict=True):
+        parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
+    parts += _versions(summaries, backends)
+    return "\n\n".join(parts) + "\n"
+
+
+def headline_of(summaries: Sequence[Summary]) -> str:
+    """Who is fastest where, as Markdown."""
+    return escape(headline(summaries)) if summaries else "Nothing was measured."
+
+
+def _pictures(what: str, paths: Sequence[str]) -> list[str]:
+    return [f"![{escape(what)}]({path})" for path in paths]
+
+
+def _versions(summaries: Sequence[Summary], backends: Mapping[str, Mapping[str, object]]) -> list[str]:
+    """Each backend that was asked for: title, versions as it told them, notes."""
+    lines = []
+    for name in sorted({row.backend for row in summaries}):
+        rows = [row for row in summaries if row.backend == name]
+        versions = dict.fromkeys(
+            f"{row.backend_version} with Keras {row.keras_version}" for row in rows if row.keras_version
+        )
+        about = backends.get(name, {})
+        title, notes = about.get("title"), about.get("notes")
+        said = [title if isinstance(title, str) else "", *versions]
+        said += [str(note) for note in notes] if isinstance(notes, list | tuple) else []
+        lines.append(f"- **{escape(name)}**: {escape('; '.join(part.rstrip('.') for part in said if part))}")
+    return ["## Backends", "\n".join(lines)] if lines else []
+
+
+def _code(text: str) -> str:
+    """`text` as inline code: in a fence longer than any in it, for a code span knows no escapes."""
+    line = plain(text)
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"

@@ -1,0 +1,27 @@
+"""How numbers and text from elsewhere are shown to people, the same in tables and in pictures."""
+
+from __future__ import annotations
+
+import math
+import re
+
+MISSING = "-"
+
+_TERMINAL_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # colours and cursor movements, by ECMA-48
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+
+
+def significant(value: float | None, digits: int = 3) -> str:
+    """`value` with `digits` significant figures, never fewer than its whole part: 0.0123, 1.23, 12,346."""
+    if value is None:
+        return MISSING
+    if value == 0 or not math.isfinite(value):
+        return f"{value:.0f}"
+    # By way of the rounded value, so that 9.999 becomes 10.0 and not 10.00.
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    return f"{value:,.{max(0, digits - 1 - exponent)}f}"
+
+
+def plain(text: str) -> str:
+    """`text` on one line, without control characters: what a guest or a file says cannot steer a terminal."""
+    return " ".join(_CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", text)).split())

@@ -1,0 +1,162 @@
+"""Builders of cells, summaries and whole runs on disk, without a guest."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from kbench import results
+from kbench.values import OK, Cell, Epoch, Measured, Outcome, Summary
+
+COLORS = {
+    "keras2/tensorflow": "#e69f00",
+    "keras2/cntk": "#56b4e9",
+    "keras2/theano": "#009e73",
+    "keras2/mxnet": "#0072b2",
+    "keras3/tensorflow": "#d55e00",
+    "keras3/jax": "#cc79a7",
+    "keras3/torch": "#222222",
+    "keras3/openvino": "#999999",
+}
+PROVENANCE = {
+    "command_line": "run.py --backends all",
+    "cpu": {"model": "A processor", "visible": 2},
+    "memory_mib": 24000,
+    "system": {"name": "Linux", "kernel": "6.1.0"},
+    "gpus": [],
+}
+
+
+def cell(example: str = "mnist_cnn", backend: str = "keras2/cntk", **changes: Any) -> Cell:
+    values: dict[str, Any] = {
+        "image_data_format": "channels_last",
+        "device": "cpu",
+        "repeat": 1,
+        "profile": "quick",
+        "batch_size": 128,
+        "samples": 1000,
+        "validation_samples": 200,
+        "epochs": 3,
+        "seed": 0,
+    }
+    return Cell(example=example, backend=backend, **(values | changes))
+
+
+def epochs(*seconds: float, samples: int = 1000, **metrics: Any) -> tuple[Epoch, ...]:
+    """Epochs of these seconds; a metric is one value for all, or a list with one for each."""
+    return tuple(
+        Epoch(
+            number,
+            duration,
+            samples,
+            **{name: v[number - 1] if isinstance(v, list) else v for name, v in metrics.items()},
+        )
+        for number, duration in enumerate(seconds, 1)
+    )
+
+
+def measured(
+    the_cell: Cell,
+    *seconds: float,
+    status: str = OK,
+    reason: str = "",
+    phases: Mapping[str, float] | None = None,
+    facts: Mapping[str, object] | None = None,
+    **metrics: Any,
+) -> Measured:
+    told = epochs(*seconds, samples=the_cell.samples, **metrics)
+    return Measured(the_cell, Outcome(status, reason), told, phases or {}, facts or {})
+
+
+def summary(backend: str = "keras2/cntk", example: str = "mnist_cnn", **changes: Any) -> Summary:
+    values: dict[str, Any] = {
+        "image_data_format": "channels_last",
+        "device": "cpu",
+        "profile": "quick",
+        "status": OK,
+        "reason": "",
+        "repeats": 1,
+        "epoch_seconds": 1.5,
+        "first_epoch_seconds": 2.5,
+        "samples_per_second": 1000 / 1.5,
+        "relative_to_fastest": 1.0,
+        "final_loss": 0.25,
+        "final_accuracy": 0.9,
+        "final_val_loss": 0.125,
+        "final_val_accuracy": 0.9375,
+        "parameters": 1199882,
+        "keras_version": "2.2.4",
+        "backend_version": "2.7",
+        "input": "image",
+        "batch_size": 128,
+        "samples": 1000,
+        "validation_samples": 200,
+        "epochs": 3,
+        "available_samples": 60000,
+        "data_source": "real",
+    }
+    return Summary(example=example, backend=backend, **(values | changes))
+
+
+def plan(cells: Iterable[Cell], **example_facts: Any) -> dict[str, Any]:
+    planned = list(cells)
+    example = {"task": "train", "input": "image", "available_samples": 60000, "data": "mnist"} | example_facts
+    return {
+        "profile": "quick",
+        "cells": [asdict(one) for one in planned],
+        "backends": {
+            one.backend: {"title": one.backend.title(), "color": COLORS.get(one.backend, ""), "notes": []}
+            for one in planned
+        },
+        "examples": {one.example: example for one in planned},
+    }
+
+
+def learning(the_cell: Cell, epoch_seconds: float, best: float = 0.95) -> list[dict[str, Any]]:
+    """The events of a guest whose accuracy rises towards `best`."""
+    backend = the_cell.backend.partition("/")[2]
+    told: list[dict[str, Any]] = [
+        {"event": "start", "schema": 1, "pid": 7, "python": "3.6.15"},
+        {"event": "phase", "name": "import", "seconds": 1.5},
+        {"event": "loaded", "keras_version": "2.2.4", "backend": backend, "backend_version": "2.7"},
+        {"event": "phase", "name": "build", "seconds": 0.25},
+        {"event": "model", "parameters": 1199882, "form": ""},
+        {"event": "phase", "name": "first_step", "seconds": 0.75},
+    ]
+    for number in range(1, the_cell.epochs + 1):
+        accuracy = best * (1 - math.exp(-0.6 * number - 0.05 * the_cell.repeat))
+        told.append(
+            {
+                "event": "epoch",
+                "epoch": number,
+                "seconds": epoch_seconds * (2.0 if number == 1 else 1 + 0.01 * number),
+                "samples": the_cell.samples,
+                "loss": 1.1 - accuracy,
+                "accuracy": accuracy,
+                "val_loss": 1.2 - accuracy,
+                "val_accuracy": accuracy - 0.02,
+                "evaluation_seconds": 0.1 * epoch_seconds,
+            }
+        )
+    return [*told, {"event": "end", "seconds": 9.0}]
+
+
+def write_events(run: Path, the_cell: Cell, events: Iterable[Mapping[str, Any]]) -> Path:
+    folder = results.cell_folder(run, the_cell)
+    results.write_spec(run, the_cell, {"data": {"name": "mnist", "source": "real", "sha256": "ab" * 32}}, {})
+    folder.events.write_text("".join(json.dumps(event) + "\n" for event in events))
+    return folder.events
+
+
+def fake_run(parent: Path, fates: Iterable[tuple[Cell, float, Outcome]], **example_facts: Any) -> Path:
+    """A run on disk: for each cell its seconds per epoch, and its outcome."""
+    cells = list(fates)
+    run = results.create(parent, plan([one for one, _, _ in cells], **example_facts), PROVENANCE)
+    for one, seconds, outcome in cells:
+        write_events(run, one, learning(one, seconds) if outcome.status == OK else [])
+        results.write_outcome(run, one, outcome)
+    return run

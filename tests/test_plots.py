@@ -1,0 +1,132 @@
+"""Pictures: there, readable as what they are, the same every time, and unmoved by what names hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import pytest
+from fake_runs import COLORS, cell, measured
+
+from kbench.plots.bars import bars
+from kbench.plots.convergence import convergence
+from kbench.plots.look import literal, looks
+from kbench.plots.overview import overview
+from kbench.stats import summarise
+from kbench.values import FAILED, TIMEOUT, Measured
+
+
+def trained(backend: str, seconds: float, epochs: int = 3, **changes: object) -> Measured:
+    accuracy = [1 - 0.5**number for number in range(1, epochs + 1)]
+    return measured(cell(backend=backend, epochs=epochs, **changes), *[seconds] * epochs, val_accuracy=accuracy)
+
+
+def all_of(cells: list[Measured]) -> list[Mapping[str, bytes]]:
+    rows = summarise(cells)
+    chosen = looks(rows, COLORS)
+    return [convergence(cells, chosen), bars(rows, chosen), overview(rows, chosen)]
+
+
+def assert_are_pictures(picture: Mapping[str, bytes]) -> None:
+    assert set(picture) == {"png", "svg"}
+    assert picture["png"].startswith(b"\x89PNG")
+    assert len(picture["png"]) > 2000
+    assert ElementTree.fromstring(picture["svg"]).tag.endswith("svg")
+
+
+@pytest.mark.parametrize("backends", [1, 3, 8])
+def test_any_number_of_backends_can_be_drawn(backends: int) -> None:
+    cells = [trained(name, seconds) for seconds, name in enumerate(list(COLORS)[:backends], 1)]
+    for picture in all_of(cells):
+        assert_are_pictures(picture)
+
+
+def test_fifty_epochs_repeats_formats_devices_and_failed_cells_can_be_drawn() -> None:
+    cells = [
+        trained("keras2/cntk", 0.001, 50, repeat=1),
+        trained("keras2/cntk", 0.001, 49, repeat=2),
+        trained("keras2/cntk", 100.0, 50, image_data_format="channels_first"),
+        trained("keras3/jax", 1.0, 50, device="gpu:0"),
+        measured(cell(backend="keras3/torch"), 1.0, 2.0, val_accuracy=[0.1, 0.2], status=TIMEOUT),
+        measured(cell(backend="keras3/openvino"), status=FAILED),
+    ]
+    for picture in all_of(cells):
+        assert_are_pictures(picture)
+
+
+def test_one_epoch_has_curves_and_first_epochs_and_nothing_to_compare() -> None:
+    curves, times, matrix = all_of([trained("keras2/cntk", 1.0, 1), trained("keras3/jax", 2.0, 1)])
+    assert_are_pictures(curves)
+    assert_are_pictures(times)
+    assert matrix == {}
+
+
+def test_what_has_nothing_to_draw_gives_no_picture() -> None:
+    failed = [measured(cell(), status=FAILED)]
+    assert all_of(failed) == [{}, {}, {}]
+    assert convergence([measured(cell(), 1.0, val_accuracy=math.nan)], looks(summarise(failed), {})) == {}
+
+
+def test_the_next_best_metric_is_drawn_where_nothing_was_validated() -> None:
+    cells = [measured(cell(), 1.0, 1.0, loss=[2.0, math.nan])]
+    assert_are_pictures(convergence(cells, looks(summarise(cells), {})))
+
+
+def test_the_same_run_gives_the_same_bytes_whatever_the_users_style() -> None:
+    cells = [trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)]
+    first = all_of(cells)
+    with mpl.rc_context({"font.size": 30, "svg.hashsalt": "other", "axes.facecolor": "red"}):
+        before = {name: mpl.rcParams[name] for name in mpl.rcParams if name != "backend"}
+        assert all_of(cells) == first
+        assert {name: mpl.rcParams[name] for name in before} == before
+
+
+@pytest.mark.parametrize("name", ["<script>", "$x$", r"\$\frac{$", "$", "a_b^c", "é漢字", "x" * 300, "\x00\x1b[1m"])
+def test_names_stay_text(name: str) -> None:
+    cells = [trained(f"keras2/{name}", 1.0, example=name), trained(name, 2.0, example=name)]
+    for picture in all_of(cells):
+        assert_are_pictures(picture)
+        assert b"<script" not in picture["svg"]
+
+
+def test_dollars_are_escaped_and_long_names_shortened() -> None:
+    assert literal("$x$") == r"\$x\$"
+    assert literal("x" * 99, 10) == "xxxxxxxxx…"
+
+
+def test_a_backend_looks_the_same_in_every_example() -> None:
+    rows = summarise(
+        [
+            trained("keras2/cntk", 1.0),
+            trained("keras3/jax", 1.0),
+            trained("keras3/jax", 1.0, example="mnist_mlp"),
+            trained("keras2/unknown", 1.0, example="mnist_mlp"),
+        ]
+    )
+    chosen = looks(rows, {**COLORS, "keras2/unknown": "no colour"})
+    cntk, jax = chosen["keras2/cntk", "channels_last", "cpu"], chosen["keras3/jax", "channels_last", "cpu"]
+    assert (cntk.label, cntk.color, cntk.line_style) == ("keras2/cntk", "#56b4e9", "-")
+    assert (jax.color, jax.line_style) == ("#cc79a7", "--")
+    assert len({look.marker for look in chosen.values()}) == 3
+    assert chosen["keras2/unknown", "channels_last", "cpu"].color.startswith("#")
+
+
+def test_rows_of_one_backend_are_told_apart_by_label_and_marker() -> None:
+    both = [trained("keras2/cntk", 1.0, image_data_format=f"channels_{order}") for order in ("first", "last")]
+    chosen = looks(summarise(both), COLORS)
+    first, last = (chosen["keras2/cntk", f"channels_{order}", "cpu"] for order in ("first", "last"))
+    assert first.label == "keras2/cntk channels_first"
+    assert first.color == last.color
+    assert first.filled != last.filled
+
+
+def test_native_formats_that_differ_between_examples_are_one_row_of_the_overview() -> None:
+    rows = summarise(
+        [
+            trained("keras2/cntk", 1.0, image_data_format="channels_first"),
+            trained("keras2/cntk", 1.0, example="imdb_gru"),
+        ]
+    )
+    assert {look.label for look in looks(rows, COLORS).values()} == {"keras2/cntk"}

@@ -1,0 +1,131 @@
+"""What is kept of a guest's events, whole or damaged."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+from fake_runs import cell, learning
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kbench.results.events import read_events, understand
+
+EVENTS = learning(cell(epochs=4), 1.0)
+LINES = [json.dumps(event).encode() + b"\n" for event in EVENTS]
+
+
+def test_epochs_phases_and_facts_are_read() -> None:
+    told = understand(LINES)
+    assert [epoch.epoch for epoch in told.epochs] == [1, 2, 3, 4]
+    assert told.epochs[0].seconds == 2.0
+    assert told.epochs[0].evaluation_seconds == 0.1
+    assert told.phases == {"import": 1.5, "build": 0.25, "first_step": 0.75}
+    assert told.facts == {
+        "python": "3.6.15",
+        "keras_version": "2.2.4",
+        "backend": "cntk",
+        "backend_version": "2.7",
+        "parameters": 1199882,
+        "form": "",
+        "guest_seconds": 9.0,
+        "notes": [],
+        "events_damaged": 0,
+    }
+
+
+def test_a_missing_file_tells_nothing(tmp_path: Path) -> None:
+    told = read_events(tmp_path / "events.jsonl")
+    assert told.epochs == ()
+    assert told.facts["events_damaged"] == 0
+
+
+def test_a_torn_last_line_is_counted_and_the_rest_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"".join(LINES[:-2]) + LINES[-2][:25])
+    told = read_events(path)
+    assert [epoch.epoch for epoch in told.epochs] == [1, 2, 3]
+    assert told.facts["events_damaged"] == 1
+
+
+def test_garbage_lines_are_counted_and_the_rest_is_kept() -> None:
+    garbage = [
+        b"\x00\xff\xfe garbage\n",
+        b"[1, 2]\n",
+        b"7\n",
+        b'{"no": "event"}\n',
+        b"[" * 100_000 + b"\n",
+        b'{"event": "epoch", "epoch": "one", "seconds": 1, "samples": 2}\n',
+        b'{"event": "epoch", "epoch": 9, "seconds": NaN, "samples": 2}\n',
+        b'{"event": "epoch", "epoch": 9, "seconds": -1, "samples": 2}\n',
+        b'{"event": "phase", "name": "import"}\n',
+        b'{"event": "epoch", "epoch": 9, "seconds": 1' + b"0" * 5000 + b', "samples": 2}\n',
+    ]
+    told = understand([line for pair in zip(LINES, garbage, strict=False) for line in pair] + LINES[10:])
+    assert told.facts["events_damaged"] == len(garbage)
+    assert [epoch.epoch for epoch in told.epochs] == [1, 2, 3, 4]
+
+
+def test_unknown_events_and_keys_are_no_damage() -> None:
+    told = understand([b'{"event": "memory", "mib": 7}\n', b'{"event": "start", "later": [1]}\n', b"\n"])
+    assert told.facts["events_damaged"] == 0
+    assert told.facts["later"] == [1]
+
+
+def test_the_device_that_was_found_from_inside_is_a_fact() -> None:
+    assert understand([b'{"event": "device", "device": "gpu"}\n']).facts["device"] == "gpu"
+
+
+def test_a_diverged_loss_stays_visible() -> None:
+    line = b'{"event": "epoch", "epoch": 1, "seconds": 1, "samples": 2, "loss": NaN, "val_loss": Infinity}\n'
+    (epoch,) = understand([line]).epochs
+    assert epoch.loss is not None
+    assert math.isnan(epoch.loss)
+    assert epoch.val_loss == math.inf
+    assert epoch.accuracy is None
+
+
+def test_notes_and_the_last_error_are_facts() -> None:
+    told = understand(
+        [
+            b'{"event": "note", "text": "partial batch left out"}\n',
+            b'{"event": "error", "kind": "mismatch", "message": "loaded another backend"}\n',
+        ]
+    )
+    assert told.facts["notes"] == ["partial batch left out"]
+    assert told.facts["error"] == "loaded another backend"
+
+
+def test_a_cell_tried_again_tells_only_of_its_last_try() -> None:
+    told = understand([*LINES[:7], *LINES])
+    assert told.phases["import"] == 1.5
+    assert len(told.epochs) == 4
+
+
+@given(st.integers(0, sum(map(len, LINES))))
+def test_a_guest_killed_at_any_byte_keeps_all_whole_lines(length: int) -> None:
+    kept = b"".join(LINES)[:length].splitlines(keepends=True)
+    whole = [line for line in kept if line.endswith(b"\n")]
+    told, all_whole = understand(kept), understand(whole)
+    assert told.epochs[: len(all_whole.epochs)] == all_whole.epochs
+    assert told.facts["events_damaged"] in (0, 1)
+
+
+@given(st.lists(st.binary(max_size=40), max_size=5))
+def test_no_bytes_raise(lines: list[bytes]) -> None:
+    understand([*LINES, *lines])
+    understand(lines)
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.sampled_from(EVENTS), st.data())
+def test_no_value_of_any_key_raises(event: dict[str, object], data: st.DataObject) -> None:
+    changed = {**event, data.draw(st.sampled_from(sorted(event))): data.draw(_json)}
+    understand([json.dumps(changed).encode() + b"\n"])

@@ -1,0 +1,203 @@
+"""What the store promises about a run's folder: made once, filled whole or not at all, found again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from fake_runs import PROVENANCE, cell, plan
+
+from kbench import results
+from kbench.errors import UserError
+from kbench.results import files, store
+from kbench.values import FAILED, OK, Backend, Data, Example, Outcome, Profile
+
+
+def create(parent: Path, name: str | None = None) -> Path:
+    return results.create(parent, plan([cell()]), PROVENANCE, name)
+
+
+def test_a_run_is_named_by_local_time_and_keeps_its_plan_and_provenance(tmp_path: Path) -> None:
+    run = create(tmp_path / "new" / "results")
+    record = json.loads((run / "run.json").read_text())
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d", run.name)
+    assert record["schema"] == 1
+    assert record["name"] == run.name
+    assert record["created"].endswith("+00:00")
+    assert record["plan"]["cells"][0]["example"] == "mnist_cnn"
+    assert record["provenance"] == PROVENANCE
+
+
+def test_runs_of_the_same_second_get_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = store.datetime(2026, 11, 20, 22, 58, 3, tzinfo=store.timezone.utc)
+
+    class Stopped(store.datetime):
+        @classmethod
+        def now(cls, tz: object = None) -> store.datetime:
+            return now
+
+    monkeypatch.setattr(store, "datetime", Stopped)
+    names = [create(tmp_path).name for _ in range(3)]
+    assert names == [names[0], f"{names[0]}-2", f"{names[0]}-3"]
+
+
+def test_a_name_of_the_users_own_is_taken_once(tmp_path: Path) -> None:
+    assert create(tmp_path, "mine").name == "mine"
+    with pytest.raises(UserError, match="mine exists already: choose another name"):
+        create(tmp_path, "mine")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/absolute", "../outside"])
+def test_a_name_cannot_leave_the_results_folder(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match="plain folder name"):
+        create(tmp_path / "results", name)
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("below", ["", "deeper", "deeper/still"])
+def test_results_that_are_a_file_are_one_sentence(tmp_path: Path, below: str) -> None:
+    (tmp_path / "results").write_text("a file")
+    with pytest.raises(UserError, match="is not a folder: choose another place for the results"):
+        create(tmp_path / "results" / below)
+
+
+def test_no_write_permission_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(UserError, match=r"^Cannot make a run's folder in .*: Permission denied\.$"):
+        create(tmp_path / "results")
+
+
+def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = create(tmp_path)
+    results.write_outcome(run, cell(), Outcome(FAILED, "first"))
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UserError, match=r"outcome\.json: No space left on device\.$"):
+        results.write_outcome(run, cell(), Outcome(OK))
+    folder = results.cell_folder(run, cell())
+    assert json.loads(folder.outcome.read_text())["reason"] == "first"
+    assert [path.name for path in folder.path.iterdir()] == ["outcome.json"]
+
+
+def test_a_replaced_file_is_never_seen_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    files.replace(path, b"old")
+    seen = []
+    replace = Path.replace
+
+    def look_first(self: Path, target: Path) -> Path:
+        seen.append((self.read_bytes(), Path(target).read_bytes()))
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", look_first)
+    files.replace(path, b"new")
+    assert seen == [(b"new", b"old")]
+    assert path.read_bytes() == b"new"
+
+
+def test_spec_and_outcome_lie_in_the_cells_folder(tmp_path: Path) -> None:
+    run = create(tmp_path)
+    spec = results.write_spec(run, cell(), {"example": Path("/a/b.py")}, {"backend": "fake"})
+    results.write_outcome(run, cell(), Outcome(FAILED, "boom", 1.5, -11))
+    folder = results.cell_folder(run, cell())
+    assert spec == folder.spec
+    assert {path.parent for path in (folder.spec, folder.events, folder.log, folder.outcome)} == {folder.path}
+    assert folder.path.parent == run / "cells"
+    assert json.loads(folder.spec.read_text()) == {"example": "/a/b.py"}
+    assert json.loads(folder.outcome.read_text()) == {
+        "status": "failed",
+        "reason": "boom",
+        "seconds": 1.5,
+        "exit_code": -11,
+    }
+
+
+def test_the_plan_record_holds_all_that_tables_and_plots_need(tmp_path: Path) -> None:
+    backend = Backend(
+        name="keras2/cntk",
+        generation="keras2",
+        title="CNTK",
+        keras_backend="cntk",
+        distribution="cntk",
+        python=("3.6",),
+        image_data_format="channels_first",
+        gpu_image_data_format="channels_first",
+        can=frozenset({"train"}),
+        cannot="",
+        builds=(),
+        variables={},
+        shared_libpython=True,
+        libraries={},
+        compiled={},
+        programs=(),
+        recurrent={},
+        fixed_batch=(),
+        notes=("a note",),
+        color="#56b4e9",
+        path=tmp_path,
+    )
+    example = Example(
+        name="mnist_cnn",
+        title="A network",
+        path=tmp_path,
+        task="train",
+        data="mnist",
+        input="image",
+        batch_size=128,
+        parameters=1199882,
+        profiles={"full": Profile("full", 60000, 10000, 12)},
+        sha256="cd" * 32,
+    )
+    data = Data("mnist", "real", tmp_path, (), "", (), "", 10, 255.0, (), "ab" * 32)
+    record = results.plan_record([cell()], [backend], [example], {"mnist_cnn": data}, seeds=[0])
+    assert json.loads(json.dumps(record)) == record
+    assert record["seeds"] == [0]
+    assert record["backends"]["keras2/cntk"]["color"] == "#56b4e9"
+    assert record["backends"]["keras2/cntk"]["title"] == "CNTK"
+    assert record["examples"]["mnist_cnn"]["sha256"] == "cd" * 32
+    run = results.create(tmp_path / "results", record, {})
+    facts = results.read(run).measured[0].facts
+    assert facts["data_source"] == "real"
+    assert facts["data_sha256"] == "ab" * 32
+    assert facts["available_samples"] == 60000
+
+
+def test_the_latest_run_is_the_one_started_last_whatever_its_name(tmp_path: Path) -> None:
+    for name in ("b", "c", "a"):
+        create(tmp_path, name)
+    (tmp_path / "published").mkdir()
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "run.json").write_text("{")
+    assert results.latest(tmp_path).name == "a"
+    assert results.find("latest", tmp_path).name == "a"
+
+
+def test_without_a_run_there_is_no_latest(tmp_path: Path) -> None:
+    for parent in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(UserError, match=r"^There is no run in .* yet\.$"):
+            results.latest(parent)
+
+
+def test_a_run_is_found_by_name_by_path_and_by_its_run_json(tmp_path: Path) -> None:
+    run = create(tmp_path / "results")
+    for named in (run.name, str(run), str(run / "run.json")):
+        assert results.find(named, tmp_path / "results") == run
+
+
+def test_an_unknown_run_is_one_sentence_with_the_nearest_name(tmp_path: Path) -> None:
+    create(tmp_path, "nightly")
+    with pytest.raises(UserError, match=r"^There is no run 'nigthly': did you mean nightly\?$"):
+        results.find("nigthly", tmp_path)
+    with pytest.raises(UserError, match="there are no runs in"):
+        results.find("x", tmp_path / "empty")

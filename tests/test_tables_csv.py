@@ -1,0 +1,89 @@
+"""What programs may rely on in summary.csv and epochs.csv."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+import pandas as pd
+import pytest
+from fake_runs import cell, measured, summary
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kbench.tables.csv import epochs_csv, summary_csv
+
+
+def read(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_the_leading_columns_of_summary_csv_are_exactly_these() -> None:
+    header = summary_csv([summary()]).splitlines()[0]
+    assert header.startswith(
+        "example,backend,image_data_format,device,profile,status,reason,repeats,epoch_seconds,"
+        "first_epoch_seconds,samples_per_second,relative_to_fastest,final_loss,final_accuracy,final_val_loss,"
+        "final_val_accuracy,parameters,keras_version,backend_version,"
+    )
+    assert summary_csv([]).splitlines() == [header]
+
+
+def test_the_leading_columns_of_epochs_csv_are_exactly_these() -> None:
+    header = epochs_csv([measured(cell(), 1.0)]).splitlines()[0]
+    assert header.startswith(
+        "example,backend,image_data_format,device,repeat,epoch,seconds,samples,loss,accuracy,val_loss,val_accuracy"
+    )
+    assert epochs_csv([]).splitlines() == [header]
+
+
+def test_what_does_not_apply_is_empty_and_what_diverged_is_nan() -> None:
+    (row,) = read(epochs_csv([measured(cell(), 1.0, loss=math.nan, val_loss=math.inf)]))
+    assert (row["loss"], row["val_loss"], row["accuracy"]) == ("nan", "inf", "")
+    (row,) = read(summary_csv([summary(epoch_seconds=None, parameters=None)]))
+    assert (row["epoch_seconds"], row["parameters"], row["reason"]) == ("", "", "")
+
+
+def test_counts_are_written_as_counts() -> None:
+    rows = read(summary_csv([summary(parameters=669706), summary(parameters=None)]))
+    assert [row["parameters"] for row in rows] == ["669706", ""]
+
+
+@given(st.lists(st.floats(allow_nan=False, min_value=0, allow_infinity=False), min_size=1))
+def test_numbers_lose_no_digit(seconds: list[float]) -> None:
+    rows = read(epochs_csv([measured(cell(), *seconds)]))
+    assert [float(row["seconds"]) for row in rows] == seconds
+
+
+def test_epochs_of_failed_cells_are_kept() -> None:
+    rows = read(epochs_csv([measured(cell(repeat=2), 1.0, 2.0, status="timeout")]))
+    assert [(row["repeat"], row["epoch"], row["seconds"]) for row in rows] == [
+        ("2", "1", "1.0"),
+        ("2", "2", "2.0"),
+    ]
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_text_becomes_a_formula(start: str) -> None:
+    evil = f'{start}HYPERLINK("x","y")'
+    (row,) = read(summary_csv([summary(evil, evil, reason=evil, keras_version=evil, notes=(evil,), form=evil)]))
+    for column in ("example", "backend", "reason", "keras_version", "notes", "form"):
+        assert row[column].startswith("'"), column
+    (row,) = read(epochs_csv([measured(cell(evil), -1.5)]))
+    assert row["example"].startswith("'")
+    assert row["seconds"] == "-1.5"
+
+
+def test_text_with_commas_quotes_and_lines_comes_back_whole() -> None:
+    reason = 'a, "b"\nc'
+    frame = pd.read_csv(io.StringIO(summary_csv([summary(reason=reason)])))
+    assert frame.reason[0] == reason
+
+
+def test_phases_and_the_time_of_1000_images_follow() -> None:
+    row = summary(task="infer", seconds_per_1000_samples=5.0, phases={"import": 1.5, "first_step": 2.5})
+    (found,) = read(summary_csv([row]))
+    assert (found["import_seconds"], found["first_step_seconds"], found["data_seconds"]) == ("1.5", "2.5", "")
+    assert found["seconds_per_1000_images"] == "5.0"
+    (found,) = read(summary_csv([summary(seconds_per_1000_samples=5.0)]))
+    assert found["seconds_per_1000_images"] == ""

@@ -1,0 +1,181 @@
+"""What the tables say, and that what they quote cannot act."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from fake_runs import summary
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kbench.tables.content import headline, table
+from kbench.tables.markdown import escape, markdown
+from kbench.tables.page import page
+from kbench.tables.text import text
+from kbench.values import FAILED, UNSUPPORTED
+from kbench.wording import plain, significant
+
+FAST = summary("keras3/jax", epoch_seconds=1.0, samples_per_second=1000.0)
+SLOW = summary("keras2/cntk", epoch_seconds=12345.6, relative_to_fastest=12345.6, samples_per_second=0.081)
+BROKEN = summary(
+    "keras2/theano",
+    status=FAILED,
+    reason="the compiler said no",
+    epoch_seconds=None,
+    first_epoch_seconds=None,
+    samples_per_second=None,
+    relative_to_fastest=None,
+    final_val_accuracy=None,
+)
+
+
+def test_a_training_table_reads_like_this() -> None:
+    assert text([FAST, SLOW, BROKEN]).splitlines() == [
+        "mnist_cnn (quick: 1,000 of 60,000 samples, 3 epochs, batch 128, real data, cpu, channels_last)",
+        "backend          s/epoch          x    first    samples        val.  status",
+        "                            fastest    epoch         /s    accuracy",
+        "                                         (s)",
+        "-------------  ---------  ---------  -------  ---------  ----------  ----------",
+        "keras3/jax          1.00       1.00     2.50      1,000      0.9375  ok",
+        "keras2/cntk       12,346     12,346     2.50     0.0810      0.9375  ok",
+        "keras2/theano          -          -        -          -           -  failed [1]",
+        "[1] the compiler said no",
+    ]
+
+
+def test_an_inference_table_is_per_1000_images() -> None:
+    row = summary(task="infer", seconds_per_1000_samples=53.21, first_epoch_seconds=70.0, epochs=1)
+    found = table([dataclasses.replace(row, epochs=3)])
+    assert found.columns == ("backend", "s/1,000 images", "x fastest", "cold pass (s)", "images/s", "status")
+    assert found.rows == (("keras2/cntk", "53.2", "1.00", "70.0", "667", "ok"),)
+    assert "3 passes" in found.heading
+    assert "1 pass," in table([row]).heading
+
+
+def test_format_and_device_are_columns_only_where_they_vary() -> None:
+    other = dataclasses.replace(FAST, image_data_format="channels_first", device="gpu:0")
+    alike, varied = table([FAST, FAST]), table([FAST, other])
+    assert alike.heading.endswith("real data, cpu, channels_last)")
+    assert alike.columns[:2] == ("backend", "s/epoch")
+    assert varied.heading.endswith("real data)")
+    assert varied.columns[:3] == ("backend", "channels", "device")
+    assert [row[1:3] for row in varied.rows] == [("last", "cpu"), ("first", "gpu:0")]
+
+
+def test_a_model_without_pictures_has_no_image_data_format() -> None:
+    assert "channels" not in table([dataclasses.replace(FAST, input="sequence")]).heading
+
+
+def test_the_form_of_recurrent_layers_is_shown_where_there_is_one() -> None:
+    found = table([dataclasses.replace(FAST, form="unrolled"), SLOW, BROKEN])
+    assert found.columns[1] == "recurrent"
+    assert [row[1] for row in found.rows] == ["unrolled", "default", "-"]
+    assert any(remark.startswith("recurrent:") for remark in found.remarks)
+
+
+def test_one_epoch_has_no_steady_time_and_the_table_says_why() -> None:
+    row = dataclasses.replace(FAST, epochs=1, epoch_seconds=None, relative_to_fastest=None)
+    found = table([row])
+    assert found.rows[0][1:4] == ("-", "-", "2.50")
+    assert found.remarks[0].startswith("One epoch only")
+
+
+def test_a_subset_is_called_one_and_the_whole_is_not() -> None:
+    whole = dataclasses.replace(FAST, available_samples=1000)
+    assert "1,000 of 60,000 samples" in table([FAST]).heading
+    assert "(quick: 1,000 samples, 3 epochs" in table([whole]).heading
+
+
+def test_reasons_and_notes_are_footnotes_and_said_once() -> None:
+    rows = [
+        dataclasses.replace(FAST, notes=("a partial batch was left out",)),
+        dataclasses.replace(SLOW, notes=("a partial batch was left out",)),
+        BROKEN,
+    ]
+    found = table(rows)
+    assert found.footnotes == ("a partial batch was left out", "the compiler said no")
+    assert [row[-1] for row in found.rows] == ["ok [1]", "ok [1]", "failed [2]"]
+
+
+def test_the_terminal_table_of_the_longest_names_and_a_long_reason_is_100_wide() -> None:
+    rows = [
+        summary("keras3/tensorflow", image_data_format="channels_first", epoch_seconds=1234.5),
+        dataclasses.replace(BROKEN, status=UNSUPPORTED, reason="because " * 50),
+    ]
+    assert max(map(len, text(rows).splitlines())) <= 100
+
+
+def test_a_guest_cannot_steer_the_terminal() -> None:
+    shown = text([dataclasses.replace(BROKEN, reason="\x1b[31mred\x1b[0m\x07\r\nnext\x9b2J\tline", example="a\nb")])
+    assert "[1] red next 2J line" in shown
+    assert shown.startswith("a b (")
+    assert all(character.isprintable() or character == "\n" for character in shown)
+
+
+def test_markdown_cells_cannot_end_a_cell_or_begin_html() -> None:
+    shown = markdown([dataclasses.replace(BROKEN, backend="a|b<i>", reason="<script>|`x`|</script> & [a](b)")])
+    assert r"a\|b&lt;i&gt;" in shown
+    assert r"&lt;script&gt;\|\`x\`\|&lt;/script&gt; &amp; \[a\](b)" in shown
+    assert "<script" not in shown
+    assert r"failed \[1\]" in shown
+
+
+def test_markdown_keeps_ordinary_names_readable() -> None:
+    assert escape("mnist_cnn (quick: 2,048 of 60,000 samples)") == "mnist_cnn (quick: 2,048 of 60,000 samples)"
+    assert escape("__all__ $x$ ~y~") == r"\_\_all\_\_ \$x\$ \~y\~"
+
+
+@given(st.text())
+def test_escaped_text_is_one_line_without_html(anything: str) -> None:
+    shown = escape(anything)
+    assert "<" not in shown
+    assert len(shown.splitlines()) <= 1
+    assert "|" not in shown.replace(r"\|", "")
+
+
+def test_the_headline_counts_wins_and_what_did_not_end_ok() -> None:
+    mlp = [dataclasses.replace(row, example="mnist_mlp") for row in (FAST, SLOW)]
+    hrnn = [summary("keras2/cntk", "mnist_hrnn")]
+    assert headline([FAST, SLOW, BROKEN, *mlp, *hrnn]) == (
+        "keras3/jax was fastest in 2 of 3 examples, keras2/cntk in 1. 1 of 6 rows did not end ok."
+    )
+    assert headline([FAST, SLOW]) == "keras3/jax was fastest. All 2 rows ended ok."
+    assert headline([BROKEN]) == "No backend has a steady epoch to compare. 1 of 1 row did not end ok."
+
+
+def test_the_page_names_machine_command_versions_and_notes() -> None:
+    backends = {"keras3/jax": {"title": "JAX <fast>", "notes": ["compiles first."]}}
+    shown = page("run|1", "a `machine`", "run.py `a` ``b``", [FAST], {"": ["plots/o.png"]}, backends)
+    assert shown.startswith("# kbench: run\\|1\n")
+    assert "Machine: a \\`machine\\`." in shown
+    assert "Command: ``` run.py `a` ``b`` ```" in shown
+    assert "![all examples](plots/o.png)" in shown
+    assert "- **keras3/jax**: JAX &lt;fast&gt;; 2.7 with Keras 2.2.4; compiles first" in shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "-"),
+        (0.0, "0"),
+        (0.01234, "0.0123"),
+        (0.1, "0.100"),
+        (1.0, "1.00"),
+        (9.994, "9.99"),
+        (9.996, "10.0"),
+        (99.96, "100"),
+        (123.4, "123"),
+        (12345.6, "12,346"),
+        (float("nan"), "nan"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_numbers_have_three_significant_figures(value: float | None, shown: str) -> None:
+    assert significant(value) == shown
+
+
+@given(st.text())
+def test_plain_text_is_one_printable_line(anything: str) -> None:
+    assert len(plain(anything).splitlines()) <= 1
+    assert "\x1b" not in plain(anything)
