@@ -1,0 +1,93 @@
+"""The guest's data: prepared arrays, opened without a copy and handed out epoch by epoch."""
+
+import collections
+import hashlib
+import os
+
+import numpy as np
+
+# inputs: one memory-mapped array per input of the model; labels: class numbers, or None
+Part = collections.namedtuple("Part", "inputs labels samples divisor")
+
+
+def open_part(data, inputs, labels, samples):
+    """The first `samples` of a part of the data; nothing is read until it is used."""
+    opened = [np.load(os.path.join(data["folder"], name), mmap_mode="r")[:samples] for name in inputs]
+    targets = np.load(os.path.join(data["folder"], labels), mmap_mode="r")[:samples] if labels else None
+    return Part(opened, targets, samples, data["divisor"])
+
+
+def one_hot(labels, num_classes):
+    """Class numbers of shape (n,) as float32 rows of shape (n, num_classes)."""
+    rows = np.zeros((len(labels), num_classes), dtype="float32")
+    rows[np.arange(len(labels)), labels] = 1.0
+    return rows
+
+
+class Buffer(object):
+    """Model-ready arrays for a fixed number of samples: the one copy that the guest keeps in memory."""
+
+    def __init__(self, part, samples, targets=None):
+        self._part = part
+        self._targets = targets
+        self.samples = samples
+        self.inputs = [np.empty((samples,) + x.shape[1:], dtype=_dtype(x, part.divisor)) for x in part.inputs]
+        self.targets = None if targets is None else np.empty((samples,) + targets.shape[1:], targets.dtype)
+
+    def fill(self, order):
+        """Copy the samples with these numbers, in this order, into the buffer; scale pictures to 0..1."""
+        for start in range(0, self.samples, 1024):
+            rows = order[start : start + 1024]
+            for source, target in zip(self._part.inputs, self.inputs):
+                chunk = target[start : start + len(rows)]
+                chunk[...] = source[rows]
+                if self._part.divisor != 1:
+                    chunk /= np.float32(self._part.divisor)
+            if self.targets is not None:
+                self.targets[start : start + len(rows)] = self._targets[rows]
+
+    def model_inputs(self):
+        """What `fit` and `predict` take: an array, or a list of them."""
+        return self.inputs[0] if len(self.inputs) == 1 else self.inputs
+
+
+def epoch_order(samples, used, seed, epoch):
+    """The numbers of the `used` samples that an epoch sees, in order: the same on every backend and Python."""
+    return np.random.RandomState([seed, epoch]).permutation(samples)[:used]
+
+
+def order_sha256(samples, used, seed, epochs):
+    """A hash of the order of all epochs, for the proof that two cells saw the same batches."""
+    digest = hashlib.sha256()
+    for epoch in range(1, epochs + 1):
+        digest.update(epoch_order(samples, used, seed, epoch).astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
+def augment(pictures, settings, channels_first, seed, epoch):
+    """Shift and flip pictures in place, at random but the same on every backend; edges are repeated.
+
+    pictures: float32 of shape (n, height, width, channels), or (n, channels, height, width).
+    settings: width_shift and height_shift as fractions of the size, horizontal_flip as a truth value.
+    """
+    random = np.random.RandomState([seed, epoch, 1])
+    rows, columns = (2, 3) if channels_first else (1, 2)
+    height, width = pictures.shape[rows], pictures.shape[columns]
+    down = random.randint(
+        -int(settings["height_shift"] * height),
+        int(settings["height_shift"] * height) + 1,
+        size=len(pictures),
+    )
+    right = random.randint(
+        -int(settings["width_shift"] * width), int(settings["width_shift"] * width) + 1, size=len(pictures)
+    )
+    flip = random.randint(0, 2, size=len(pictures)) * bool(settings["horizontal_flip"])
+    for number in range(len(pictures)):
+        picture = pictures[number]
+        picture = np.take(picture, np.clip(np.arange(height) - down[number], 0, height - 1), axis=rows - 1)
+        picture = np.take(picture, np.clip(np.arange(width) - right[number], 0, width - 1), axis=columns - 1)
+        pictures[number] = np.flip(picture, columns - 1) if flip[number] else picture
+
+
+def _dtype(array, divisor):
+    return "float32" if divisor != 1 or array.dtype.kind == "f" else array.dtype

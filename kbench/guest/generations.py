@@ -1,0 +1,62 @@
+"""Where Keras 2 and Keras 3 differ: optimizers, metric names, batch hooks. Nothing else in kbench knows."""
+
+import importlib
+
+import keras
+
+
+def generation():
+    """2 or 3."""
+    return int(keras.__version__.split(".")[0])
+
+
+def versions():
+    """Keras's version and the version of the framework under it."""
+    framework = importlib.import_module(keras.backend.backend())
+    return keras.__version__, framework.__version__
+
+
+def optimizer(settings):
+    """A Keras optimizer from an example's OPTIMIZER: a class name and every hyper-parameter, in Keras 3's words.
+
+    `decay` is Keras 2's: the learning rate in step t is learning_rate / (1 + decay * t).
+    """
+    settings = dict(settings)
+    class_name = settings.pop("class_name")
+    decay = settings.pop("decay", 0.0)
+    rate = settings.pop("learning_rate")
+    if class_name == "RMSprop" and (generation() == 3 or keras.backend.backend() == "mxnet"):
+        # Keras 2 divides by sqrt(v) + epsilon, Keras 3 and MXNet by sqrt(v + epsilon), which with 1e-7 slows the
+        # first epochs of small gradients visibly. With epsilon squared the two agree to within epsilon.
+        settings["epsilon"] = settings["epsilon"] ** 2
+    if generation() == 2:
+        settings.update(lr=rate, decay=decay)
+    else:
+        if decay:
+            rate = keras.optimizers.schedules.InverseTimeDecay(rate, decay_steps=1, decay_rate=decay)
+        settings["learning_rate"] = rate
+    return getattr(keras.optimizers, class_name)(**settings)
+
+
+def compile_model(model, example, device):
+    """Compile with the example's loss, optimizer and metrics."""
+    kwargs = {}
+    if device == "gpu" and keras.backend.backend() == "mxnet":
+        kwargs["context"] = ["gpu(0)"]  # the one GPU that the host lets this process see
+    model.compile(
+        loss=example.LOSS,
+        optimizer=optimizer(example.OPTIMIZER),
+        metrics=list(getattr(example, "METRICS", ["accuracy"])),
+        **kwargs,
+    )
+
+
+def training_scores(logs):
+    """(loss, accuracy) out of the logs of an epoch; accuracy is None where it is not measured."""
+    accuracy = [logs[name] for name in ("accuracy", "acc", "categorical_accuracy") if name in logs]
+    return float(logs["loss"]), float(accuracy[0]) if accuracy else None
+
+
+def load_published_weights(model, path):
+    """Load weights from a file in the format of Keras 2, matched by the layers' names."""
+    model.load_weights(path, by_name=True)

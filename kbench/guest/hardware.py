@@ -1,0 +1,101 @@
+"""Where the work really runs: asked of the framework itself, never assumed; and how to wait for it."""
+
+import keras
+import numpy as np
+
+
+def device_in_use(model):
+    """'cpu' or 'gpu': where the framework keeps the model's weights or runs its operations."""
+    return _DEVICES[keras.backend.backend()](model)
+
+
+def synchronise(model):
+    """Return when all work on the device is done, so that the clock can be read."""
+    wait = _WAITS.get(keras.backend.backend())
+    if wait is not None:
+        wait(model)
+
+
+def _tensorflow(model):
+    import tensorflow
+
+    if hasattr(model.weights[0], "value") and not callable(model.weights[0].value):
+        name = model.weights[0].value.device  # Keras 3
+    else:
+        visible = keras.backend.get_session().list_devices()
+        name = "GPU" if any(device.device_type == "GPU" for device in visible) else "CPU"
+        name = name if tensorflow.test.is_built_with_cuda() else "CPU"
+    return "gpu" if "GPU" in name else "cpu"
+
+
+def _cntk(model):
+    import cntk
+
+    return "cpu" if cntk.device.use_default_device().type() == cntk.device.DeviceKind.CPU else "gpu"
+
+
+def _theano(model):
+    import theano
+
+    return "cpu" if theano.config.device.startswith("cpu") else "gpu"
+
+
+def _mxnet(model):
+    contexts = getattr(model, "_context", None) or []
+    if not contexts:  # a model that is not compiled runs where MXNet puts it
+        import mxnet
+
+        contexts = [mxnet.gpu(0) if mxnet.context.num_gpus() else mxnet.cpu()]
+    return contexts[0].device_type
+
+
+def _jax(model):
+    platforms = {device.platform for device in model.weights[0].value.devices()}
+    return "cpu" if platforms == {"cpu"} else "gpu"
+
+
+def _torch(model):
+    return "gpu" if model.weights[0].value.device.type == "cuda" else "cpu"
+
+
+def _openvino(model):
+    import os
+
+    from keras.src.backend.openvino.trainer import OpenVINOTrainer  # noqa: F401  (only this backend has it)
+
+    return "gpu" if os.environ.get("OPENVINO_DEVICE", "CPU").startswith("GPU") else "cpu"
+
+
+def _wait_jax(model):
+    import jax
+
+    jax.block_until_ready([weight.value for weight in model.weights])
+
+
+def _wait_torch(model):
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def _wait_mxnet(model):
+    import mxnet
+
+    mxnet.nd.waitall()
+
+
+def _wait_weights(model):
+    np.asarray(model.weights[0])  # in eager TensorFlow a copy to the host comes after all the work queued before
+
+
+_DEVICES = {
+    "tensorflow": _tensorflow,
+    "cntk": _cntk,
+    "theano": _theano,
+    "mxnet": _mxnet,
+    "jax": _jax,
+    "torch": _torch,
+    "openvino": _openvino,
+}
+_WAITS = {"jax": _wait_jax, "torch": _wait_torch, "mxnet": _wait_mxnet}

@@ -1,0 +1,142 @@
+"""Initial weights that are the same on every backend: drawn with numpy from each layer's own initializers.
+
+numpy.random.RandomState gives the same stream in every version of numpy.
+"""
+
+import hashlib
+
+import keras
+import numpy as np
+
+# Standard deviation of a standard normal distribution truncated at two deviations (scipy.stats.truncnorm).
+TRUNCATED_STDDEV = 0.87962566103423978
+CONVOLUTIONS = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "ConvLSTM2D")
+
+
+def initialise(model, seed):
+    """Give the model its common initial weights; returns (sha256 of them, names of weights left as they were)."""
+    digest = hashlib.sha256()
+    left = []
+    for number, layer in enumerate(weighted_layers(model)):
+        values = []
+        for position, (weight, current) in enumerate(zip(layer.weights, layer.get_weights())):
+            name, initializer, owner = _find(layer, weight)
+            random = np.random.RandomState([seed, number, position])
+            value = _draw(initializer, name, owner, current.shape, random)
+            if value is None:
+                left.append("%s/%s" % (layer.name, name or position))
+                value = current
+            values.append(np.ascontiguousarray(value, dtype=current.dtype))
+            digest.update(("%d %d %s %s" % (number, position, current.shape, current.dtype)).encode("ascii"))
+            digest.update(values[-1].tobytes())
+        layer.set_weights(_as_backend_computes(layer, values))
+    return digest.hexdigest(), left
+
+
+def weighted_layers(model):
+    """The layers that have weights, nested models opened, in the model's order."""
+    found = []
+    for layer in model.layers:
+        if hasattr(layer, "layers"):
+            found.extend(weighted_layers(layer))
+        elif layer.weights:
+            found.append(layer)
+    return found
+
+
+def _as_backend_computes(layer, values):
+    """Theano convolves where the others correlate: its kernels are the same ones, flipped."""
+    if keras.backend.backend() != "theano" or layer.__class__.__name__ not in CONVOLUTIONS:
+        return values
+    from keras.utils.conv_utils import convert_kernel
+
+    kernels = 2 if layer.__class__.__name__ == "ConvLSTM2D" else 1
+    return [convert_kernel(value) if n < kernels else value for n, value in enumerate(values)]
+
+
+def _find(layer, weight):
+    """(name, initializer, owner): Keras keeps `kernel_initializer` for kernel, `recurrent_initializer` for
+    recurrent_kernel."""
+    for owner in _owners(layer):
+        for name, value in vars(owner).items():
+            if value is weight:
+                name = name.lstrip("_")
+                short = name[: -len("_kernel")] if name.endswith("_kernel") else name
+                initializer = getattr(owner, name + "_initializer", getattr(owner, short + "_initializer", None))
+                return name, initializer, owner
+    return None, None, None
+
+
+def _owners(layer):
+    """The layer itself and what it wraps: a recurrent layer's cell, a wrapper's layer."""
+    yield layer
+    for name in ("cell", "layer", "forward_layer", "backward_layer"):
+        inner = vars(layer).get(name)
+        if inner is not None:
+            for owner in _owners(inner):
+                yield owner
+
+
+def _draw(initializer, name, owner, shape, random):
+    """An array from the initializer's distribution, or None where it is not a known one."""
+    if initializer is None:
+        return None
+    kind = getattr(initializer, "__name__", None) or initializer.__class__.__name__
+    if name == "bias" and getattr(owner, "unit_forget_bias", False):
+        units = owner.units  # gates i, f, c, o: the forget gate's bias starts at one
+        return np.concatenate([np.zeros(units), np.ones(units), np.zeros(2 * units)])
+    if kind in ("Zeros", "zeros"):
+        return np.zeros(shape)
+    if kind in ("Ones", "ones"):
+        return np.ones(shape)
+    if kind == "Constant":
+        return np.full(shape, initializer.value, dtype="float64")
+    if kind == "RandomUniform":
+        return random.uniform(initializer.minval, initializer.maxval, shape)
+    if kind == "RandomNormal":
+        return random.normal(initializer.mean, initializer.stddev, shape)
+    if kind == "TruncatedNormal":
+        return initializer.mean + initializer.stddev * _truncated_normal(shape, random)
+    if kind in ("Orthogonal", "OrthogonalInitializer"):
+        return _orthogonal(shape, initializer.gain, random)
+    if hasattr(initializer, "distribution") and hasattr(initializer, "mode"):  # VarianceScaling and its family
+        return _variance_scaling(initializer, shape, random)
+    return None
+
+
+def _variance_scaling(initializer, shape, random):
+    """He et al. (2015), section 2.2; Glorot and Bengio (2010), equation 16."""
+    receptive_field = int(np.prod(shape[:-2])) if len(shape) > 2 else 1
+    fan_in = shape[0] if len(shape) == 1 else shape[-2] * receptive_field
+    fan_out = shape[-1] * receptive_field
+    fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[initializer.mode]
+    variance = initializer.scale / max(1.0, fan)
+    if initializer.distribution == "uniform":
+        limit = np.sqrt(3.0 * variance)
+        return random.uniform(-limit, limit, shape)
+    if initializer.distribution == "untruncated_normal":
+        return random.normal(0.0, np.sqrt(variance), shape)
+    return np.sqrt(variance) / TRUNCATED_STDDEV * _truncated_normal(shape, random)
+
+
+def _truncated_normal(shape, random):
+    """Standard normal numbers; those beyond two deviations are drawn again."""
+    values = random.normal(size=shape)
+    outside = np.abs(values) > 2
+    while outside.any():
+        values[outside] = random.normal(size=int(outside.sum()))
+        outside = np.abs(values) > 2
+    return values
+
+
+def _orthogonal(shape, gain, random):
+    """Saxe et al. (2013): the Q of a random matrix, its signs fixed by R's diagonal so that it is unique.
+
+    Rounded to multiples of 2**-20, or the last bits would depend on the version of LAPACK.
+    """
+    rows, columns = int(np.prod(shape[:-1])), shape[-1]
+    flat = random.normal(0.0, 1.0, (rows, columns))
+    q, r = np.linalg.qr(flat if rows >= columns else flat.T)
+    q *= np.sign(np.diag(r))
+    values = q if rows >= columns else q.T
+    return np.round(gain * values * 2.0**20).reshape(shape) / 2.0**20
