@@ -1,0 +1,191 @@
+"""The command line: commands, options and their help."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from kbench import __version__
+from kbench.errors import UserError
+from kbench.plan import FORMATS, TIMEOUTS
+
+COMMANDS = ("run", "list", "setup", "report")
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are UserErrors: one sentence, no usage text."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message[0].upper()}{message[1:]}; see `{self.prog} --help`.")
+
+
+def program() -> str:
+    """How the user calls kbench: `run.py` or `kbench`."""
+    name = Path(sys.argv[0]).name
+    return "python run.py" if name == "run.py" else "kbench" if name != "__main__.py" else "python -m kbench"
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The options of a command; `run` where none is named. Raises UserError."""
+    arguments = list(argv)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        overview = Parser(
+            prog=program(),
+            usage="%(prog)s [COMMAND] [OPTIONS]",
+            description=_text("overview"),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        _version(overview)
+        if not arguments:
+            raise UserError(f"Name the backends to measure with --backends; see `{program()} --help`.")
+        overview.print_help()
+        raise SystemExit(0)
+    command = arguments.pop(0) if arguments[0] in COMMANDS else ""
+    if not command and not arguments[0].startswith("-"):
+        raise UserError(f"There is no command {arguments[0]!r}: choose from {', '.join(COMMANDS)}.")
+    parser = Parser(prog=f"{program()} {command}".strip(), formatter_class=argparse.RawDescriptionHelpFormatter)
+    _version(parser)
+    parser.epilog = _text(command or "run")
+    _OPTIONS[command or "run"](parser)
+    options = parser.parse_args(arguments)
+    options.command = command or "run"
+    return options
+
+
+def _text(name: str) -> str:
+    """Help that names backends: it lies in a file, since code names none."""
+    return (Path(__file__).parent / "help" / f"{name}.txt").read_text("utf-8")
+
+
+def _version(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--version", action="version", version=f"kbench {__version__}")
+
+
+def _run(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Measure examples on backends, and tabulate seconds per epoch and convergence."
+    _selection(parser)
+    parser.add_argument(
+        "--examples", default="all", metavar="LIST", help="names, files of your own, or all (default)"
+    )
+    parser.add_argument(
+        "--profile",
+        choices=tuple(TIMEOUTS),
+        default="quick",
+        help="how much is run: smoke (seconds a cell), quick (the default: a subset of the data, minutes a "
+        "backend) or full (the published settings)",
+    )
+    counts = parser.add_argument_group("instead of the profile's and the example's numbers")
+    counts.add_argument("--epochs", type=_positive, metavar="N", help="epochs, or passes of inference")
+    counts.add_argument("--samples", type=_positive, metavar="N", help="training samples, from the front of the data")
+    counts.add_argument("--batch-size", type=_positive, metavar="N", help="samples a step")
+    counts.add_argument("--repeats", type=_positive, metavar="N", default=1, help="fresh processes a cell (1)")
+    counts.add_argument(
+        "--seed", type=_seed, metavar="N", default=0, help="of weights and of the order of samples (0)"
+    )
+    counts.add_argument("--augment", action="store_true", help="augment pictures where an example says how")
+    parser.add_argument(
+        "--image-data-format",
+        choices=FORMATS,
+        default="native",
+        help="layout of pictures; native (the default) is the one that each backend is made for",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help="end a cell after so long ("
+        + ", ".join(f"{name} {seconds:g}" for name, seconds in TIMEOUTS.items())
+        + ")",
+    )
+    data = parser.add_argument_group("data")
+    data.add_argument("--data", choices=("real", "synthetic"), default="real", help="synthetic needs no download")
+    data.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="a folder with the published files (or set KBENCH_DATA)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print the plan and stop")
+    _results(parser)
+
+
+def _list(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Show backends and examples: what each is and can do, and whether it is installed."
+    parser.add_argument("what", nargs="?", choices=("all", "backends", "examples"), default="all")
+    _python(parser)
+
+
+def _setup(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Make the backends' environments, or find that they are there, and measure nothing."
+    _selection(parser)
+
+
+def _report(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Make the tables and plots of a run anew from what was measured, and print the tables."
+    parser.add_argument("run", nargs="?", default="latest", help="a run's folder or name (the latest)")
+    _results(parser)
+
+
+def _selection(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--backends",
+        required=True,
+        metavar="LIST",
+        help="names as `list` shows them, bare where that is clear, a generation, or all",
+    )
+    parser.add_argument(
+        "--device",
+        default="auto",
+        metavar="DEVICE",
+        help="auto (a GPU where there is one), cpu, gpu or gpu:N",
+    )
+    _python(parser)
+
+
+def _python(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--python",
+        action="append",
+        default=[],
+        metavar="BACKEND=PATH[,as-is]",
+        help="make that backend's environment from this Python; with as-is, use this existing environment "
+        "unchanged (conda, a vendor's CUDA stack); may be given several times",
+    )
+
+
+def _results(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--results", type=Path, default=Path("results"), metavar="DIR", help="where runs are kept (./results)"
+    )
+
+
+def _positive(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if not 1 <= number <= 10**9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return number
+
+
+def _seed(text: str) -> int:
+    number = int(text) if text.isdecimal() else -1
+    if not 0 <= number < 2**32:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 4294967295")
+    return number
+
+
+def _seconds(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return number
+
+
+_OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
+    "run": _run,
+    "list": _list,
+    "setup": _setup,
+    "report": _report,
+}

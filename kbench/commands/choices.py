@@ -1,0 +1,40 @@
+"""What several commands read alike from their options: backends, Pythons, the device."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+
+from kbench import backends, devices, examples, interpreters, paths, selection
+from kbench.interpreters import Choice
+from kbench.values import Backend, Device, Example
+
+
+def known_backends() -> dict[str, Backend]:
+    """Every backend that has a file. Raises UserError."""
+    return backends.load_all(paths.project_folder("backends"))
+
+
+def known_examples() -> dict[str, Example]:
+    """kbench's own examples. Raises UserError."""
+    return examples.load_all(paths.project_folder("examples_models"))
+
+
+def chosen_backends(options: argparse.Namespace, known: Mapping[str, Backend]) -> selection.Backends:
+    """The backends that --backends means. Raises UserError."""
+    return selection.select_backends(options.backends, known)
+
+
+def chosen_pythons(options: argparse.Namespace, known: Mapping[str, Backend]) -> dict[str, Choice]:
+    """Backend -> the Python that --python gives it. Raises UserError."""
+    chosen: dict[str, Choice] = {}
+    for text in options.python:
+        names, choice = interpreters.parse_python_option(text, known)
+        chosen.update(dict.fromkeys(names, choice))
+    return chosen
+
+
+def chosen_device(options: argparse.Namespace) -> tuple[Device, tuple[Device, ...]]:
+    """(the device that --device means, all GPUs of this machine). Raises UserError."""
+    found = devices.gpus()
+    return devices.choose(options.device, found), found

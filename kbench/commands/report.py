@@ -1,0 +1,17 @@
+"""`report`: a run's tables and plots, made anew from what was measured."""
+
+from __future__ import annotations
+
+import argparse
+
+from kbench import results
+from kbench.commands import screen
+
+
+def main(options: argparse.Namespace) -> int:
+    """Rebuild what is derived and print the tables. Raises UserError."""
+    run = results.find(options.run, options.results)
+    results.rebuild(run)
+    screen.print_tables(results.read(run))
+    screen.print_folder(run)
+    return 0

@@ -1,0 +1,118 @@
+"""What a person sees while a run goes on and when it ends: the plan, the progress, the tables."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+
+from tqdm import tqdm
+
+from kbench import results
+from kbench.plan import Plan
+from kbench.runner import Job, Listener
+from kbench.stats import summarise
+from kbench.tables import text
+from kbench.values import OK, Outcome
+
+
+def say(line: str) -> None:
+    """A line about what takes a while, on stderr: stdout carries tables alone."""
+    tqdm.write(line, file=sys.stderr)
+
+
+def print_plan(plan: Plan, missing: list[str], where: Path | None) -> None:
+    """What is going to be done: cells, full names of the backends, device, environments to make."""
+    runnable = sum(planned.verdict is None for planned in plan.cells)
+    request = plan.request
+    subset = {"smoke": ": a tiny subset", "quick": ": a subset", "full": ": the published settings"}
+    count = f"{len(plan.cells)} cell{'s' * (len(plan.cells) != 1)}"
+    print(f"Plan: {count}, profile {request.profile}{subset[request.profile]}, {request.data_source} data")
+    print(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
+    print(f"  examples   {', '.join(example.name for example in plan.examples)}")
+    device = plan.device
+    print(f"  device     {device.label}{f' ({device.name}, driver {device.driver})' if device.name else ''}")
+    if missing:
+        print(f"  to make    environments for {', '.join(missing)} (once; minutes, and some GB to download)")
+    if runnable < len(plan.cells):
+        print(f"  left out   {len(plan.cells) - runnable} unsupported:")
+        for line in dict.fromkeys(
+            f"{planned.backend.name}: {planned.verdict.reason}" for planned in plan.cells if planned.verdict
+        ):
+            print(f"             {line}")
+    if where is not None:
+        print(f"  results    {where}")
+    sys.stdout.flush()
+
+
+class Progress:
+    """A bar over the cells with the running one's epoch; a line a cell where nobody watches a terminal."""
+
+    def __init__(self, cells: int) -> None:
+        self._cells = cells
+        self._done = 0
+        self._terminal = sys.stderr.isatty()
+        self._bar = tqdm(
+            total=cells,
+            unit="cell",
+            disable=not self._terminal,
+            file=sys.stderr,
+            leave=False,
+            dynamic_ncols=True,
+        )
+        self._start = time.monotonic()
+        self.listener = Listener(self._started, self._epoch, self._ended)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.close()
+
+    def _started(self, job: Job) -> None:
+        self._start = time.monotonic()
+        self._bar.set_description(_name(job))
+        self._bar.set_postfix_str("starting")
+
+    def _epoch(self, job: Job, done: int) -> None:
+        unit = "epoch" if job.example.task == "train" else "pass"
+        seconds = time.monotonic() - self._start
+        text = f"{unit} {done + 1}/{job.cell.epochs}" if done < job.cell.epochs else "ending"
+        self._bar.set_postfix_str(f"{text}, {seconds:.0f} s")
+
+    def _ended(self, job: Job, outcome: Outcome) -> None:
+        self._done += 1
+        self._bar.update()
+        seconds = "" if outcome.seconds is None else f" in {outcome.seconds:.1f} s"
+        line = f"[{self._done}/{self._cells}] {_name(job)}: {outcome.status}{seconds}"
+        if outcome.status != OK:
+            say(f"{line}: {outcome.reason}")
+        elif not self._terminal:
+            say(line)
+
+
+def _name(job: Job) -> str:
+    cell = job.cell
+    repeat = f" (repeat {cell.repeat})" if cell.repeat > 1 else ""
+    layout = f" {cell.image_data_format}" if job.example.input == "image" else ""
+    return f"{cell.example} on {cell.backend}{layout}{repeat}"
+
+
+def print_tables(run: results.RunResults) -> None:
+    """The tables of a run, as wide as the terminal allows."""
+    width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
+    print()
+    print(text.text(summarise(run.measured), width=max(60, width)))
+
+
+def print_folder(run: Path) -> None:
+    """The last lines: where everything is."""
+    with contextlib.suppress(ValueError):
+        run = run.absolute().relative_to(Path.cwd())
+    print()
+    print(f"Tables, plots and raw measurements: {run} (start with summary.md; plots are in plots/)")

@@ -1,0 +1,28 @@
+"""`setup`: the backends' environments, made and not used."""
+
+from __future__ import annotations
+
+import argparse
+
+from kbench import devices, environments
+from kbench.commands import choices, screen
+from kbench.errors import Unavailable, Unsupported
+
+
+def main(options: argparse.Namespace) -> int:
+    """Make each environment or find it; 1 where one that was named cannot be made."""
+    known = choices.known_backends()
+    selected = choices.chosen_backends(options, known)
+    pythons = choices.chosen_pythons(options, known)
+    device, _ = choices.chosen_device(options)
+    status = 0
+    for backend in selected.chosen:
+        choice = pythons.get(backend.name)
+        try:
+            build = devices.pick_build(backend, device, as_is=choice is not None and choice.as_is)
+            environment = environments.ensure(backend, build, explicit=choice, report=screen.say)
+            print(f"{backend.name}: ready ({build.name}, {environment.python})")
+        except (Unavailable, Unsupported) as error:
+            print(f"{backend.name}: {error}")
+            status = 1 if backend.name in selected.named else status
+    return status

@@ -1,0 +1,129 @@
+"""Reads an example: a Keras file whose constants say how it is measured. It is parsed here and never run."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kbench.errors import UserError
+from kbench.values import Example, Profile
+
+PROFILES = ("smoke", "quick", "full")
+INPUTS = ("image", "flat", "sequence")
+TASKS = ("train", "infer")
+COUNTS = ("samples", "validation_samples", "epochs")
+
+
+def load_all(folder: Path) -> dict[str, Example]:
+    """The examples in `folder` by name, in the order of their names. Raises UserError."""
+    return {path.stem: load(path) for path in sorted(folder.glob("*.py")) if not path.name.startswith("_")}
+
+
+def load(path: Path) -> Example:
+    """The example in the file `path`. Raises UserError, one sentence with the file's name and the constant."""
+    try:
+        content = path.read_bytes()
+        tree = ast.parse(content, filename=str(path))
+    except OSError as error:
+        raise UserError(f"The example {path} cannot be read: {error.strerror or error}.") from None
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        where = f", line {line}" if line else ""
+        raise UserError(f"The example {path.name} is not valid Python{where}: {error.args[0]}.") from None
+    constants = _constants(tree)
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    if "build_model" not in functions:
+        raise _wrong(path, "has no function build_model(input_shape, num_classes)")
+    task = _one_of(constants.get("TASK", "train"), TASKS, "TASK", path)
+    if task == "train":
+        for name in ("OPTIMIZER", "LOSS"):
+            if name not in constants:
+                raise _wrong(path, f"has no {name}: training needs it, written as a plain constant")
+        _optimizer(constants["OPTIMIZER"], path)
+    batch_size = _positive(constants.get("BATCH_SIZE"), "BATCH_SIZE", path)
+    return Example(
+        name=path.stem,
+        title=(ast.get_docstring(tree) or path.stem).strip().splitlines()[0],
+        path=path.absolute(),
+        task=task,
+        data=_data(constants.get("DATA"), path),
+        input=_one_of(constants.get("INPUT", "sequence"), INPUTS, "INPUT", path),
+        batch_size=batch_size,
+        parameters=_parameters(constants.get("PARAMETERS"), path),
+        profiles=_profiles(constants.get("PROFILES"), task, path),
+        sha256=hashlib.sha256(content).hexdigest(),
+        augmentation="AUGMENTATION" in constants,
+        published_weights=str(constants.get("WEIGHTS", "")),
+    )
+
+
+def _constants(tree: ast.Module) -> dict[str, Any]:
+    """The values of NAME = literal at the top of the file; what is computed is left to the guest."""
+    found: dict[str, Any] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            try:
+                found[node.targets[0].id] = ast.literal_eval(node.value)
+            except ValueError:
+                continue
+    return found
+
+
+def _data(value: object, path: Path) -> str:
+    if not isinstance(value, str) or not value:
+        raise _wrong(path, "has no DATA = 'name of a dataset' or 'file.npz'")
+    if value.endswith(".npz"):  # the user's own, beside the example
+        return str((path.absolute().parent / Path(value).expanduser()).resolve())
+    return value
+
+
+def _optimizer(value: object, path: Path) -> None:
+    if not isinstance(value, dict) or not {"class_name", "learning_rate"} <= set(value):
+        raise _wrong(path, "has an OPTIMIZER that is not a dict with class_name, learning_rate and the rest")
+
+
+def _profiles(value: object, task: str, path: Path) -> Mapping[str, Profile]:
+    if not isinstance(value, dict) or "full" not in value:
+        raise _wrong(path, "has no PROFILES = {'smoke': {...}, 'quick': {...}, 'full': {...}}, full at least")
+    made: dict[str, Profile] = {}
+    for name, counts in value.items():
+        _one_of(name, PROFILES, "PROFILES", path)
+        if not isinstance(counts, dict):
+            raise _wrong(path, f"has a PROFILES[{name!r}] that is not a dict of {', '.join(COUNTS)}")
+        unknown = set(counts) - set(COUNTS)
+        if unknown:
+            raise _wrong(path, f"has an unknown count in PROFILES[{name!r}]: {sorted(map(str, unknown))[0]}")
+        validated = counts.get("validation_samples", 0)
+        made[name] = Profile(
+            name=name,
+            samples=_positive(counts.get("samples"), f"PROFILES[{name!r}]['samples']", path),
+            validation_samples=_positive(validated, f"PROFILES[{name!r}]['validation_samples']", path)
+            if validated
+            else 0,
+            epochs=_positive(counts.get("epochs"), f"PROFILES[{name!r}]['epochs']", path),
+        )
+    # An example of the user's may state the full settings alone.
+    return {name: made.get(name, made["full"]) for name in PROFILES}
+
+
+def _parameters(value: object, path: Path) -> int | None:
+    return None if value is None else _positive(value, "PARAMETERS", path)
+
+
+def _positive(value: object, name: str, path: Path) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise _wrong(path, f"needs {name} as a whole number above 0")
+    return value
+
+
+def _one_of(value: object, known: tuple[str, ...], name: str, path: Path) -> str:
+    if value not in known:
+        raise _wrong(path, f"has {name} {value!r}, which is not one of {', '.join(known)}")
+    return str(value)
+
+
+def _wrong(path: Path, what: str) -> UserError:
+    return UserError(f"The example {path.name} {what}.")

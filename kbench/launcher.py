@@ -1,0 +1,99 @@
+"""Starts a guest in a process group of its own and waits for it: the one place where cells become processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+POLL_SECONDS = 0.25  # the host sleeps between two looks: a spinning parent would disturb what it measures
+GRACE_SECONDS = 5.0  # between the request to end and the end
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a process ended."""
+
+    code: int  # negative: the number of the signal that ended it
+    seconds: float  # wall clock
+    timed_out: bool = False
+
+
+class Launcher(Protocol):
+    """Runs a command to its end; tests use another one than the real."""
+
+    def __call__(
+        self,
+        command: Sequence[str],
+        *,
+        variables: Mapping[str, str],
+        folder: Path,
+        log: Path,
+        timeout: float,
+        watch: Callable[[], None],
+    ) -> Exit: ...
+
+
+def launch(
+    command: Sequence[str],
+    *,
+    variables: Mapping[str, str],
+    folder: Path,
+    log: Path,
+    timeout: float,
+    watch: Callable[[], None],
+) -> Exit:
+    """Run `command` in `folder` with just these environment variables; its output goes to `log`, whole.
+
+    `watch` is called a few times a second. After `timeout` seconds, and where this process is interrupted, the
+    whole process group is asked to end and then killed. Raises OSError where the command cannot be started.
+    """
+    start = time.monotonic()
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            list(command),
+            env=dict(variables),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        while process.poll() is None:
+            if time.monotonic() - start > timeout:
+                _end(process)
+                return Exit(process.returncode, time.monotonic() - start, timed_out=True)
+            watch()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(POLL_SECONDS)
+    except BaseException:
+        _end(process)
+        raise
+    finally:
+        _signal(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))  # grandchildren that stayed behind
+    return Exit(process.returncode, time.monotonic() - start)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """SIGTERM to the group, then SIGKILL for whoever is still there."""
+    _signal(process.pid, signal.SIGTERM)
+    try:
+        process.wait(GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        _signal(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+        process.wait()
+
+
+def _signal(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(group, number)
+        else:
+            os.kill(group, number)

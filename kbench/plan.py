@@ -1,0 +1,187 @@
+"""From a request to a plan: which cells, in which order, in which environments, and what is known not to work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kbench import devices
+from kbench.errors import Unsupported, UserError
+from kbench.interpreters import Choice
+from kbench.selection import Backends, Examples
+from kbench.values import (
+    CHANNELS_FIRST,
+    CHANNELS_LAST,
+    UNSUPPORTED,
+    Backend,
+    Build,
+    Cell,
+    Device,
+    Example,
+    Outcome,
+)
+
+NATIVE = "native"
+BOTH = "both"
+FORMATS = (NATIVE, CHANNELS_FIRST, CHANNELS_LAST, BOTH)
+# Against a hang, not against slowness: a cell of the full profile may well need a night.
+TIMEOUTS = {"smoke": 900.0, "quick": 3600.0, "full": 48 * 3600.0}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for, beyond names; None leaves the number to the profile or the example."""
+
+    profile: str = "quick"
+    image_data_format: str = NATIVE
+    repeats: int = 1
+    seed: int = 0
+    epochs: int | None = None
+    samples: int | None = None
+    batch_size: int | None = None
+    augment: bool = False
+    timeout: float | None = None
+    data_source: str = "real"
+    data_dir: Path | None = None
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """A cell with all that launching it needs; `verdict` is set where it is known not to run."""
+
+    cell: Cell
+    example: Example
+    backend: Backend
+    build: Build | None
+    verdict: Outcome | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cells of a run in the order in which they run."""
+
+    request: Request
+    device: Device
+    cells: tuple[PlannedCell, ...]
+    backends: tuple[Backend, ...]
+    examples: tuple[Example, ...]
+    named_backends: frozenset[str]
+    named_examples: frozenset[str]
+    pythons: Mapping[str, Choice]
+
+    @property
+    def timeout(self) -> float:
+        """Seconds after which a cell is ended."""
+        return self.request.timeout or TIMEOUTS[self.request.profile]
+
+    def environments(self) -> list[tuple[Backend, Build]]:
+        """The backends' builds that the cells need, each once."""
+        found: dict[str, tuple[Backend, Build]] = {}
+        for planned in self.cells:
+            if planned.verdict is None and planned.build is not None:
+                found.setdefault(planned.backend.name, (planned.backend, planned.build))
+        return list(found.values())
+
+
+def make(
+    backends: Backends, examples: Examples, request: Request, device: Device, pythons: Mapping[str, Choice]
+) -> Plan:
+    """The plan for a request. Raises UserError where a number does not fit an example."""
+    cells = []
+    for example in examples.chosen:
+        counts = _counts(example, request)
+        for repeat in range(1, request.repeats + 1):
+            for backend in _rotated(backends.chosen, repeat - 1):
+                for layout in _layouts(example, backend, request.image_data_format, device):
+                    cell = replace(
+                        counts,
+                        backend=backend.name,
+                        image_data_format=layout,
+                        device=device.label,
+                        repeat=repeat,
+                    )
+                    cells.append(_planned(cell, example, backend, device, pythons))
+    return Plan(
+        request=request,
+        device=device,
+        cells=tuple(cells),
+        backends=backends.chosen,
+        examples=examples.chosen,
+        named_backends=backends.named,
+        named_examples=examples.named,
+        pythons=pythons,
+    )
+
+
+def acceptable(plan: Plan, planned: PlannedCell, outcome: Outcome) -> bool:
+    """Whether a cell that is not ok still lets the run count as ok: nobody asked for it by its name.
+
+    `unavailable` counts against a backend that was named, `unsupported` against a backend and example both named.
+    """
+    named = planned.backend.name in plan.named_backends
+    if outcome.status == UNSUPPORTED:
+        return not (named and planned.example.name in plan.named_examples)
+    return not named
+
+
+def _counts(example: Example, request: Request) -> Cell:
+    """The cell's numbers, before it has a backend."""
+    profile = example.profiles[request.profile]
+    full = example.profiles["full"]
+    batch_size = request.batch_size or example.batch_size
+    samples = request.samples or profile.samples
+    limit = None if example.data.endswith(".npz") else full.samples
+    if limit is not None and samples > limit:
+        raise UserError(f"--samples {samples}: {example.name} has {limit} samples; ask for that many or fewer.")
+    if samples < batch_size:
+        raise UserError(
+            f"{example.name}: {samples} samples are fewer than one batch of {batch_size}; "
+            "give more --samples or a smaller --batch-size."
+        )
+    return Cell(
+        example=example.name,
+        backend="",
+        image_data_format="",
+        device="",
+        repeat=0,
+        profile=profile.name if request.profile == profile.name else request.profile,
+        batch_size=batch_size,
+        samples=samples,
+        validation_samples=profile.validation_samples,
+        epochs=request.epochs or profile.epochs,
+        seed=request.seed,
+    )
+
+
+def _rotated(backends: Sequence[Backend], by: int) -> list[Backend]:
+    """Another backend begins in each repeat, so that a drift of the machine does not always hit the same one."""
+    shift = by % len(backends)
+    return [*backends[shift:], *backends[:shift]]
+
+
+def _layouts(example: Example, backend: Backend, asked: str, device: Device) -> list[str]:
+    """The image_data_formats to run; an example without pictures runs in the native one alone."""
+    native = backend.gpu_image_data_format if device.kind == "gpu" else backend.image_data_format
+    if example.input != "image" or asked == NATIVE:
+        return [native]
+    return [CHANNELS_FIRST, CHANNELS_LAST] if asked == BOTH else [asked]
+
+
+def _planned(
+    cell: Cell, example: Example, backend: Backend, device: Device, pythons: Mapping[str, Choice]
+) -> PlannedCell:
+    choice = pythons.get(backend.name)
+    try:
+        if example.task not in backend.can:
+            raise Unsupported(backend.cannot or f"{backend.name} cannot {example.task}")
+        build = devices.pick_build(backend, device, as_is=choice is not None and choice.as_is)
+    except Unsupported as error:
+        return PlannedCell(cell, example, backend, None, Outcome(UNSUPPORTED, str(error)))
+    return PlannedCell(cell, example, backend, build)
+
+
+def threads() -> int:
+    """CPU threads that a cell may use: the cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

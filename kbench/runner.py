@@ -1,0 +1,196 @@
+"""Runs a plan: launch a cell, read what its guest told, record the outcome, next."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kbench import results, specs
+from kbench.launcher import Exit, Launcher
+from kbench.values import (
+    FAILED,
+    INTERRUPTED,
+    OK,
+    TIMEOUT,
+    UNAVAILABLE,
+    UNSUPPORTED,
+    Backend,
+    Build,
+    Cell,
+    Data,
+    Device,
+    Environment,
+    Example,
+    Outcome,
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell with all that launching it takes; `verdict` is set where it is known not to run."""
+
+    cell: Cell
+    example: Example
+    backend: Backend
+    build: Build | None
+    environment: Environment | None
+    data: Data | None
+    verdict: Outcome | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all cells of a run share."""
+
+    device: Device
+    pinned: Mapping[str, str]  # variables that show the guest this device alone
+    timeout: float  # seconds
+    augment: bool
+    guest: Path  # the guest's folder
+    published_weights: Mapping[str, Path]  # example -> file
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Who wants to know how the run goes."""
+
+    started: Callable[[Job], None]
+    epoch: Callable[[Job, int], None]  # the number of epochs that are done
+    ended: Callable[[Job, Outcome], None]
+
+
+def run(
+    jobs: Sequence[Job],
+    folder: Path,
+    settings: Settings,
+    variables: Callable[[Environment], Mapping[str, str]],
+    launcher: Launcher,
+    listener: Listener,
+) -> list[Outcome]:
+    """Run the jobs in turn and record each outcome in the run's folder as soon as it is known.
+
+    One cell's fate never stops the run. On an interrupt the running cell is recorded as interrupted and
+    KeyboardInterrupt goes on to the caller. Raises UserError where results cannot be written.
+    """
+    outcomes = []
+    for job in jobs:
+        listener.started(job)
+        try:
+            outcome = job.verdict or _measure(job, folder, settings, variables, launcher, listener)
+        except KeyboardInterrupt:
+            outcome = Outcome(INTERRUPTED, "interrupted by the user")
+            results.write_outcome(folder, job.cell, outcome)
+            listener.ended(job, outcome)
+            raise
+        # Recorded here and not at the end: a later failure must not lose what is known.
+        results.write_outcome(folder, job.cell, outcome)
+        outcomes.append(outcome)
+        listener.ended(job, outcome)
+    return outcomes
+
+
+def _measure(
+    job: Job,
+    folder: Path,
+    settings: Settings,
+    variables: Callable[[Environment], Mapping[str, str]],
+    launcher: Launcher,
+    listener: Listener,
+) -> Outcome:
+    if job.environment is None or job.data is None or job.build is None:
+        return Outcome(UNAVAILABLE, "its environment was not made")
+    files = results.cell_folder(folder, job.cell)
+    spec = specs.spec(
+        job.cell,
+        job.example,
+        job.backend,
+        job.data,
+        settings.device,
+        versions=specs.locked_versions(job.build, job.backend.distribution) if job.environment.folder else {},
+        augment=settings.augment,
+        published_weights=settings.published_weights.get(job.example.name),
+        events=files.events,
+    )
+    path = results.write_spec(folder, job.cell, spec, specs.keras_json(job.backend, job.cell))
+    environment = specs.environment_variables(
+        os.environ, variables(job.environment), settings.pinned, files.keras_home
+    )
+    progress = Progress(files.events)
+    try:
+        ended = launcher(
+            [str(job.environment.python), str(settings.guest), str(path)],
+            variables=environment,
+            folder=files.path,
+            log=files.log,
+            timeout=settings.timeout,
+            watch=lambda: listener.epoch(job, progress.epochs()),
+        )
+    except OSError as error:
+        return Outcome(FAILED, f"its Python cannot be started: {error.strerror or error}")
+    return judge(ended, results.read_events(files.events), job.cell, files.log, settings.timeout)
+
+
+class Progress:
+    """How many epochs an events file tells of, reading only what was added since the last look."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._position = 0
+        self._epochs = 0
+
+    def epochs(self) -> int:
+        """Epochs that are done."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._position)
+                added = file.read()
+        except OSError:
+            return self._epochs
+        self._position += len(added)
+        self._epochs += added.count(b'"event": "epoch"')
+        return self._epochs
+
+
+def judge(ended: Exit, told: results.Told, cell: Cell, log: Path, timeout: float) -> Outcome:
+    """What came of a cell, from how its process ended and what its guest told before."""
+    error = str(told.facts.get("error", ""))
+    complete = "guest_seconds" in told.facts and len(told.epochs) == cell.epochs
+    if ended.timed_out:
+        done = f"{len(told.epochs)} of {cell.epochs} epochs were done"
+        status, reason = TIMEOUT, f"not done after {timeout:g} s ({done}); give it longer with --timeout"
+    elif ended.code == 0 and complete:
+        status, reason = OK, ""
+    elif told.facts.get("error_kind") in ("device", "unsupported"):
+        status, reason = UNSUPPORTED, error
+    elif error:
+        status, reason = FAILED, error
+    elif ended.code < 0:
+        status, reason = FAILED, f"ended by {_signal_name(-ended.code)}{_last_words(log)}"
+    elif ended.code == 0:
+        status, reason = FAILED, f"ended without a result{_last_words(log)}"
+    else:
+        status, reason = FAILED, f"ended with exit status {ended.code}{_last_words(log)}"
+    return Outcome(status, " ".join(reason.split()), ended.seconds, ended.code)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _last_words(log: Path) -> str:
+    """The last line of the log that says something, for the one-line reason."""
+    try:
+        with log.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - 4096))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    said = [line.strip() for line in lines if line.strip()]
+    return f": {said[-1][:200]}" if said else ""

@@ -1,0 +1,127 @@
+"""What a guest is told: its spec, its keras.json and its environment variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kbench.values import Backend, Build, Cell, Data, Device, Example
+
+FLOATX = "float32"
+EPSILON = 1e-7
+
+# What a guest inherits: enough to find programs, libraries and its own caches, and none of the user's secrets.
+INHERITED = (
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "XDG_CACHE_HOME",
+    "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LD_PRELOAD",
+    "SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "CONDA_PREFIX", "CC", "CXX",
+    "OMP_NUM_THREADS", "OMP_PROC_BIND", "KMP_AFFINITY",
+)  # fmt: skip
+
+
+def keras_json(backend: Backend, cell: Cell) -> dict[str, Any]:
+    """The private keras.json of a cell."""
+    return {
+        "backend": backend.keras_backend,
+        "image_data_format": cell.image_data_format,
+        "floatx": FLOATX,
+        "epsilon": EPSILON,
+    }
+
+
+def spec(
+    cell: Cell,
+    example: Example,
+    backend: Backend,
+    data: Data,
+    device: Device,
+    *,
+    versions: Mapping[str, str],
+    augment: bool,
+    published_weights: Path | None,
+    events: Path,
+) -> dict[str, Any]:
+    """The guest's spec; paths below the user's home folder begin with `~`, so that results do not name it."""
+    return {
+        "schema": 1,
+        "example": portable(example.path),
+        "task": example.task,
+        "keras_backend": backend.keras_backend,
+        "image_data_format": cell.image_data_format,
+        "floatx": FLOATX,
+        "epsilon": EPSILON,
+        "versions": dict(versions),
+        "data": {
+            "name": data.name,
+            "source": data.source,
+            "sha256": data.sha256,
+            "folder": portable(data.folder),
+            "train": list(data.train),
+            "train_labels": data.train_labels,
+            "validation": list(data.validation),
+            "validation_labels": data.validation_labels,
+            "num_classes": data.num_classes,
+            "divisor": data.divisor,
+            "input_shapes": [list(shape) for shape in data.input_shapes],
+        },
+        "samples": cell.samples,
+        "validation_samples": cell.validation_samples if data.validation else 0,
+        "epochs": cell.epochs,
+        "batch_size": cell.batch_size,
+        "seed": cell.seed,
+        "device": device.kind,
+        "recurrent": dict(backend.recurrent),
+        "fixed_batch": list(backend.fixed_batch),
+        "augment": augment and example.augmentation,
+        "published_weights": portable(published_weights) if published_weights else "",
+        "events": portable(events),
+    }
+
+
+def portable(path: Path) -> str:
+    """The path with the user's home folder written as `~`."""
+    try:
+        return str(Path("~") / path.relative_to(Path.home()))
+    except (ValueError, RuntimeError):
+        return str(path)
+
+
+def environment_variables(
+    inherited: Mapping[str, str], backend: Mapping[str, str], pinned: Mapping[str, str], keras_home: Path
+) -> dict[str, str]:
+    """The guest's whole environment: a short list of the user's variables, the backend's and the device's.
+
+    KERAS_BACKEND is left out on purpose: it would win over keras.json.
+    """
+    kept = {name: inherited[name] for name in INHERITED if name in inherited}
+    return {
+        **kept,
+        "PYTHONNOUSERSITE": "1",
+        "PYTHONIOENCODING": "utf-8",
+        "PYTHONUNBUFFERED": "1",
+        **backend,
+        **pinned,
+        "KERAS_HOME": str(keras_home),
+    }
+
+
+def locked_versions(build: Build, distribution: str) -> dict[str, str]:
+    """The exact versions of Keras and of the backend that the build's lock file promises: {keras, backend}.
+
+    Empty where an environment of the user's own is used as it is: whatever it has is measured and reported.
+    """
+    if build.lock is None:
+        return {}
+    pinned = re.findall(r"^([A-Za-z0-9._-]+)==([^\s\\;]+)", build.lock.read_text("utf-8"), re.MULTILINE)
+    locked = {_normal(name): version for name, version in pinned}
+    asked = [_normal(re.split(r"[^A-Za-z0-9._-]", one)[0]) for one in build.requirements]
+    keras = next((name for name in asked if name.startswith("keras")), "keras")  # or a fork of it
+    found = {"keras": locked.get(keras), "backend": locked.get(_normal(build.distribution or distribution))}
+    return {name: version for name, version in found.items() if version}
+
+
+def _normal(name: str) -> str:
+    """PEP 503."""
+    return re.sub(r"[-_.]+", "-", name).lower()
