@@ -1,0 +1,163 @@
+"""The rules of the house that a program can check; import-linter checks which module imports which."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+HOST = [path for path in sorted((CHECKOUT / "kbench").rglob("*.py")) if "guest" not in path.parts]
+GUEST = sorted((CHECKOUT / "kbench" / "guest").rglob("*.py"))
+EXAMPLES = sorted((CHECKOUT / "examples_models").rglob("*.py"))
+OTHER = [*sorted((CHECKOUT / "tests").rglob("*.py")), *sorted((CHECKOUT / "benchmarks").rglob("*.py"))]
+PYTHON = [CHECKOUT / "run.py", *HOST, *GUEST, *EXAMPLES, *OTHER]
+
+MOST_LINES = 400
+NO_NAME = {"utils", "util", "helpers", "helper", "common", "misc"}
+NEWER_THAN_3_6 = {"contextvars", "dataclasses", "graphlib", "tomllib", "zoneinfo"}
+STANDARD_LIBRARY = sys.stdlib_module_names - NEWER_THAN_3_6
+SUBMODULES_NEWER_THAN_3_6 = {"importlib.metadata", "importlib.resources"}
+
+# In pieces, so that this file does not break its own rule.
+UNFINISHED = "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX"))
+LEFT_OUT = "|".join((r"pytest\.sk" + "ip", r"mark\.sk" + "ip", "importor" + "skip", r"mark\.xf" + "ail"))
+MACHINE = r"(?<![\w.])/(?:" + "|".join(("ro" + "ot", "wo" + "rk", "op" + "t", "tmp/pro" + "be")) + ")/"
+REGISTRY = "|".join(("py" + "pi.org", "python" + "hosted.org", "npm" + "js", "debian" + r"\.org"))
+FORBIDDEN = re.compile(rf"\b(?:{UNFINISHED})\b|{LEFT_OUT}|{MACHINE}|{REGISTRY}")
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(CHECKOUT).as_posix()
+
+
+def texts() -> list[Path]:
+    """The project's texts: what people wrote, and the lock files."""
+    folders = ("backends", "benchmarks", "docs", "examples_models", "kbench", "requirements", "tests")
+    paths = [*CHECKOUT.iterdir(), *(CHECKOUT / ".ci").iterdir(), *(CHECKOUT / ".github").rglob("*")]
+    paths += [path for folder in folders for path in (CHECKOUT / folder).rglob("*")]
+    binary = {".png", ".pyc", ".gz", ".npz", ".npy"}
+    return sorted(path for path in paths if path.is_file() and path.suffix not in binary)
+
+
+def imports(tree: ast.AST) -> set[str]:
+    """The full names of the modules that a piece of code imports, wherever in it."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def backend_names() -> set[str]:
+    return {file.stem for file in (CHECKOUT / "backends").glob("*/*.toml")}
+
+
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def python36() -> list[str]:
+    """Python 3.6 where there is one: on PATH, or where pyenv keeps it."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates = ["python3.6", *map(str, pyenv.glob("3.6.*/bin/python"))]
+    found = []
+    for python in candidates:
+        try:
+            if subprocess.run([python, "-c", ""], capture_output=True).returncode == 0:
+                found.append(python)
+        except FileNotFoundError:
+            continue
+    return found[:1]
+
+
+def test_there_is_something_to_check() -> None:
+    for group in (HOST, GUEST, EXAMPLES):
+        assert group
+
+
+@pytest.mark.parametrize("path", [*GUEST, *EXAMPLES], ids=name_of)
+def test_guest_and_examples_are_python_36_syntax(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    ast.parse(text, feature_version=(3, 6))
+    assert "from __future__ import annotations" not in text
+
+
+def test_guest_and_examples_compile_on_a_real_python_36() -> None:
+    compile_all = "import sys\nfor p in sys.argv[1:]: compile(open(p, encoding='utf-8').read(), p, 'exec')"
+    for python in python36():
+        done = subprocess.run([python, "-c", compile_all, *GUEST, *EXAMPLES], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", GUEST, ids=name_of)
+def test_the_guest_imports_the_standard_library_numpy_and_keras_alone(path: Path) -> None:
+    allowed = STANDARD_LIBRARY | {module.stem for module in GUEST} | {"numpy", "keras"}
+    tree = parse(path)
+    # A function may ask the module that Keras itself has loaded: to wait for a device, to name it.
+    inside = {name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for name in imports(node)}
+    for module in imports(tree):
+        root = module.partition(".")[0]
+        assert root in allowed or (root in backend_names() and module in inside), module
+        assert module not in SUBMODULES_NEWER_THAN_3_6, module
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=name_of)
+def test_an_example_imports_keras_and_numpy_and_nothing_of_kbench(path: Path) -> None:
+    roots = {module.partition(".")[0] for module in imports(parse(path))}
+    assert roots <= STANDARD_LIBRARY | {"numpy", "keras"}
+
+
+@pytest.mark.parametrize("path", HOST, ids=name_of)
+def test_the_host_imports_nothing_of_the_guest(path: Path) -> None:
+    assert not [module for module in imports(parse(path)) if module.startswith("kbench.guest")]
+
+
+@pytest.mark.parametrize("path", HOST, ids=name_of)
+def test_no_backend_is_named_in_host_code(path: Path) -> None:
+    assert backend_names()
+    word = re.compile(rf"\b(?:{'|'.join(map(re.escape, backend_names()))})\b", re.IGNORECASE)
+    text = re.sub(r"https://\S+", "", path.read_text(encoding="utf-8"))  # an address names no backend
+    found = [f"{number}: {line}" for number, line in enumerate(text.splitlines(), 1) if word.search(line)]
+    assert found == []
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=name_of)
+def test_a_module_says_in_its_first_line_why_it_exists(path: Path) -> None:
+    tree = parse(path)
+    assert ast.get_docstring(tree), "no docstring"
+    first = tree.body[0].lineno
+    assert first == (2 if path.read_text(encoding="utf-8").startswith("#!") else 1)
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=name_of)
+def test_a_file_has_one_reason_to_exist(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+    assert path.stem not in NO_NAME
+
+
+def test_nothing_unfinished_left_out_or_bound_to_a_machine_is_written_anywhere() -> None:
+    found = []
+    for path in texts():
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+            match = FORBIDDEN.search(line)
+            if match:
+                found.append(f"{name_of(path)}:{number}: {match.group()}")
+    assert found == []
+
+
+def test_ci_runs_the_commands_that_the_readme_gives() -> None:
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    assert "python run.py --backends tensorflow,cntk,theano" in readme
+    assert "python run.py test" in readme
+    assert (CHECKOUT / ".ci" / "run").read_text(encoding="utf-8").splitlines()[-1] == "python run.py test"
+    workflow = (CHECKOUT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    assert "run: python run.py test\n" in workflow
+    assert "run: python run.py --backends tensorflow,cntk,theano" in workflow

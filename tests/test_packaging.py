@@ -1,0 +1,118 @@
+"""What `pip install .` brings: the same files, the same command; and locks that agree with pyproject.toml."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
+PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; (.*?))? \\$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the source distribution, built here without a network."""
+    folder = tmp_path_factory.mktemp("built")
+    script = (
+        "import sys; from hatchling import build;"
+        "print(build.build_wheel(sys.argv[1])); print(build.build_sdist(sys.argv[1]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(folder)], cwd=CHECKOUT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def files_under(folder: str, *suffixes: str) -> set[str]:
+    paths = (CHECKOUT / folder).rglob("*")
+    return {path.relative_to(CHECKOUT).as_posix() for path in paths if path.suffix in suffixes}
+
+
+def test_the_wheel_holds_the_host_the_guest_the_backends_with_their_locks_and_the_examples(
+    built: Path,
+) -> None:
+    (wheel,) = built.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    data = files_under("backends", ".toml", ".lock", ".c") | files_under("examples_models", ".py")
+    assert data
+    assert {f"kbench/_data/{name}" for name in data} <= names
+    assert files_under("kbench", ".py") <= names
+    assert not [name for name in names if name.startswith(("tests/", "results/")) or "__pycache__" in name]
+
+
+def test_the_source_distribution_holds_what_the_checks_need(built: Path) -> None:
+    (archive,) = built.glob("*.tar.gz")
+    with tarfile.open(archive) as tar:
+        names = {name.partition("/")[2] for name in tar.getnames()}
+    wanted = {"run.py", "pyproject.toml", "README.md", "LICENSE", "requirements/host.lock"}
+    assert wanted | files_under("tests", ".py") | files_under("backends", ".toml", ".lock", ".c") <= names
+
+
+def test_installed_by_pip_kbench_is_a_command_that_finds_its_files_from_anywhere(built: Path, tmp_path: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    folder = tmp_path / "installed"
+    venv.create(folder, with_pip=False, symlinks=True)
+    python = folder / "bin" / "python"
+    site = Path(output([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], tmp_path))
+    uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--offline", "--no-deps"]
+    output([*uv, "--python", python, wheel], tmp_path)
+    # The dependencies are the ones of the running environment.
+    (site / "dependencies.pth").write_text("\n".join(entry for entry in sys.path if "site-packages" in entry))
+    assert "--backends" in output([folder / "bin" / "kbench", "--help"], tmp_path)
+    script = "from kbench import paths; print(*sorted(p.stem for p in paths.project_folder(NAME).glob(GLOB)))"
+    for name, glob in (("backends", "*/*.toml"), ("examples_models", "*.py")):
+        found = output([python, "-c", script.replace("NAME", repr(name)).replace("GLOB", repr(glob))], tmp_path)
+        assert found.split() == sorted(path.stem for path in (CHECKOUT / name).glob(glob))
+
+
+def output(command: list[str | Path], folder: Path) -> str:
+    """What a command prints when it is run in `folder`, and ends well."""
+    done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def pins(name: str) -> dict[tuple[str, str], str]:
+    """(project, marker) -> version of requirements/<name>.lock."""
+    text = (CHECKOUT / "requirements" / f"{name}.lock").read_text(encoding="utf-8")
+    return {(project, marker): version for project, version, marker in PIN.findall(text)}
+
+
+def test_the_locks_pin_all_that_pyproject_asks_for() -> None:
+    host = PROJECT["project"]["dependencies"]
+    for lock, wanted in (("host", host), ("test", [*host, *PROJECT["dependency-groups"]["test"]])):
+        locked = pins(lock)
+        for requirement in map(Requirement, wanted):
+            project = canonicalize_name(requirement.name)
+            versions = [version for (name, _), version in locked.items() if name == project]
+            assert versions, f"{requirement} is not in {lock}.lock"
+            assert all(requirement.specifier.contains(version) for version in versions), requirement
+
+
+def test_the_tests_run_with_the_versions_that_users_get() -> None:
+    host, test = pins("host"), pins("test")
+    assert {key: test.get(key) for key in host} == host
+
+
+@pytest.mark.parametrize("name", ["host", "test"])
+def test_a_lock_has_a_hash_for_every_version_and_no_address(name: str) -> None:
+    text = (CHECKOUT / "requirements" / f"{name}.lock").read_text(encoding="utf-8")
+    blocks = re.split(r"(?m)^(?=[A-Za-z0-9])", text)[1:]
+    assert len(blocks) == len(pins(name))
+    assert all("--hash=sha256:" in block for block in blocks)
+    assert "://" not in text
+    assert not re.search(r"(?m)^-", text)
