@@ -20,8 +20,8 @@ LOSS = "categorical_crossentropy"
 METRICS = ["accuracy"]
 PARAMETERS = 45836
 PROFILES = {
-    "smoke": {"samples": 128, "validation_samples": 50, "epochs": 2},
-    "quick": {"samples": 256, "validation_samples": 50, "epochs": 3},
+    "smoke": {"samples": 96, "validation_samples": 32, "epochs": 2},
+    "quick": {"samples": 128, "validation_samples": 50, "epochs": 3},
     "full": {"samples": 950, "validation_samples": 50, "epochs": 40},
 }
 

@@ -16,8 +16,8 @@ LOSS = "categorical_crossentropy"
 METRICS = ["accuracy"]
 PARAMETERS = 3818002
 PROFILES = {
-    "smoke": {"samples": 1024, "validation_samples": 512, "epochs": 3},
-    "quick": {"samples": 5120, "validation_samples": 1024, "epochs": 3},
+    "smoke": {"samples": 1024, "validation_samples": 256, "epochs": 2},
+    "quick": {"samples": 4096, "validation_samples": 1024, "epochs": 3},
     "full": {"samples": 25000, "validation_samples": 25000, "epochs": 3},
 }
 

@@ -19,8 +19,8 @@ LOSS = "categorical_crossentropy"
 METRICS = ["accuracy"]
 PARAMETERS = 199434
 PROFILES = {
-    "smoke": {"samples": 512, "validation_samples": 256, "epochs": 3},
-    "quick": {"samples": 1024, "validation_samples": 512, "epochs": 3},
+    "smoke": {"samples": 256, "validation_samples": 128, "epochs": 2},
+    "quick": {"samples": 256, "validation_samples": 256, "epochs": 3},
     "full": {"samples": 60000, "validation_samples": 10000, "epochs": 5},
 }
 

@@ -16,7 +16,7 @@ METRICS = ["accuracy"]
 PARAMETERS = 669706
 PROFILES = {
     "smoke": {"samples": 2048, "validation_samples": 512, "epochs": 3},
-    "quick": {"samples": 20000, "validation_samples": 5000, "epochs": 5},
+    "quick": {"samples": 10000, "validation_samples": 5000, "epochs": 5},
     "full": {"samples": 60000, "validation_samples": 10000, "epochs": 20},
 }
 

@@ -52,6 +52,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     _OPTIONS[command or "run"](parser)
     options = parser.parse_args(arguments)
     options.command = command or "run"
+    options.argv = list(argv)
     return options
 
 
@@ -78,12 +79,18 @@ def _run(parser: argparse.ArgumentParser) -> None:
         "backend) or full (the published settings)",
     )
     counts = parser.add_argument_group("instead of the profile's and the example's numbers")
-    counts.add_argument("--epochs", type=_positive, metavar="N", help="epochs, or passes of inference")
-    counts.add_argument("--samples", type=_positive, metavar="N", help="training samples, from the front of the data")
-    counts.add_argument("--batch-size", type=_positive, metavar="N", help="samples a step")
-    counts.add_argument("--repeats", type=_positive, metavar="N", default=1, help="fresh processes a cell (1)")
+    counts.add_argument("--epochs", type=_whole(1, 10**6), metavar="N", help="epochs, or passes of inference")
     counts.add_argument(
-        "--seed", type=_seed, metavar="N", default=0, help="of weights and of the order of samples (0)"
+        "--samples", type=_whole(1, 10**9), metavar="N", help="training samples, from the front of the data"
+    )
+    counts.add_argument("--batch-size", type=_whole(1, 10**9), metavar="N", help="samples a step")
+    counts.add_argument("--repeats", type=_whole(1, 1000), metavar="N", default=1, help="fresh processes a cell (1)")
+    counts.add_argument(
+        "--seed",
+        type=_whole(0, 2**32 - 1),  # what numpy takes
+        metavar="N",
+        default=0,
+        help="of weights and of the order of samples (0)",
     )
     counts.add_argument("--augment", action="store_true", help="augment pictures where an example says how")
     parser.add_argument(
@@ -105,6 +112,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
     data.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="a folder with the published files (or set KBENCH_DATA)"
     )
+    parser.add_argument("--name", metavar="NAME", help="the run's folder below --results (the time of day)")
     parser.add_argument("--dry-run", action="store_true", help="print the plan and stop")
     _results(parser)
 
@@ -159,18 +167,16 @@ def _results(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _positive(text: str) -> int:
-    number = int(text) if text.isdecimal() else 0
-    if not 1 <= number <= 10**9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
-    return number
+def _whole(lowest: int, highest: int) -> Callable[[str], int]:
+    """Reads a whole number between the two, both included."""
 
+    def read(text: str) -> int:
+        # int() itself refuses thousands of digits, with a text about how Python is set up.
+        if text.isdecimal() and len(text) <= 20 and lowest <= int(text) <= highest:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a whole number from {lowest} to {highest:,}")
 
-def _seed(text: str) -> int:
-    number = int(text) if text.isdecimal() else -1
-    if not 0 <= number < 2**32:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 4294967295")
-    return number
+    return read
 
 
 def _seconds(text: str) -> float:
@@ -179,7 +185,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a number of seconds above 0")
     return number
 
 

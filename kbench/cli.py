@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from kbench import arguments
 from kbench.errors import UserError
+from kbench.wording import plain
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # --help and --version
         return stop.code if isinstance(stop.code, int) else 0
     except UserError as error:
-        print(f"kbench: error: {error}", file=sys.stderr)
+        print(f"kbench: error: {plain(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("kbench: interrupted.", file=sys.stderr)
@@ -31,3 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `| head`: nobody reads on, and flushing at exit must not complain either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # a path that the system refuses outright, such as one with too long a name
+        where = f"Cannot use {error.filename}" if error.filename else "The system refuses"
+        print(f"kbench: error: {plain(f'{where}: {error.strerror or error}')}.", file=sys.stderr)
+        return 2

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib.util
+import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kbench import paths
 from kbench.errors import UserError
 from kbench.values import Example, Profile
 
@@ -26,13 +30,18 @@ def load(path: Path) -> Example:
     """The example in the file `path`. Raises UserError, one sentence with the file's name and the constant."""
     try:
         content = path.read_bytes()
-        tree = ast.parse(content, filename=str(path))
+        with warnings.catch_warnings():  # about its style: the guest's Python may have another opinion
+            warnings.simplefilter("ignore")
+            tree = ast.parse(importlib.util.decode_source(content), filename=str(path))
     except OSError as error:
         raise UserError(f"The example {path} cannot be read: {error.strerror or error}.") from None
-    except (SyntaxError, ValueError) as error:
+    except UnicodeDecodeError:
+        raise UserError(f"The example {path.name} is not valid Python: it is not text in UTF-8.") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         where = f", line {line}" if line else ""
-        raise UserError(f"The example {path.name} is not valid Python{where}: {error.args[0]}.") from None
+        what = str(error.args[0]) if error.args else "nested too deeply"
+        raise UserError(f"The example {path.name} is not valid Python{where}: {what}.") from None
     constants = _constants(tree)
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     if "build_model" not in functions:
@@ -46,7 +55,7 @@ def load(path: Path) -> Example:
     batch_size = _positive(constants.get("BATCH_SIZE"), "BATCH_SIZE", path)
     return Example(
         name=path.stem,
-        title=(ast.get_docstring(tree) or path.stem).strip().splitlines()[0],
+        title=next(filter(None, map(str.strip, (ast.get_docstring(tree) or "").splitlines())), path.stem),
         path=path.absolute(),
         task=task,
         data=_data(constants.get("DATA"), path),
@@ -67,7 +76,7 @@ def _constants(tree: ast.Module) -> dict[str, Any]:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             try:
                 found[node.targets[0].id] = ast.literal_eval(node.value)
-            except ValueError:
+            except (ValueError, TypeError, RecursionError, MemoryError):  # computed, or {[]: 1}
                 continue
     return found
 
@@ -75,8 +84,10 @@ def _constants(tree: ast.Module) -> dict[str, Any]:
 def _data(value: object, path: Path) -> str:
     if not isinstance(value, str) or not value:
         raise _wrong(path, "has no DATA = 'name of a dataset' or 'file.npz'")
+    if "\0" in value:
+        raise _wrong(path, f"has DATA {value!r}, which cannot be a file's name")
     if value.endswith(".npz"):  # the user's own, beside the example
-        return str((path.absolute().parent / Path(value).expanduser()).resolve())
+        return os.path.realpath(path.absolute().parent / paths.expanded(value))
     return value
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import filelock
 
-from kbench import installers
+from kbench import installers, paths
 from kbench.errors import Unavailable, UserError
 from kbench.values import Backend
 
@@ -83,7 +83,7 @@ def parse_python_option(text: str, backends: Mapping[str, Backend]) -> tuple[tup
         raise UserError(f"--python names an unknown backend, {name}: known are {', '.join(backends)}")
     if len(names) > 1 and name not in ("all", *(one.generation for one in backends.values())):
         raise UserError(f"--python {name}=... could mean {' or '.join(names)}: give the full name")
-    path = Path(rest).expanduser().absolute()
+    path = paths.expanded(rest).absolute()
     if path.is_dir():
         inside = [path / "bin" / "python", path / "python.exe", path / "Scripts" / "python.exe"]
         path = next((one for one in inside if one.exists()), path)

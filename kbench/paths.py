@@ -7,6 +7,8 @@ from pathlib import Path
 
 import platformdirs
 
+from kbench.errors import UserError
+
 PACKAGE = Path(__file__).resolve().parent
 GUEST = PACKAGE / "guest"
 
@@ -17,7 +19,23 @@ def project_folder(name: str) -> Path:
     return PACKAGE.parent / name if in_checkout else PACKAGE / "_data" / name
 
 
+def further_backends() -> Path | None:
+    """The folder `KBENCH_BACKENDS` with backends of the user's own, if any. Raises UserError where it is none."""
+    chosen = os.environ.get("KBENCH_BACKENDS")
+    if not chosen:
+        return None
+    folder = expanded(chosen)
+    if not folder.is_dir():
+        raise UserError(f"KBENCH_BACKENDS is {chosen}, which is not a folder: name one, or unset it.")
+    return folder
+
+
+def expanded(text: str) -> Path:
+    """The path with `~` filled in where there is such a user; pathlib's own raises where there is none."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111
+
+
 def cache_folder() -> Path:
     """Where environments, data and compiled code live: `KBENCH_CACHE`, or the user's cache folder."""
     chosen = os.environ.get("KBENCH_CACHE")
-    return Path(chosen).expanduser().absolute() if chosen else Path(platformdirs.user_cache_dir("kbench"))
+    return expanded(chosen).absolute() if chosen else Path(platformdirs.user_cache_dir("kbench"))

@@ -26,6 +26,7 @@ from kbench.values import (
     Example,
     Outcome,
 )
+from kbench.wording import plain
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def judge(ended: Exit, told: results.Told, cell: Cell, log: Path, timeout: float
         status, reason = FAILED, f"ended without a result{_last_words(log)}"
     else:
         status, reason = FAILED, f"ended with exit status {ended.code}{_last_words(log)}"
-    return Outcome(status, " ".join(reason.split()), ended.seconds, ended.code)
+    return Outcome(status, plain(reason), ended.seconds, ended.code)
 
 
 def _signal_name(number: int) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from kbench import examples
+from kbench import examples, paths
 from kbench.errors import UserError
 from kbench.values import Backend, Example
 
@@ -65,7 +64,7 @@ def select_examples(text: str, known: Mapping[str, Example]) -> Examples:
         if example is None and item.endswith(".py"):
             example = _own_example(item, known)
         if example is None:
-            raise UserError(f"There is no example {item!r}{_nearest(item, known)}.")
+            raise UserError(f"There is no example {item!r}{_nearest(item, known)}")
         if found.get(example.name, example).path != example.path:
             raise UserError(f"Two examples are called {example.name!r}: rename one of the files.")
         found[example.name] = example
@@ -74,9 +73,9 @@ def select_examples(text: str, known: Mapping[str, Example]) -> Examples:
 
 
 def _own_example(item: str, known: Mapping[str, Example]) -> Example:
-    path = Path(item).expanduser()
+    path = paths.expanded(item)
     if not path.is_file():
-        raise UserError(f"There is no example file {item}{_nearest(path.stem, known)}.")
+        raise UserError(f"There is no example file {item}{_nearest(path.stem, known)}")
     example = examples.load(path)
     if example.name in known and known[example.name].path != example.path.resolve():
         raise UserError(f"{item} has the name of kbench's own example {example.name!r}: rename the file.")
@@ -108,7 +107,7 @@ def _one_backend(item: str, known: Mapping[str, Backend], certain: set[str], gen
     found = _matches(item, known)
     if not found:
         words = [*known, *(name.partition("/")[2] for name in known), *generations]
-        raise UserError(f"There is no backend {item!r}{_nearest(item, words)}.")
+        raise UserError(f"There is no backend {item!r}{_nearest(item, words)}")
     if len(found) == 1:
         return found[0]
     if len(certain) > 1:
@@ -123,4 +122,4 @@ def _one_backend(item: str, known: Mapping[str, Backend], certain: set[str], gen
 def _nearest(item: str, words: Iterable[str]) -> str:
     words = list(words)
     near = difflib.get_close_matches(item.lower(), words, n=1, cutoff=0.5)
-    return f": did you mean {near[0]}" if near else f": choose from {', '.join(words)}"
+    return f": did you mean {near[0]}?" if near else f": choose from {', '.join(words)}."

@@ -105,6 +105,8 @@ class Data:
     divisor: float  # stored values are divided by this: 255.0 for pictures kept as uint8
     input_shapes: tuple[tuple[int, ...], ...]  # per input, without the batch axis
     sha256: str  # over all arrays: names, dtypes, shapes, bytes
+    samples: int = 0  # to train on; 0 where nobody counted
+    validation_samples: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,14 @@
-"""A backend small enough to install in a second: one TOML file, its lock, and a wheel made on the spot."""
+"""Backends small enough to install in a second: a TOML file, its lock, and wheels made on the spot."""
 
 from __future__ import annotations
 
 import hashlib
 import sys
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
+
+import numpy
 
 from kbench import backends
 from kbench.values import Backend
@@ -30,22 +33,27 @@ requirements = ["tiny-backend==1.0"]
 """
 
 
-def write_wheel(folder: Path) -> str:
-    """Writes tiny_backend-1.0's wheel, with a `keras` in it; returns its sha256."""
+def wheel(folder: Path, name: str, version: str, files: Mapping[str, str]) -> str:
+    """Writes a wheel with these files in it; returns its sha256."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "tiny_backend-1.0-py3-none-any.whl"
-    info = "tiny_backend-1.0.dist-info"
+    module = name.replace("-", "_")
+    path = folder / f"{module}-{version}-py3-none-any.whl"
+    info = f"{module}-{version}.dist-info"
     members = {
-        "tiny.py": "",
-        "keras.py": "__version__ = '0.1'\n",
-        f"{info}/METADATA": "Metadata-Version: 2.1\nName: tiny-backend\nVersion: 1.0\n",
+        **files,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     record = "".join(f"{name},,\n" for name in members) + f"{info}/RECORD,,\n"
-    with zipfile.ZipFile(path, "w") as wheel:
-        for name, text in {**members, f"{info}/RECORD": record}.items():
-            wheel.writestr(zipfile.ZipInfo(name), text)
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, text in {**members, f"{info}/RECORD": record}.items():
+            archive.writestr(zipfile.ZipInfo(member), text)
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def write_wheel(folder: Path) -> str:
+    """Writes tiny_backend-1.0's wheel, with a `keras` in it; returns its sha256."""
+    return wheel(folder, "tiny-backend", "1.0", {"tiny.py": "", "keras.py": "__version__ = '0.1'\n"})
 
 
 def write_backend(
@@ -62,3 +70,59 @@ def write_backend(
 def installable(folder: Path, **options: str) -> Backend:
     """The tiny backend, whose wheel lies in folder/wheels."""
     return backends.load(write_backend(folder, sha256=write_wheel(folder / "wheels"), **options))
+
+
+FAKE_KERAS = Path(__file__).with_name("fake_keras")
+FAKE_TOML = """
+title = "Keras in miniature"
+keras_backend = "theano"
+distribution = "fake-framework"
+python = ["{python}"]
+can = {can}
+cannot = "a fake that does half of it"
+image_data_format = "channels_last"
+gpu_image_data_format = "channels_first"
+color = "{color}"
+{more}
+[[builds]]
+name = "cpu"
+device = "cpu"
+requirements = ["keras-fake==2.99.1", "fake-framework==1.0"]
+{builds}
+"""
+
+
+def fake_wheels(folder: Path) -> str:
+    """Writes the wheels of the fake Keras and its framework; returns the lock file for them.
+
+    numpy is the test's own, by way of a .pth file: it cannot be made on the spot.
+    """
+    files = {f"keras/{path.name}": path.read_text() for path in sorted((FAKE_KERAS / "keras").glob("*.py"))}
+    framework = {
+        "theano.py": (FAKE_KERAS / "theano.py").read_text(),
+        "own_numpy.pth": f"{Path(numpy.__file__).parents[1]}\n",
+    }
+    hashes = {
+        "keras-fake==2.99.1": wheel(folder, "keras-fake", "2.99.1", files),
+        "fake-framework==1.0": wheel(folder, "fake-framework", "1.0", framework),
+    }
+    return "".join(f"{name} \\\n    --hash=sha256:{sha256}\n" for name, sha256 in hashes.items())
+
+
+def write_fake(
+    folder: Path,
+    name: str,
+    lock: str,
+    *,
+    more: str = "",
+    builds: str = "",
+    python: str = HOST_PYTHON,
+    can: str = '["train", "infer"]',
+    color: str = "#0072B2",
+) -> Path:
+    """Writes folder/<name>.toml of a backend that runs on the fake Keras; name: "keras9/fake"."""
+    path = folder / f"{name}.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(FAKE_TOML.format(python=python, can=can, color=color, more=more, builds=builds))
+    path.with_name(f"{path.stem}.cpu.lock").write_text(lock)
+    return path

@@ -6,13 +6,20 @@ import argparse
 from collections.abc import Mapping
 
 from kbench import backends, devices, examples, interpreters, paths, selection
+from kbench.errors import UserError
 from kbench.interpreters import Choice
 from kbench.values import Backend, Device, Example
 
 
 def known_backends() -> dict[str, Backend]:
-    """Every backend that has a file. Raises UserError."""
-    return backends.load_all(paths.project_folder("backends"))
+    """Every backend that has a file: kbench's own, then those in the folder KBENCH_BACKENDS. Raises UserError."""
+    own = backends.load_all(paths.project_folder("backends"))
+    folder = paths.further_backends()
+    further = {} if folder is None else backends.load_all(folder)
+    for name in further:
+        if name in own:
+            raise UserError(f"KBENCH_BACKENDS has a {name}, as kbench has itself: give its file another name.")
+    return {**own, **further}
 
 
 def known_examples() -> dict[str, Example]:

@@ -26,7 +26,8 @@ def main(options: argparse.Namespace) -> int:
         print()
     if options.what in ("all", "examples"):
         about = [_example(example) for example in choices.known_examples().values()]
-        print(tabulate(about, headers=["example", "what it is", "does", "data", "parameters", "full"]))
+        headers = ["example", "does", "data", "parameters", "full", "what it is"]
+        print(tabulate(about, headers=headers, maxcolwidths=[None, None, 28, None, None, 40]))
     return 0
 
 
@@ -54,9 +55,9 @@ def _example(example: Example) -> list[object]:
     unit = "epochs" if example.task == "train" else "passes"
     return [
         example.name,
-        example.title,
         "trains" if example.task == "train" else "infers",
         datasets.title(example.data),
         "" if example.parameters is None else f"{example.parameters:,}",
-        f"{full.samples:,} samples, {full.epochs} {unit}",
+        f"{full.samples:,} x {full.epochs} {unit}",
+        example.title,
     ]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from kbench import results
+from kbench import paths, results
 from kbench.commands import screen
 
 
 def main(options: argparse.Namespace) -> int:
     """Rebuild what is derived and print the tables. Raises UserError."""
-    run = results.find(options.run, options.results)
+    run = results.find(options.run, paths.expanded(str(options.results)))
     results.rebuild(run)
     screen.print_tables(results.read(run))
     screen.print_folder(run)

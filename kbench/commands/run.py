@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import signal
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NoReturn
 
 from kbench import (
     arguments,
@@ -29,24 +33,29 @@ from kbench.values import OK, UNAVAILABLE, Data, Environment, Outcome
 
 
 def main(options: argparse.Namespace) -> int:
-    """Measure what the options ask for; the exit status as DESIGN of the command line states it."""
+    """Measure what the options ask for; returns the exit status."""
     known = choices.known_backends()
     selected = choices.chosen_backends(options, known)
     examples = selecting.select_examples(options.examples, choices.known_examples())
     pythons = choices.chosen_pythons(options, known)
     device, gpus = choices.chosen_device(options)
+    place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
+    _check_place(place)
     the_plan = plan.make(selected, examples, _request(options), device, pythons)
     screen.print_plan(the_plan, _to_make(the_plan), None)
     if options.dry_run:
         return 0
     data = _prepare_data(the_plan)
+    # Before the run's folder is made, for a wrong --python is found out here.
+    made = _make_environments(the_plan)
     record = _record(the_plan, data)
-    run = results.create(options.results, record, provenance.read(gpus, [arguments.program(), *sys.argv[1:]]))
-    return _measure(the_plan, run, data)
+    told = provenance.read(gpus, [arguments.program(), *options.argv])
+    run = results.create(place, record, told, options.name)
+    return _measure(the_plan, run, data, made)
 
 
 def _request(options: argparse.Namespace) -> Request:
-    mirror = options.data_dir or (Path(os.environ["KBENCH_DATA"]) if os.environ.get("KBENCH_DATA") else None)
+    mirror = options.data_dir or os.environ.get("KBENCH_DATA")
     return Request(
         profile=options.profile,
         image_data_format=options.image_data_format,
@@ -58,8 +67,17 @@ def _request(options: argparse.Namespace) -> Request:
         augment=options.augment,
         timeout=options.timeout,
         data_source=options.data,
-        data_dir=mirror.expanduser() if mirror else None,
+        data_dir=paths.expanded(str(mirror)).absolute() if mirror else None,
     )
+
+
+def _check_place(parent: Path) -> None:
+    """Raises UserError where no run's folder could be made: said at once, not after minutes of preparation."""
+    existing = next(folder for folder in (parent, *parent.parents) if folder.exists())
+    if not existing.is_dir():
+        raise UserError(f"{existing} is not a folder: choose another place with --results.")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise UserError(f"{existing} is not yours to write: choose another place with --results.")
 
 
 def _to_make(the_plan: Plan) -> list[str]:
@@ -91,8 +109,23 @@ def _prepare_data(the_plan: Plan) -> dict[tuple[str, str], Data]:
         )
         if planned.example.task == "train" and not data.train_labels:
             raise UserError(f"{planned.example.name} trains, and its data {data.name!r} has no labels.")
+        _check_counts(planned, data)
         prepared[key] = data
     return prepared
+
+
+def _check_counts(planned: PlannedCell, data: Data) -> None:
+    """Raises UserError where the cell wants more samples than the data has."""
+    cell = planned.cell
+    for what, wanted, there in (
+        ("samples", cell.samples, data.samples),
+        ("validation samples", cell.validation_samples, data.validation_samples),
+    ):
+        if wanted > there > 0:
+            raise UserError(
+                f"{cell.example} asks for {wanted} {what}, and its data {data.name!r} has {there}: give fewer "
+                "--samples, or correct the example's PROFILES."
+            )
 
 
 def _record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, object]:
@@ -113,12 +146,13 @@ def _record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, o
     )
 
 
-def _measure(the_plan: Plan, run: Path, data: Mapping[tuple[str, str], Data]) -> int:
-    """Make the environments, run the cells, print the tables."""
+def _measure(
+    the_plan: Plan, run: Path, data: Mapping[tuple[str, str], Data], made: Mapping[str, Environment | str]
+) -> int:
+    """Run the cells, print the tables."""
     try:
-        made = _make_environments(the_plan)
         jobs = [_job(planned, made, data) for planned in the_plan.cells]
-        with screen.Progress(len(jobs)) as progress:
+        with _ended_as_interrupted(), screen.Progress(len(jobs)) as progress:
             outcomes = runner.run(
                 jobs,
                 run,
@@ -138,6 +172,27 @@ def _measure(the_plan: Plan, run: Path, data: Mapping[tuple[str, str], Data]) ->
         if outcome.status != OK and not _acceptable(the_plan, planned, outcome)
     ]
     return 1 if bad else 0
+
+
+@contextlib.contextmanager
+def _ended_as_interrupted() -> Iterator[None]:
+    """A batch system or a closed terminal ends a run as Ctrl-C does: no guest stays behind, results are kept."""
+
+    def interrupt(number: int, frame: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # Another handler, or none under nohup, is somebody's decision.
+    ours = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():  # only that one may ask for signals
+        ours = []
+    for number in ours:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _acceptable(the_plan: Plan, planned: PlannedCell, outcome: Outcome) -> bool:

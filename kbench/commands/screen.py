@@ -112,7 +112,7 @@ def print_tables(run: results.RunResults) -> None:
 
 def print_folder(run: Path) -> None:
     """The last lines: where everything is."""
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, OSError):  # not below the current folder, or that folder is gone
         run = run.absolute().relative_to(Path.cwd())
     print()
     print(f"Tables, plots and raw measurements: {run} (start with summary.md; plots are in plots/)")

@@ -128,18 +128,21 @@ def _data(meta: dict[str, object], folder: Path) -> Data:
     arrays = meta["arrays"]
     assert isinstance(arrays, dict)
     train = _inputs(arrays, "x_train")
+    validation = _inputs(arrays, "x_validation")
     return Data(
         name=str(meta["name"]),
         source=str(meta["source"]),
         folder=folder,
         train=train,
         train_labels="y_train.npy" if "y_train.npy" in arrays else "",
-        validation=_inputs(arrays, "x_validation"),
+        validation=validation,
         validation_labels="y_validation.npy" if "y_validation.npy" in arrays else "",
         num_classes=int(str(meta["num_classes"])),
         divisor=float(str(meta["divisor"])),
         input_shapes=tuple(tuple(arrays[name]["shape"][1:]) for name in train),
         sha256=str(meta["sha256"]),
+        samples=arrays[train[0]]["shape"][0],
+        validation_samples=arrays[validation[0]]["shape"][0] if validation else 0,
     )
 
 

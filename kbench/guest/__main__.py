@@ -60,11 +60,10 @@ def run(spec, events):
         import generations
         import keras  # noqa: F401
         import measure
-        import numpy
 
         example = load_example(spec["example"])
-    numpy.random.seed(spec["seed"])
     check_loaded(spec, generations.versions(), events)
+    generations.seed(spec["seed"])
 
     with events.phase("data"):
         import arrays
@@ -87,19 +86,19 @@ def run(spec, events):
 
     device = hardware.device_in_use(model)
     events.write("device", device=device)
-    if device != spec["device"]:
+    if device not in (spec["device"], "unknown"):
         raise Refused(
             "device",
             "the cell was to run on the %s, but %s %s runs it on the %s"
             % (spec["device"], spec["keras_backend"], generations.versions()[1], device),
         )
 
-    with events.phase("probe"):
-        outputs = measure.probe(model, train, spec["batch_size"])
-    events.write("probe", outputs=outputs)
     if spec["task"] == "infer":
         measure.infer(model, spec, train, events)
     else:
+        with events.phase("probe"):
+            outputs = measure.probe(model, train, spec["batch_size"])
+        events.write("probe", outputs=outputs)
         measure.train(model, example, spec, train, validation, targets, events)
 
 
@@ -107,12 +106,15 @@ def load_example(path):
     """The example's module; what it raises is the example's fault and said so."""
     module_spec = importlib.util.spec_from_file_location("example", path)
     module = importlib.util.module_from_spec(module_spec)
+    sys.dont_write_bytecode = True  # or an example that was edited within a second would run as it was before
     try:
         module_spec.loader.exec_module(module)
     except Exception as error:
         raise Refused(
             "example", "%s raises on import: %s: %s" % (os.path.basename(path), type(error).__name__, error)
         ) from error
+    finally:
+        sys.dont_write_bytecode = False
     return module
 
 
@@ -173,10 +175,13 @@ def build(example, spec, events):
     """The example's model in the form that is right on this backend, with the common initial weights."""
     import forms
     import generations
+    import keras
     import weights
 
     shapes = [tuple(shape) for shape in spec["data"]["input_shapes"]]
     made = example.build_model(shapes[0] if len(shapes) == 1 else shapes, spec["data"]["num_classes"])
+    if not isinstance(made, keras.models.Model):
+        raise Refused("example", "build_model of the example returns no Keras model but %r" % type(made).__name__)
     model, form, _ = forms.arrange(made, spec["recurrent"], spec["fixed_batch"], spec["batch_size"])
     if spec["published_weights"]:
         generations.load_published_weights(model, spec["published_weights"])
@@ -184,10 +189,6 @@ def build(example, spec, events):
     else:
         sha256, left = weights.initialise(model, spec["seed"])
         origin = "seeded"
-    layers = [
-        [layer.__class__.__name__.replace("Folded", ""), [list(w.shape) for w in layer.get_weights()]]
-        for layer in weights.weighted_layers(model)
-    ]
     events.write(
         "model",
         parameters=int(model.count_params()),
@@ -195,7 +196,7 @@ def build(example, spec, events):
         weights=origin,
         weights_sha256=sha256,
         weights_left=left,
-        layers=layers,
+        layers=weights.layers_and_shapes(model),
     )
     if spec["task"] == "train":
         generations.compile_model(model, example, spec["device"])

@@ -1,16 +1,22 @@
 """Where the work really runs: asked of the framework itself, never assumed; and how to wait for it."""
 
 import keras
-import numpy as np
 
 
 def device_in_use(model):
-    """'cpu' or 'gpu': where the framework keeps the model's weights or runs its operations."""
-    return _DEVICES[keras.backend.backend()](model)
+    """'cpu' or 'gpu': where the framework keeps the model's weights or runs its operations.
+
+    'unknown' for a framework that is not in the table below.
+    """
+    ask = _DEVICES.get(keras.backend.backend())
+    return "unknown" if ask is None else ask(model)
 
 
 def synchronise(model):
-    """Return when all work on the device is done, so that the clock can be read."""
+    """Return when all work on the device is done, so that the clock can be read.
+
+    Needed where fit's logs can be there before the last update is; elsewhere reading them has waited already.
+    """
     wait = _WAITS.get(keras.backend.backend())
     if wait is not None:
         wait(model)
@@ -59,11 +65,9 @@ def _torch(model):
 
 
 def _openvino(model):
-    import os
+    from keras.src.backend.openvino.core import get_device
 
-    from keras.src.backend.openvino.trainer import OpenVINOTrainer  # noqa: F401  (only this backend has it)
-
-    return "gpu" if os.environ.get("OPENVINO_DEVICE", "CPU").startswith("GPU") else "cpu"
+    return "cpu" if get_device() == "CPU" else "gpu"
 
 
 def _wait_jax(model):
@@ -83,10 +87,6 @@ def _wait_mxnet(model):
     import mxnet
 
     mxnet.nd.waitall()
-
-
-def _wait_weights(model):
-    np.asarray(model.weights[0])  # in eager TensorFlow a copy to the host comes after all the work queued before
 
 
 _DEVICES = {

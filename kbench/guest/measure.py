@@ -36,14 +36,15 @@ class EpochTimer(keras.callbacks.Callback):
 
 
 def probe(model, part, batch_size):
-    """Outputs for the first batch of the data, dropout off, before any training: what the model computes.
-
-    Returns a nested list of shape (4, up to 16): the first samples and the first numbers of each output.
-    """
+    """Outputs for the first batch of the data, dropout off, before any training: what the model computes."""
     buffer = arrays.Buffer(part, batch_size)
     buffer.fill(range(batch_size))
-    outputs = model.predict(buffer.model_inputs(), batch_size=batch_size, verbose=0)
-    return outputs[:4, :16].tolist()
+    return excerpt(model.predict(buffer.model_inputs(), batch_size=batch_size, verbose=0))
+
+
+def excerpt(outputs):
+    """A nested list of shape (4, up to 16): the first samples and the first numbers of each one's output."""
+    return outputs[:4].reshape(len(outputs[:4]), -1)[:, :16].tolist()
 
 
 def train(model, example, spec, train_part, validation_part, targets, events):
@@ -122,8 +123,9 @@ def infer(model, spec, part, events):
     buffer.fill(range(used))
     for epoch in range(1, spec["epochs"] + 1):
         start = time.perf_counter()
-        model.predict(buffer.model_inputs(), batch_size=spec["batch_size"], verbose=0)
+        outputs = model.predict(buffer.model_inputs(), batch_size=spec["batch_size"], verbose=0)
         seconds = time.perf_counter() - start
         if epoch == 1:
             events.write("phase", name="first_epoch", seconds=seconds)
+            events.write("probe", outputs=excerpt(outputs))
         events.write("epoch", epoch=epoch, seconds=seconds, samples=used)

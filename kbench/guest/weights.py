@@ -5,32 +5,47 @@ numpy.random.RandomState gives the same stream in every version of numpy.
 
 import hashlib
 
+import generations
 import keras
+import kernels
 import numpy as np
 
 # Standard deviation of a standard normal distribution truncated at two deviations (scipy.stats.truncnorm).
 TRUNCATED_STDDEV = 0.87962566103423978
-CONVOLUTIONS = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "ConvLSTM2D")
 
 
 def initialise(model, seed):
     """Give the model its common initial weights; returns (sha256 of them, names of weights left as they were)."""
     digest = hashlib.sha256()
-    left = []
+    left, drawn, values = [], [], []
     for number, layer in enumerate(weighted_layers(model)):
-        values = []
-        for position, (weight, current) in enumerate(zip(layer.weights, layer.get_weights())):
+        for position, weight in enumerate(layer.weights):
             name, initializer, owner = _find(layer, weight)
+            shape = kernels.shared_shape(owner, name, generations.shape_of(weight))
             random = np.random.RandomState([seed, number, position])
-            value = _draw(initializer, name, owner, current.shape, random)
+            value = _draw(initializer, name, owner, shape, random)
             if value is None:
                 left.append("%s/%s" % (layer.name, name or position))
-                value = current
-            values.append(np.ascontiguousarray(value, dtype=current.dtype))
-            digest.update(("%d %d %s %s" % (number, position, current.shape, current.dtype)).encode("ascii"))
-            digest.update(values[-1].tobytes())
-        layer.set_weights(_as_backend_computes(layer, values))
+                continue
+            value = np.ascontiguousarray(value, dtype=keras.backend.floatx())
+            digest.update(("%d %d %s %s" % (number, position, shape, value.dtype)).encode("ascii"))
+            digest.update(value.tobytes())
+            drawn.append(weight)
+            values.append(kernels.as_backend_keeps(owner, name, value))
+    generations.set_values(drawn, values)
     return digest.hexdigest(), left
+
+
+def layers_and_shapes(model):
+    """[layer class, shapes of its weights] for each layer that has some, alike on every backend."""
+    found = []
+    for layer in weighted_layers(model):
+        shapes = []
+        for weight in layer.weights:
+            name, _, owner = _find(layer, weight)
+            shapes.append(list(kernels.shared_shape(owner, name, generations.shape_of(weight))))
+        found.append([layer.__class__.__name__.replace("Folded", ""), shapes])
+    return found
 
 
 def weighted_layers(model):
@@ -42,16 +57,6 @@ def weighted_layers(model):
         elif layer.weights:
             found.append(layer)
     return found
-
-
-def _as_backend_computes(layer, values):
-    """Theano convolves where the others correlate: its kernels are the same ones, flipped."""
-    if keras.backend.backend() != "theano" or layer.__class__.__name__ not in CONVOLUTIONS:
-        return values
-    from keras.utils.conv_utils import convert_kernel
-
-    kernels = 2 if layer.__class__.__name__ == "ConvLSTM2D" else 1
-    return [convert_kernel(value) if n < kernels else value for n, value in enumerate(values)]
 
 
 def _find(layer, weight):
@@ -71,7 +76,7 @@ def _owners(layer):
     """The layer itself and what it wraps: a recurrent layer's cell, a wrapper's layer."""
     yield layer
     for name in ("cell", "layer", "forward_layer", "backward_layer"):
-        inner = vars(layer).get(name)
+        inner = getattr(layer, name, None)
         if inner is not None:
             for owner in _owners(inner):
                 yield owner

@@ -1,0 +1,20 @@
+"""What tests ask for by name: a folder in which kbench can be run whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fake_bench import Bench, Shop, open_shop
+
+
+@pytest.fixture(scope="session")
+def fake_shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    return open_shop(tmp_path_factory.mktemp("shop"))
+
+
+@pytest.fixture
+def bench(
+    tmp_path: Path, fake_shop: Shop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Bench:
+    return Bench(tmp_path, fake_shop, monkeypatch, capsys)

@@ -1,0 +1,198 @@
+"""A folder in which all of kbench runs in a second: fake backends, and an example with its data."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pytest
+from fake_backends import fake_wheels, write_fake
+
+from kbench import cli, results
+from kbench.results import RunResults, derived
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+EXAMPLE = '''"""Tells three patterns apart.
+
+With a softmax regression.
+"""
+
+from keras.layers import Dense, Flatten
+from keras.models import Sequential
+
+DATA = "patterns.npz"
+INPUT = "image"
+BATCH_SIZE = 8
+OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.5, "momentum": 0.0}
+LOSS = "categorical_crossentropy"
+PARAMETERS = 51
+PROFILES = {
+    "smoke": {"samples": 32, "validation_samples": 12, "epochs": 2},
+    "full": {"samples": 48, "validation_samples": 12, "epochs": 3},
+}
+
+
+def build_model(input_shape, num_classes):
+    model = Sequential()
+    model.add(Flatten(input_shape=input_shape))
+    model.add(Dense(num_classes, activation="softmax"))
+    return model
+'''
+START = """
+import sys
+from kbench import cli
+from kbench.results import derived
+derived._pictures = lambda _, rows: {"": {}} | {row.example: {} for row in rows}
+sys.exit(cli.main())
+"""
+INFERENCE = EXAMPLE.replace('DATA = "patterns.npz"', 'TASK = "infer"\nDATA = "patterns.npz"')
+
+
+@dataclass(frozen=True)
+class Shop:
+    """What all tests of a session share: the fakes' lock file, and a cache where their environments are made once."""
+
+    wheels: Path
+    lock: str
+    cache: Path
+    uv_cache: Path
+
+
+def open_shop(folder: Path) -> Shop:
+    return Shop(folder / "wheels", fake_wheels(folder / "wheels"), folder / "cache", folder / "uv")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command printed, and how it ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+class Bench:
+    """The current folder with my_example.py, a folder of backends with keras9/fake, a home, and results."""
+
+    def __init__(self, folder: Path, shop: Shop, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]):
+        self.folder = folder / "here"
+        self.backends = folder / "backends"
+        self.home = folder / "home"
+        self.results = self.folder / "results"
+        self.patch = patch
+        self._shop = shop
+        self._capture = capture
+        for made in (self.folder, self.home):
+            made.mkdir()
+        for name in [name for name in os.environ if name.startswith(("PIP_", "UV_", "KBENCH_", "KERAS_"))]:
+            patch.delenv(name)
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        variables = {
+            "HOME": self.home,
+            "KBENCH_CACHE": shop.cache,
+            "KBENCH_BACKENDS": self.backends,
+            "PIP_CONFIG_FILE": os.devnull,
+            "PIP_NO_INDEX": "1",
+            "PIP_FIND_LINKS": shop.wheels,
+            "UV_CACHE_DIR": shop.uv_cache,
+            "PYTHONPYCACHEPREFIX": shop.cache / "pyc",  # a second process need not compile everything again
+            "MPLCONFIGDIR": matplotlib.get_cachedir(),  # or each new home would need seconds to find its fonts
+        }
+        for name, value in variables.items():
+            patch.setenv(name, str(value))
+        patch.chdir(self.folder)
+        patch.setattr(sys, "argv", ["kbench"])
+        self._pictures = derived._pictures
+        patch.setattr(derived, "_pictures", lambda _, rows: {"": {}} | {row.example: {} for row in rows})
+        self.backend()
+        self.example("my_example.py")
+        write_patterns(self.folder / "patterns.npz")
+
+    def draw(self) -> None:
+        """Let plots be drawn, which takes longer than all else."""
+        self.patch.setattr(derived, "_pictures", self._pictures)
+
+    def backend(self, name: str = "keras9/fake", **options: str) -> None:
+        """A fake backend's file: see fake_backends.write_fake. Its environment is the same whatever it says."""
+        write_fake(self.backends, name, self._shop.lock, **options)
+
+    def example(self, name: str, text: str = EXAMPLE) -> Path:
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def __call__(self, *argv: str) -> Said:
+        """Run a command in this process."""
+        self._capture.readouterr()
+        status = cli.main(argv)
+        printed = self._capture.readouterr()
+        return Said(status, printed.out, printed.err)
+
+    def measure(self, *options: str, backends: str = "fake", examples: str = "my_example.py") -> Said:
+        """`run`, on the CPU and in the smallest profile."""
+        defaults = ("--backends", backends, "--examples", examples, "--profile", "smoke", "--device", "cpu")
+        return self(*defaults, *options)
+
+    def start(self, *argv: str, plots: bool = False) -> subprocess.Popen[str]:
+        """Run a command in a process of its own."""
+        how = ["-m", "kbench"] if plots else ["-c", START]
+        return subprocess.Popen(
+            [sys.executable, *how, *argv],
+            env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def environment(self) -> Path:
+        """The folder in which the session's environments are."""
+        return self._shop.cache / "environments"
+
+    def runs(self) -> list[Path]:
+        return sorted(self.results.iterdir()) if self.results.is_dir() else []
+
+    def last(self) -> RunResults:
+        return results.read(results.latest(self.results))
+
+    def fates(self) -> dict[str, tuple[str, str]]:
+        """Example -> status and reason of its only cell in the last run."""
+        return {one.cell.example: (one.outcome.status, one.outcome.reason) for one in self.last().measured}
+
+    def reason(self) -> str:
+        """Why the only cell of the last run failed."""
+        ((status, reason),) = self.fates().values()
+        assert status == "failed", (status, reason)
+        return reason
+
+
+def write_patterns(path: Path, samples: int = 48, validation: int = 12) -> None:
+    """Pictures 4 x 4 x 1 of three classes, the same each time."""
+    random = np.random.RandomState(7)
+    patterns = random.randint(0, 200, (3, 4, 4, 1))
+    arrays: dict[str, Any] = {}
+    for part, count in (("train", samples), ("test", validation)):
+        labels = np.arange(count) % 3
+        noise = random.randint(0, 56, (count, 4, 4, 1))
+        arrays[f"x_{part}"] = (patterns[labels] + noise).astype(np.uint8)
+        arrays[f"y_{part}"] = labels.astype(np.int64)
+    np.savez(path, **arrays)
+
+
+def dying(how: str) -> str:
+    """The example, with a line of Python that is run where its model would be built."""
+    return EXAMPLE.replace("    model = Sequential()\n", f"    {how}\n    model = Sequential()\n")
+
+
+def events_of(run: Path) -> list[Mapping[str, Any]]:
+    """All that the guests of a run told, in the order of its cells' names."""
+    files = sorted(run.glob("cells/*/events.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]

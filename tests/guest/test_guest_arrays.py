@@ -1,0 +1,140 @@
+"""The guest's data: opened without a copy, in an order that every backend shares."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from guest_modules import alone
+
+arrays = alone("arrays")
+SHIFTS = {"width_shift": 0.25, "height_shift": 0.25, "horizontal_flip": True}
+# The same under Python 3.6 with numpy 1.19 and 3.11 with numpy 2: results rest on it.
+EPOCH_1 = [9, 4, 0, 8, 1, 5, 3, 2, 6, 7]
+ORDER_SHA256 = "cbb46cededb2151b27695977fa01152855a5ecc1d91d5dbbcc6a4c92b5944b23"
+AUGMENTED_SHA256 = "a3300a00b7228e82318943a68e4a29bb730be80f3d8e2600c87852be9e9569ea"
+
+
+def part(folder: Path, divisor: float = 255.0, **saved: Any) -> Any:
+    for name, array in saved.items():
+        np.save(folder / f"{name}.npy", array)
+    inputs = [f"{name}.npy" for name in saved if name.startswith("x")]
+    data = {"folder": str(folder), "divisor": divisor}
+    return arrays.open_part(data, inputs, "y.npy" if "y" in saved else "", 4)
+
+
+def pictures(count: int = 6, height: int = 8, width: int = 8, channels: int = 3) -> Any:
+    return np.random.RandomState(3).random_sample((count, height, width, channels)).astype("float32")
+
+
+def test_a_part_is_the_first_samples_mapped_from_disk_and_not_read(tmp_path: Path) -> None:
+    opened = part(tmp_path, x=np.arange(20, dtype="uint8").reshape(10, 2), y=np.arange(10))
+    assert isinstance(opened.inputs[0], np.memmap) and isinstance(opened.labels, np.memmap)
+    assert opened.inputs[0].tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert opened.labels.tolist() == [0, 1, 2, 3]
+    assert part(tmp_path, x=np.zeros((4, 2))).labels is None
+
+
+def test_pickles_are_never_loaded(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError):
+        arrays.open_part({"folder": str(tmp_path), "divisor": 1.0}, ["x.npy"], "", 1)
+
+
+def test_labels_become_rows_with_a_single_one() -> None:
+    rows = arrays.one_hot(np.array([2, 0]), 3)
+    assert rows.tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert rows.dtype == "float32"
+
+
+def test_the_order_of_an_epoch_is_known_forever() -> None:
+    order = arrays.epoch_order(1000, 960, 0, 1)
+    assert len(order) == 960 and len(set(order)) == 960 and set(order) <= set(range(1000))
+    assert arrays.epoch_order(10, 10, 0, 1).tolist() == EPOCH_1
+    assert arrays.order_sha256(1000, 960, 0, 2) == ORDER_SHA256
+
+
+def test_the_hash_is_over_the_orders_of_all_epochs() -> None:
+    both = b"".join(arrays.epoch_order(9, 8, 5, epoch).astype("<i8").tobytes() for epoch in (1, 2))
+    assert arrays.order_sha256(9, 8, 5, 2) == hashlib.sha256(both).hexdigest()
+
+
+def test_each_epoch_and_each_seed_has_an_order_of_its_own() -> None:
+    orders = {tuple(arrays.epoch_order(50, 50, seed, epoch)) for seed in (0, 1) for epoch in (1, 2)}
+    assert len(orders) == 4
+
+
+def test_a_buffer_holds_pictures_from_0_to_1_in_the_asked_order(tmp_path: Path) -> None:
+    x = np.array([[0], [51], [102], [255]], dtype="uint8")
+    opened = part(tmp_path, x=x, y=np.arange(4))
+    buffer = arrays.Buffer(opened, 3, arrays.one_hot(opened.labels, 4))
+    buffer.fill([3, 1, 0])
+    assert buffer.model_inputs().dtype == "float32"
+    np.testing.assert_array_equal(buffer.model_inputs(), np.float32([[1.0], [0.2], [0.0]]))
+    assert buffer.targets.argmax(axis=1).tolist() == [3, 1, 0]
+
+
+def test_tokens_stay_whole_numbers(tmp_path: Path) -> None:
+    buffer = arrays.Buffer(part(tmp_path, 1.0, x=np.arange(8, dtype="int32").reshape(4, 2)), 2)
+    buffer.fill([1, 0])
+    assert buffer.model_inputs().dtype == "int32"
+    assert buffer.model_inputs().tolist() == [[2, 3], [0, 1]]
+
+
+def test_several_inputs_are_a_list_in_the_models_order(tmp_path: Path) -> None:
+    opened = part(tmp_path, 1.0, x_0=np.zeros((4, 2), "int32"), x_1=np.ones((4, 5), "int32"))
+    buffer = arrays.Buffer(opened, 4)
+    buffer.fill(range(4))
+    assert [array.shape for array in buffer.model_inputs()] == [(4, 2), (4, 5)]
+
+
+def test_a_buffer_is_filled_again_in_place(tmp_path: Path) -> None:
+    count = 2500  # more than one chunk
+    np.save(tmp_path / "x.npy", np.arange(count, dtype="int32").reshape(-1, 1))
+    opened = arrays.open_part({"folder": str(tmp_path), "divisor": 1.0}, ["x.npy"], "", count)
+    buffer = arrays.Buffer(opened, count)
+    kept = buffer.model_inputs()
+    for epoch in (1, 2):
+        order = arrays.epoch_order(count, count, 0, epoch)
+        buffer.fill(order)
+        assert buffer.model_inputs() is kept
+        np.testing.assert_array_equal(kept[:, 0], order)
+
+
+def test_both_layouts_are_augmented_alike() -> None:
+    last = pictures()
+    first = np.ascontiguousarray(last.transpose(0, 3, 1, 2))
+    arrays.augment(last, SHIFTS, False, 0, 1)
+    arrays.augment(first, SHIFTS, True, 0, 1)
+    np.testing.assert_array_equal(first.transpose(0, 2, 3, 1), last)
+    assert not np.array_equal(last, pictures())
+
+
+def test_a_shift_repeats_the_edge_and_brings_in_nothing_new() -> None:
+    rows = np.arange(8, dtype="float32")
+    made = np.broadcast_to(rows[None, :, None, None], (200, 8, 4, 1)).copy()
+    arrays.augment(made, {"width_shift": 0, "height_shift": 0.25, "horizontal_flip": False}, False, 0, 1)
+    seen = {tuple(picture[:, 0, 0].tolist()) for picture in made}
+    assert seen == {tuple(np.clip(rows - shift, 0, 7).tolist()) for shift in (-2, -1, 0, 1, 2)}
+
+
+def test_half_of_the_pictures_are_flipped_left_to_right() -> None:
+    columns = np.arange(8, dtype="float32")
+    made = np.broadcast_to(columns[None, None, :, None], (400, 4, 8, 1)).copy()
+    arrays.augment(made, {"width_shift": 0, "height_shift": 0, "horizontal_flip": True}, False, 0, 1)
+    flipped = sum(picture[0, 0, 0] == 7 for picture in made)
+    assert 150 < flipped < 250
+    assert all(np.array_equal(np.sort(picture[0, :, 0]), columns) for picture in made)
+
+
+def test_augmentation_is_another_in_each_epoch_and_the_same_in_each_process() -> None:
+    digests = []
+    for epoch in (1, 2, 1):
+        made = pictures()
+        arrays.augment(made, SHIFTS, False, 7, epoch)
+        digests.append(hashlib.sha256(made.tobytes()).hexdigest())
+    assert digests[0] == digests[2] == AUGMENTED_SHA256
+    assert digests[0] != digests[1]

@@ -1,0 +1,134 @@
+"""Initial weights: each layer's own distribution, drawn alike on every backend."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from guest_modules import guest
+
+# Of a softmax regression's weights for seed 7: results rest on it.
+INITIAL_SHA256 = "43cb544d25cb81ea8c333f6f972594e5ab1ff53ada9cc50747bbb0514ac6b596"
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Iterator[Any]:
+    with guest(tmp_path, "weights") as (module,):
+        yield module
+
+
+def draw(module: Any, initializer: Any, shape: tuple[int, ...], name: str = "kernel", owner: Any = None) -> Any:
+    return module._draw(initializer, name, owner or SimpleNamespace(), shape, np.random.RandomState(0))
+
+
+def named(name: str, **settings: Any) -> Any:
+    """An initializer as the weights module sees it: a class of this name with these attributes."""
+    return type(name, (), settings)()
+
+
+def scaling(scale: float, mode: str, distribution: str) -> Any:
+    return named("VarianceScaling", scale=scale, mode=mode, distribution=distribution)
+
+
+def test_glorot_uniform_fills_its_limits(weights: Any) -> None:
+    value = draw(weights, scaling(1.0, "fan_avg", "uniform"), (300, 200))
+    limit = np.sqrt(6 / 500)
+    assert np.abs(value).max() <= limit
+    assert np.abs(value).max() == pytest.approx(limit, rel=0.001)
+    assert value.std() == pytest.approx(limit / np.sqrt(3), rel=0.01)
+
+
+@pytest.mark.parametrize("distribution", ["normal", "truncated_normal"])
+def test_he_normal_has_its_deviation_and_no_tails(weights: Any, distribution: str) -> None:
+    value = draw(weights, scaling(2.0, "fan_in", distribution), (3, 3, 64, 128))
+    deviation = np.sqrt(2 / (3 * 3 * 64))
+    assert value.std() == pytest.approx(deviation, rel=0.01)
+    assert np.abs(value).max() <= 2 * deviation / weights.TRUNCATED_STDDEV
+
+
+def test_a_normal_distribution_that_is_not_truncated_has_tails(weights: Any) -> None:
+    value = draw(weights, scaling(1.0, "fan_in", "untruncated_normal"), (100, 1000))
+    assert value.std() == pytest.approx(0.1, rel=0.01)
+    assert np.abs(value).max() > 0.35
+
+
+def test_truncated_normal_ends_at_two_deviations(weights: Any) -> None:
+    value = draw(weights, named("TruncatedNormal", mean=1.0, stddev=0.5), (200, 200))
+    assert np.abs(value - 1.0).max() <= 1.0
+    assert value.mean() == pytest.approx(1.0, abs=0.01)
+    assert (value - 1.0).std() == pytest.approx(0.5 * weights.TRUNCATED_STDDEV, rel=0.01)
+
+
+@pytest.mark.parametrize("shape", [(64, 16), (16, 64), (3, 3, 2, 8)])
+def test_orthogonal_columns_or_rows_are_orthonormal(weights: Any, shape: tuple[int, ...]) -> None:
+    value = draw(weights, named("Orthogonal", gain=1.0), shape)
+    assert value.shape == shape
+    flat = value.reshape(-1, shape[-1])
+    shorter = flat if flat.shape[0] <= flat.shape[1] else flat.T
+    np.testing.assert_allclose(shorter @ shorter.T, np.eye(len(shorter)), atol=1e-5)
+
+
+def test_orthogonal_has_its_gain_and_does_not_hang_on_the_last_bits(weights: Any) -> None:
+    one, two = (draw(weights, named("Orthogonal", gain=gain), (8, 8)) for gain in (1.0, 2.0))
+    np.testing.assert_allclose(two, 2 * one, atol=1e-5)
+    assert np.array_equal(one * 2**20, np.round(one * 2**20))
+
+
+def test_an_embedding_is_uniform_within_a_twentieth(weights: Any) -> None:
+    value = draw(weights, named("RandomUniform", minval=-0.05, maxval=0.05), (500, 32), "embeddings")
+    assert np.abs(value).max() <= 0.05
+    assert value.std() == pytest.approx(0.05 / np.sqrt(3), rel=0.02)
+
+
+def test_the_forget_gate_of_an_lstm_starts_open(weights: Any) -> None:
+    owner = SimpleNamespace(unit_forget_bias=True, units=3)
+    value = draw(weights, named("Zeros"), (12,), "bias", owner)
+    assert value.tolist() == [0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0]
+    owner = SimpleNamespace(unit_forget_bias=False, units=3)
+    assert not draw(weights, named("Zeros"), (12,), "bias", owner).any()
+
+
+@pytest.mark.parametrize(
+    ("initializer", "expected"),
+    [(named("Zeros"), 0.0), (named("Ones"), 1.0), (named("Constant", value=0.25), 0.25)],
+)
+def test_constants_are_constant(weights: Any, initializer: Any, expected: float) -> None:
+    assert np.array_equal(draw(weights, initializer, (2, 3)), np.full((2, 3), expected))
+
+
+def test_what_is_not_known_is_left_as_it_is(weights: Any) -> None:
+    assert draw(weights, named("SomebodysOwn"), (2, 2)) is None
+    assert draw(weights, None, (2, 2)) is None
+
+
+def model(keras: Any) -> Any:
+    made = keras.models.Sequential()
+    made.add(keras.layers.Flatten(input_shape=(4, 4, 1)))
+    made.add(keras.layers.Dense(3))
+    return made
+
+
+def test_a_model_gets_the_same_weights_for_the_same_seed_forever(tmp_path: Path) -> None:
+    with guest(tmp_path, "weights", "keras") as (weights, keras):
+        one, again, other = (model(keras) for _ in range(3))
+        told = [weights.initialise(made, seed) for made, seed in ((one, 7), (again, 7), (other, 8))]
+        assert told[0] == told[1] == (INITIAL_SHA256, [])
+        assert told[2][0] != told[0][0]
+        kernel, bias = one.layers[1].get_weights()
+        assert np.array_equal(kernel, again.layers[1].get_weights()[0])
+        assert np.abs(kernel).max() <= np.sqrt(6 / 19) and kernel.std() > 0.2
+        assert not bias.any()
+        assert len(told[0][0]) == len(hashlib.sha256().hexdigest())
+
+
+def test_weights_that_nobody_knows_how_to_draw_are_named(tmp_path: Path) -> None:
+    with guest(tmp_path, "weights", "keras") as (weights, keras):
+        made = model(keras)
+        made.layers[1].kernel_initializer = named("SomebodysOwn")
+        _, left = weights.initialise(made, 0)
+        assert left == ["dense/kernel"]
