@@ -170,8 +170,8 @@ def _color(value: object) -> str:
 
 def _forms(value: object) -> dict[str, str]:
     forms = _table(value)
-    if not set(forms.values()) <= {"unrolled"}:
-        raise ValueError('a table of layer classes, each "unrolled"')
+    if not set(forms.values()) <= {"unrolled", "hidden state last"}:
+        raise ValueError('a table of layer classes, each "unrolled" or "hidden state last"')
     return forms
 
 

@@ -55,7 +55,7 @@ class Backend:
     libraries: Mapping[str, str]  # library name -> file of the environment that stands in for it
     compiled: Mapping[str, Path]  # library name -> C source next to the backend's file
     programs: tuple[str, ...]  # programs that must be on PATH when it runs, such as "g++"
-    recurrent: Mapping[str, str]  # layer class -> "unrolled" where the default form computes something else
+    recurrent: Mapping[str, str]  # layer class -> the form to run, where the default one computes something else
     fixed_batch: tuple[str, ...]  # layer classes that need the batch size in the graph
     notes: tuple[str, ...]  # what a reader of its rows should know
     color: str  # "#rrggbb", the same in every plot

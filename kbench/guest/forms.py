@@ -1,7 +1,8 @@
 """The form in which a model's recurrent layers run, chosen so that they compute what the example says.
 
-Some backends' symbolic loops compute something else (see the backends' files); unrolled they are right. Some
-need the batch size in the graph as well. The model is made anew from its configuration; its file stays as it is.
+Some backends' symbolic loops compute something else (see the backends' files). Unrolled over time they are right; one is
+also right where the hidden state stands last in the loop. Some need the batch size in the graph as well. The model is
+made anew from its configuration; its file stays as it is.
 """
 
 import keras
@@ -13,26 +14,52 @@ RECURRENT = ("LSTM", "GRU", "SimpleRNN")
 def arrange(model, recurrent, fixed_batch, batch_size):
     """(model, form, fixed): the model in its right form, the form's name, and whether its batch size is fixed.
 
-    recurrent: layer class -> 'unrolled', fixed_batch: layer classes, both as the backend's file declares them.
-    form: '' for a model without recurrent layers, otherwise 'symbolic' or 'unrolled', with ', fixed batch'.
+    recurrent: layer class -> 'unrolled' or 'hidden state last', fixed_batch: layer classes, both as the backend's
+    file declares them.
+    form: '' for a model without recurrent layers, otherwise 'symbolic', 'unrolled' or 'symbolic, hidden state last',
+    with ', fixed batch' where it has one.
     """
     used = set(_class_names(model.get_config()))
     if not used.intersection(RECURRENT):
         return model, "", False
-    unroll = used.intersection(recurrent)
     fixed = bool(used.intersection(fixed_batch))
-    if not unroll and not fixed:
+    if not used.intersection(recurrent) and not fixed:
         return model, "symbolic", False
     config = model.get_config()
+    forms, custom = set(), {}
     for layer in _layers(config):
-        if layer["class_name"] in unroll:
+        form = recurrent.get(layer["class_name"])
+        if form == "hidden state last" and not layer["config"].get("return_state"):
+            custom["LSTM"] = ReorderedLSTM
+            forms.add("symbolic, hidden state last")
+        elif form:
             layer["config"]["unroll"] = True
+            forms.add("unrolled")
         if fixed and layer["config"].get("batch_input_shape"):
             layer["config"]["batch_input_shape"] = (batch_size,) + tuple(layer["config"]["batch_input_shape"][1:])
-    custom = {"TimeDistributed": FoldedTimeDistributed} if fixed else None
+    if fixed:
+        custom["TimeDistributed"] = FoldedTimeDistributed
     arranged = type(model).from_config(config, custom_objects=custom)
-    form = "unrolled" if unroll else "symbolic"
-    return arranged, form + (", fixed batch" if fixed else ""), fixed
+    return arranged, " and ".join(sorted(forms) or ["symbolic"]) + (", fixed batch" if fixed else ""), fixed
+
+
+class ReorderedLSTM(keras.layers.LSTM):
+    """LSTM with the hidden state as the last of its states, for a loop that returns the last one as its output.
+
+    The arithmetic, the weights and their order are Keras's own.
+    """
+
+    def __init__(self, *args, **kwargs):
+        super(ReorderedLSTM, self).__init__(*args, **kwargs)
+        self.cell.__class__ = ReorderedLSTMCell
+
+
+class ReorderedLSTMCell(keras.layers.LSTMCell):
+    """LSTMCell whose states are (c, h) instead of (h, c); both have the same size."""
+
+    def call(self, inputs, states, training=None):
+        output, (hidden, carry) = super(ReorderedLSTMCell, self).call(inputs, (states[1], states[0]), training)
+        return output, [carry, hidden]
 
 
 class FoldedTimeDistributed(keras.layers.TimeDistributed):

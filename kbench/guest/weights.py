@@ -44,7 +44,7 @@ def layers_and_shapes(model):
         for weight in layer.weights:
             name, _, owner = _find(layer, weight)
             shapes.append(list(kernels.shared_shape(owner, name, generations.shape_of(weight))))
-        found.append([layer.__class__.__name__.replace("Folded", ""), shapes])
+        found.append([layer.__class__.__name__.replace("Folded", "").replace("Reordered", ""), shapes])
     return found
 
 

@@ -84,8 +84,8 @@ def _what_was_loaded_is_what_was_asked_for(run: Run, backend: Backend) -> None:
     form = str(facts["form"])
     if form:
         layers = {str(layer[0]) for layer in facts["layers"]}  # type: ignore[attr-defined]
-        unrolled = bool(layers & set(backend.recurrent)) or ("TimeDistributed" in layers and bool(backend.recurrent))
-        assert form.startswith("unrolled" if unrolled else "symbolic")
+        wanted = [how for layer, how in backend.recurrent.items() if layer in layers]
+        assert all(how in form for how in wanted) if wanted else form == "symbolic"
 
 
 def _it_learns(run: Run, chance: float) -> None:
