@@ -1,8 +1,8 @@
 """The form in which a model's recurrent layers run, chosen so that they compute what the example says.
 
-Some backends' symbolic loops compute something else (see the backends' files). Unrolled over time they are right; one is
-also right where the hidden state stands last in the loop. Some need the batch size in the graph as well. The model is
-made anew from its configuration; its file stays as it is.
+Some backends' symbolic loops compute something else (see the backends' files). Unrolled over time they are right; one
+is also right where the hidden state stands last in the loop. Some need the batch size in the graph as well. The model
+is made anew from its configuration; its file stays as it is.
 """
 
 import keras
