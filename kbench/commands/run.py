@@ -49,7 +49,7 @@ def main(options: argparse.Namespace) -> int:
     # Before the run's folder is made, for a wrong --python is found out here.
     made = _make_environments(the_plan)
     record = _record(the_plan, data)
-    told = provenance.read(gpus, [arguments.program(), *options.argv])
+    told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
     run = results.create(place, record, told, options.name)
     return _measure(the_plan, run, data, made)
 
