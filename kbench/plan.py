@@ -14,6 +14,8 @@ from kbench.selection import Backends, Examples
 from kbench.values import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
+    OK,
+    UNAVAILABLE,
     UNSUPPORTED,
     Backend,
     Build,
@@ -89,6 +91,8 @@ def make(
     backends: Backends, examples: Examples, request: Request, device: Device, pythons: Mapping[str, Choice]
 ) -> Plan:
     """The plan for a request. Raises UserError where a number does not fit an example."""
+    if request.augment and not any(example.augmentation for example in examples.chosen):
+        raise UserError("--augment: none of the chosen examples says how its pictures are augmented.")
     cells = []
     for example in examples.chosen:
         counts = _counts(example, request)
@@ -116,14 +120,16 @@ def make(
 
 
 def acceptable(plan: Plan, planned: PlannedCell, outcome: Outcome) -> bool:
-    """Whether a cell that is not ok still lets the run count as ok: nobody asked for it by its name.
+    """Whether the run still counts as ok: the cell is, or cannot be measured here and nobody asked for it by name.
 
     `unavailable` counts against a backend that was named, `unsupported` against a backend and example both named.
     """
     named = planned.backend.name in plan.named_backends
+    if outcome.status == UNAVAILABLE:
+        return not named
     if outcome.status == UNSUPPORTED:
         return not (named and planned.example.name in plan.named_examples)
-    return not named
+    return outcome.status == OK
 
 
 def _counts(example: Example, request: Request) -> Cell:

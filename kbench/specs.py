@@ -69,6 +69,7 @@ def spec(
         "samples": cell.samples,
         "validation_samples": cell.validation_samples if data.validation else 0,
         "epochs": cell.epochs,
+        "parameters": example.parameters,
         "batch_size": cell.batch_size,
         "seed": cell.seed,
         "device": device.kind,

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from fake_bench import Bench, dying, events_of
+from fake_bench import EXAMPLE, Bench, dying, events_of
 from named_pipe import Pipe
 
 from kbench import environments, launcher
@@ -35,6 +35,12 @@ def test_however_a_guest_dies_its_cell_has_failed_for_a_reason(bench: Bench, how
     assert said.status == 1
     assert bench.reason() == reason
     assert "failed [1]" in said.out and "Traceback" not in said.out + said.err
+
+
+def test_a_model_of_another_size_than_its_file_states_is_not_measured(bench: Bench) -> None:
+    bench.example("my_example.py", EXAMPLE.replace("PARAMETERS = 51", "PARAMETERS = 52"))
+    assert bench.measure().status == 1
+    assert bench.reason() == "the model has 51 parameters, where the example states 52"
 
 
 def test_the_cells_after_a_dying_one_are_measured_all_the_same(bench: Bench) -> None:

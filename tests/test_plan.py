@@ -12,7 +12,7 @@ from kbench import backends, devices, examples, paths, plan, selection
 from kbench.errors import UserError
 from kbench.interpreters import Choice
 from kbench.plan import Plan, Request
-from kbench.values import UNAVAILABLE, UNSUPPORTED, Device, Outcome
+from kbench.values import FAILED, OK, TIMEOUT, UNAVAILABLE, UNSUPPORTED, Device, Outcome
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
@@ -166,6 +166,9 @@ def test_device_gpu_without_a_gpu_is_refused() -> None:
         ("openvino", "mnist_mlp", UNAVAILABLE, False),
         ("keras3", "mnist_mlp", UNAVAILABLE, True),
         ("all,openvino", "mnist_mlp", UNSUPPORTED, False),
+        ("all", "all", FAILED, False),
+        ("all", "all", TIMEOUT, False),
+        ("openvino", "mnist_mlp", OK, True),
     ],
 )
 def test_nobody_asked_for_it_by_name(backends: str, examples: str, status: str, acceptable: bool) -> None:

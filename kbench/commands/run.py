@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
 
 from kbench import (
     arguments,
-    datasets,
     devices,
     environments,
     launcher,
@@ -25,11 +20,11 @@ from kbench import (
     runner,
 )
 from kbench import selection as selecting
-from kbench.commands import choices, screen
-from kbench.errors import Unavailable, UserError
-from kbench.plan import Plan, PlannedCell, Request
-from kbench.runner import Job, Settings
-from kbench.values import OK, UNAVAILABLE, Data, Environment, Outcome
+from kbench.commands import choices, interrupts, preparing, screen
+from kbench.errors import UserError
+from kbench.plan import Plan, Request
+from kbench.runner import Settings
+from kbench.values import Data, Environment
 
 
 def main(options: argparse.Namespace) -> int:
@@ -42,12 +37,12 @@ def main(options: argparse.Namespace) -> int:
     place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
     _check_place(place)
     the_plan = plan.make(selected, examples, _request(options), device, pythons)
-    screen.print_plan(the_plan, _to_make(the_plan), None)
+    screen.print_plan(the_plan, preparing.to_make(the_plan), None)
     if options.dry_run:
         return 0
-    data = _prepare_data(the_plan)
+    data = preparing.arrays(the_plan)
     # Before the run's folder is made, for a wrong --python is found out here.
-    made = _make_environments(the_plan)
+    made = preparing.make_environments(the_plan)
     record = _record(the_plan, data)
     told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
     run = results.create(place, record, told, options.name)
@@ -80,54 +75,6 @@ def _check_place(parent: Path) -> None:
         raise UserError(f"{existing} is not yours to write: choose another place with --results.")
 
 
-def _to_make(the_plan: Plan) -> list[str]:
-    """The backends whose environments are not there yet."""
-    missing = []
-    for backend, build in the_plan.environments():
-        choice = the_plan.pythons.get(backend.name)
-        as_is = choice is not None and choice.as_is
-        if not as_is and environments.find(backend, build, explicit=choice) is None:
-            missing.append(backend.name)
-    return missing
-
-
-def _prepare_data(the_plan: Plan) -> dict[tuple[str, str], Data]:
-    """(example, image_data_format) -> its arrays, for the cells that will run. Raises UserError."""
-    prepared: dict[tuple[str, str], Data] = {}
-    for planned in the_plan.cells:
-        key = (planned.example.name, planned.cell.image_data_format)
-        if planned.verdict is not None or key in prepared:
-            continue
-        data = datasets.prepare(
-            planned.example.data,
-            input=planned.example.input,
-            image_data_format=planned.cell.image_data_format,
-            source=the_plan.request.data_source,
-            mirror=the_plan.request.data_dir,
-            samples=planned.cell.samples,
-            progress=sys.stderr.isatty(),
-        )
-        if planned.example.task == "train" and not data.train_labels:
-            raise UserError(f"{planned.example.name} trains, and its data {data.name!r} has no labels.")
-        _check_counts(planned, data)
-        prepared[key] = data
-    return prepared
-
-
-def _check_counts(planned: PlannedCell, data: Data) -> None:
-    """Raises UserError where the cell wants more samples than the data has."""
-    cell = planned.cell
-    for what, wanted, there in (
-        ("samples", cell.samples, data.samples),
-        ("validation samples", cell.validation_samples, data.validation_samples),
-    ):
-        if wanted > there > 0:
-            raise UserError(
-                f"{cell.example} asks for {wanted} {what}, and its data {data.name!r} has {there}: give fewer "
-                "--samples, or correct the example's PROFILES."
-            )
-
-
 def _record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, object]:
     """What run.json keeps of the plan."""
     request = the_plan.request
@@ -151,8 +98,8 @@ def _measure(
 ) -> int:
     """Run the cells, print the tables."""
     try:
-        jobs = [_job(planned, made, data) for planned in the_plan.cells]
-        with _ended_as_interrupted(), screen.Progress(len(jobs)) as progress:
+        jobs = [preparing.job(planned, made, data) for planned in the_plan.cells]
+        with interrupts.ended_as_interrupted(), screen.Progress(len(jobs)) as progress:
             outcomes = runner.run(
                 jobs,
                 run,
@@ -166,66 +113,8 @@ def _measure(
         print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
         return 130
     _print_results(run)
-    bad = [
-        (planned, outcome)
-        for planned, outcome in zip(the_plan.cells, outcomes, strict=True)
-        if outcome.status != OK and not _acceptable(the_plan, planned, outcome)
-    ]
-    return 1 if bad else 0
-
-
-@contextlib.contextmanager
-def _ended_as_interrupted() -> Iterator[None]:
-    """A batch system or a closed terminal ends a run as Ctrl-C does: no guest stays behind, results are kept."""
-
-    def interrupt(number: int, frame: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # Another handler, or none under nohup, is somebody's decision.
-    ours = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
-    if threading.current_thread() is not threading.main_thread():  # only that one may ask for signals
-        ours = []
-    for number in ours:
-        signal.signal(number, interrupt)
-    try:
-        yield
-    finally:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)
-
-
-def _acceptable(the_plan: Plan, planned: PlannedCell, outcome: Outcome) -> bool:
-    return outcome.status in ("unsupported", UNAVAILABLE) and plan.acceptable(the_plan, planned, outcome)
-
-
-def _make_environments(the_plan: Plan) -> dict[str, Environment | str]:
-    """Backend -> its environment, or the sentence that says why there is none."""
-    made: dict[str, Environment | str] = {}
-    for backend, build in the_plan.environments():
-        try:
-            choice = the_plan.pythons.get(backend.name)
-            made[backend.name] = environments.ensure(backend, build, explicit=choice, report=screen.say)
-        except Unavailable as error:
-            screen.say(f"{backend.name}: unavailable: {error}")
-            made[backend.name] = str(error)
-    return made
-
-
-def _job(planned: PlannedCell, made: Mapping[str, Environment | str], data: Mapping[tuple[str, str], Data]) -> Job:
-    environment = made.get(planned.backend.name)
-    verdict = planned.verdict
-    if isinstance(environment, str):
-        verdict = verdict or Outcome(UNAVAILABLE, environment)
-    return Job(
-        cell=planned.cell,
-        example=planned.example,
-        backend=planned.backend,
-        build=planned.build,
-        environment=environment if isinstance(environment, Environment) else None,
-        data=data.get((planned.example.name, planned.cell.image_data_format)),
-        verdict=verdict,
-    )
+    pairs = zip(the_plan.cells, outcomes, strict=True)
+    return 0 if all(plan.acceptable(the_plan, planned, outcome) for planned, outcome in pairs) else 1
 
 
 def _settings(the_plan: Plan) -> Settings:

@@ -198,6 +198,11 @@ def build(example, spec, events):
         weights_left=left,
         layers=weights.layers_and_shapes(model),
     )
+    if spec["parameters"] not in (None, int(model.count_params())):
+        raise Refused(
+            "mismatch",
+            "the model has %d parameters, where the example states %d" % (model.count_params(), spec["parameters"]),
+        )
     if spec["task"] == "train":
         generations.compile_model(model, example, spec["device"])
     return model

@@ -10,7 +10,7 @@ import pytest
 from measured import Run, events, measure
 
 from kbench import backends, examples, paths
-from kbench.values import Backend, Example
+from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
@@ -33,6 +33,8 @@ CELLS = [
     if EXAMPLES[example].task in backend.can
 ]
 
+TRAINING = [backend for backend in BACKENDS.values() if "train" in backend.can]
+
 
 def test_every_example_is_measured_here() -> None:
     assert set(SLOW_FIRST) == set(EXAMPLES)
@@ -53,6 +55,18 @@ def test_a_backend_runs_an_example_and_learns(
     if example.task == "train":
         _it_learns(run, CHANCE[example.name])
     _outputs_are_those_of_the_other_backends(run, probes / example.name)
+
+
+@pytest.mark.parametrize(
+    "backend", [one for one in BACKENDS.values() if "train" in one.can], ids=lambda one: one.name
+)
+def test_the_other_layout_of_pictures_gives_the_same_outputs(backend: Backend, tmp_path: Path, probes: Path) -> None:
+    other = CHANNELS_LAST if backend.image_data_format == CHANNELS_FIRST else CHANNELS_FIRST
+    run = measure("mnist_cnn", backend.name, tmp_path, "--image-data-format", other, "--epochs", "1")
+    assert run.status == 0, run.output
+    _what_was_loaded_is_what_was_asked_for(run, backend)
+    assert run.measured.cell.image_data_format == other
+    _outputs_are_those_of_the_other_backends(run, probes / "mnist_cnn")
 
 
 @pytest.mark.parametrize("example", [example for example in EXAMPLES.values() if example.task == "train"])
