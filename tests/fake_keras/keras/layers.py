@@ -63,5 +63,13 @@ class Dense(Layer):
         return outputs / outputs.sum(axis=1, keepdims=True)
 
 
+class LSTM:
+    pass
+
+
+class LSTMCell:
+    pass
+
+
 class TimeDistributed(Layer):
     pass
