@@ -232,6 +232,7 @@ BACKEND_KEYS: Mapping[str, Check] = {
     "notes": _texts,
     "color": _color,
     "variables": _variables,
+    "channels_first": _table,
 }
 BACKEND_DEFAULTS: Mapping[str, object] = {
     "cannot": "",
@@ -243,6 +244,7 @@ BACKEND_DEFAULTS: Mapping[str, object] = {
     "fixed_batch": (),
     "notes": (),
     "variables": {},
+    "channels_first": {},
 }
 BUILD_KEYS: Mapping[str, Check] = {
     "name": _build_name,

@@ -11,6 +11,7 @@ from pathlib import Path
 from kbench import results, specs
 from kbench.launcher import Exit, Launcher
 from kbench.values import (
+    CHANNELS_FIRST,
     FAILED,
     INTERRUPTED,
     OK,
@@ -116,8 +117,9 @@ def _measure(
         events=files.events,
     )
     path = results.write_spec(folder, job.cell, spec, specs.keras_json(job.backend, job.cell))
+    of_layout = job.backend.channels_first if job.cell.image_data_format == CHANNELS_FIRST else {}
     environment = specs.environment_variables(
-        os.environ, variables(job.environment), settings.pinned, files.keras_home
+        os.environ, {**variables(job.environment), **of_layout}, settings.pinned, files.keras_home
     )
     progress = Progress(files.events)
     try:

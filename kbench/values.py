@@ -60,6 +60,7 @@ class Backend:
     notes: tuple[str, ...]  # what a reader of its rows should know
     color: str  # "#rrggbb", the same in every plot
     path: Path
+    channels_first: Mapping[str, str] = field(default_factory=dict)  # further variables of cells in that layout
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class FakeLauncher:
 
     def __call__(self, command: Sequence[str], **asked: Any) -> Exit:
         self.asked.append({"command": list(command), **asked})
-        ended = self.fates[asked["folder"].name](asked["folder"] / "events.jsonl", asked["log"])
+        ended = self.fates[asked["folder"].name.split("__")[0]](asked["folder"] / "events.jsonl", asked["log"])
         asked["watch"]()
         return ended
 
@@ -95,7 +95,7 @@ class Stage:
         return replace(made, **changes)
 
     def run(self, fates: Mapping[str, Fate], jobs: Sequence[Job] = (), **settings: Any) -> list[Outcome]:
-        self.launcher = FakeLauncher({self.job(name).cell.id: fate for name, fate in fates.items()})
+        self.launcher = FakeLauncher(fates)
         pinned = devices.pin_variables(devices.CPU)
         defaults = {"augment": False, "published_weights": {}, "timeout": 30.0, "guest": Path("/guest")}
         return runner.run(
@@ -127,6 +127,16 @@ def test_a_guest_is_started_with_its_python_its_spec_and_its_variables(stage: St
     assert asked["variables"]["CUDA_VISIBLE_DEVICES"] == "-1"
     assert asked["variables"]["KERAS_HOME"] == str(files.keras_home)
     assert json.loads((files.keras_home / "keras.json").read_text())["backend"] == "tiny"
+
+
+def test_variables_of_a_layout_reach_the_cells_in_that_layout_alone(stage: Stage) -> None:
+    backend = replace(stage.backend, channels_first={"LAYOUT": "first"})
+    jobs = [
+        replace(job, backend=backend, cell=replace(job.cell, image_data_format=layout))
+        for job, layout in ((stage.job("a"), "channels_first"), (stage.job("b"), "channels_last"))
+    ]
+    stage.run({"a": well(cell()), "b": well(cell())}, jobs)
+    assert [asked["variables"].get("LAYOUT") for asked in stage.launcher.asked] == ["first", None]
 
 
 def test_the_guest_is_told_which_versions_it_must_find_unless_the_environment_is_the_users(stage: Stage) -> None:
