@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def probes(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """A folder for the outputs of all backends, one for all workers of this session."""
+def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all workers of this session see: each backend is measured once, and outputs are compared."""
     base = tmp_path_factory.getbasetemp()
-    return (base if worker_id == "master" else base.parent) / "probes"
+    return (base if worker_id == "master" else base.parent) / "real"

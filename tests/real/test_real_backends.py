@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from measured import Run, events, measure
+from measured import Run, measure, measure_once
 
 from kbench import backends, examples, paths
-from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example
+from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example, Measured
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
@@ -25,74 +25,75 @@ CHANCE = {
 }
 # float32: a dot product of n terms is good to about n**0.5 * 6e-8 of its size, and ResNet-50 has 53 in a row.
 SAME = {"rtol": 1e-3, "atol": 1e-4}
-SLOW_FIRST = ("babi_rnn", "mnist_hrnn", "resnet50_features", "cifar10_cnn", "imdb_gru", "mnist_cnn", "mnist_mlp")
 CELLS = [
-    pytest.param(EXAMPLES[example], backend, id=f"{example}-{name}")
-    for example in SLOW_FIRST
-    for name, backend in BACKENDS.items()
-    if EXAMPLES[example].task in backend.can
+    pytest.param(example, backend, id=f"{example.name}-{backend.name}")
+    for backend in BACKENDS.values()
+    for example in EXAMPLES.values()
+    if example.task in backend.can
 ]
-
 TRAINING = [backend for backend in BACKENDS.values() if "train" in backend.can]
 
 
 def test_every_example_is_measured_here() -> None:
-    assert set(SLOW_FIRST) == set(EXAMPLES)
+    assert set(CHANCE) == {example.name for example in EXAMPLES.values() if example.task == "train"}
     assert len(CELLS) == 6 * 7 + 8
 
 
 @pytest.mark.parametrize(("example", "backend"), CELLS)
-def test_a_backend_runs_an_example_and_learns(
-    example: Example, backend: Backend, tmp_path: Path, probes: Path
-) -> None:
-    run = measure(example.name, backend.name, tmp_path)
+def test_a_backend_runs_an_example_and_learns(example: Example, backend: Backend, shared_folder: Path) -> None:
+    run = measure_once(backend.name, shared_folder / backend.name)
     assert run.status == 0, run.output
-    assert run.measured.outcome.status == "ok", run.measured.outcome
-    _events_are_complete(run)
-    _what_was_loaded_is_what_was_asked_for(run, backend)
-    assert run.measured.facts["parameters"] == example.parameters
-    assert run.measured.facts["weights_left"] == []
+    measured = run.cells[example.name]
+    assert measured.outcome.status == "ok", measured.outcome
+    _events_are_complete(run, measured)
+    _what_was_loaded_is_what_was_asked_for(measured, backend)
+    assert measured.facts["parameters"] == example.parameters
+    assert measured.facts["weights_left"] == []
     if example.task == "train":
-        _it_learns(run, CHANCE[example.name])
-    _outputs_are_those_of_the_other_backends(run, probes / example.name)
+        _it_learns(measured, CHANCE[example.name])
+    _outputs_are_those_of_the_other_backends(measured, shared_folder / "probes" / example.name)
 
 
-@pytest.mark.parametrize(
-    "backend", [one for one in BACKENDS.values() if "train" in one.can], ids=lambda one: one.name
-)
-def test_the_other_layout_of_pictures_gives_the_same_outputs(backend: Backend, tmp_path: Path, probes: Path) -> None:
+@pytest.mark.parametrize("backend", TRAINING, ids=lambda backend: backend.name)
+def test_the_other_layout_of_pictures_gives_the_same_outputs(
+    backend: Backend, tmp_path: Path, shared_folder: Path
+) -> None:
     other = CHANNELS_LAST if backend.image_data_format == CHANNELS_FIRST else CHANNELS_FIRST
-    run = measure("mnist_cnn", backend.name, tmp_path, "--image-data-format", other, "--epochs", "1")
+    only = ("--examples", "mnist_cnn", "--epochs", "1")
+    run = measure(backend.name, tmp_path, "--image-data-format", other, *only)
     assert run.status == 0, run.output
-    _what_was_loaded_is_what_was_asked_for(run, backend)
-    assert run.measured.cell.image_data_format == other
-    _outputs_are_those_of_the_other_backends(run, probes / "mnist_cnn")
+    measured = run.cells["mnist_cnn"]
+    assert measured.cell.image_data_format == other
+    _what_was_loaded_is_what_was_asked_for(measured, backend)
+    _outputs_are_those_of_the_other_backends(measured, shared_folder / "probes" / "mnist_cnn")
 
 
-@pytest.mark.parametrize("example", [example for example in EXAMPLES.values() if example.task == "train"])
-def test_inference_alone_is_said_and_does_not_fail_a_run(example: Example, tmp_path: Path) -> None:
+def test_inference_alone_is_said_and_does_not_fail_a_run(tmp_path: Path, shared_folder: Path) -> None:
     only_infers = next(backend for backend in BACKENDS.values() if "train" not in backend.can)
-    run = measure(example.name, only_infers.name, tmp_path)
-    assert run.status == 1, "both the backend and the example were named"
-    assert run.measured.outcome.status == "unsupported"
-    assert run.measured.outcome.reason == only_infers.cannot
+    run = measure_once(only_infers.name, shared_folder / only_infers.name)
+    trained = [measured for measured in run.cells.values() if EXAMPLES[measured.cell.example].task == "train"]
+    assert run.status == 0 and len(trained) == 6
+    assert {measured.outcome.status for measured in trained} == {"unsupported"}
+    assert {measured.outcome.reason for measured in trained} == {only_infers.cannot}
+    named = measure(only_infers.name, tmp_path, "--examples", trained[0].cell.example)
+    assert named.status == 1, "both the backend and the example were named"
 
 
-def _events_are_complete(run: Run) -> None:
-    kinds = [event["event"] for event in events(run)]
+def _events_are_complete(run: Run, measured: Measured) -> None:
+    kinds = [event["event"] for event in run.events(measured.cell.example)]
     assert kinds[0] == "start" and kinds[-1] == "end"
     assert {"loaded", "order", "model", "device", "probe"} <= set(kinds)
-    assert [epoch.epoch for epoch in run.measured.epochs] == list(range(1, run.measured.cell.epochs + 1))
-    assert all(epoch.seconds > 0 and epoch.samples > 0 for epoch in run.measured.epochs)
+    assert [epoch.epoch for epoch in measured.epochs] == list(range(1, measured.cell.epochs + 1))
+    assert all(epoch.seconds > 0 and epoch.samples > 0 for epoch in measured.epochs)
     phases = {"import", "data", "build", "first_epoch"}
-    assert phases <= set(run.measured.phases)
-    assert run.measured.facts["events_damaged"] == 0
+    assert phases <= set(measured.phases)
+    assert measured.facts["events_damaged"] == 0
 
 
-def _what_was_loaded_is_what_was_asked_for(run: Run, backend: Backend) -> None:
-    facts = run.measured.facts
+def _what_was_loaded_is_what_was_asked_for(measured: Measured, backend: Backend) -> None:
+    facts = measured.facts
     assert facts["keras_backend"] == backend.keras_backend
-    assert facts["image_data_format"] == run.measured.cell.image_data_format
+    assert facts["image_data_format"] == measured.cell.image_data_format
     assert facts["device"] == "cpu"
     assert str(facts["keras_version"]).startswith(backend.generation.removeprefix("keras"))
     form = str(facts["form"])
@@ -102,20 +103,20 @@ def _what_was_loaded_is_what_was_asked_for(run: Run, backend: Backend) -> None:
         assert all(how in form for how in wanted) if wanted else form == "symbolic"
 
 
-def _it_learns(run: Run, chance: float) -> None:
-    first, *_, last = run.measured.epochs
-    for epoch in run.measured.epochs:
+def _it_learns(measured: Measured, chance: float) -> None:
+    first, *_, last = measured.epochs
+    for epoch in measured.epochs:
         assert None not in (epoch.loss, epoch.accuracy, epoch.val_loss, epoch.val_accuracy)
     # Dropout makes the training figures of so few batches noisy, and RMSprop's first steps are large ones.
     assert last.val_loss < first.val_loss  # type: ignore[operator]
     assert max(last.accuracy, last.val_accuracy) > chance  # type: ignore[type-var]
 
 
-def _outputs_are_those_of_the_other_backends(run: Run, folder: Path) -> None:
+def _outputs_are_those_of_the_other_backends(measured: Measured, folder: Path) -> None:
     """Every pair is compared: by whichever of the two comes later."""
     folder.mkdir(parents=True, exist_ok=True)
-    own = np.array(run.measured.facts["probe"])
-    part = folder / f"{run.measured.cell.id}.part"
+    own = np.array(measured.facts["probe"])
+    part = folder / f"{measured.cell.id}.part"
     part.write_text(json.dumps(own.tolist()), "utf-8")
     part.rename(part.with_suffix(".json"))
     for other in folder.glob("*.json"):
