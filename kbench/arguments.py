@@ -12,7 +12,7 @@ from kbench import __version__
 from kbench.errors import UserError
 from kbench.plan import FORMATS, TIMEOUTS
 
-COMMANDS = ("run", "list", "setup", "report")
+COMMANDS = ("run", "parity", "list", "setup", "report")
 
 
 class Parser(argparse.ArgumentParser):
@@ -68,9 +68,7 @@ def _version(parser: argparse.ArgumentParser) -> None:
 def _run(parser: argparse.ArgumentParser) -> None:
     parser.description = "Measure examples on backends, and tabulate seconds per epoch and convergence."
     _selection(parser)
-    parser.add_argument(
-        "--examples", default="all", metavar="LIST", help="names, files of your own, or all (default)"
-    )
+    _examples(parser)
     parser.add_argument(
         "--profile",
         choices=tuple(TIMEOUTS),
@@ -85,35 +83,32 @@ def _run(parser: argparse.ArgumentParser) -> None:
     )
     counts.add_argument("--batch-size", type=_whole(1, 10**9), metavar="N", help="samples a step")
     counts.add_argument("--repeats", type=_whole(1, 1000), metavar="N", default=1, help="fresh processes a cell (1)")
-    counts.add_argument(
-        "--seed",
-        type=_whole(0, 2**32 - 1),  # what numpy takes
-        metavar="N",
-        default=0,
-        help="of weights and of the order of samples (0)",
-    )
+    _seed(counts)
     counts.add_argument("--augment", action="store_true", help="augment pictures where an example says how")
-    parser.add_argument(
-        "--image-data-format",
-        choices=FORMATS,
-        default="native",
-        help="layout of pictures; native (the default) is the one that each backend is made for",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=_seconds,
-        metavar="SECONDS",
-        help="end a cell after so long ("
-        + ", ".join(f"{name} {seconds:g}" for name, seconds in TIMEOUTS.items())
-        + ")",
-    )
-    data = parser.add_argument_group("data")
-    data.add_argument("--data", choices=("real", "synthetic"), default="real", help="synthetic needs no download")
-    data.add_argument(
-        "--data-dir", type=Path, metavar="DIR", help="a folder with the published files (or set KBENCH_DATA)"
-    )
+    _layout_timeout_and_data(parser, ", ".join(f"{name} {seconds:g}" for name, seconds in TIMEOUTS.items()))
     parser.add_argument("--name", metavar="NAME", help="the run's folder below --results (the time of day)")
     parser.add_argument("--dry-run", action="store_true", help="print the plan and stop")
+    _results(parser)
+
+
+def _parity(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Compare what backends compute on one batch, from the same weights and with dropout off: the outputs of the "
+        "model and of each layer, the loss, and the weights after 1 and after 10 steps."
+    )
+    _selection(parser)
+    _examples(parser)
+    parser.add_argument("--batch-size", type=_whole(1, 10**9), metavar="N", help="samples in the batch")
+    _seed(parser)
+    parser.add_argument(
+        "--form",
+        choices=("right", "default"),
+        default="right",
+        help="how recurrent layers run: in the form that computes the model (right, the default), or in the one that "
+        "ships, to see what that computes (default)",
+    )
+    _layout_timeout_and_data(parser, "3600")
+    parser.add_argument("--name", metavar="NAME", help="the run's folder below --results (the time of day)")
     _results(parser)
 
 
@@ -148,6 +143,37 @@ def _selection(parser: argparse.ArgumentParser) -> None:
         help="auto (a GPU where there is one), cpu, gpu or gpu:N",
     )
     _python(parser)
+
+
+def _examples(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--examples", default="all", metavar="LIST", help="names, files of your own, or all (default)"
+    )
+
+
+def _seed(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "--seed",
+        type=_whole(0, 2**32 - 1),  # what numpy takes
+        metavar="N",
+        default=0,
+        help="of weights and of the order of samples (0)",
+    )
+
+
+def _layout_timeout_and_data(parser: argparse.ArgumentParser, timeout: str) -> None:
+    parser.add_argument(
+        "--image-data-format",
+        choices=FORMATS,
+        default="native",
+        help="layout of pictures; native (the default) is the one that each backend is made for",
+    )
+    parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", help=f"end a cell after so long ({timeout})")
+    data = parser.add_argument_group("data")
+    data.add_argument("--data", choices=("real", "synthetic"), default="real", help="synthetic needs no download")
+    data.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="a folder with the published files (or set KBENCH_DATA)"
+    )
 
 
 def _python(parser: argparse.ArgumentParser) -> None:
@@ -191,6 +217,7 @@ def _seconds(text: str) -> float:
 
 _OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "run": _run,
+    "parity": _parity,
     "list": _list,
     "setup": _setup,
     "report": _report,

@@ -12,7 +12,7 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 
 from kbench.errors import UserError
-from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Build
+from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, QUANTITIES, Backend, Build, Explanation
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -21,6 +21,7 @@ else:
 
 TASKS = ("train", "infer")
 LAYOUTS = (CHANNELS_FIRST, CHANNELS_LAST)
+EXPLANATION_KEYS = ("what", "layer", "bound", "reason")
 PLACEHOLDERS = ("env", "cache", "threads", "python_lib", "inherited")
 
 # One check per key: the value as the dataclass wants it, or ValueError with what was expected.
@@ -175,6 +176,22 @@ def _forms(value: object) -> dict[str, str]:
     return forms
 
 
+def _explanations(value: object) -> tuple[Explanation, ...]:
+    wanted = f"tables with `what` (one of {', '.join(QUANTITIES)}), `bound`, `reason` and, it may be, `layer`"
+    if not isinstance(value, list):
+        raise ValueError(wanted)
+    found = []
+    for item in value:
+        if not isinstance(item, dict) or not {"what", "bound", "reason"} <= set(item) <= set(EXPLANATION_KEYS):
+            raise ValueError(wanted)
+        bound = item["bound"]
+        if item["what"] not in QUANTITIES or not isinstance(bound, (int, float)) or not 0 < bound < float("inf"):
+            raise ValueError(wanted)
+        layer = _text(item["layer"]) if "layer" in item else ""
+        found.append(Explanation(item["what"], float(bound), _text(item["reason"]), layer))
+    return tuple(found)
+
+
 def _device(value: object) -> str:
     if value not in ("cpu", "gpu"):
         raise ValueError("cpu or gpu")
@@ -233,6 +250,7 @@ BACKEND_KEYS: Mapping[str, Check] = {
     "color": _color,
     "variables": _variables,
     "channels_first": _table,
+    "explained": _explanations,
 }
 BACKEND_DEFAULTS: Mapping[str, object] = {
     "cannot": "",
@@ -245,6 +263,7 @@ BACKEND_DEFAULTS: Mapping[str, object] = {
     "notes": (),
     "variables": {},
     "channels_first": {},
+    "explained": (),
 }
 BUILD_KEYS: Mapping[str, Check] = {
     "name": _build_name,

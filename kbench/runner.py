@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kbench import results, specs
 from kbench.launcher import Exit, Launcher
@@ -53,6 +54,7 @@ class Settings:
     augment: bool
     guest: Path  # the guest's folder
     published_weights: Mapping[str, Path]  # example -> file
+    parity: Mapping[str, Any] | None = None  # what a guest computes where nothing is timed
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ def _measure(
         augment=settings.augment,
         published_weights=settings.published_weights.get(job.example.name),
         events=files.events,
+        parity=settings.parity,
     )
     path = results.write_spec(folder, job.cell, spec, specs.keras_json(job.backend, job.cell))
     of_layout = job.backend.channels_first if job.cell.image_data_format == CHANNELS_FIRST else {}

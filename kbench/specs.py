@@ -42,6 +42,7 @@ def spec(
     augment: bool,
     published_weights: Path | None,
     events: Path,
+    parity: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The guest's spec; paths below the user's home folder begin with `~`, so that results do not name it."""
     return {
@@ -78,6 +79,7 @@ def spec(
         "augment": augment and example.augmentation,
         "published_weights": portable(published_weights) if published_weights else "",
         "events": portable(events),
+        **({} if parity is None else {"parity": dict(parity)}),
     }
 
 

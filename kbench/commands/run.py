@@ -35,7 +35,7 @@ def main(options: argparse.Namespace) -> int:
     pythons = choices.chosen_pythons(options, known)
     device, gpus = choices.chosen_device(options)
     place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
-    _check_place(place)
+    check_place(place)
     the_plan = plan.make(selected, examples, _request(options), device, pythons)
     screen.print_plan(the_plan, preparing.to_make(the_plan), None)
     if options.dry_run:
@@ -50,7 +50,6 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _request(options: argparse.Namespace) -> Request:
-    mirror = options.data_dir or os.environ.get("KBENCH_DATA")
     return Request(
         profile=options.profile,
         image_data_format=options.image_data_format,
@@ -62,11 +61,17 @@ def _request(options: argparse.Namespace) -> Request:
         augment=options.augment,
         timeout=options.timeout,
         data_source=options.data,
-        data_dir=paths.expanded(str(mirror)).absolute() if mirror else None,
+        data_dir=data_folder(options),
     )
 
 
-def _check_place(parent: Path) -> None:
+def data_folder(options: argparse.Namespace) -> Path | None:
+    """The folder with the published files that the user named, if any."""
+    mirror = options.data_dir or os.environ.get("KBENCH_DATA")
+    return paths.expanded(str(mirror)).absolute() if mirror else None
+
+
+def check_place(parent: Path) -> None:
     """Raises UserError where no run's folder could be made: said at once, not after minutes of preparation."""
     existing = next(folder for folder in (parent, *parent.parents) if folder.exists())
     if not existing.is_dir():

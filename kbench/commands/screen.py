@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -15,8 +16,9 @@ from kbench import results
 from kbench.plan import Plan
 from kbench.runner import Job, Listener
 from kbench.stats import summarise
+from kbench.tables import parity as parity_tables
 from kbench.tables import text
-from kbench.values import OK, Outcome
+from kbench.values import OK, Agreement, Outcome
 
 
 def say(line: str) -> None:
@@ -24,13 +26,17 @@ def say(line: str) -> None:
     tqdm.write(line, file=sys.stderr)
 
 
-def print_plan(plan: Plan, missing: list[str], where: Path | None) -> None:
-    """What is going to be done: cells, full names of the backends, device, environments to make."""
+def print_plan(plan: Plan, missing: list[str], where: Path | None, instead: str = "") -> None:
+    """What is going to be done: cells, full names of the backends, device, environments to make.
+
+    `instead` stands in the place of the profile.
+    """
     runnable = sum(planned.verdict is None for planned in plan.cells)
     request = plan.request
     subset = {"smoke": ": a tiny subset", "quick": ": a subset", "full": ": the published settings"}
     count = f"{len(plan.cells)} cell{'s' * (len(plan.cells) != 1)}"
-    print(f"Plan: {count}, profile {request.profile}{subset[request.profile]}, {request.data_source} data")
+    extent = instead or f"profile {request.profile}{subset[request.profile]}"
+    print(f"Plan: {count}, {extent}, {request.data_source} data")
     print(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
     print(f"  examples   {', '.join(example.name for example in plan.examples)}")
     device = plan.device
@@ -82,7 +88,8 @@ class Progress:
     def _epoch(self, job: Job, done: int) -> None:
         unit = "epoch" if job.example.task == "train" else "pass"
         seconds = time.monotonic() - self._start
-        text = f"{unit} {done + 1}/{job.cell.epochs}" if done < job.cell.epochs else "ending"
+        ending = "ending" if job.cell.epochs else "computing"
+        text = f"{unit} {done + 1}/{job.cell.epochs}" if done < job.cell.epochs else ending
         self._bar.set_postfix_str(f"{text}, {seconds:.0f} s")
 
     def _ended(self, job: Job, outcome: Outcome) -> None:
@@ -105,14 +112,25 @@ def _name(job: Job) -> str:
 
 def print_tables(run: results.RunResults) -> None:
     """The tables of a run, as wide as the terminal allows."""
-    width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
     print()
-    print(text.text(summarise(run.measured), width=max(60, width)))
+    print(text.text(summarise(run.measured), width=_width()))
 
 
-def print_folder(run: Path) -> None:
+def print_parity(rows: Sequence[Agreement], facts: str) -> None:
+    """The tables of a parity run, in the same width."""
+    print()
+    print(parity_tables.text(rows, facts, _width()))
+
+
+def _width() -> int:
+    return max(60, shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100)
+
+
+def print_folder(
+    run: Path, what: str = "Tables, plots and raw measurements", start: str = "summary.md; plots are in plots/"
+) -> None:
     """The last lines: where everything is."""
     with contextlib.suppress(ValueError, OSError):  # not below the current folder, or that folder is gone
         run = run.absolute().relative_to(Path.cwd())
     print()
-    print(f"Tables, plots and raw measurements: {run} (start with summary.md; plots are in plots/)")
+    print(f"{what}: {run} (start with {start})")

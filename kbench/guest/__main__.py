@@ -93,7 +93,11 @@ def run(spec, events):
             % (spec["device"], spec["keras_backend"], generations.versions()[1], device),
         )
 
-    if spec["task"] == "infer":
+    if spec.get("parity"):
+        import parity
+
+        parity.run(model, example, spec, train, targets, events)
+    elif spec["task"] == "infer":
         measure.infer(model, spec, train, events)
     else:
         with events.phase("probe"):
@@ -182,6 +186,8 @@ def build(example, spec, events):
     made = example.build_model(shapes[0] if len(shapes) == 1 else shapes, spec["data"]["num_classes"])
     if not isinstance(made, keras.models.Model):
         raise Refused("example", "build_model of the example returns no Keras model but %r" % type(made).__name__)
+    if spec.get("parity"):
+        made = forms.without_dropout(made)
     model, form, _ = forms.arrange(made, spec["recurrent"], spec["fixed_batch"], spec["batch_size"])
     if spec["published_weights"]:
         generations.load_published_weights(model, spec["published_weights"])
@@ -203,7 +209,7 @@ def build(example, spec, events):
             "mismatch",
             "the model has %d parameters, where the example states %d" % (model.count_params(), spec["parameters"]),
         )
-    if spec["task"] == "train":
+    if spec["task"] == "train" and not spec.get("parity"):
         generations.compile_model(model, example, spec["device"])
     return model
 

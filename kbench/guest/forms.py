@@ -9,6 +9,15 @@ import keras
 from keras import backend as K
 
 RECURRENT = ("LSTM", "GRU", "SimpleRNN")
+NOISE = {
+    "Dropout": ("rate",),
+    "SpatialDropout1D": ("rate",),
+    "SpatialDropout2D": ("rate",),
+    "SpatialDropout3D": ("rate",),
+    "AlphaDropout": ("rate",),
+    "GaussianDropout": ("rate",),
+    "GaussianNoise": ("stddev",),
+}
 
 
 def arrange(model, recurrent, fixed_batch, batch_size):
@@ -41,6 +50,21 @@ def arrange(model, recurrent, fixed_batch, batch_size):
         custom["TimeDistributed"] = FoldedTimeDistributed
     arranged = type(model).from_config(config, custom_objects=custom)
     return arranged, " and ".join(sorted(forms) or ["symbolic"]) + (", fixed batch" if fixed else ""), fixed
+
+
+def without_dropout(model):
+    """The model with every dropout and noise at zero, made anew where it has any."""
+    config = model.get_config()
+    changed = False
+    for layer in _layers(config):
+        for key in ("dropout", "recurrent_dropout") + NOISE.get(layer["class_name"], ()):
+            if layer["config"].get(key):
+                layer["config"][key] = 0.0
+                changed = True
+    if not changed:
+        return model
+    own = {layer.__class__.__name__: layer.__class__ for layer in model.layers}  # an example may bring layers
+    return type(model).from_config(config, custom_objects=own)
 
 
 class ReorderedLSTM(keras.layers.LSTM):

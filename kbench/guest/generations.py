@@ -87,6 +87,13 @@ def set_values(weights, values):
         weight.assign(value)
 
 
+def get_values(weights):
+    """The values of many weights, as arrays of their own."""
+    if generation() == 2:
+        return [np.array(value) for value in keras.backend.batch_get_value(list(weights))]
+    return [np.array(keras.ops.convert_to_numpy(weight)) for weight in weights]
+
+
 def load_published_weights(model, path):
     """Load weights from a file in the format of Keras 2, matched by the layers' names."""
     model.load_weights(path, by_name=True)

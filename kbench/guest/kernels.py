@@ -26,6 +26,15 @@ def as_backend_keeps(owner, name, value):
     return value
 
 
+def as_all_share(owner, name, value):
+    """A weight as this backend keeps it, in the shared layout: the way back from `as_backend_keeps`."""
+    if _filters_first(owner, name):
+        return value.transpose(tuple(range(2, value.ndim)) + (1, 0))
+    if _flipped(owner, name):
+        return value[tuple([slice(None, None, -1)] * (value.ndim - 2))]
+    return value
+
+
 def _filters_first(owner, name):
     """keras-mxnet has (filters, inputs, rows, columns) where pictures are channels_first."""
     return _is_kernel(owner, name, "mxnet") and owner.data_format == "channels_first"

@@ -36,6 +36,20 @@ def initialise(model, seed):
     return digest.hexdigest(), left
 
 
+def by_layer(model):
+    """[(layer, its weights as float32 arrays in the layout that all backends share)], as they are now."""
+    layers = weighted_layers(model)
+    values = iter(generations.get_values([weight for layer in layers for weight in layer.weights]))
+    found = []
+    for layer in layers:
+        shared = []
+        for weight in layer.weights:
+            name, _, owner = _find(layer, weight)
+            shared.append(np.asarray(kernels.as_all_share(owner, name, next(values)), dtype="float32"))
+        found.append((layer, shared))
+    return found
+
+
 def layers_and_shapes(model):
     """[layer class, shapes of its weights] for each layer that has some, alike on every backend."""
     found = []

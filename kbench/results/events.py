@@ -25,8 +25,8 @@ class Told:
 
     Facts are the keys of its start, loaded, device and model events (python, keras_version, backend_version,
     numpy_version, floatx, epsilon, parameters, form, ...), and `order_sha256`, `probe` (outputs before training),
-    `notes` (list of text), `error` (its last message), `error_kind`, `guest_seconds`, and `events_damaged` (lines
-    that could not be understood).
+    `notes` (list of text), `parity` (stage -> its event, of a parity run), `error` (its last message), `error_kind`,
+    `guest_seconds`, and `events_damaged` (lines that could not be understood).
     """
 
     epochs: tuple[Epoch, ...]
@@ -49,6 +49,7 @@ def understand(lines: Iterable[bytes]) -> Told:
     phases: dict[str, float] = {}
     facts: dict[str, object] = {}
     notes: list[str] = []
+    parity: dict[str, Any] = {}
     damaged = 0
     for line in lines:
         if not line.strip():
@@ -57,7 +58,7 @@ def understand(lines: Iterable[bytes]) -> Told:
             event = json.loads(line)
             kind = event["event"]
             if kind == "start":
-                epochs, phases, facts, notes, damaged = {}, {}, {}, [], 0
+                epochs, phases, facts, notes, parity, damaged = {}, {}, {}, [], {}, 0
             if kind in ("start", "loaded", "model", "device"):
                 facts |= {key: value for key, value in event.items() if key not in _ENVELOPE}
             elif kind == "phase":
@@ -72,6 +73,8 @@ def understand(lines: Iterable[bytes]) -> Told:
                 facts["order_sha256"] = _text(event["sha256"])
             elif kind == "probe":
                 facts["probe"] = event["outputs"]
+            elif kind == "parity":
+                parity[_text(event["stage"])] = event
             elif kind == "error":
                 facts |= {"error": _text(event["message"]), "error_kind": _text(event.get("kind", ""))}
             elif kind == "end":
@@ -81,7 +84,7 @@ def understand(lines: Iterable[bytes]) -> Told:
     return Told(
         epochs=tuple(epochs[number] for number in sorted(epochs)),
         phases=phases,
-        facts={**facts, "notes": notes, "events_damaged": damaged},
+        facts={**facts, **({"parity": parity} if parity else {}), "notes": notes, "events_damaged": damaged},
     )
 
 

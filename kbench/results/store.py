@@ -82,6 +82,7 @@ def _backend_record(backend: Backend) -> dict[str, Any]:
         "generation": backend.generation,
         "cannot": backend.cannot,
         "notes": list(backend.notes),
+        "explained": [asdict(one) for one in backend.explained],
     }
 
 

@@ -13,10 +13,11 @@ from kbench.values import Summary
 
 def text(summaries: Iterable[Summary], width: int = 100) -> str:
     """All tables, one per example, a blank line between them; headings and footnotes wrap at `width`."""
-    return "\n\n".join(_table(table, width) for table in tables(summaries))
+    return "\n\n".join(table(one, width) for one in tables(summaries))
 
 
-def _table(table: Table, width: int) -> str:
+def table(table: Table, width: int) -> str:
+    """One table."""
     body = tabulate(
         table.rows,
         headers=[_narrow(column) for column in table.columns],

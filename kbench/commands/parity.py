@@ -1,0 +1,133 @@
+"""`parity`: do the backends compute the same thing? Outputs, layers, loss and some steps on one batch."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from kbench import arguments, devices, environments, launcher, parity, paths, plan, provenance, results, runner
+from kbench import selection as selecting
+from kbench.commands import choices, interrupts, preparing, screen
+from kbench.commands.run import check_place, data_folder
+from kbench.interpreters import Choice
+from kbench.plan import Plan, PlannedCell, Request
+from kbench.results import parity as records
+from kbench.runner import Settings
+from kbench.selection import Backends, Examples
+from kbench.values import OK, Data, Device
+
+PROFILE = "parity"
+DEFAULT_FORM = "default"
+TIMEOUT = 3600.0  # against a hang
+
+
+def main(options: argparse.Namespace) -> int:
+    """Compute, compare and print the tables; returns the exit status. Raises UserError."""
+    known = choices.known_backends()
+    selected = choices.chosen_backends(options, known)
+    if options.form == DEFAULT_FORM:
+        shipped = tuple(replace(backend, recurrent={}, fixed_batch=()) for backend in selected.chosen)
+        selected = Backends(shipped, selected.named)
+    examples = selecting.select_examples(options.examples, choices.known_examples())
+    pythons = choices.chosen_pythons(options, known)
+    device, gpus = choices.chosen_device(options)
+    place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
+    check_place(place)
+    the_plan = _plan(selected, examples, _request(options), device, pythons)
+    screen.print_plan(the_plan, preparing.to_make(the_plan), None, "parity: one batch, dropout off")
+    data = preparing.arrays(the_plan)
+    made = preparing.make_environments(the_plan)
+    told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
+    run = results.create(place, _record(the_plan, data, options.form), told, options.name)
+    jobs = [preparing.job(planned, made, data) for planned in the_plan.cells]
+    try:
+        with interrupts.ended_as_interrupted(), screen.Progress(len(jobs)) as progress:
+            outcomes = runner.run(
+                jobs,
+                run,
+                _settings(the_plan),
+                lambda environment: environments.variables(environment, plan.threads()),
+                launcher.launch,
+                progress.listener,
+            )
+    except KeyboardInterrupt:
+        show(run)
+        print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
+        return 130
+    agree = show(run)
+    pairs = zip(the_plan.cells, outcomes, strict=True)
+    return 0 if agree and all(plan.acceptable(the_plan, planned, outcome) for planned, outcome in pairs) else 1
+
+
+def show(run: Path) -> bool:
+    """Write the run's tables anew and print them; whether all that was compared is the same or explained."""
+    read = results.read(run)
+    rows = records.rebuild(read)
+    screen.print_parity(rows, records.heading_facts(read))
+    screen.print_folder(run, "Tables and arrays", "parity.md")
+    ended = [row for row, one in zip(rows, read.measured, strict=True) if one.outcome.status == OK]
+    return parity.passes(ended)
+
+
+def _request(options: argparse.Namespace) -> Request:
+    return Request(
+        profile="full",
+        image_data_format=options.image_data_format,
+        seed=options.seed,
+        batch_size=options.batch_size,
+        timeout=options.timeout or TIMEOUT,
+        data_source=options.data,
+        data_dir=data_folder(options),
+    )
+
+
+def _plan(
+    selected: Backends, examples: Examples, request: Request, device: Device, pythons: Mapping[str, Choice]
+) -> Plan:
+    """A cell for each example and backend; a backend that cannot train shows its outputs and layers alone."""
+    full = plan.make(selected, examples, request, device, pythons)
+    forward = Examples(tuple(replace(example, task="infer") for example in examples.chosen), examples.named)
+    second = plan.make(selected, forward, request, device, pythons)
+    cells = zip(full.cells, second.cells, strict=True)
+    return replace(full, cells=tuple(_small(one if one.verdict is None else other) for one, other in cells))
+
+
+def _small(planned: PlannedCell) -> PlannedCell:
+    """The cell with as many batches as there are steps, where the data have so many."""
+    cell = planned.cell
+    samples = min(cell.samples, max(parity.STEPS) * cell.batch_size)
+    return replace(planned, cell=replace(cell, profile=PROFILE, samples=samples, validation_samples=0, epochs=0))
+
+
+def _record(the_plan: Plan, data: dict[tuple[str, str], Data], form: str) -> dict[str, object]:
+    """What run.json keeps of the plan."""
+    request = the_plan.request
+    return results.plan_record(
+        [planned.cell for planned in the_plan.cells],
+        the_plan.backends,
+        the_plan.examples,
+        {example: one for (example, _), one in data.items()},
+        kind=records.KIND,
+        form=form,
+        profile=PROFILE,
+        device=the_plan.device.label,
+        image_data_format=request.image_data_format,
+        seed=request.seed,
+        data_source=request.data_source,
+        timeout=the_plan.timeout,
+    )
+
+
+def _settings(the_plan: Plan) -> Settings:
+    return Settings(
+        device=the_plan.device,
+        pinned=devices.pin_variables(the_plan.device),
+        timeout=the_plan.timeout,
+        augment=False,
+        guest=paths.GUEST,
+        published_weights={},
+        parity={"steps": list(parity.STEPS)},
+    )

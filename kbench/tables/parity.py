@@ -1,0 +1,172 @@
+"""Tables of a parity run: how far each backend is from the reference, and the first layer where it parts from it."""
+
+from __future__ import annotations
+
+import csv as csv_files
+import io
+import math
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from kbench.parity import ALONE, TOLERANCES
+from kbench.tables import text as plain_text
+from kbench.tables.content import Table
+from kbench.tables.markdown import body, escape
+from kbench.values import QUANTITIES, Agreement, Deviation
+from kbench.wording import MISSING, plain
+
+# The order of these is a promise: programs read them by place.
+COLUMNS = (
+    "example",
+    "backend",
+    "image_data_format",
+    "device",
+    "verdict",
+    "reason",
+    "reference",
+    *(what.replace(" ", "_") for what in QUANTITIES),
+    "first_layer",
+    "first_layer_class",
+    "first_layer_deviation",
+    *(f"{what.replace(' ', '_')}_layer" for what in QUANTITIES[3:]),
+    "notes",
+)
+_SHOWN = ("outputs", "loss", "1 step", "10 steps")
+_FIRST = "first layer that differs"
+_TEXT_COLUMNS = frozenset({"backend", "channels", _FIRST, "verdict"})
+
+
+def tables(rows: Iterable[Agreement], facts: str = "") -> list[Table]:
+    """One table per example; `facts` is what all of them have in common."""
+    return [_table(list(group), facts) for _, group in groupby(rows, key=lambda row: row.example)]
+
+
+def text(rows: Sequence[Agreement], facts: str = "", width: int = 100) -> str:
+    """All tables for the terminal, and the tolerances below."""
+    found = tables(rows, facts)
+    taken = max((_width_without_layer(table) for table in found), default=0)
+    narrow = [_wrapped(table, max(18, width - taken)) for table in found]
+    parts = [*(plain_text.table(table, width) for table in narrow), textwrap.fill(tolerances(), width)]
+    return "\n\n".join(parts)
+
+
+def page(name: str, machine: str, command: str, rows: Sequence[Agreement], facts: str = "") -> str:
+    """parity.md: the tables on one page, with what was compared where."""
+    parts = [f"# kbench parity: {escape(name)}", escape(headline(rows))]
+    parts += [f"Machine: {escape(machine)}."] if machine else []
+    parts += [f"Command: `{plain(command).replace('`', '')}`"] if command else []
+    for table in tables(rows, facts):
+        parts += [f"## {escape(table.heading)}", body(table)]
+    return "\n\n".join([*parts, escape(tolerances())]) + "\n"
+
+
+def csv(rows: Sequence[Agreement]) -> str:
+    """One line a row of the tables, in full precision; empty where nothing was compared."""
+    file = io.StringIO()
+    writer = csv_files.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        sizes = [_size(row.deviations.get(what)) for what in QUANTITIES]
+        first = [row.first.layer, row.first.class_name, row.first.size] if row.first else ["", "", ""]
+        where = [row.deviations[what].layer if what in row.deviations else "" for what in QUANTITIES[3:]]
+        entries: list[object] = [row.example, row.backend, row.image_data_format, row.device, row.verdict, row.reason]
+        entries += [row.reference, *sizes, *first, *where, "; ".join(row.notes)]
+        writer.writerow([_safe(entry) for entry in entries])
+    return file.getvalue()
+
+
+def headline(rows: Sequence[Agreement]) -> str:
+    """How many rows agree: one sentence."""
+    count = {verdict: sum(row.verdict == verdict for row in rows) for verdict in {row.verdict for row in rows}}
+    said = ", ".join(f"{number} {verdict}" for verdict, number in sorted(count.items(), key=lambda item: -item[1]))
+    return f"{len(rows)} cells: {said}." if rows else "Nothing was compared."
+
+
+def tolerances() -> str:
+    """The tolerances as one sentence."""
+    said = ", ".join(f"{what} {TOLERANCES[what]:.0e}" for what in QUANTITIES)
+    return f"Same means within: {said}."
+
+
+def _table(rows: Sequence[Agreement], facts: str) -> Table:
+    footnotes: list[str] = []
+    several = len({row.backend for row in rows}) < len(rows)
+    named = list(dict.fromkeys(row.reference for row in rows if row.reference))
+    against = f"against {_reference(named[0])}" if named else "with nothing to compare"
+    return Table(
+        heading=plain(f"{rows[0].example} ({', '.join(part for part in (against, rows[0].device, facts) if part)})"),
+        columns=("backend", *(["channels"] if several else []), *_SHOWN, _FIRST, "verdict"),
+        rows=tuple(_cells(row, several, footnotes) for row in rows),
+        text_columns=_TEXT_COLUMNS,
+        footnotes=tuple(footnotes),
+        remarks=("1 step, 10 steps: against the median of the backends whose outputs and loss are the same.",),
+    )
+
+
+def _reference(name: str) -> str:
+    return "the numpy reference" if name == "numpy" else f"the {name} backends"
+
+
+def _cells(row: Agreement, with_channels: bool, footnotes: list[str]) -> tuple[str, ...]:
+    layer = MISSING
+    if row.first is not None:
+        layer = f"{row.first.layer} ({row.first.class_name}) {_shown(row.first)}"
+    channels = [plain(row.image_data_format.removeprefix("channels_"))] if with_channels else []
+    sizes = [_shown(row.deviations.get(what)) for what in _SHOWN]
+    return (plain(row.backend), *channels, *sizes, plain(layer), _verdict(row, footnotes))
+
+
+def _verdict(row: Agreement, footnotes: list[str]) -> str:
+    said = ["there is nothing to compare it with"] if row.verdict == ALONE else []
+    said += [row.reason] if row.reason else []
+    said += [*_where(row), *row.notes]
+    marks = []
+    for note in map(plain, said):
+        if note not in footnotes:
+            footnotes.append(note)
+        marks.append(f"[{footnotes.index(note) + 1}]")
+    return " ".join([row.verdict, *dict.fromkeys(marks)])
+
+
+def _where(row: Agreement) -> list[str]:
+    """Which layer's weights are furthest off, where they are too far."""
+    return [
+        f"after {what} furthest off: {deviation.layer}{f' ({deviation.class_name})' * bool(deviation.class_name)}"
+        for what, deviation in row.deviations.items()
+        if what.endswith(("step", "steps")) and not deviation.size <= TOLERANCES[what] and deviation.layer
+    ]
+
+
+def _shown(deviation: Deviation | None) -> str:
+    if deviation is None:
+        return MISSING
+    return "0" if deviation.size == 0 else f"{deviation.size:.1e}"
+
+
+def _size(deviation: Deviation | None) -> object:
+    return "" if deviation is None else deviation.size
+
+
+def _safe(entry: object) -> object:
+    if isinstance(entry, float) and not math.isfinite(entry):
+        return str(entry)
+    # A spreadsheet would run it as a formula.
+    return f"'{entry}" if isinstance(entry, str) and entry.startswith(("=", "+", "-", "@", "\t", "\r")) else entry
+
+
+def _width_without_layer(table: Table) -> int:
+    """Columns of the terminal that all but the layer's column take."""
+    widths = [
+        max(max(len(word) for word in column.split()), *(len(row[place]) for row in table.rows))
+        for place, column in enumerate(table.columns)
+        if column != _FIRST
+    ]
+    return sum(widths) + 2 * len(widths)
+
+
+def _wrapped(table: Table, width: int) -> Table:
+    place = table.columns.index(_FIRST)
+    rows = [(*row[:place], "\n".join(textwrap.wrap(row[place], width)), *row[place + 1 :]) for row in table.rows]
+    return replace(table, rows=tuple(rows))
