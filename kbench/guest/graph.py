@@ -29,7 +29,7 @@ def nodes(model, pictures_channels_first):
 def kind(layer):
     """The layer's class as people know it: forms of kbench's own by Keras's name, wrappers with what they wrap."""
     name = layer["class_name"].split(">")[-1]
-    for own in ("Folded", "Reordered"):
+    for own in ("Folded", "Reordered", "Silent"):
         name = name.replace(own, "")
     inner = layer["config"].get("layer")
     return "%s(%s)" % (name, kind(inner)) if isinstance(inner, dict) and "class_name" in inner else name

@@ -164,10 +164,10 @@ def train(model, example, spec, batches, loss, folder, events):
         if step == 1:
             events.write("parity", stage="reported", loss=float(np.ravel(told)[0]))
         if step in spec["parity"]["steps"]:
-            write_step(step, model, spec, batches, loss, folder, events)
+            write_step(step, model, example, spec, batches, loss, folder, events)
 
 
-def write_step(step, model, spec, batches, loss, folder, events):
+def write_step(step, model, example, spec, batches, loss, folder, events):
     """step_N.npz with the weights, and its event with the loss that the first batch has now."""
     kept, layers = {}, []
     for layer, values in weights.by_layer(model):
@@ -183,7 +183,8 @@ def write_step(step, model, spec, batches, loss, folder, events):
     if loss:
         first = batches.batch(0)
         after = loss(np.asarray(model.predict(first.model_inputs(), batch_size=spec["batch_size"], verbose=0)))
-    events.write("parity", stage="step_%d" % step, file=name, loss=after, layers=layers)
+    optimizer = example.OPTIMIZER["class_name"]
+    events.write("parity", stage="step_%d" % step, file=name, loss=after, layers=layers, optimizer=optimizer)
 
 
 def _drawn_numbers(value):
