@@ -21,7 +21,7 @@ else:
 
 TASKS = ("train", "infer")
 LAYOUTS = (CHANNELS_FIRST, CHANNELS_LAST)
-EXPLANATION_KEYS = ("what", "layer", "bound", "reason")
+EXPLANATION_KEYS = {"what", "bound", "reason", "layer", "optimizer"}
 PLACEHOLDERS = ("env", "cache", "threads", "python_lib", "inherited")
 
 # One check per key: the value as the dataclass wants it, or ValueError with what was expected.
@@ -177,19 +177,22 @@ def _forms(value: object) -> dict[str, str]:
 
 
 def _explanations(value: object) -> tuple[Explanation, ...]:
-    wanted = f"tables with `what` (one of {', '.join(QUANTITIES)}), `bound`, `reason` and, it may be, `layer`"
     if not isinstance(value, list):
+        raise ValueError("[[explained]] tables")
+    return tuple(_explanation(item) for item in value)
+
+
+def _explanation(item: object) -> Explanation:
+    wanted = "tables with `what`, `bound`, `reason` and, it may be, `layer` and `optimizer`"
+    if not isinstance(item, dict) or not {"what", "bound", "reason"} <= set(item) <= EXPLANATION_KEYS:
         raise ValueError(wanted)
-    found = []
-    for item in value:
-        if not isinstance(item, dict) or not {"what", "bound", "reason"} <= set(item) <= set(EXPLANATION_KEYS):
-            raise ValueError(wanted)
-        bound = item["bound"]
-        if item["what"] not in QUANTITIES or not isinstance(bound, (int, float)) or not 0 < bound < float("inf"):
-            raise ValueError(wanted)
-        layer = _text(item["layer"]) if "layer" in item else ""
-        found.append(Explanation(item["what"], float(bound), _text(item["reason"]), layer))
-    return tuple(found)
+    what, bound = _texts(item["what"]), item["bound"]
+    if not what or not set(what) <= set(QUANTITIES):
+        raise ValueError(f"{wanted}; `what` lists some of {', '.join(QUANTITIES)}")
+    if not isinstance(bound, (int, float)) or isinstance(bound, bool) or not 0 < bound < float("inf"):
+        raise ValueError(f"{wanted}; `bound` is a number above 0")
+    only = {key: _text(item[key]) for key in ("layer", "optimizer") if key in item}
+    return Explanation(what, float(bound), _text(item["reason"]), **only)
 
 
 def _device(value: object) -> str:

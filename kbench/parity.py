@@ -92,7 +92,8 @@ def _row(subject: Subject, reference: str, deviations: Mapping[str, Deviation], 
     verdict = outcome.status
     notes: list[str] = []
     if subject.computed is not None:
-        verdict, notes = judge(deviations, subject.explained)
+        optimizer = next((step.optimizer for step in subject.computed.steps.values()), "")
+        verdict, notes = judge(deviations, [one for one in subject.explained if one.optimizer in ("", optimizer)])
         unread = [f"{layer.name}: {layer.unread}" for layer in subject.computed.layers if layer.unread]
         notes += [f"layers that could not be read: {'; '.join(unread)}"] if unread else []
         notes += [] if subject.computed.steps else ["only outputs and layers: nothing is trained"]
@@ -131,7 +132,7 @@ def judge(deviations: Mapping[str, Deviation], explained: Sequence[Explanation])
 def _explanation(what: str, deviation: Deviation, explained: Sequence[Explanation]) -> str | None:
     for one in explained:
         layer_fits = not one.layer or one.layer in (deviation.class_name, *_parts(deviation.class_name))
-        if one.what == what and layer_fits and deviation.size <= one.bound:
+        if what in one.what and layer_fits and deviation.size <= one.bound:
             return one.reason
     return None
 
@@ -227,7 +228,7 @@ def _with_reported(
     known = deviations.get("loss", Deviation(0.0))
     if size is None or (size <= known.size and "loss" in deviations):
         return dict(deviations)
-    return {**deviations, "loss": Deviation(size, "as reported by the backend")}
+    return {**deviations, "loss": Deviation(size, "as reported by the backend", known.class_name)}
 
 
 def output_deviation(own: Array, right: Array) -> float:
@@ -281,9 +282,11 @@ def step_deviation(own: Step, middle: Step) -> Deviation:
         Deviation(weights_deviation(layer.values, right.values, layer.sizes), layer.name, layer.class_name)
         for layer, right in zip(own.layers, middle.layers, strict=True)
     ]
+    furthest = max(found, key=lambda one: one.size, default=Deviation(0.0))
     loss = loss_deviation(own.loss, middle.loss)
-    found += [] if loss is None else [Deviation(loss, "the loss")]
-    return max(found, key=lambda one: one.size, default=Deviation(0.0))
+    if loss is None or loss <= furthest.size:
+        return furthest
+    return Deviation(loss, "the loss", furthest.class_name)  # which the layers have made
 
 
 def weights_deviation(own: Sequence[Array], right: Sequence[Array], sizes: Sequence[int]) -> float:

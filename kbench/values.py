@@ -47,10 +47,11 @@ class Build:
 class Explanation:
     """A difference from the other backends that is known and understood; read from a backend's file."""
 
-    what: str  # one of QUANTITIES
+    what: tuple[str, ...]  # of QUANTITIES
     bound: float  # up to so much; a larger one is not explained
     reason: str
     layer: str = ""  # only where a layer of this class differs most; empty for all
+    optimizer: str = ""  # only of models that this optimizer trains; empty for all
 
 
 @dataclass(frozen=True)
@@ -285,6 +286,7 @@ class Step:
 
     loss: float | None  # of the first batch
     layers: tuple[LayerWeights, ...]
+    optimizer: str = ""
 
 
 @dataclass(frozen=True)

@@ -71,14 +71,16 @@ def layer_outputs(model, inputs, nodes):
             tensors.append((layer.name, _output(layer)))
         except Exception as error:
             found[layer.name] = _said(error)
-    samples = _samples_needed(model, [tensor for _, tensor in tensors], len(inputs[0]))
-    given = [x[:samples] for x in inputs]
+    kept = _samples_kept([tensor for _, tensor in tensors], len(inputs[0]))
+    fixed = generations.shape_of(model.inputs[0])[0] is not None  # such a graph takes whole batches alone
+    given = inputs if fixed else [x[:kept] for x in inputs]
     try:
-        found.update(zip([name for name, _ in tensors], _predict(model, [tensor for _, tensor in tensors], given)))
+        outputs = _predict(model, [tensor for _, tensor in tensors], given)
+        found.update((name, output[:kept]) for (name, _), output in zip(tensors, outputs))
     except Exception:  # one that cannot be read must not hide the others
         for name, tensor in tensors:
             try:
-                found[name] = _predict(model, [tensor], given)[0]
+                found[name] = _predict(model, [tensor], given)[0][:kept]
             except Exception as error:
                 found[name] = _said(error)
     return {layer.name: found[layer.name] for layer in layers}
@@ -95,10 +97,8 @@ def _predict(model, tensors, inputs):
     return outputs if isinstance(outputs, (list, tuple)) else [outputs]
 
 
-def _samples_needed(model, tensors, batch_size):
-    """So many that the largest layer fills what is kept of it; all where the graph knows the batch size."""
-    if generations.shape_of(model.inputs[0])[0] is not None:
-        return batch_size
+def _samples_kept(tensors, batch_size):
+    """So many samples that the largest layer fills what is kept of one; the same number on every backend."""
     sizes = [int(np.prod([axis or 1 for axis in generations.shape_of(tensor)[1:]])) for tensor in tensors]
     return min(batch_size, max(1, KEPT // max(sizes + [1])))
 

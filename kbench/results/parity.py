@@ -19,7 +19,6 @@ from kbench.tables import parity as tables
 from kbench.values import (
     FAILED,
     OK,
-    QUANTITIES,
     Agreement,
     Array,
     Computed,
@@ -116,7 +115,7 @@ def _step(folder: Path, told: Mapping[str, Any]) -> Step:
         )
         for about in told["layers"]
     ]
-    return Step(_loss(told.get("loss")), tuple(layers))
+    return Step(_loss(told.get("loss")), tuple(layers), str(told.get("optimizer", "")))
 
 
 def read_arrays(folder: Path, name: str) -> dict[str, Array]:
@@ -149,9 +148,8 @@ def _loss(value: object) -> float | None:
 def _explained(about: Mapping[str, Any]) -> tuple[Explanation, ...]:
     found: Sequence[Any] = about.get("explained") or ()
     return tuple(
-        Explanation(str(one["what"]), float(one["bound"]), str(one["reason"]), str(one.get("layer", "")))
+        Explanation(tuple(one["what"]), float(one["bound"]), str(one["reason"]), one["layer"], one["optimizer"])
         for one in found
-        if isinstance(one, dict) and one.get("what") in QUANTITIES and isinstance(one.get("bound"), int | float)
     )
 
 

@@ -133,10 +133,15 @@ def _verdict(row: Agreement, footnotes: list[str]) -> str:
 def _where(row: Agreement) -> list[str]:
     """Which layer's weights are furthest off, where they are too far."""
     return [
-        f"after {what} furthest off: {deviation.layer}{f' ({deviation.class_name})' * bool(deviation.class_name)}"
+        f"after {what} furthest off: {_named(deviation)}"
         for what, deviation in row.deviations.items()
-        if what.endswith(("step", "steps")) and not deviation.size <= TOLERANCES[what] and deviation.layer
+        if what in QUANTITIES[3:] and not deviation.size <= TOLERANCES[what] and deviation.layer
     ]
+
+
+def _named(deviation: Deviation) -> str:
+    """The layer with its class, or `the loss`."""
+    return deviation.layer if " " in deviation.layer else f"{deviation.layer} ({deviation.class_name})"
 
 
 def _shown(deviation: Deviation | None) -> str:

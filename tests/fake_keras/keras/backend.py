@@ -32,6 +32,10 @@ def int_shape(weight):
     return weight.shape
 
 
+def batch_get_value(weights):
+    return [weight.value for weight in weights]
+
+
 def batch_set_value(pairs):
     for weight, value in pairs:
         assert weight.shape == value.shape

@@ -1,5 +1,7 @@
 """Layers with weights of numpy."""
 
+import os
+
 import numpy as np
 
 from keras import initializers
@@ -33,7 +35,7 @@ class Layer:
             weight.value = np.array(value, dtype="float32")
 
     def get_config(self):
-        return {"name": self.name}
+        return {"name": self.name, "input_shape": self.input_shape}
 
 
 class Flatten(Layer):
@@ -45,9 +47,10 @@ class Flatten(Layer):
 
 
 class Dense(Layer):
-    def __init__(self, units, activation=None, **options):
+    def __init__(self, units, activation=None, use_bias=True, **options):
         super().__init__(**options)
         self.units = units
+        self.activation = activation
         self.kernel_initializer = initializers.glorot_uniform()
         self.bias_initializer = initializers.Zeros()
 
@@ -57,10 +60,26 @@ class Dense(Layer):
         self.weights = [self.kernel, self.bias]
         return (self.units,)
 
+    def get_config(self):
+        return {"name": self.name, "units": self.units, "activation": self.activation, "use_bias": True}
+
     def call(self, inputs):
         outputs = inputs @ self.kernel.value + self.bias.value
         outputs = np.exp(outputs - outputs.max(axis=1, keepdims=True))
-        return outputs / outputs.sum(axis=1, keepdims=True)
+        outputs = outputs / outputs.sum(axis=1, keepdims=True)
+        return outputs * (1 + float(os.environ.get("FAKE_KERAS_DENSE_IS_OFF_BY", "0")))
+
+
+class Dropout(Layer):
+    def __init__(self, rate, **options):
+        super().__init__(**options)
+        self.rate = rate
+
+    def call(self, inputs):
+        return inputs
+
+    def get_config(self):
+        return {"name": self.name, "rate": self.rate}
 
 
 class LSTM:
