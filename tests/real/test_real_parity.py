@@ -1,0 +1,52 @@
+"""Real backends compared by the command: they compute the same, and a form that does not is found and named."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+from measured import CHECKOUT, environment
+
+from kbench import backends, paths, results
+
+BACKENDS = backends.load_all(paths.project_folder("backends"))
+
+
+def compare(folder: Path, *options: str) -> tuple[int, str, list[dict[str, str]]]:
+    """Exit status, what was printed, and the rows of parity.csv."""
+    done = subprocess.run(
+        [sys.executable, "-m", "kbench", "parity", *options, "--device", "cpu", "--results", str(folder)],
+        cwd=CHECKOUT,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with (results.latest(folder) / "parity.csv").open(newline="") as file:
+        return done.returncode, done.stdout, list(csv.DictReader(file))
+
+
+def test_all_backends_compute_mnist_cnn_alike_or_for_a_known_reason(tmp_path: Path) -> None:
+    status, said, rows = compare(tmp_path, "--backends", "all", "--examples", "mnist_cnn", "--batch-size", "32")
+    assert status == 0, said
+    assert [row["backend"] for row in rows] == list(BACKENDS)
+    for row in rows:
+        assert row["reference"] == "numpy"
+        assert row["verdict"] in ("same", "explained"), said
+        # Known differences are those of training: no backend may compute another model.
+        assert float(row["outputs"]) < 1e-4 and float(row["loss"]) < 1e-5 and row["first_layer"] == ""
+        assert bool(row["10_steps"]) == ("train" in BACKENDS[row["backend"]].can)
+
+
+def test_the_form_that_ships_is_found_out_and_the_layer_is_named(tmp_path: Path) -> None:
+    two = ("--backends", "cntk,theano", "--examples", "mnist_hrnn", "--batch-size", "4")
+    status, said, rows = compare(tmp_path, *two, "--form", "default")
+    assert status == 1, said
+    wrong, right = rows
+    assert wrong["backend"].endswith("cntk") and wrong["verdict"] == "differs"
+    assert wrong["first_layer_class"] == "TimeDistributed(LSTM)"
+    assert float(wrong["first_layer_deviation"]) > 0.01
+    assert right["verdict"] in ("same", "explained") and right["first_layer"] == ""
