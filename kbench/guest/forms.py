@@ -36,7 +36,7 @@ def arrange(model, recurrent, fixed_batch, batch_size):
     if not used.intersection(recurrent) and not fixed:
         return model, "symbolic", False
     config = model.get_config()
-    forms, custom = set(), {}
+    forms, custom = set(), own_layers(model)
     for layer in _layers(config):
         form = recurrent.get(layer["class_name"])
         if form == "hidden state last" and not layer["config"].get("return_state"):
@@ -64,10 +64,15 @@ def without_dropout(model):
                 changed = True
     if not changed:
         return model
-    own = {layer.__class__.__name__: layer.__class__ for layer in model.layers}  # an example may bring layers
+    own = own_layers(model)
     if generations.generation() == 2:
         own["Dropout"] = SilentDropout
     return type(model).from_config(config, custom_objects=own)
+
+
+def own_layers(model):
+    """Class name -> class of the model's layers, for one that is made anew: an example may bring layers of its own."""
+    return {layer.__class__.__name__: layer.__class__ for layer in model.layers}
 
 
 class SilentDropout(keras.layers.Dropout):
