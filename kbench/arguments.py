@@ -12,7 +12,7 @@ from kbench import __version__
 from kbench.errors import UserError
 from kbench.plan import FORMATS, TIMEOUTS
 
-COMMANDS = ("run", "parity", "list", "setup", "report")
+COMMANDS = ("run", "list", "setup", "report", "parity")
 
 
 class Parser(argparse.ArgumentParser):

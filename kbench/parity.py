@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -249,22 +249,27 @@ def loss_deviation(own: float | None, right: float | None) -> float | None:
 
 
 def _middle_step(computed: Sequence[Computed], number: int) -> Step | None:
-    """The middle of the models after so many steps; None where fewer than two were trained."""
+    """The model that is nearest to all others after so many steps; of two, their mean; None where there is one.
+
+    Not the median of each number: where backends part to both sides, that lies between them and is nobody's.
+    """
     trained = [one.steps[number] for one in computed if number in one.steps]
     if len(trained) < 2:
         return None
-    like = max(trained, key=lambda step: [_form(other) for other in trained].count(_form(step)))
-    alike = [step for step in trained if _form(step) == _form(like)]
+    if len(trained) == 2 and _form(trained[0]) == _form(trained[1]):
+        return _mean(*trained)
+    return min(trained, key=lambda step: sum(step_deviation(other, step).size for other in trained))
+
+
+def _mean(one: Step, other: Step) -> Step:
     layers = [
-        type(layer)(
-            layer.name,
-            layer.class_name,
-            tuple(_middle([step.layers[i].values[j] for step in alike]) for j in range(len(layer.values))),
-            layer.sizes,
+        replace(
+            layer,
+            values=tuple(_middle([mine, theirs]) for mine, theirs in zip(layer.values, right.values, strict=True)),
         )
-        for i, layer in enumerate(like.layers)
+        for layer, right in zip(one.layers, other.layers, strict=True)
     ]
-    return Step(_middle_number([step.loss for step in trained]), tuple(layers))
+    return Step(_middle_number([one.loss, other.loss]), tuple(layers), one.optimizer)
 
 
 def _form(step: Step) -> tuple[tuple[str, tuple[int, ...]], ...]:

@@ -131,6 +131,15 @@ def test_a_backend_whose_outputs_differ_does_not_move_the_middle_of_the_steps() 
     assert found[0].deviations["10 steps"].size == 0
 
 
+def test_backends_that_part_to_both_sides_do_not_make_those_between_them_differ() -> None:
+    low, high = computed(steps=(-0.01, -0.01)), computed(steps=(0.02, 0.02))
+    assert verdicts(low, computed(), computed(), high) == ["differs", "same", "same", "differs"]
+
+
+def test_of_two_that_part_nobody_can_say_which() -> None:
+    assert verdicts(computed(), computed(steps=(0.02, 0.02))) == ["differs", "differs"]
+
+
 def test_the_norm_of_a_layer_takes_its_bias_with_it() -> None:
     zero = (np.array([3.0, 4.0]), np.zeros(1))
     off = (np.array([3.0, 4.0]), np.array([0.05]))

@@ -71,7 +71,7 @@ def without_dropout(model):
 
 
 def own_layers(model):
-    """Class name -> class of the model's layers, for one that is made anew: an example may bring layers of its own."""
+    """Class name -> class, of the layers of a model that is to be made anew: an example may bring its own."""
     return {layer.__class__.__name__: layer.__class__ for layer in model.layers}
 
 

@@ -101,7 +101,7 @@ def _table(rows: Sequence[Agreement], facts: str) -> Table:
         rows=tuple(_cells(row, several, footnotes) for row in rows),
         text_columns=_TEXT_COLUMNS,
         footnotes=tuple(footnotes),
-        remarks=("1 step, 10 steps: against the median of the backends whose outputs and loss are the same.",),
+        remarks=("1 step, 10 steps: against the one nearest to all others, of those whose outputs are the same.",),
     )
 
 
