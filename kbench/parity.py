@@ -9,10 +9,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kbench.values import Agreement, Array, Computed, Deviation, Explanation, LayerOutput, Measured, Step
+from kbench.values import Agreement, Computed, Deviation, Explanation, LayerOutput, Measured, Step
+
+if TYPE_CHECKING:
+    from kbench.values import Array
 
 SAME = "same"
 EXPLAINED = "explained"

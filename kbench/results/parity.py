@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from kbench.values import (
     FAILED,
     OK,
     Agreement,
-    Array,
     Computed,
     Explanation,
     LayerOutput,
@@ -29,6 +28,9 @@ from kbench.values import (
     Outcome,
     Step,
 )
+
+if TYPE_CHECKING:
+    from kbench.values import Array
 
 KIND = "parity"
 MOST_BYTES = 1 << 30  # of one file: a guest that is broken must not take the host's memory
