@@ -15,6 +15,17 @@ FAILED = "failed"
 INTERRUPTED = "interrupted"
 STATUSES = (OK, UNSUPPORTED, UNAVAILABLE, TIMEOUT, FAILED, INTERRUPTED)
 
+# What a row's steady time is shown to be, against the fastest row or the baseline.
+FASTEST = "fastest"
+BASELINE = "baseline"
+FASTER = "faster"
+SLOWER = "slower"
+NO_DIFFERENCE = "no difference shown"
+
+# What was resampled for a row's intervals.
+REPEATS = "repeats"
+EPOCHS = "epochs"
+
 CHANNELS_FIRST = "channels_first"
 CHANNELS_LAST = "channels_last"
 
@@ -89,6 +100,7 @@ class Example:
     sha256: str  # of the file
     augmentation: bool = False  # whether it says how its pictures are augmented
     published_weights: str = ""  # file name of published weights, used where the data folder has it
+    target_accuracy: float | None = None  # of validation, 0..1: training up to it is timed
 
 
 @dataclass(frozen=True)
@@ -199,6 +211,14 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class Interval:
+    """The ends of a 95 % interval."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Summary:
     """One row of an example's table: a backend, over all repeats of its cell."""
 
@@ -236,3 +256,19 @@ class Summary:
     evaluation_seconds: float | None = None  # of one evaluation: median over epochs and repeats
     seconds_per_1000_samples: float | None = None  # of the steady epochs
     notes: tuple[str, ...] = ()  # what a reader of this row should know
+    epoch_interval: Interval | None = None  # of epoch_seconds
+    per_1000_interval: Interval | None = None  # of seconds_per_1000_samples
+    resampled: str = ""  # REPEATS or EPOCHS, what the row's own interval is made of; empty where it has none
+    resampled_values: int = 0  # how many of them
+    relative_interval: Interval | None = None  # of relative_to_fastest
+    baseline: str = ""  # the backend that the user named as the baseline
+    relative_to_baseline: float | None = None
+    baseline_interval: Interval | None = None  # of relative_to_baseline
+    verdict: str = ""  # FASTEST, BASELINE, FASTER, SLOWER, NO_DIFFERENCE; empty where nothing can be said
+    final_accuracy_sd: float | None = None  # over the repeats that ended ok: sample standard deviation
+    final_val_accuracy_sd: float | None = None
+    seeds: int = 0  # how many different ones the repeats that ended ok had
+    target_accuracy: float | None = None  # the example's own
+    epochs_to_target: float | None = None  # until the validation accuracy first reaches it: median over repeats
+    seconds_to_target: float | None = None  # of training, the first epoch included
+    repeats_to_target: int | None = None  # how many reached it; None where the example states no target
