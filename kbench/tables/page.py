@@ -31,13 +31,31 @@ def page(
     if summaries:
         parts.append(
             "Seconds per epoch are the median over all epochs but the first, of all repeats that ended ok; "
-            "x fastest is the ratio to the fastest row of the same example and device."
+            f"{_ratio(summaries)}."
         )
+    if any(row.epoch_interval for row in summaries):
+        parts.append(_WORDS)
     parts += _pictures("all examples", plots.get("", ()))
     for table, example in zip(tables(summaries), dict.fromkeys(row.example for row in summaries), strict=True):
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
     parts += _versions(summaries, backends)
     return "\n\n".join(parts) + "\n"
+
+
+# What the words of the tables mean.
+_WORDS = (
+    "Intervals are 95 % bootstrap intervals. The verdict is on the interval of the ratio: *slower* where all of it "
+    "lies above 1, *faster* where all of it lies below, and *no difference shown* (~) where it holds 1."
+)
+
+
+def _ratio(summaries: Sequence[Summary]) -> str:
+    if summaries[0].baseline:
+        return (
+            f"x baseline is the ratio to {escape(summaries[0].baseline)} on the same example and device (to its "
+            "fastest row, where it has several)"
+        )
+    return "x fastest is the ratio to the fastest row of the same example and device"
 
 
 def headline_of(summaries: Sequence[Summary]) -> str:
