@@ -36,7 +36,8 @@ def main(options: argparse.Namespace) -> int:
     device, gpus = choices.chosen_device(options)
     place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
     _check_place(place)
-    the_plan = plan.make(selected, examples, _request(options), device, pythons)
+    baseline = choices.chosen_baseline(options, [backend.name for backend in selected.chosen])
+    the_plan = plan.make(selected, examples, _request(options, baseline), device, pythons)
     screen.print_plan(the_plan, preparing.to_make(the_plan), None)
     if options.dry_run:
         return 0
@@ -49,13 +50,14 @@ def main(options: argparse.Namespace) -> int:
     return _measure(the_plan, run, data, made)
 
 
-def _request(options: argparse.Namespace) -> Request:
+def _request(options: argparse.Namespace, baseline: str) -> Request:
     mirror = options.data_dir or os.environ.get("KBENCH_DATA")
     return Request(
         profile=options.profile,
         image_data_format=options.image_data_format,
         repeats=options.repeats,
         seed=options.seed,
+        seeds=options.seeds,
         epochs=options.epochs,
         samples=options.samples,
         batch_size=options.batch_size,
@@ -63,6 +65,7 @@ def _request(options: argparse.Namespace) -> Request:
         timeout=options.timeout,
         data_source=options.data,
         data_dir=paths.expanded(str(mirror)).absolute() if mirror else None,
+        baseline=baseline,
     )
 
 
@@ -87,6 +90,8 @@ def _record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, o
         device=the_plan.device.label,
         image_data_format=request.image_data_format,
         seed=request.seed,
+        seeds=request.seeds,
+        baseline=request.baseline,
         augment=request.augment,
         data_source=request.data_source,
         timeout=the_plan.timeout,

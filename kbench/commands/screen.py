@@ -11,6 +11,7 @@ from types import TracebackType
 
 from tqdm import tqdm
 
+from kbench import plan as planning
 from kbench import results
 from kbench.plan import Plan
 from kbench.runner import Job, Listener
@@ -35,6 +36,11 @@ def print_plan(plan: Plan, missing: list[str], where: Path | None) -> None:
     print(f"  examples   {', '.join(example.name for example in plan.examples)}")
     device = plan.device
     print(f"  device     {device.label}{f' ({device.name}, driver {device.driver})' if device.name else ''}")
+    if request.repeats > 1:
+        seeds = planning.seeds(request)
+        print(f"  repeats    {request.repeats}, {_seeds(seeds)}")
+    if request.baseline:
+        print(f"  baseline   {request.baseline}")
     if missing:
         print(f"  to make    environments for {', '.join(missing)} (once; minutes, and some GB to download)")
     if runnable < len(plan.cells):
@@ -46,6 +52,10 @@ def print_plan(plan: Plan, missing: list[str], where: Path | None) -> None:
     if where is not None:
         print(f"  results    {where}")
     sys.stdout.flush()
+
+
+def _seeds(seeds: list[int]) -> str:
+    return f"seed {seeds[0]} in each" if len(set(seeds)) == 1 else f"seeds {seeds[0]} to {seeds[-1]}, one for each"
 
 
 class Progress:
@@ -103,11 +113,13 @@ def _name(job: Job) -> str:
     return f"{cell.example} on {cell.backend}{layout}{repeat}"
 
 
-def print_tables(run: results.RunResults) -> None:
-    """The tables of a run, as wide as the terminal allows."""
+def print_tables(run: results.RunResults, baseline: str = "") -> None:
+    """The tables of a run, as wide as the terminal allows; `baseline` is instead of the run's own."""
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
     print()
-    print(text.text(summarise(run.measured), width=max(60, width)))
+    tables = text.text(summarise(run.measured, baseline or run.baseline), width=max(60, width))
+    encoding = sys.stdout.encoding or "utf-8"
+    print(tables.encode(encoding, "replace").decode(encoding))  # there are terminals without ±
 
 
 def print_folder(run: Path) -> None:

@@ -21,10 +21,10 @@ from kbench.tables.page import page
 from kbench.values import Measured, Summary
 
 
-def rebuild_all(run: Path) -> list[Path]:
+def rebuild_all(run: Path, baseline: str = "") -> list[Path]:
     """Write all derived files of `run` and return their paths. Raises UserError."""
     results = read(run)
-    summaries = summarise(results.measured)
+    summaries = summarise(results.measured, baseline or results.baseline)
     pictures = _pictures(results, summaries)
     files = {
         "summary.csv": summary_csv(summaries).encode(),

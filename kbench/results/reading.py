@@ -16,7 +16,7 @@ from kbench.values import INTERRUPTED, STATUSES, Cell, Measured, Outcome
 _TYPES = {"str": str, "int": int}  # of a cell's fields, as kbench.values spells them
 
 # What run.json tells of an example and every cell of it needs.
-_EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "data_sha256")
+_EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "data_sha256", "target_accuracy")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,12 @@ class RunResults:
     plan: Mapping[str, Any]
     provenance: Mapping[str, Any]
     measured: tuple[Measured, ...]  # in the plan's order, cells that never ran included
+
+    @property
+    def baseline(self) -> str:
+        """The backend that the run was asked to compare with; empty where none was."""
+        found = self.plan.get("baseline")
+        return found if isinstance(found, str) else ""
 
 
 def read(run: Path) -> RunResults:
