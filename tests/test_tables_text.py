@@ -273,6 +273,13 @@ def test_the_headline_counts_wins_and_what_did_not_end_ok() -> None:
         "keras3/jax was fastest in 2 of 3 examples, keras2/cntk in 1. 1 of 6 rows did not end ok."
     )
     assert headline([FAST, SLOW]) == "keras3/jax was fastest. All 2 rows ended ok."
+    assert headline([SURE, NEAR, FAR]) == (
+        "keras3/jax was fastest. keras2/mxnet cannot be told from it. All 3 rows ended ok."
+    )
+    assert headline([SURE, NEAR, *mlp]) == (
+        "keras3/jax was fastest in 2 of 2 examples. In 1 of the 2 another one cannot be told from the fastest. "
+        "All 4 rows ended ok."
+    )
     assert headline([BROKEN]) == "No backend has a steady epoch to compare. 1 of 1 row did not end ok."
 
 

@@ -68,7 +68,7 @@ def heading(rows: Sequence[Summary]) -> str:
 
 
 def headline(summaries: Sequence[Summary]) -> str:
-    """Who is fastest where, and how many rows did not end ok: one or two sentences."""
+    """Who is fastest where, how sure that is, and how many rows did not end ok: two or three sentences."""
     places = dict.fromkeys((row.example, row.device) for row in summaries)
     wins: dict[str, int] = {}
     for row in summaries:
@@ -85,6 +85,12 @@ def headline(summaries: Sequence[Summary]) -> str:
         (best, count), *others = ranked
         first = f"{best} was fastest in {count} of {len(places)} {what}"
         first += "".join(f", {name} in {number}" for name, number in others) + "."
+    near = [row for row in summaries if row.relative_interval and row.relative_interval.low <= 1]
+    if near and len(places) == 1:
+        first += f" {' and '.join(row.backend for row in near)} cannot be told from it."
+    elif near:
+        unsure = len({(row.example, row.device) for row in near})
+        first += f" In {unsure} of the {len(places)} another one cannot be told from the fastest."
     missed = [row for row in summaries if row.status != OK]
     rows = "row" if len(summaries) == 1 else "rows"
     tail = (
