@@ -92,6 +92,12 @@ def _run(parser: argparse.ArgumentParser) -> None:
         default=0,
         help="of weights and of the order of samples (0)",
     )
+    counts.add_argument(
+        "--init",
+        choices=("seeded", "backend"),
+        default="seeded",
+        help="initial weights: seeded, alike on every backend (the default), or each backend's own",
+    )
     counts.add_argument("--augment", action="store_true", help="augment pictures where an example says how")
     parser.add_argument(
         "--image-data-format",

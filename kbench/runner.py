@@ -51,6 +51,7 @@ class Settings:
     pinned: Mapping[str, str]  # variables that show the guest this device alone
     timeout: float  # seconds
     augment: bool
+    init: str  # "seeded": common initial weights, or "backend": each backend's own
     guest: Path  # the guest's folder
     published_weights: Mapping[str, Path]  # example -> file
 
@@ -113,6 +114,7 @@ def _measure(
         settings.device,
         versions=specs.locked_versions(job.build, job.backend.distribution) if job.environment.folder else {},
         augment=settings.augment,
+        init=settings.init,
         published_weights=settings.published_weights.get(job.example.name),
         events=files.events,
     )

@@ -40,6 +40,7 @@ def spec(
     *,
     versions: Mapping[str, str],
     augment: bool,
+    init: str,
     published_weights: Path | None,
     events: Path,
 ) -> dict[str, Any]:
@@ -72,6 +73,7 @@ def spec(
         "parameters": example.parameters,
         "batch_size": cell.batch_size,
         "seed": cell.seed,
+        "init": init,
         "device": device.kind,
         "recurrent": dict(backend.recurrent),
         "fixed_batch": list(backend.fixed_batch),

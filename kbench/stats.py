@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
+from kbench import fairness
 from kbench.values import OK, STATUSES, Cell, Epoch, Measured, Summary
 
 
@@ -20,7 +21,8 @@ def summarise(measured: Sequence[Measured]) -> list[Summary]:
     groups: dict[tuple[str, str, str, str], list[Measured]] = {}
     for one in measured:
         groups.setdefault(_row_of(one.cell), []).append(one)
-    rows = _relative_to_fastest([_summary(group) for group in groups.values()])
+    differs = fairness.differences(measured)
+    rows = _relative_to_fastest([_summary(group, differs) for group in groups.values()])
     order = {name: place for place, name in enumerate(dict.fromkeys(row.example for row in rows))}
     return sorted(rows, key=lambda row: (order[row.example], *_rank(row)))
 
@@ -45,7 +47,7 @@ def _rank(row: Summary) -> tuple[object, ...]:
     )
 
 
-def _summary(repeats: Sequence[Measured]) -> Summary:
+def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]) -> Summary:
     cell = repeats[0].cell
     worst = max(repeats, key=lambda one: STATUSES.index(one.outcome.status))
     ok = [one for one in repeats if one.outcome.status == OK]
@@ -90,19 +92,25 @@ def _summary(repeats: Sequence[Measured]) -> Summary:
         evaluation_seconds=_median(_evaluations(ok)),
         seconds_per_1000_samples=_median(1000 * epoch.seconds / epoch.samples for epoch in timed),
         notes=_notes(repeats),
+        weights=_text(facts.get("weights")),
+        fingerprint=next((known for one in [*ok, *repeats] if (known := fairness.fingerprint(one))), ""),
+        differs=tuple(dict.fromkeys(said for one in repeats for said in differs.get(one.cell.id, ()))),
     )
 
 
 def _relative_to_fastest(rows: Sequence[Summary]) -> list[Summary]:
-    """The same rows, those that ended ok with their ratio to the fastest of their example and device."""
+    """The same rows, those that ended ok with their ratio to the fastest of their example and device.
+
+    A row that was not measured like the others has no ratio, and none is taken to it.
+    """
     fastest: dict[tuple[str, str], float] = {}
     for row in rows:
-        if row.status == OK and row.epoch_seconds:
+        if row.status == OK and not row.differs and row.epoch_seconds:
             place = (row.example, row.device)
             fastest[place] = min(row.epoch_seconds, fastest.get(place, math.inf))
     return [
         replace(row, relative_to_fastest=row.epoch_seconds / fastest[row.example, row.device])
-        if row.status == OK and row.epoch_seconds
+        if row.status == OK and not row.differs and row.epoch_seconds
         else row
         for row in rows
     ]

@@ -236,3 +236,6 @@ class Summary:
     evaluation_seconds: float | None = None  # of one evaluation: median over epochs and repeats
     seconds_per_1000_samples: float | None = None  # of the steady epochs
     notes: tuple[str, ...] = ()  # what a reader of this row should know
+    weights: str = ""  # where the initial weights are from: "seeded", "backend" or "published"
+    fingerprint: str = ""  # a short hash of all that has to be equal for rows to be compared
+    differs: tuple[str, ...] = ()  # in what this row was not measured like the others; it then has no ratio

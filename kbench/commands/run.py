@@ -60,6 +60,7 @@ def _request(options: argparse.Namespace) -> Request:
         samples=options.samples,
         batch_size=options.batch_size,
         augment=options.augment,
+        init=options.init,
         timeout=options.timeout,
         data_source=options.data,
         data_dir=paths.expanded(str(mirror)).absolute() if mirror else None,
@@ -88,6 +89,7 @@ def _record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, o
         image_data_format=request.image_data_format,
         seed=request.seed,
         augment=request.augment,
+        init=request.init,
         data_source=request.data_source,
         timeout=the_plan.timeout,
     )
@@ -130,6 +132,7 @@ def _settings(the_plan: Plan) -> Settings:
         pinned=devices.pin_variables(the_plan.device),
         timeout=the_plan.timeout,
         augment=the_plan.request.augment,
+        init=the_plan.request.init,
         guest=paths.GUEST,
         published_weights=published,
     )

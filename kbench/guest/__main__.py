@@ -173,6 +173,7 @@ def training_targets(example, train, num_classes):
 
 def build(example, spec, events):
     """The example's model in the form that is right on this backend, with the common initial weights."""
+    import fingerprint
     import forms
     import generations
     import keras
@@ -186,6 +187,8 @@ def build(example, spec, events):
     if spec["published_weights"]:
         generations.load_published_weights(model, spec["published_weights"])
         sha256, left, origin = "", [], "published"
+    elif spec["init"] == "backend":
+        sha256, left, origin = "", [], "backend"
     else:
         sha256, left = weights.initialise(model, spec["seed"])
         origin = "seeded"
@@ -196,7 +199,8 @@ def build(example, spec, events):
         weights=origin,
         weights_sha256=sha256,
         weights_left=left,
-        layers=weights.layers_and_shapes(model),
+        dtypes=fingerprint.dtypes(model),
+        layers=fingerprint.layers(model),
     )
     if spec["parameters"] not in (None, int(model.count_params())):
         raise Refused(
@@ -205,6 +209,7 @@ def build(example, spec, events):
         )
     if spec["task"] == "train":
         generations.compile_model(model, example, spec["device"])
+        events.write("compiled", **fingerprint.compiled(model, example.LOSS, spec["batch_size"]))
     return model
 
 

@@ -61,4 +61,5 @@ def _axis(rows: Sequence[Summary]) -> str:
 def _label(row: Summary, seconds: float | None) -> str:
     ratio = f"  ({significant(row.relative_to_fastest)}x)" if row.relative_to_fastest is not None else ""
     status = "" if row.status == OK else f"  {row.status}"
+    status += "  differs" if row.differs else ""
     return (f"{significant(seconds)} s{ratio}{status}" if seconds is not None else row.status).strip()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
-from kbench.plots.look import looks
+from kbench.plots.look import key, looks
 from kbench.plots.overview import overview
 from kbench.provenance import describe
 from kbench.results.files import cannot, replace
@@ -54,7 +54,8 @@ def _pictures(results: RunResults, summaries: Sequence[Summary]) -> dict[str, di
     pictures = {"": _named("overview", overview(summaries, chosen))}
     for example, group in groupby(summaries, key=lambda row: row.example):
         rows = list(group)
-        curves = convergence(cells[example], chosen) if rows[0].task == "train" else {}
+        differing = {key(row) for row in rows if row.differs}
+        curves = convergence(cells[example], chosen, differing) if rows[0].task == "train" else {}
         stem = _file_name(example)
         pictures[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen))
     return pictures

@@ -23,10 +23,10 @@ _ENVELOPE = frozenset({"event", "schema", "pid", "seconds", "time"})
 class Told:
     """What a guest told, in the form in which `kbench.values.Measured` carries it.
 
-    Facts are the keys of its start, loaded, device and model events (python, keras_version, backend_version,
-    numpy_version, floatx, epsilon, parameters, form, ...), and `order_sha256`, `probe` (outputs before training),
-    `notes` (list of text), `error` (its last message), `error_kind`, `guest_seconds`, and `events_damaged` (lines
-    that could not be understood).
+    Facts are the keys of its start, loaded, device, model and compiled events (python, keras_version,
+    backend_version, numpy_version, floatx, epsilon, parameters, form, layers, optimizer, ...), and `order_sha256`,
+    `probe` (outputs before training), `notes` (list of text), `error` (its last message), `error_kind`,
+    `guest_seconds`, and `events_damaged` (lines that could not be understood).
     """
 
     epochs: tuple[Epoch, ...]
@@ -58,7 +58,7 @@ def understand(lines: Iterable[bytes]) -> Told:
             kind = event["event"]
             if kind == "start":
                 epochs, phases, facts, notes, damaged = {}, {}, {}, [], 0
-            if kind in ("start", "loaded", "model", "device"):
+            if kind in ("start", "loaded", "model", "compiled", "device"):
                 facts |= {key: value for key, value in event.items() if key not in _ENVELOPE}
             elif kind == "phase":
                 name = _text(event["name"])

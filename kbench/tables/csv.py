@@ -69,6 +69,9 @@ _MORE_SUMMARY: Mapping[str, Callable[[Summary], object]] = {
     "data_source": attrgetter("data_source"),
     "data_sha256": attrgetter("data_sha256"),
     "notes": lambda row: "; ".join(row.notes),
+    "weights": attrgetter("weights"),
+    "fingerprint": attrgetter("fingerprint"),
+    "differs": lambda row: "; ".join(row.differs),
 }
 
 
