@@ -92,6 +92,9 @@ def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]
         evaluation_seconds=_median(_evaluations(ok)),
         seconds_per_1000_samples=_median(1000 * epoch.seconds / epoch.samples for epoch in timed),
         notes=_notes(repeats),
+        peak_memory_mib=_median(_numbers(ok, "peak_memory_mib")),
+        import_memory_mib=_median(_numbers(ok, "import_memory_mib")),
+        tree_memory_mib=_median(m for one in ok if (m := one.outcome.tree_memory_mib) is not None),
         weights=_text(facts.get("weights")),
         fingerprint=next((known for one in [*ok, *repeats] if (known := fairness.fingerprint(one))), ""),
         differs=tuple(dict.fromkeys(said for one in repeats for said in differs.get(one.cell.id, ()))),
@@ -142,6 +145,10 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     if damaged:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
     return tuple(note for note in notes if note)
+
+
+def _numbers(measured: Iterable[Measured], fact: str) -> list[float]:
+    return [value for one in measured if isinstance(value := one.facts.get(fact), float)]
 
 
 def _first_facts(measured: Iterable[Measured]) -> Mapping[str, object]:

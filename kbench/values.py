@@ -171,6 +171,8 @@ class Outcome:
     reason: str = ""  # one line; empty where the status is ok
     seconds: float | None = None  # wall clock of the guest's process
     exit_code: int | None = None
+    tree_memory_mib: float | None = None  # of the guest's process and all below it, the most that was seen
+    reference_seconds: float | None = None  # of a fixed computation on this machine just before the cell
 
 
 @dataclass(frozen=True)
@@ -236,6 +238,9 @@ class Summary:
     evaluation_seconds: float | None = None  # of one evaluation: median over epochs and repeats
     seconds_per_1000_samples: float | None = None  # of the steady epochs
     notes: tuple[str, ...] = ()  # what a reader of this row should know
+    peak_memory_mib: float | None = None  # the most that the guest's process held at once: median over the repeats
+    import_memory_mib: float | None = None  # of that, what it held once the framework was imported
+    tree_memory_mib: float | None = None  # with the processes below it, such as compilers: the most seen
     weights: str = ""  # where the initial weights are from: "seeded", "backend" or "published"
     fingerprint: str = ""  # a short hash of all that has to be equal for rows to be compared
     differs: tuple[str, ...] = ()  # in what this row was not measured like the others; it then has no ratio

@@ -18,6 +18,7 @@ from kbench import (
     provenance,
     results,
     runner,
+    steadiness,
 )
 from kbench import selection as selecting
 from kbench.commands import choices, interrupts, preparing, screen
@@ -109,6 +110,7 @@ def _measure(
                 lambda environment: environments.variables(environment, plan.threads()),
                 launcher.launch,
                 progress.listener,
+                steadiness.reference_seconds,
             )
     except KeyboardInterrupt:
         _print_results(run)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
+import textwrap
 import time
 from pathlib import Path
 from types import TracebackType
 
 from tqdm import tqdm
 
-from kbench import results
+from kbench import results, steadiness
 from kbench.plan import Plan
 from kbench.runner import Job, Listener
 from kbench.stats import summarise
@@ -107,7 +108,11 @@ def print_tables(run: results.RunResults) -> None:
     """The tables of a run, as wide as the terminal allows."""
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
     print()
-    print(text.text(summarise(run.measured), width=max(60, width)))
+    width = max(60, width)
+    print(text.text(summarise(run.measured), width=width))
+    for remark in steadiness.remarks(run.measured, run.provenance):
+        print()
+        print(textwrap.fill(remark, width))
 
 
 def print_folder(run: Path) -> None:

@@ -62,6 +62,8 @@ def run(spec, events):
         import measure
 
         example = load_example(spec["example"])
+        import hardware
+    events.write("memory", at="import", peak_mib=hardware.peak_memory_mib())
     check_loaded(spec, generations.versions(), events)
     generations.seed(spec["seed"])
 
@@ -82,8 +84,6 @@ def run(spec, events):
     with events.phase("build"):
         model = build(example, spec, events)
 
-    import hardware
-
     device = hardware.device_in_use(model)
     events.write("device", device=device)
     if device not in (spec["device"], "unknown"):
@@ -100,6 +100,7 @@ def run(spec, events):
             outputs = measure.probe(model, train, spec["batch_size"])
         events.write("probe", outputs=outputs)
         measure.train(model, example, spec, train, validation, targets, events)
+    events.write("memory", at="end", peak_mib=hardware.peak_memory_mib())
 
 
 def load_example(path):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from kbench import steadiness
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.look import key, looks
@@ -69,6 +70,7 @@ def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[s
         summaries=summaries,
         plots={example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()},
         backends=_objects(results.plan.get("backends")),
+        remarks=steadiness.remarks(results.measured, results.provenance),
     )
 
 

@@ -18,6 +18,9 @@ from kbench.values import Epoch
 # Keys of an event that are not facts about the cell.
 _ENVELOPE = frozenset({"event", "schema", "pid", "seconds", "time"})
 
+# What the peak so far is called, by when it was read.
+_MEMORY = {"import": "import_memory_mib", "end": "peak_memory_mib"}
+
 
 @dataclass(frozen=True)
 class Told:
@@ -25,8 +28,9 @@ class Told:
 
     Facts are the keys of its start, loaded, device, model and compiled events (python, keras_version,
     backend_version, numpy_version, floatx, epsilon, parameters, form, layers, optimizer, ...), and `order_sha256`,
-    `probe` (outputs before training), `notes` (list of text), `error` (its last message), `error_kind`,
-    `guest_seconds`, and `events_damaged` (lines that could not be understood).
+    `probe` (outputs before training), `import_memory_mib` and `peak_memory_mib` (the most it held until then),
+    `notes` (list of text), `error` (its last message), `error_kind`, `guest_seconds`, and `events_damaged` (lines
+    that could not be understood).
     """
 
     epochs: tuple[Epoch, ...]
@@ -70,6 +74,8 @@ def understand(lines: Iterable[bytes]) -> Told:
                 notes.append(_text(event["text"]))
             elif kind == "order":
                 facts["order_sha256"] = _text(event["sha256"])
+            elif kind == "memory":
+                facts[_MEMORY[event["at"]]] = _metric(event["peak_mib"])
             elif kind == "probe":
                 facts["probe"] = event["outputs"]
             elif kind == "error":

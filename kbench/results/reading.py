@@ -122,7 +122,14 @@ def _outcome(folder: CellFolder) -> Outcome:
     status, reason = value.get("status"), value.get("reason", "")
     if status not in STATUSES or not isinstance(reason, str):
         return Outcome(INTERRUPTED, "its outcome.json is damaged")
-    return Outcome(status, reason, _number(value.get("seconds")), _whole(value.get("exit_code")))
+    return Outcome(
+        status,
+        reason,
+        _number(value.get("seconds")),
+        _whole(value.get("exit_code")),
+        _number(value.get("tree_memory_mib")),
+        _number(value.get("reference_seconds")),
+    )
 
 
 def _number(value: object) -> float | None:
