@@ -31,7 +31,7 @@ _ASPECTS: Mapping[str, Callable[[Measured], object]] = {
     "model": _fact("layers"),
     "number of parameters": _fact("parameters"),
     "initial weights": _weights,
-    "data": _fact("data_sha256"),
+    "data": _fact("content_sha256"),
     "order of samples": _fact("order_sha256"),
     "batch size": _fact("batch_size"),
     "optimizer": _fact("optimizer"),

@@ -58,6 +58,7 @@ def spec(
             "name": data.name,
             "source": data.source,
             "sha256": data.sha256,
+            "hash_of": "channels_last",  # what is hashed: the same in either layout
             "folder": portable(data.folder),
             "train": list(data.train),
             "train_labels": data.train_labels,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_runs import cell, measured
+from fake_runs import cell, fake_run, measured, write_events
 
-from kbench import fairness
+from kbench import fairness, results
 from kbench.stats import summarise
 from kbench.tables import text
-from kbench.values import Measured
+from kbench.values import OK, Measured, Outcome
 
 GRU = ["GRU", {"units": 100, "activation": "tanh", "recurrent_activation": "sigmoid"}, [[32, 300], [100, 300], [300]]]
 CONVOLUTION = ["Conv2D", {"filters": 32, "kernel_size": [3, 3], "use_bias": True}, [[3, 3, 1, 32], [32]]]
@@ -23,7 +24,7 @@ FACTS: dict[str, Any] = {
     "weights": "seeded",
     "weights_sha256": "aa",
     "weights_left": [],
-    "data_sha256": "dd",
+    "content_sha256": "dd",
     "order_sha256": "00",
     "batch_size": 32,
     "optimizer": OPTIMIZER,
@@ -68,7 +69,7 @@ def test_a_batch_size_of_33_is_caught_by_name() -> None:
     ("change", "sentence"),
     [
         ({"weights_sha256": "ab"}, "unlike a/x in its initial weights"),
-        ({"data_sha256": "de"}, "unlike a/x in its data"),
+        ({"content_sha256": "de"}, "unlike a/x in its data"),
         ({"order_sha256": "01"}, "unlike a/x in its order of samples"),
         ({"loss": "mse"}, "unlike a/x in its loss: mse instead of categorical_crossentropy"),
         ({"dtypes": ["float16"]}, 'unlike a/x in its dtype: ["float16"] instead of ["float32"]'),
@@ -154,3 +155,15 @@ def test_a_fast_cheat_is_nobodys_measure() -> None:
     fast = measured(cell(backend="b/z"), 0.2, 0.1, 0.1, facts={**FACTS, "batch_size": 33})
     rows = summarise([one("a/x"), one("a/y"), fast])
     assert {row.relative_to_fastest for row in rows} == {1.0, None}
+
+
+def test_hashes_of_data_by_an_earlier_version_are_not_compared_across_layouts(tmp_path: Path) -> None:
+    cells = [cell(backend="a/x", image_data_format="channels_first"), cell(backend="a/y")]
+    run = fake_run(tmp_path, [(one, 1.0, Outcome(OK)) for one in cells])
+    no_word: dict[str, str] = {}
+    for one in cells:
+        write_events(run, one, [{"event": "start"}, {"event": "model", "layers": []}])
+    for further, expected in ((no_word, 0), ({"hash_of": "channels_last"}, 1)):
+        for number, one in enumerate(cells):
+            results.write_spec(run, one, {"data": {"name": "mnist", "sha256": f"{number}", **further}}, {})
+        assert len(fairness.differences(results.read(run).measured)) == expected
