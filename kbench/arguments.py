@@ -98,6 +98,12 @@ def _run(parser: argparse.ArgumentParser) -> None:
         default=SAME,
         help="of the repeats: all the same (the default), or N, N+1, ... alike for all backends",
     )
+    counts.add_argument(
+        "--init",
+        choices=("seeded", "backend"),
+        default="seeded",
+        help="initial weights: seeded, alike on every backend (the default), or each backend's own",
+    )
     counts.add_argument("--augment", action="store_true", help="augment pictures where an example says how")
     parser.add_argument(
         "--image-data-format",

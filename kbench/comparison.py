@@ -21,7 +21,8 @@ class Timed:
 def compare(timed: Sequence[Timed], baseline: str = "") -> list[Summary]:
     """The rows with what their comparison gives; `timed` is in the order of the tables, fastest first.
 
-    The ratio to the fastest is always given. The verdict is against the rows of the backend `baseline` where one
+    The ratio to the fastest is always given, but for rows that were not measured like the others: they are
+    compared with none. The verdict is against the rows of the backend `baseline` where one
     is named (its fastest row, where it has several in an example and device), and else against the fastest.
     """
     fastest: dict[tuple[str, str], Timed] = {}
@@ -86,7 +87,7 @@ def _seconds(row: Summary) -> float:
 
 
 def _comparable(row: Summary) -> bool:
-    return row.status == OK and 0 < _seconds(row) < math.inf
+    return row.status == OK and not row.differs and 0 < _seconds(row) < math.inf
 
 
 def _place(row: Summary) -> tuple[str, str]:

@@ -49,6 +49,7 @@ class Request:
     samples: int | None = None
     batch_size: int | None = None
     augment: bool = False
+    init: str = "seeded"
     timeout: float | None = None
     data_source: str = "real"
     data_dir: Path | None = None

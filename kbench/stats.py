@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import accumulate
 from statistics import median, stdev
 
-from kbench import intervals
+from kbench import fairness, intervals
 from kbench.comparison import Timed, compare, holding
 from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Epoch, Interval, Measured, Summary
 
@@ -27,7 +27,8 @@ def summarise(measured: Sequence[Measured], baseline: str = "") -> list[Summary]
     groups: dict[tuple[str, str, str, str], list[Measured]] = {}
     for one in measured:
         groups.setdefault(_row_of(one.cell), []).append(one)
-    timed = [_timed(group) for group in groups.values()]
+    differs = fairness.differences(measured)
+    timed = [_timed(group, differs) for group in groups.values()]
     order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in timed))}
     return compare(sorted(timed, key=lambda one: (order[one.row.example], *_rank(one.row))), baseline)
 
@@ -52,7 +53,7 @@ def _rank(row: Summary) -> tuple[object, ...]:
     )
 
 
-def _summary(repeats: Sequence[Measured]) -> Summary:
+def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]) -> Summary:
     cell = repeats[0].cell
     worst = max(repeats, key=lambda one: STATUSES.index(one.outcome.status))
     ok = [one for one in repeats if one.outcome.status == OK]
@@ -106,12 +107,18 @@ def _summary(repeats: Sequence[Measured]) -> Summary:
         epochs_to_target=_median(float(epochs) for epochs, _ in reached),
         seconds_to_target=_median(seconds for _, seconds in reached),
         repeats_to_target=None if target is None else len(reached),
+        peak_memory_mib=_median(_numbers(ok, "peak_memory_mib")),
+        import_memory_mib=_median(_numbers(ok, "import_memory_mib")),
+        tree_memory_mib=_median(m for one in ok if (m := one.outcome.tree_memory_mib) is not None),
+        weights=_text(facts.get("weights")),
+        fingerprint=next((known for one in [*ok, *repeats] if (known := fairness.fingerprint(one))), ""),
+        differs=tuple(dict.fromkeys(said for one in repeats for said in differs.get(one.cell.id, ()))),
     )
 
 
-def _timed(repeats: Sequence[Measured]) -> Timed:
+def _timed(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]) -> Timed:
     """The row of a cell's repeats with the interval of its steady time."""
-    row = _summary(repeats)
+    row = _summary(repeats, differs)
     per_repeat = [[e.seconds for e in steady(one.epochs)] for one in repeats if one.outcome.status == OK]
     medians = [median(seconds) for seconds in per_repeat if seconds]
     enough = len(medians) >= ENOUGH_REPEATS
@@ -180,6 +187,10 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     if damaged:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
     return tuple(note for note in notes if note)
+
+
+def _numbers(measured: Iterable[Measured], fact: str) -> list[float]:
+    return [value for one in measured if isinstance(value := one.facts.get(fact), float)]
 
 
 def _first_facts(measured: Iterable[Measured]) -> Mapping[str, object]:

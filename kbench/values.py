@@ -183,6 +183,8 @@ class Outcome:
     reason: str = ""  # one line; empty where the status is ok
     seconds: float | None = None  # wall clock of the guest's process
     exit_code: int | None = None
+    tree_memory_mib: float | None = None  # of the guest's process and all below it, the most that was seen
+    reference_seconds: float | None = None  # of a fixed computation on this machine just before the cell
 
 
 @dataclass(frozen=True)
@@ -272,3 +274,9 @@ class Summary:
     epochs_to_target: float | None = None  # until the validation accuracy first reaches it: median over repeats
     seconds_to_target: float | None = None  # of training, the first epoch included
     repeats_to_target: int | None = None  # how many reached it; None where the example states no target
+    peak_memory_mib: float | None = None  # the most that the guest's process held at once: median over the repeats
+    import_memory_mib: float | None = None  # of that, what it held once the framework was imported
+    tree_memory_mib: float | None = None  # with the processes below it, such as compilers: the most seen
+    weights: str = ""  # where the initial weights are from: "seeded", "backend" or "published"
+    fingerprint: str = ""  # a short hash of all that has to be equal for rows to be compared
+    differs: tuple[str, ...] = ()  # in what this row was not measured like the others; it then has no ratio

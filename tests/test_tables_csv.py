@@ -32,11 +32,12 @@ def test_the_leading_columns_of_summary_csv_are_exactly_these() -> None:
 
 def test_what_is_sure_and_what_was_learnt_follow_at_the_end_of_summary_csv() -> None:
     header = summary_csv([summary()]).splitlines()[0]
-    assert header.endswith(
+    assert (
         "notes,epoch_seconds_low,epoch_seconds_high,relative_low,relative_high,verdict,baseline,relative_to_baseline,"
         "relative_to_baseline_low,relative_to_baseline_high,resampled,resampled_values,final_accuracy_sd,final_val_accuracy_sd,"
-        "target_accuracy,epochs_to_target,seconds_to_target,repeats_to_target"
-    )
+        "target_accuracy,epochs_to_target,seconds_to_target,repeats_to_target,peak_memory_mib,import_memory_mib,tree_memory_mib,weights,"
+        "fingerprint,differs"
+    ) in header
     row = summary(
         epoch_interval=Interval(1.25, 1.75),
         relative_interval=Interval(0.5, 2.0),

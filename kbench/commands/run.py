@@ -18,6 +18,7 @@ from kbench import (
     provenance,
     results,
     runner,
+    steadiness,
 )
 from kbench import selection as selecting
 from kbench.commands import choices, interrupts, preparing, screen
@@ -62,6 +63,7 @@ def _request(options: argparse.Namespace, baseline: str) -> Request:
         samples=options.samples,
         batch_size=options.batch_size,
         augment=options.augment,
+        init=options.init,
         timeout=options.timeout,
         data_source=options.data,
         data_dir=paths.expanded(str(mirror)).absolute() if mirror else None,
@@ -93,6 +95,7 @@ def _record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, o
         seeds=request.seeds,
         baseline=request.baseline,
         augment=request.augment,
+        init=request.init,
         data_source=request.data_source,
         timeout=the_plan.timeout,
     )
@@ -112,6 +115,7 @@ def _measure(
                 lambda environment: environments.variables(environment, plan.threads()),
                 launcher.launch,
                 progress.listener,
+                steadiness.reference_seconds,
             )
     except KeyboardInterrupt:
         _print_results(run)
@@ -135,6 +139,7 @@ def _settings(the_plan: Plan) -> Settings:
         pinned=devices.pin_variables(the_plan.device),
         timeout=the_plan.timeout,
         augment=the_plan.request.augment,
+        init=the_plan.request.init,
         guest=paths.GUEST,
         published_weights=published,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
+import textwrap
 import time
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +13,7 @@ from types import TracebackType
 from tqdm import tqdm
 
 from kbench import plan as planning
-from kbench import results
+from kbench import results, steadiness
 from kbench.plan import Plan
 from kbench.runner import Job, Listener
 from kbench.stats import summarise
@@ -117,9 +118,13 @@ def print_tables(run: results.RunResults, baseline: str = "") -> None:
     """The tables of a run, as wide as the terminal allows; `baseline` is instead of the run's own."""
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
     print()
-    tables = text.text(summarise(run.measured, baseline or run.baseline), width=max(60, width))
+    width = max(60, width)
+    tables = text.text(summarise(run.measured, baseline or run.baseline), width=width)
     encoding = sys.stdout.encoding or "utf-8"
     print(tables.encode(encoding, "replace").decode(encoding))  # there are terminals without ±
+    for remark in steadiness.remarks(run.measured, run.provenance):
+        print()
+        print(textwrap.fill(remark, width))
 
 
 def print_folder(run: Path) -> None:

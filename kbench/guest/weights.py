@@ -20,7 +20,7 @@ def initialise(model, seed):
     left, drawn, values = [], [], []
     for number, layer in enumerate(weighted_layers(model)):
         for position, weight in enumerate(layer.weights):
-            name, initializer, owner = _find(layer, weight)
+            name, initializer, owner = find(layer, weight)
             shape = kernels.shared_shape(owner, name, generations.shape_of(weight))
             random = np.random.RandomState([seed, number, position])
             value = _draw(initializer, name, owner, shape, random)
@@ -36,18 +36,6 @@ def initialise(model, seed):
     return digest.hexdigest(), left
 
 
-def layers_and_shapes(model):
-    """[layer class, shapes of its weights] for each layer that has some, alike on every backend."""
-    found = []
-    for layer in weighted_layers(model):
-        shapes = []
-        for weight in layer.weights:
-            name, _, owner = _find(layer, weight)
-            shapes.append(list(kernels.shared_shape(owner, name, generations.shape_of(weight))))
-        found.append([layer.__class__.__name__.replace("Folded", "").replace("Reordered", ""), shapes])
-    return found
-
-
 def weighted_layers(model):
     """The layers that have weights, nested models opened, in the model's order."""
     found = []
@@ -59,7 +47,7 @@ def weighted_layers(model):
     return found
 
 
-def _find(layer, weight):
+def find(layer, weight):
     """(name, initializer, owner): Keras keeps `kernel_initializer` for kernel, `recurrent_initializer` for
     recurrent_kernel."""
     for owner in _owners(layer):

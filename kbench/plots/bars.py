@@ -98,4 +98,5 @@ def _label(row: Summary, seconds: float | None) -> str:
     relative = row.relative_to_baseline if row.baseline else row.relative_to_fastest
     ratio = f"  ({significant(relative)}x)" if relative is not None else ""
     status = "" if row.status == OK else f"  {row.status}"
+    status += "  differs" if row.differs else ""
     return (f"{significant(seconds)} s{ratio}{status}" if seconds is not None else row.status).strip()

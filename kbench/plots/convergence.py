@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from statistics import stdev
 from typing import Any
@@ -39,16 +39,20 @@ class Curve:
     spread: tuple[float, ...] = ()  # of several repeats: the sample standard deviation of the metric
 
 
-def convergence(measured: Sequence[Measured], looks: Mapping[Key, Look]) -> dict[str, bytes]:
+def convergence(
+    measured: Sequence[Measured], looks: Mapping[Key, Look], differing: Collection[Key] = ()
+) -> dict[str, bytes]:
     """The picture of one example's cells as {"png": ..., "svg": ...}; empty where no cell has a metric.
 
     Repeats are thin lines, their mean is a thick one, and one standard deviation around it is shaded; a cell that
-    did not end ok stops at a cross.
+    did not end ok stops at a cross. `differing` names the rows that were not measured like the others; the legend
+    says so.
     """
     metric = next((name for name in _METRICS if any(_has(one, name) for one in measured)), None)
     if metric is None:
         return {}
-    return render(lambda: _figure([one for one in measured if _has(one, metric)], looks, metric))
+    marked = {row: replace(look, label=f"{look.label} (differs)") for row, look in looks.items() if row in differing}
+    return render(lambda: _figure([one for one in measured if _has(one, metric)], {**looks, **marked}, metric))
 
 
 def _figure(measured: Sequence[Measured], looks: Mapping[Key, Look], metric: str) -> Figure:

@@ -98,6 +98,9 @@ def headline(summaries: Sequence[Summary]) -> str:
         if missed
         else f"All {len(summaries)} {rows} ended ok."
     )
+    unlike = sum(bool(row.differs) for row in summaries)
+    if unlike:
+        tail += f" {unlike} {'row was' if unlike == 1 else 'rows were'} not measured like the others (differs)."
     return plain(f"{first} {tail}")
 
 
@@ -172,15 +175,19 @@ def _status(row: Summary, footnotes: list[str]) -> str:
     """The row's status and the marks of its footnotes, which are added to `footnotes` where they are new."""
     said = [row.reason] if row.reason and row.status != OK else []
     marks = []
-    for text in map(plain, [*said, *row.notes]):
+    for text in map(plain, [*said, *row.differs, *row.notes]):
         if text not in footnotes:
             footnotes.append(text)
         marks.append(f"[{footnotes.index(text) + 1}]")
-    return " ".join([row.status, *dict.fromkeys(marks)])
+    return " ".join([f"{row.status}, differs" if row.differs else row.status, *dict.fromkeys(marks)])
 
 
 def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
     remarks = []
+    if any(row.differs for row in rows):
+        remarks.append("differs: this row was not measured like the others, so it is compared with none.")
+    if any(row.weights == "backend" for row in rows):
+        remarks.append("Initial weights are each backend's own, so that the curves do not begin alike.")
     if rows[0].epochs == 1:
         once = "One pass only" if rows[0].task == "infer" else "One epoch only"
         remarks.append(f"{once}: it holds compilation and warm-up, so no steady time and no ratio are given.")

@@ -18,16 +18,18 @@ def page(
     summaries: Sequence[Summary],
     plots: Mapping[str, Sequence[str]],
     backends: Mapping[str, Mapping[str, object]],
+    remarks: Sequence[str] = (),
 ) -> str:
     """The page of the run `name`.
 
     `machine` is one sentence on where it ran and `command` the command line. `plots` maps an example's name,
     or "" for the whole run, to the paths of its pictures relative to the page. `backends` maps a backend's
-    name to its title and notes.
+    name to its title and notes. `remarks` are on the whole run.
     """
     parts = [f"# kbench: {escape(name)}", headline_of(summaries)]
     parts += [f"Machine: {escape(machine)}."] if machine else []
     parts += [f"Command: {_code(command)}"] if command else []
+    parts += [f"**Note:** {escape(remark)}" for remark in remarks]
     if summaries:
         parts.append(
             "Seconds per epoch are the median over all epochs but the first, of all repeats that ended ok; "

@@ -32,6 +32,10 @@ def int_shape(weight):
     return weight.shape
 
 
+def dtype(weight):
+    return str(weight.value.dtype)
+
+
 def batch_set_value(pairs):
     for weight, value in pairs:
         assert weight.shape == value.shape

@@ -48,6 +48,7 @@ class Dense(Layer):
     def __init__(self, units, activation=None, **options):
         super().__init__(**options)
         self.units = units
+        self.activation = activation
         self.kernel_initializer = initializers.glorot_uniform()
         self.bias_initializer = initializers.Zeros()
 
@@ -56,6 +57,9 @@ class Dense(Layer):
         self.bias = Weight((self.units,))
         self.weights = [self.kernel, self.bias]
         return (self.units,)
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units, "activation": self.activation, "use_bias": True}
 
     def call(self, inputs):
         outputs = inputs @ self.kernel.value + self.bias.value
