@@ -48,7 +48,7 @@ def main(pairs: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         guest = Path(folder, "guest.py")
         guest.write_text(STAND_IN, "utf-8")
-        settings = runner.Settings(devices.CPU, {}, 60.0, False, guest, {})
+        settings = runner.Settings(devices.CPU, {}, 60.0, False, "seeded", guest, {})
         listener = runner.Listener(lambda job: None, lambda job, done: None, lambda job, outcome: None)
         run = results.create(Path(folder, "results"), {"cells": []}, {})
         differences = []

@@ -13,6 +13,7 @@ BATCH_SIZE = 32
 OPTIMIZER = {"class_name": "RMSprop", "learning_rate": 0.0001, "rho": 0.9, "epsilon": 1e-7, "decay": 1e-6}
 LOSS = "categorical_crossentropy"
 METRICS = ["accuracy"]
+TARGET_ACCURACY = 0.75  # of validation: the time until then is reported
 AUGMENTATION = {"width_shift": 0.1, "height_shift": 0.1, "horizontal_flip": True}
 PARAMETERS = 1250858
 PROFILES = {

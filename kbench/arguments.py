@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from kbench import __version__
 from kbench.errors import UserError
-from kbench.plan import FORMATS, TIMEOUTS
+from kbench.plan import DIFFERENT, FORMATS, LAST_SEED, SAME, TIMEOUTS
 
 COMMANDS = ("run", "list", "setup", "report", "parity")
 
@@ -84,8 +84,21 @@ def _run(parser: argparse.ArgumentParser) -> None:
     counts.add_argument("--batch-size", type=_whole(1, 10**9), metavar="N", help="samples a step")
     counts.add_argument("--repeats", type=_whole(1, 1000), metavar="N", default=1, help="fresh processes a cell (1)")
     _seed(counts)
+    counts.add_argument(
+        "--seeds",
+        choices=(SAME, DIFFERENT),
+        default=SAME,
+        help="of the repeats: all the same (the default), or N, N+1, ... alike for all backends",
+    )
+    counts.add_argument(
+        "--init",
+        choices=("seeded", "backend"),
+        default="seeded",
+        help="initial weights: seeded, alike on every backend (the default), or each backend's own",
+    )
     counts.add_argument("--augment", action="store_true", help="augment pictures where an example says how")
     _layout_timeout_and_data(parser, ", ".join(f"{name} {seconds:g}" for name, seconds in TIMEOUTS.items()))
+    _baseline(parser)
     parser.add_argument("--name", metavar="NAME", help="the run's folder below --results (the time of day)")
     parser.add_argument("--dry-run", action="store_true", help="print the plan and stop")
     _results(parser)
@@ -126,6 +139,7 @@ def _setup(parser: argparse.ArgumentParser) -> None:
 def _report(parser: argparse.ArgumentParser) -> None:
     parser.description = "Make the tables and plots of a run anew from what was measured, and print the tables."
     parser.add_argument("run", nargs="?", default="latest", help="a run's folder or name (the latest)")
+    _baseline(parser)
     _results(parser)
 
 
@@ -154,7 +168,7 @@ def _examples(parser: argparse.ArgumentParser) -> None:
 def _seed(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--seed",
-        type=_whole(0, 2**32 - 1),  # what numpy takes
+        type=_whole(0, LAST_SEED),
         metavar="N",
         default=0,
         help="of weights and of the order of samples (0)",
@@ -173,6 +187,14 @@ def _layout_timeout_and_data(parser: argparse.ArgumentParser, timeout: str) -> N
     data.add_argument("--data", choices=("real", "synthetic"), default="real", help="synthetic needs no download")
     data.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="a folder with the published files (or set KBENCH_DATA)"
+    )
+
+
+def _baseline(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--baseline",
+        metavar="BACKEND",
+        help="compare with this one of the run's backends, and not with the fastest",
     )
 
 

@@ -12,7 +12,8 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 
 from kbench.errors import UserError
-from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, QUANTITIES, Backend, Build, Explanation
+from kbench.parity_values import QUANTITIES
+from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Build, Explanation
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -66,6 +66,7 @@ def load(path: Path) -> Example:
         sha256=hashlib.sha256(content).hexdigest(),
         augmentation="AUGMENTATION" in constants,
         published_weights=str(constants.get("WEIGHTS", "")),
+        target_accuracy=_target(constants.get("TARGET_ACCURACY"), task, path),
     )
 
 
@@ -122,6 +123,16 @@ def _profiles(value: object, task: str, path: Path) -> Mapping[str, Profile]:
 
 def _parameters(value: object, path: Path) -> int | None:
     return None if value is None else _positive(value, "PARAMETERS", path)
+
+
+def _target(value: object, task: str, path: Path) -> float | None:
+    if value is None:
+        return None
+    if task != "train":
+        raise _wrong(path, "has a TARGET_ACCURACY, and nothing is learnt where TASK is 'infer'")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
+        raise _wrong(path, "needs TARGET_ACCURACY as a number above 0 and up to 1, such as 0.98")
+    return float(value)
 
 
 def _positive(value: object, name: str, path: Path) -> int:

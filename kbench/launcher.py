@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import psutil
+
 POLL_SECONDS = 0.25  # the host sleeps between two looks: a spinning parent would disturb what it measures
+MEMORY_SECONDS = 1.0  # between two looks at the memory, which cost some milliseconds
 GRACE_SECONDS = 5.0  # between the request to end and the end
 
 
@@ -23,6 +26,7 @@ class Exit:
     code: int  # negative: the number of the signal that ended it
     seconds: float  # wall clock
     timed_out: bool = False
+    peak_memory_mib: float | None = None  # of the process and all below it; None where it ended before a look
 
 
 class Launcher(Protocol):
@@ -65,12 +69,14 @@ def launch(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    memory = Memory(process.pid)
     try:
         while process.poll() is None:
             if time.monotonic() - start > timeout:
                 _end(process)
-                return Exit(process.returncode, time.monotonic() - start, timed_out=True)
+                return Exit(process.returncode, time.monotonic() - start, True, memory.peak_mib)
             watch()
+            memory.look()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(POLL_SECONDS)
     except BaseException:
@@ -78,7 +84,33 @@ def launch(
         raise
     finally:
         _signal(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))  # grandchildren that stayed behind
-    return Exit(process.returncode, time.monotonic() - start)
+    return Exit(process.returncode, time.monotonic() - start, False, memory.peak_mib)
+
+
+class Memory:
+    """The largest sum of resident memory over a process and its descendants, of all looks at it.
+
+    Pages that they share are counted for each, and a peak between two looks is missed.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._next = time.monotonic()
+        self.peak_mib: float | None = None
+
+    def look(self) -> None:
+        """Look, where the last look is long enough ago."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + MEMORY_SECONDS
+        total = 0
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(self._pid)
+            for one in (process, *process.children(recursive=True)):
+                with contextlib.suppress(psutil.Error):
+                    total += one.memory_info().rss
+        if total:
+            self.peak_mib = max(total / 2**20, self.peak_mib or 0.0)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kbench.values import Agreement, Computed, Deviation, Explanation, LayerOutput, Measured, Step
+from kbench.parity_values import Agreement, Computed, Deviation, LayerOutput, Step
+from kbench.values import Explanation, Measured
 
 if TYPE_CHECKING:
-    from kbench.values import Array
+    from kbench.parity_values import Array
 
 SAME = "same"
 EXPLAINED = "explained"

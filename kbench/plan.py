@@ -27,6 +27,10 @@ from kbench.values import (
 
 NATIVE = "native"
 BOTH = "both"
+# Whether repeats begin from the same weights and see the data in the same order, or each from its own seed.
+SAME = "same"
+DIFFERENT = "different"
+LAST_SEED = 2**32 - 1  # what numpy takes
 FORMATS = (NATIVE, CHANNELS_FIRST, CHANNELS_LAST, BOTH)
 # Against a hang, not against slowness: a cell of the full profile may well need a night.
 TIMEOUTS = {"smoke": 900.0, "quick": 3600.0, "full": 48 * 3600.0}
@@ -40,13 +44,16 @@ class Request:
     image_data_format: str = NATIVE
     repeats: int = 1
     seed: int = 0
+    seeds: str = SAME
     epochs: int | None = None
     samples: int | None = None
     batch_size: int | None = None
     augment: bool = False
+    init: str = "seeded"
     timeout: float | None = None
     data_source: str = "real"
     data_dir: Path | None = None
+    baseline: str = ""  # full name of the backend with which the others are compared, beside the fastest
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,11 @@ def make(
     """The plan for a request. Raises UserError where a number does not fit an example."""
     if request.augment and not any(example.augmentation for example in examples.chosen):
         raise UserError("--augment: none of the chosen examples says how its pictures are augmented.")
+    if seeds(request)[-1] > LAST_SEED:
+        raise UserError(
+            f"--seeds {DIFFERENT}: {request.repeats} seeds from {request.seed} on go beyond {LAST_SEED:,}; "
+            "choose a smaller --seed."
+        )
     cells = []
     for example in examples.chosen:
         counts = _counts(example, request)
@@ -105,6 +117,7 @@ def make(
                         image_data_format=layout,
                         device=device.label,
                         repeat=repeat,
+                        seed=seeds(request)[repeat - 1],
                     )
                     cells.append(_planned(cell, example, backend, device, pythons))
     return Plan(
@@ -117,6 +130,12 @@ def make(
         named_examples=examples.named,
         pythons=pythons,
     )
+
+
+def seeds(request: Request) -> list[int]:
+    """The seed of each repeat: alike for all backends."""
+    step = 1 if request.seeds == DIFFERENT else 0
+    return [request.seed + step * number for number in range(request.repeats)]
 
 
 def acceptable(plan: Plan, planned: PlannedCell, outcome: Outcome) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import psutil
 
 import kbench
+from kbench import steadiness
 from kbench.paths import PACKAGE
 from kbench.values import Device
 
@@ -31,7 +32,8 @@ _OWN_CGROUP = Path("/proc/self/cgroup")
 def read(devices: Sequence[Device], argv: Sequence[str]) -> dict[str, Any]:
     """JSON-able facts about this machine, `devices` and the command line `argv`.
 
-    Never raises: what cannot be read is None, or empty where it is text. Takes some ten milliseconds.
+    Never raises: what cannot be read is None, or empty where it is text. Takes a quarter of a second,
+    most of it to hear how busy the processor is.
     """
     return {
         "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -50,6 +52,7 @@ def read(devices: Sequence[Device], argv: Sequence[str]) -> dict[str, Any]:
             "threads": _known(os.cpu_count, None),
             "visible": _known(visible_cores, None),
             "quota": _known(lambda: _smallest_limit(_cpu_limits()), None),
+            "busy": _known(lambda: round(steadiness.busy_cores(), 2), None),
             "governor": _known(_governor, ""),
         },
         "memory_mib": _known(lambda: psutil.virtual_memory().total // _MIB, None),

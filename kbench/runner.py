@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,7 @@ class Settings:
     pinned: Mapping[str, str]  # variables that show the guest this device alone
     timeout: float  # seconds
     augment: bool
+    init: str  # "seeded": common initial weights, or "backend": each backend's own
     guest: Path  # the guest's folder
     published_weights: Mapping[str, Path]  # example -> file
     parity: Mapping[str, Any] | None = None  # what a guest computes where nothing is timed
@@ -73,9 +74,11 @@ def run(
     variables: Callable[[Environment], Mapping[str, str]],
     launcher: Launcher,
     listener: Listener,
+    reference: Callable[[], float] | None = None,
 ) -> list[Outcome]:
     """Run the jobs in turn and record each outcome in the run's folder as soon as it is known.
 
+    `reference` times a fixed computation before each cell that is measured, which shows how steady the machine is.
     One cell's fate never stops the run. On an interrupt the running cell is recorded as interrupted and
     KeyboardInterrupt goes on to the caller. Raises UserError where results cannot be written.
     """
@@ -83,7 +86,9 @@ def run(
     for job in jobs:
         listener.started(job)
         try:
+            pace = reference() if reference is not None and job.verdict is None else None
             outcome = job.verdict or _measure(job, folder, settings, variables, launcher, listener)
+            outcome = replace(outcome, reference_seconds=pace)
         except KeyboardInterrupt:
             outcome = Outcome(INTERRUPTED, "interrupted by the user")
             results.write_outcome(folder, job.cell, outcome)
@@ -115,6 +120,7 @@ def _measure(
         settings.device,
         versions=specs.locked_versions(job.build, job.backend.distribution) if job.environment.folder else {},
         augment=settings.augment,
+        init=settings.init,
         published_weights=settings.published_weights.get(job.example.name),
         events=files.events,
         parity=settings.parity,
@@ -179,7 +185,7 @@ def judge(ended: Exit, told: results.Told, cell: Cell, log: Path, timeout: float
         status, reason = FAILED, f"ended without a result{_last_words(log)}"
     else:
         status, reason = FAILED, f"ended with exit status {ended.code}{_last_words(log)}"
-    return Outcome(status, plain(reason), ended.seconds, ended.code)
+    return Outcome(status, plain(reason), ended.seconds, ended.code, ended.peak_memory_mib)
 
 
 def _signal_name(number: int) -> str:

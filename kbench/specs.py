@@ -40,6 +40,7 @@ def spec(
     *,
     versions: Mapping[str, str],
     augment: bool,
+    init: str,
     published_weights: Path | None,
     events: Path,
     parity: Mapping[str, Any] | None = None,
@@ -58,6 +59,7 @@ def spec(
             "name": data.name,
             "source": data.source,
             "sha256": data.sha256,
+            "hash_of": "channels_last",  # what is hashed: the same in either layout
             "folder": portable(data.folder),
             "train": list(data.train),
             "train_labels": data.train_labels,
@@ -73,6 +75,7 @@ def spec(
         "parameters": example.parameters,
         "batch_size": cell.batch_size,
         "seed": cell.seed,
+        "init": init,
         "device": device.kind,
         "recurrent": dict(backend.recurrent),
         "fixed_batch": list(backend.fixed_batch),

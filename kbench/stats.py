@@ -1,28 +1,36 @@
-"""From measured cells to one row a backend: medians over steady epochs, and ratios to the fastest."""
+"""From measured cells to one row a backend: medians over steady epochs, and what the models learnt."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from statistics import median
+from itertools import accumulate
+from statistics import median, stdev
 
-from kbench.values import OK, STATUSES, Cell, Epoch, Measured, Summary
+from kbench import fairness, intervals
+from kbench.comparison import Timed, compare, holding
+from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Epoch, Interval, Measured, Summary
+
+# From this many repeats on they are what is resampled: the epochs of one process are not independent of each other.
+ENOUGH_REPEATS = 3
 
 
-def summarise(measured: Sequence[Measured]) -> list[Summary]:
+def summarise(measured: Sequence[Measured], baseline: str = "") -> list[Summary]:
     """One row per example, backend, image_data_format and device, over all repeats of its cell.
 
     Examples stand in the order of `measured`; the rows of one example fastest first, then those that did
     not end ok. Steady epochs are all but the first: where a cell has one epoch, there is no steady figure.
-    Figures are of the repeats that ended ok; a row's status and reason are those of its worst repeat.
+    Figures are of the repeats that ended ok; a row's status and reason are those of its worst repeat. `baseline`
+    is the full name of the backend with which rows are compared, beside the fastest.
     """
     groups: dict[tuple[str, str, str, str], list[Measured]] = {}
     for one in measured:
         groups.setdefault(_row_of(one.cell), []).append(one)
-    rows = _relative_to_fastest([_summary(group) for group in groups.values()])
-    order = {name: place for place, name in enumerate(dict.fromkeys(row.example for row in rows))}
-    return sorted(rows, key=lambda row: (order[row.example], *_rank(row)))
+    differs = fairness.differences(measured)
+    timed = [_timed(group, differs) for group in groups.values()]
+    order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in timed))}
+    return compare(sorted(timed, key=lambda one: (order[one.row.example], *_rank(one.row))), baseline)
 
 
 def steady(epochs: Sequence[Epoch]) -> list[Epoch]:
@@ -38,14 +46,14 @@ def _rank(row: Summary) -> tuple[object, ...]:
     seconds = (row.epoch_seconds, row.first_epoch_seconds)
     return (
         STATUSES.index(row.status),
-        *(math.inf if value is None else value for value in seconds),
+        *(math.inf if value is None or math.isnan(value) else value for value in seconds),
         row.backend,
         row.image_data_format,
         row.device,
     )
 
 
-def _summary(repeats: Sequence[Measured]) -> Summary:
+def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]) -> Summary:
     cell = repeats[0].cell
     worst = max(repeats, key=lambda one: STATUSES.index(one.outcome.status))
     ok = [one for one in repeats if one.outcome.status == OK]
@@ -55,6 +63,8 @@ def _summary(repeats: Sequence[Measured]) -> Summary:
     last = [one.epochs[-1] for one in ok if one.epochs]
     # A repeat that failed may still know its versions and the size of its model.
     facts = _first_facts([*ok, *repeats])
+    target = _fraction(facts.get("target_accuracy"))
+    reached = [] if target is None else [found for one in ok if (found := _to_target(one.epochs, target))]
     return Summary(
         example=cell.example,
         backend=cell.backend,
@@ -90,22 +100,51 @@ def _summary(repeats: Sequence[Measured]) -> Summary:
         evaluation_seconds=_median(_evaluations(ok)),
         seconds_per_1000_samples=_median(1000 * epoch.seconds / epoch.samples for epoch in timed),
         notes=_notes(repeats),
+        final_accuracy_sd=_spread(epoch.accuracy for epoch in last),
+        final_val_accuracy_sd=_spread(epoch.val_accuracy for epoch in last),
+        seeds=len({one.cell.seed for one in ok}),
+        target_accuracy=target,
+        epochs_to_target=_median(float(epochs) for epochs, _ in reached),
+        seconds_to_target=_median(seconds for _, seconds in reached),
+        repeats_to_target=None if target is None else len(reached),
+        peak_memory_mib=_median(_numbers(ok, "peak_memory_mib")),
+        import_memory_mib=_median(_numbers(ok, "import_memory_mib")),
+        tree_memory_mib=_median(m for one in ok if (m := one.outcome.tree_memory_mib) is not None),
+        weights=_text(facts.get("weights")),
+        fingerprint=next((known for one in [*ok, *repeats] if (known := fairness.fingerprint(one))), ""),
+        differs=tuple(dict.fromkeys(said for one in repeats for said in differs.get(one.cell.id, ()))),
     )
 
 
-def _relative_to_fastest(rows: Sequence[Summary]) -> list[Summary]:
-    """The same rows, those that ended ok with their ratio to the fastest of their example and device."""
-    fastest: dict[tuple[str, str], float] = {}
-    for row in rows:
-        if row.status == OK and row.epoch_seconds:
-            place = (row.example, row.device)
-            fastest[place] = min(row.epoch_seconds, fastest.get(place, math.inf))
-    return [
-        replace(row, relative_to_fastest=row.epoch_seconds / fastest[row.example, row.device])
-        if row.status == OK and row.epoch_seconds
-        else row
-        for row in rows
-    ]
+def _timed(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]) -> Timed:
+    """The row of a cell's repeats with the interval of its steady time."""
+    row = _summary(repeats, differs)
+    per_repeat = [[e.seconds for e in steady(one.epochs)] for one in repeats if one.outcome.status == OK]
+    medians = [median(seconds) for seconds in per_repeat if seconds]
+    enough = len(medians) >= ENOUGH_REPEATS
+    sample = tuple(medians if enough else [seconds for of_one in per_repeat for seconds in of_one])
+    found = intervals.of_median(sample)
+    if found is None or row.epoch_seconds is None:
+        return Timed(row, sample)
+    interval = holding(found, row.epoch_seconds)
+    return Timed(
+        replace(
+            row,
+            epoch_interval=interval,
+            per_1000_interval=_per_1000(row, interval),
+            resampled=REPEATS if enough else EPOCHS,
+            resampled_values=len(sample),
+        ),
+        sample,
+    )
+
+
+def _per_1000(row: Summary, interval: Interval) -> Interval | None:
+    """The interval in seconds per 1,000 samples: all epochs of a row have the same number of them."""
+    if not row.epoch_seconds or row.seconds_per_1000_samples is None:
+        return None
+    scale = row.seconds_per_1000_samples / row.epoch_seconds
+    return Interval(interval.low * scale, interval.high * scale)
 
 
 def _reason(worst: Measured, repeats: Sequence[Measured]) -> str:
@@ -125,6 +164,20 @@ def _evaluations(ok: Sequence[Measured]) -> list[float]:
     return by_epoch or [one.phases["evaluation"] for one in ok if "evaluation" in one.phases]
 
 
+def _to_target(epochs: Sequence[Epoch], target: float) -> tuple[int, float] | None:
+    """Epochs and seconds of training until the validation accuracy first reaches `target`.
+
+    None where it never does, or where an epoch before it was lost and nobody knows what it took.
+    """
+    passed = accumulate(epoch.seconds for epoch in epochs)
+    for number, (epoch, seconds) in enumerate(zip(epochs, passed, strict=True), 1):
+        if epoch.epoch != number:
+            return None
+        if epoch.val_accuracy is not None and epoch.val_accuracy >= target:
+            return number, seconds
+    return None
+
+
 def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     notes: dict[str, None] = {}  # as a set that keeps its order
     for one in repeats:
@@ -134,6 +187,10 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     if damaged:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
     return tuple(note for note in notes if note)
+
+
+def _numbers(measured: Iterable[Measured], fact: str) -> list[float]:
+    return [value for one in measured if isinstance(value := one.facts.get(fact), float)]
 
 
 def _first_facts(measured: Iterable[Measured]) -> Mapping[str, object]:
@@ -153,6 +210,19 @@ def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     # Not fmean: it raises where a diverged loss is infinite in one repeat and huge or NaN in another.
     return sum(known) / len(known) if known else None
+
+
+def _spread(values: Iterable[float | None]) -> float | None:
+    """The sample standard deviation; None for fewer than two values, or where one is not finite."""
+    known = [value for value in values if value is not None]
+    try:
+        return stdev(known) if len(known) >= 2 and all(map(math.isfinite, known)) else None
+    except OverflowError:
+        return None
+
+
+def _fraction(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _whole(value: object) -> int | None:

@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:  # most commands do without numpy
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
 
 # Statuses of a cell, from best to worst.
 OK = "ok"
@@ -21,8 +15,16 @@ FAILED = "failed"
 INTERRUPTED = "interrupted"
 STATUSES = (OK, UNSUPPORTED, UNAVAILABLE, TIMEOUT, FAILED, INTERRUPTED)
 
-# What the backends are compared in, in the order of the table.
-QUANTITIES = ("outputs", "layers", "loss", "1 step", "10 steps")
+# What a row's steady time is shown to be, against the fastest row or the baseline.
+FASTEST = "fastest"
+BASELINE = "baseline"
+FASTER = "faster"
+SLOWER = "slower"
+NO_DIFFERENCE = "no difference shown"
+
+# What was resampled for a row's intervals.
+REPEATS = "repeats"
+EPOCHS = "epochs"
 
 CHANNELS_FIRST = "channels_first"
 CHANNELS_LAST = "channels_last"
@@ -110,6 +112,7 @@ class Example:
     sha256: str  # of the file
     augmentation: bool = False  # whether it says how its pictures are augmented
     published_weights: str = ""  # file name of published weights, used where the data folder has it
+    target_accuracy: float | None = None  # of validation, 0..1: training up to it is timed
 
 
 @dataclass(frozen=True)
@@ -192,6 +195,8 @@ class Outcome:
     reason: str = ""  # one line; empty where the status is ok
     seconds: float | None = None  # wall clock of the guest's process
     exit_code: int | None = None
+    tree_memory_mib: float | None = None  # of the guest's process and all below it, the most that was seen
+    reference_seconds: float | None = None  # of a fixed computation on this machine just before the cell
 
 
 @dataclass(frozen=True)
@@ -217,6 +222,14 @@ class Measured:
     epochs: tuple[Epoch, ...] = ()
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds: import, data, build, first_step, ...
     facts: Mapping[str, object] = field(default_factory=dict)  # as kbench.results.events lists them
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The ends of a 95 % interval."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -257,73 +270,25 @@ class Summary:
     evaluation_seconds: float | None = None  # of one evaluation: median over epochs and repeats
     seconds_per_1000_samples: float | None = None  # of the steady epochs
     notes: tuple[str, ...] = ()  # what a reader of this row should know
-
-
-@dataclass(frozen=True)
-class LayerOutput:
-    """What a layer gives for the first samples of a batch, pictures with channels last."""
-
-    name: str
-    class_name: str  # with what it wraps: "TimeDistributed(LSTM)"
-    shape: tuple[int, ...]  # of one sample; empty where it was not read
-    values: Array | None  # flat, the first numbers of all
-    unread: str = ""  # why it could not be read
-    reference: Array | None = None  # the same by numpy
-
-
-@dataclass(frozen=True)
-class LayerWeights:
-    """A layer's weights after some steps, in the layout that all backends share."""
-
-    name: str
-    class_name: str
-    values: tuple[Array, ...]  # flat; of large ones many numbers, drawn alike on every backend
-    sizes: tuple[int, ...]  # how many numbers there are of each
-
-
-@dataclass(frozen=True)
-class Step:
-    """A model after a number of optimizer steps."""
-
-    loss: float | None  # of the first batch
-    layers: tuple[LayerWeights, ...]
-    optimizer: str = ""
-
-
-@dataclass(frozen=True)
-class Computed:
-    """What a cell of a parity run computed on its first batch."""
-
-    outputs: Array
-    loss: float | None
-    layers: tuple[LayerOutput, ...]
-    reported: float | None  # the loss that the backend itself gave in its first training step
-    steps: Mapping[int, Step]
-    unknown: str  # what the numpy reference does not know; empty where it has all
-    reference_outputs: Array | None = None
-    reference_loss: float | None = None
-
-
-@dataclass(frozen=True)
-class Deviation:
-    """How far a backend is from what it is compared with; `layer` is where."""
-
-    size: float  # infinite where shapes differ
-    layer: str = ""
-    class_name: str = ""
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """One row of a parity table: how far a backend is from the reference, and what that means."""
-
-    example: str
-    backend: str
-    image_data_format: str
-    device: str
-    verdict: str  # "same", "explained", "differs", "alone", or the cell's status
-    reason: str  # of a cell that did not end ok
-    reference: str  # with what outputs, loss and layers are compared; empty where with nothing
-    deviations: Mapping[str, Deviation]  # by those of QUANTITIES that were compared
-    first: Deviation | None = None  # the first layer that differs by more than the tolerance
-    notes: tuple[str, ...] = ()
+    epoch_interval: Interval | None = None  # of epoch_seconds
+    per_1000_interval: Interval | None = None  # of seconds_per_1000_samples
+    resampled: str = ""  # REPEATS or EPOCHS, what the row's own interval is made of; empty where it has none
+    resampled_values: int = 0  # how many of them
+    relative_interval: Interval | None = None  # of relative_to_fastest
+    baseline: str = ""  # the backend that the user named as the baseline
+    relative_to_baseline: float | None = None
+    baseline_interval: Interval | None = None  # of relative_to_baseline
+    verdict: str = ""  # FASTEST, BASELINE, FASTER, SLOWER, NO_DIFFERENCE; empty where nothing can be said
+    final_accuracy_sd: float | None = None  # over the repeats that ended ok: sample standard deviation
+    final_val_accuracy_sd: float | None = None
+    seeds: int = 0  # how many different ones the repeats that ended ok had
+    target_accuracy: float | None = None  # the example's own
+    epochs_to_target: float | None = None  # until the validation accuracy first reaches it: median over repeats
+    seconds_to_target: float | None = None  # of training, the first epoch included
+    repeats_to_target: int | None = None  # how many reached it; None where the example states no target
+    peak_memory_mib: float | None = None  # the most that the guest's process held at once: median over the repeats
+    import_memory_mib: float | None = None  # of that, what it held once the framework was imported
+    tree_memory_mib: float | None = None  # with the processes below it, such as compilers: the most seen
+    weights: str = ""  # where the initial weights are from: "seeded", "backend" or "published"
+    fingerprint: str = ""  # a short hash of all that has to be equal for rows to be compared
+    differs: tuple[str, ...] = ()  # in what this row was not measured like the others; it then has no ratio

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 from fake_bench import Bench, Shop, open_shop
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Tests that were started in the background ignore Ctrl-C, and so would every process that they send one to.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -65,6 +65,15 @@ def test_the_plan_is_printed_first_with_full_names_device_and_what_is_left_out(b
     assert lines[-2:] == ["  left out   1 unsupported:", "             keras9/half: a fake that does half of it"]
 
 
+def test_the_plan_says_which_seeds_the_repeats_have_and_what_they_are_compared_with(bench: Bench) -> None:
+    alike = bench.measure("--dry-run", "--repeats", "3", "--seed", "7").out
+    assert "  repeats    3, seed 7 in each\n" in alike and "baseline" not in alike
+    options = ("--repeats", "3", "--seed", "7", "--seeds", "different", "--baseline", "fake")
+    others = bench.measure("--dry-run", *options).out
+    assert "  repeats    3, seeds 7 to 9, one for each\n  baseline   keras9/fake\n" in others
+    assert "repeats" not in bench.measure("--dry-run").out
+
+
 def test_a_dry_run_makes_nothing(bench: Bench, tmp_path: Path) -> None:
     bench.patch.setenv("KBENCH_CACHE", str(tmp_path / "cache"))
     assert bench.measure("--dry-run").status == 0
@@ -93,6 +102,60 @@ def test_the_same_seed_gives_the_same_weights_order_and_losses_and_another_seed_
         facts.append((one.facts["weights_sha256"], one.facts["order_sha256"], one.epochs[-1].loss))
     assert facts[0] == facts[1]
     assert all(same != other for same, other in zip(facts[0], facts[2], strict=True))
+
+
+def test_different_seeds_differ_between_repeats_and_are_alike_across_backends(bench: Bench) -> None:
+    bench.backend("keras9/other")
+    said = bench.measure("--repeats", "2", "--seeds", "different", backends="fake,other")
+    assert said.status == 0, said
+    run = bench.last()
+    assert (run.plan["seed"], run.plan["seeds"]) == (0, "different")
+    proofs = {
+        (one.cell.repeat, one.cell.backend): (one.facts["weights_sha256"], one.facts["order_sha256"])
+        for one in run.measured
+    }
+    assert proofs[1, "keras9/fake"] == proofs[1, "keras9/other"]
+    assert proofs[2, "keras9/fake"] == proofs[2, "keras9/other"]
+    assert all(
+        first != second for first, second in zip(proofs[1, "keras9/fake"], proofs[2, "keras9/fake"], strict=True)
+    )
+    assert "each from a seed of its own" in said.out
+
+
+def test_a_baseline_is_kept_for_later_reports_and_can_be_given_anew(bench: Bench) -> None:
+    bench.backend("keras9/other")
+    said = bench.measure("--epochs", "3", "--baseline", "other", backends="fake,other")
+    assert said.status == 0, said
+    assert "x baseline: the ratio to keras9/other." in said.out
+    (run,) = bench.runs()
+    before = (run / "summary.csv").read_bytes()
+    assert {row["baseline"] for row in rows(run / "summary.csv")} == {"keras9/other"}
+    given = bench("report", "--baseline", "fake")
+    assert "x baseline: the ratio to keras9/fake." in given.out
+    of = {row["backend"]: row for row in rows(run / "summary.csv")}
+    assert float(of["keras9/fake"]["relative_to_baseline"]) == 1.0
+    assert min(float(row["relative_to_fastest"]) for row in of.values()) == 1.0
+    bench("report")
+    assert (run / "summary.csv").read_bytes() == before
+
+
+def test_time_to_accuracy_reaches_the_tables(bench: Bench) -> None:
+    bench.example("my_example.py", EXAMPLE + "\nTARGET_ACCURACY = 0.3\n")
+    said = bench.measure()
+    assert said.status == 0 and "to 0.3: training until that validation accuracy." in said.out
+    (row,) = rows(bench.runs()[0] / "summary.csv")
+    assert (row["target_accuracy"], row["repeats_to_target"]) == ("0.3", "1")
+    first = rows(bench.runs()[0] / "epochs.csv")[0]
+    assert row["epochs_to_target"] == "1.0" and row["seconds_to_target"] == first["seconds"]
+
+
+def test_a_terminal_without_the_sign_gets_a_table_all_the_same(bench: Bench) -> None:
+    assert bench.measure("--repeats", "2").status == 0
+    bench.patch.setenv("PYTHONIOENCODING", "ascii")
+    process = bench.start("report")
+    out, err = process.communicate()
+    assert (process.returncode, err) == (0, "")
+    assert "?: the sample standard deviation" in out
 
 
 def test_inference_is_timed_in_passes_without_scores(bench: Bench) -> None:

@@ -72,6 +72,12 @@ OPTIONS = [
     ((*RUN, "--profile", "quik"), "invalid choice: 'quik'", "quick"),
     ((*RUN, "--image-data-format", "nchw"), "invalid choice: 'nchw'", "channels_first"),
     ((*RUN, "--data", "fake"), "invalid choice: 'fake'", "synthetic"),
+    ((*RUN, "--seeds", "random"), "invalid choice: 'random'", "different"),
+    ((*RUN, "--seeds", "different", "--seed", "4294967295", "--repeats", "2"), "choose a smaller --seed"),
+    ((*RUN, "--baseline", "jax"), "--baseline 'jax' is not one of the run's backends", "keras9/fake"),
+    ((*RUN, "--baseline", "fakke"), "did you mean fake"),
+    ((*RUN, "--baseline", ""), "--baseline '' is not one of the run's backends"),
+    ((*RUN, "--baseline"), "expected one argument"),
     ((*RUN, "--device", "tpu"), "use auto, cpu, gpu or gpu:N"),
     ((*RUN, "--device", "gpu"), "no NVIDIA GPU was found", "--device cpu"),
     ((*RUN, "--device", "gpu:7"), "no NVIDIA GPU was found"),
@@ -157,6 +163,17 @@ FULL = '{"samples": 48, "validation_samples": 12, "epochs": 3}'
         (changed("BATCH_SIZE = 8", "BATCH_SIZE = True"), ("needs BATCH_SIZE",)),
         (changed("PARAMETERS = 51", "PARAMETERS = -51"), ("needs PARAMETERS",)),
         (changed('LOSS = "categorical_crossentropy"\n', ""), ("has no LOSS",)),
+        *(
+            (
+                changed("PARAMETERS = 51", f"TARGET_ACCURACY = {value}"),
+                ("needs TARGET_ACCURACY", "above 0 and up to 1"),
+            )
+            for value in ("98", "1.01", "0", "-0.5", "'high'", "True", "[0.9]", "1e999")
+        ),
+        (
+            changed("PARAMETERS = 51", "TASK = 'infer'\nTARGET_ACCURACY = 0.9"),
+            ("TARGET_ACCURACY", "nothing is learnt"),
+        ),
         (changed("OPTIMIZER = {", "OPTIMIZER = 5 or {"), ("has no OPTIMIZER",)),
         (changed('"learning_rate": 0.5, ', ""), ("has an OPTIMIZER that is not a dict",)),
         (changed('    "full"', '    "fulll"'), ("has no PROFILES", "full at least")),
@@ -287,7 +304,17 @@ OPTION_NAMES = [
     "--repeats",
     "--seed",
 ]
-OPTION_NAMES += ["--image-data-format", "--timeout", "--data", "--data-dir", "--results", "--python", "--device"]
+OPTION_NAMES += [
+    "--seeds",
+    "--baseline",
+    "--image-data-format",
+    "--timeout",
+    "--data",
+    "--data-dir",
+    "--results",
+    "--python",
+    "--device",
+]
 WORDS = st.one_of(
     st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12),
     st.sampled_from(
@@ -306,3 +333,4 @@ def test_no_value_of_an_option_whatever_ends_in_a_traceback(bench: Bench, option
 def test_a_run_that_is_whole_is_not_refused(bench: Bench) -> None:
     fake_run(bench.results, [(cell(), 1.0, Outcome(OK))])
     assert bench("report").status == 0
+    check(bench, ("report", "--baseline", "jax"), "--baseline 'jax' is not one of the run's backends", "keras2/cntk")

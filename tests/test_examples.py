@@ -57,6 +57,14 @@ def test_constants_are_read_and_the_docstring_names_it(tmp_path: Path) -> None:
     assert len(example.sha256) == 64
 
 
+def test_a_target_accuracy_is_read_and_every_example_that_trains_states_one(tmp_path: Path) -> None:
+    assert load(tmp_path, EXAMPLE).target_accuracy is None
+    assert load(tmp_path, EXAMPLE + "\nTARGET_ACCURACY = 0.98\n").target_accuracy == 0.98
+    assert load(tmp_path, EXAMPLE + "\nTARGET_ACCURACY = 1\n").target_accuracy == 1.0
+    for example in OWN.values():
+        assert (example.target_accuracy is not None) == (example.task == "train"), example.name
+
+
 def test_a_file_is_never_run(tmp_path: Path) -> None:
     load(tmp_path, EXAMPLE + "\nraise SystemExit(1)\n")
 
@@ -116,7 +124,18 @@ LITERALS = st.recursive(
     max_leaves=8,
 )
 NAMES = st.sampled_from(
-    ["DATA", "INPUT", "TASK", "BATCH_SIZE", "OPTIMIZER", "LOSS", "PARAMETERS", "PROFILES", "WEIGHTS"]
+    [
+        "DATA",
+        "INPUT",
+        "TASK",
+        "BATCH_SIZE",
+        "OPTIMIZER",
+        "LOSS",
+        "PARAMETERS",
+        "PROFILES",
+        "WEIGHTS",
+        "TARGET_ACCURACY",
+    ]
 )
 
 

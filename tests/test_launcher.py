@@ -165,3 +165,28 @@ def test_the_host_looks_now_and_then_while_a_guest_runs(tmp_path: Path) -> None:
 
     assert run("import os\nwhile not os.path.exists('go'): pass", tmp_path, watch=watch).code == 0
     assert len(looks) >= 3
+
+
+def test_memory_is_that_of_the_process_and_all_below_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher, "MEMORY_SECONDS", 0.0)
+    # Holds 64 MiB until it is told that it was looked at.
+    hold = "x = bytearray(64 << 20); x[::4096] = b'1' * len(x[::4096]); open('held', 'w'); "
+    hold += "wait = __import__('os').path.exists\nwhile not wait('seen'): pass"
+    looks = iter(range(10**6))
+    since: list[int] = []
+
+    def watch() -> None:
+        number = next(looks)
+        if (tmp_path / "held").exists():
+            since.append(number)
+        if len(since) > 2:
+            (tmp_path / "seen").touch()
+
+    alone = run(hold, tmp_path, watch=watch).peak_memory_mib
+    for name in ("held", "seen"):
+        (tmp_path / name).unlink()
+    since.clear()
+    below = "x = bytearray(64 << 20); x[::4096] = b'1' * len(x[::4096])\nimport subprocess, sys\n"
+    both = run(f"{below}subprocess.run([sys.executable, '-c', {hold!r}])", tmp_path, watch=watch).peak_memory_mib
+    assert alone is not None and both is not None
+    assert 64 < alone < 128 < both < 400

@@ -11,7 +11,8 @@ from fake_runs import cell, measured
 
 from kbench import parity
 from kbench.parity import Subject, compare, judge
-from kbench.values import FAILED, Agreement, Computed, Deviation, Explanation, LayerOutput, LayerWeights, Step
+from kbench.parity_values import Agreement, Computed, Deviation, LayerOutput, LayerWeights, Step
+from kbench.values import FAILED, Explanation
 
 EXACT = np.array([0.1, 0.2, 0.3, 0.4])
 

@@ -93,6 +93,28 @@ def test_numbers_are_the_examples_unless_the_user_gives_others() -> None:
     assert (cell.batch_size, cell.samples, cell.epochs, cell.seed, cell.profile) == (100, 300, 1, 5, "quick")
 
 
+def test_repeats_have_the_same_seed_unless_different_ones_are_asked_for_and_backends_share_them() -> None:
+    def seeds(**request: Any) -> list[tuple[int, str, int]]:
+        made = make("jax,torch", "mnist_mlp", repeats=2, seed=5, **request)
+        return sorted((p.cell.repeat, p.cell.backend, p.cell.seed) for p in made.cells)
+
+    assert {seed for _, _, seed in seeds()} == {5}
+    assert seeds(seeds="different") == [
+        (1, "keras3/jax", 5),
+        (1, "keras3/torch", 5),
+        (2, "keras3/jax", 6),
+        (2, "keras3/torch", 6),
+    ]
+
+
+def test_seeds_beyond_what_numpy_takes_are_one_sentence() -> None:
+    last = 2**32 - 1
+    assert make("jax", "mnist_mlp", seed=last, repeats=3).cells[-1].cell.seed == last
+    assert make("jax", "mnist_mlp", seed=last - 2, repeats=3, seeds="different").cells[-1].cell.seed == last
+    with pytest.raises(UserError, match="--seeds different: 3 seeds from 4294967294 on go beyond 4,294,967,295"):
+        make("jax", "mnist_mlp", seed=last - 1, repeats=3, seeds="different")
+
+
 def test_more_samples_than_there_are_and_fewer_than_a_batch_are_one_sentence() -> None:
     with pytest.raises(UserError, match="--samples 60001: mnist_mlp has 60000 samples; ask for that many or fewer"):
         make("jax", "mnist_mlp", samples=60001)

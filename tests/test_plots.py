@@ -10,7 +10,10 @@ import matplotlib as mpl
 import pytest
 from fake_runs import COLORS, cell, measured
 
+from kbench.plots.bars import _figure as draw_bars
 from kbench.plots.bars import bars
+from kbench.plots.convergence import _figure as draw_curves
+from kbench.plots.convergence import _spread as spread_of
 from kbench.plots.convergence import convergence
 from kbench.plots.look import literal, looks
 from kbench.plots.overview import overview
@@ -54,6 +57,50 @@ def test_fifty_epochs_repeats_formats_devices_and_failed_cells_can_be_drawn() ->
     ]
     for picture in all_of(cells):
         assert_are_pictures(picture)
+
+
+def test_bars_carry_their_intervals_and_leave_their_labels_readable() -> None:
+    cells = [
+        measured(cell(backend="keras2/cntk"), 9.0, 1.0, 3.0),
+        measured(cell(backend="keras3/jax"), 9.0, 4.0),
+        measured(cell(backend="keras3/openvino"), status=FAILED),
+    ]
+    rows = summarise(cells)
+    axes = draw_bars(rows, looks(rows, COLORS)).axes[0]
+    line = axes.collections[-1].get_segments()
+    assert [[tuple(point) for point in segment] for segment in line] == [[(1.0, 0.0), (3.0, 0.0)]]
+    label = next(text for text in axes.texts if text.get_text().startswith("2.00 s"))
+    assert label.get_position()[0] > 3.0
+    assert axes.get_xlabel().endswith("95 % interval")
+
+
+def test_bars_give_the_ratio_to_the_baseline_where_there_is_one() -> None:
+    cells = [trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)]
+    rows = summarise(cells, "keras3/jax")
+    axes = draw_bars(rows, looks(rows, COLORS)).axes[0]
+    assert [text.get_text() for text in axes.texts] == ["1.00 s  (0.500x)", "2.00 s  (1.00x)"]
+    assert axes.get_xlabel().endswith("(x: to keras3/jax)")
+
+
+def test_repeats_are_drawn_with_their_mean_and_their_spread() -> None:
+    cells = [
+        measured(cell(repeat=number), 1.0, 1.0, val_accuracy=values)
+        for number, values in ((1, [0.4, 0.7]), (2, [0.6, 0.9]))
+    ]
+    by_epoch, _ = draw_curves(cells, looks(summarise(cells), COLORS), "val_accuracy").axes
+    assert [list(map(float, line.get_ydata())) for line in by_epoch.lines] == [
+        [0.4, 0.7],
+        [0.6, 0.9],
+        pytest.approx([0.5, 0.8]),
+    ]
+    (band,) = by_epoch.collections
+    edges = sorted({round(float(y), 6) for _, y in band.get_paths()[0].vertices})
+    sd = 0.1 * math.sqrt(2)
+    assert edges == pytest.approx([0.5 - sd, 0.5 + sd, 0.8 - sd, 0.8 + sd], abs=1e-5)
+
+
+def test_losses_too_large_to_square_have_no_spread() -> None:
+    assert spread_of([[1.0, 2.0], [1.79e308, -1.79e308]]) == ()
 
 
 def test_one_epoch_has_curves_and_first_epochs_and_nothing_to_compare() -> None:

@@ -109,7 +109,7 @@ def test_a_replaced_file_is_never_seen_half_written(tmp_path: Path, monkeypatch:
 def test_spec_and_outcome_lie_in_the_cells_folder(tmp_path: Path) -> None:
     run = create(tmp_path)
     spec = results.write_spec(run, cell(), {"example": Path("/a/b.py")}, {"backend": "fake"})
-    results.write_outcome(run, cell(), Outcome(FAILED, "boom", 1.5, -11))
+    results.write_outcome(run, cell(), Outcome(FAILED, "boom", 1.5, -11, 120.5, 0.02))
     folder = results.cell_folder(run, cell())
     assert spec == folder.spec
     assert {path.parent for path in (folder.spec, folder.events, folder.log, folder.outcome)} == {folder.path}
@@ -120,6 +120,8 @@ def test_spec_and_outcome_lie_in_the_cells_folder(tmp_path: Path) -> None:
         "reason": "boom",
         "seconds": 1.5,
         "exit_code": -11,
+        "tree_memory_mib": 120.5,
+        "reference_seconds": 0.02,
     }
 
 

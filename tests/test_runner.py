@@ -97,7 +97,13 @@ class Stage:
     def run(self, fates: Mapping[str, Fate], jobs: Sequence[Job] = (), **settings: Any) -> list[Outcome]:
         self.launcher = FakeLauncher(fates)
         pinned = devices.pin_variables(devices.CPU)
-        defaults = {"augment": False, "published_weights": {}, "timeout": 30.0, "guest": Path("/guest")}
+        defaults = {
+            "augment": False,
+            "init": "seeded",
+            "published_weights": {},
+            "timeout": 30.0,
+            "guest": Path("/guest"),
+        }
         return runner.run(
             jobs or [self.job(name) for name in fates],
             self.folder,

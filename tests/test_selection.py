@@ -81,6 +81,39 @@ def test_an_unknown_backend_is_answered_with_the_nearest(text: str, nearest: str
     assert nearest in str(error.value) or nearest == "keras3"
 
 
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("keras2/cntk", KERAS2, "keras2/cntk"),
+        ("cntk", KERAS2, "keras2/cntk"),
+        (" tensorflow ", KERAS2, "keras2/tensorflow"),
+        ("tensorflow", KERAS3, "keras3/tensorflow"),
+    ],
+)
+def test_a_baseline_is_one_of_the_runs_backends_in_full_or_bare(text: str, names: list[str], expected: str) -> None:
+    assert selection.select_baseline(text, names) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "tensorflow",
+            "--baseline 'tensorflow' could be keras2/tensorflow or keras3/tensorflow: type the full name.",
+        ),
+        ("thaeno", "--baseline 'thaeno' is not one of the run's backends: did you mean theano?"),
+        ("qqqq", f"--baseline 'qqqq' is not one of the run's backends: choose from {', '.join(KERAS2 + KERAS3)}."),
+    ],
+)
+def test_any_other_baseline_is_answered_in_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(UserError) as error:
+        selection.select_baseline(text, KERAS2 + KERAS3)
+    assert str(error.value) == sentence
+    for several in ("", "all", "keras2", "cntk,theano"):
+        with pytest.raises(UserError, match="is not one of the run's backends"):
+            selection.select_baseline(several, KERAS2 + KERAS3)
+
+
 def test_examples_are_chosen_by_name_by_file_or_all(tmp_path: Path) -> None:
     own = tmp_path / "mine.py"
     own.write_text(EXAMPLE)

@@ -25,6 +25,7 @@ def spec(name: str = "keras2/cntk", data: Data = DATA, augment: bool = False, ex
         devices.CPU,
         versions={"keras": "2.2.4"},
         augment=augment,
+        init="seeded",
         published_weights=None,
         events=Path("/run/events.jsonl"),
     )

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench.tables.csv import epochs_csv, summary_csv
+from kbench.values import Interval
 
 
 def read(text: str) -> list[dict[str, str]]:
@@ -27,6 +28,41 @@ def test_the_leading_columns_of_summary_csv_are_exactly_these() -> None:
         "final_val_accuracy,parameters,keras_version,backend_version,"
     )
     assert summary_csv([]).splitlines() == [header]
+
+
+def test_what_is_sure_and_what_was_learnt_follow_at_the_end_of_summary_csv() -> None:
+    header = summary_csv([summary()]).splitlines()[0]
+    assert (
+        "notes,epoch_seconds_low,epoch_seconds_high,relative_low,relative_high,verdict,baseline,relative_to_baseline,"
+        "relative_to_baseline_low,relative_to_baseline_high,resampled,resampled_values,final_accuracy_sd,final_val_accuracy_sd,"
+        "target_accuracy,epochs_to_target,seconds_to_target,repeats_to_target,peak_memory_mib,import_memory_mib,tree_memory_mib,weights,"
+        "fingerprint,differs"
+    ) in header
+    row = summary(
+        epoch_interval=Interval(1.25, 1.75),
+        relative_interval=Interval(0.5, 2.0),
+        baseline="keras2/theano",
+        relative_to_baseline=3.0,
+        baseline_interval=Interval(2.5, 3.5),
+        verdict="slower",
+        final_val_accuracy_sd=0.125,
+        target_accuracy=0.98,
+        repeats_to_target=0,
+    )
+    (found,) = read(summary_csv([row]))
+    wanted = {
+        "epoch_seconds_low": "1.25",
+        "epoch_seconds_high": "1.75",
+        "relative_low": "0.5",
+        "relative_high": "2.0",
+    }
+    wanted |= {"relative_to_baseline": "3.0", "relative_to_baseline_low": "2.5", "relative_to_baseline_high": "3.5"}
+    wanted |= {"verdict": "slower", "baseline": "keras2/theano", "relative_to_fastest": "1.0"}
+    wanted |= {"final_accuracy_sd": "", "final_val_accuracy_sd": "0.125", "target_accuracy": "0.98"}
+    wanted |= {"epochs_to_target": "", "seconds_to_target": "", "repeats_to_target": "0"}
+    assert wanted.items() <= found.items()
+    (found,) = read(summary_csv([summary()]))
+    assert {found[name] for name in wanted if name != "relative_to_fastest"} == {""}
 
 
 def test_the_leading_columns_of_epochs_csv_are_exactly_these() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kbench import backends, devices, examples, interpreters, paths, selection
 from kbench.errors import UserError
@@ -30,6 +30,11 @@ def known_examples() -> dict[str, Example]:
 def chosen_backends(options: argparse.Namespace, known: Mapping[str, Backend]) -> selection.Backends:
     """The backends that --backends means. Raises UserError."""
     return selection.select_backends(options.backends, known)
+
+
+def chosen_baseline(options: argparse.Namespace, names: Iterable[str]) -> str:
+    """The one of a run's backends that --baseline means; empty where it is not given. Raises UserError."""
+    return "" if options.baseline is None else selection.select_baseline(options.baseline, names)
 
 
 def chosen_pythons(options: argparse.Namespace, known: Mapping[str, Backend]) -> dict[str, Choice]:

@@ -127,6 +127,7 @@ def _settings(the_plan: Plan) -> Settings:
         pinned=devices.pin_variables(the_plan.device),
         timeout=the_plan.timeout,
         augment=False,
+        init="seeded",
         guest=paths.GUEST,
         published_weights={},
         parity={"steps": list(parity.STEPS)},

@@ -18,6 +18,7 @@ from kbench import (
     provenance,
     results,
     runner,
+    steadiness,
 )
 from kbench import selection as selecting
 from kbench.commands import choices, interrupts, preparing, screen
@@ -36,7 +37,8 @@ def main(options: argparse.Namespace) -> int:
     device, gpus = choices.chosen_device(options)
     place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
     check_place(place)
-    the_plan = plan.make(selected, examples, _request(options), device, pythons)
+    baseline = choices.chosen_baseline(options, [backend.name for backend in selected.chosen])
+    the_plan = plan.make(selected, examples, _request(options, baseline), device, pythons)
     screen.print_plan(the_plan, preparing.to_make(the_plan), None)
     if options.dry_run:
         return 0
@@ -49,19 +51,22 @@ def main(options: argparse.Namespace) -> int:
     return _measure(the_plan, run, data, made)
 
 
-def _request(options: argparse.Namespace) -> Request:
+def _request(options: argparse.Namespace, baseline: str) -> Request:
     return Request(
         profile=options.profile,
         image_data_format=options.image_data_format,
         repeats=options.repeats,
         seed=options.seed,
+        seeds=options.seeds,
         epochs=options.epochs,
         samples=options.samples,
         batch_size=options.batch_size,
         augment=options.augment,
+        init=options.init,
         timeout=options.timeout,
         data_source=options.data,
         data_dir=data_folder(options),
+        baseline=baseline,
     )
 
 
@@ -92,7 +97,10 @@ def _record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, o
         device=the_plan.device.label,
         image_data_format=request.image_data_format,
         seed=request.seed,
+        seeds=request.seeds,
+        baseline=request.baseline,
         augment=request.augment,
+        init=request.init,
         data_source=request.data_source,
         timeout=the_plan.timeout,
     )
@@ -112,6 +120,7 @@ def _measure(
                 lambda environment: environments.variables(environment, plan.threads()),
                 launcher.launch,
                 progress.listener,
+                steadiness.reference_seconds,
             )
     except KeyboardInterrupt:
         _print_results(run)
@@ -135,6 +144,7 @@ def _settings(the_plan: Plan) -> Settings:
         pinned=devices.pin_variables(the_plan.device),
         timeout=the_plan.timeout,
         augment=the_plan.request.augment,
+        init=the_plan.request.init,
         guest=paths.GUEST,
         published_weights=published,
     )

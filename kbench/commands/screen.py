@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,13 +13,15 @@ from types import TracebackType
 
 from tqdm import tqdm
 
-from kbench import results
+from kbench import plan as planning
+from kbench import results, steadiness
+from kbench.parity_values import Agreement
 from kbench.plan import Plan
 from kbench.runner import Job, Listener
 from kbench.stats import summarise
 from kbench.tables import parity as parity_tables
 from kbench.tables import text
-from kbench.values import OK, Agreement, Outcome
+from kbench.values import OK, Outcome
 
 
 def say(line: str) -> None:
@@ -41,6 +44,11 @@ def print_plan(plan: Plan, missing: list[str], where: Path | None, instead: str 
     print(f"  examples   {', '.join(example.name for example in plan.examples)}")
     device = plan.device
     print(f"  device     {device.label}{f' ({device.name}, driver {device.driver})' if device.name else ''}")
+    if request.repeats > 1:
+        seeds = planning.seeds(request)
+        print(f"  repeats    {request.repeats}, {_seeds(seeds)}")
+    if request.baseline:
+        print(f"  baseline   {request.baseline}")
     if missing:
         print(f"  to make    environments for {', '.join(missing)} (once; minutes, and some GB to download)")
     if runnable < len(plan.cells):
@@ -52,6 +60,10 @@ def print_plan(plan: Plan, missing: list[str], where: Path | None, instead: str 
     if where is not None:
         print(f"  results    {where}")
     sys.stdout.flush()
+
+
+def _seeds(seeds: list[int]) -> str:
+    return f"seed {seeds[0]} in each" if len(set(seeds)) == 1 else f"seeds {seeds[0]} to {seeds[-1]}, one for each"
 
 
 class Progress:
@@ -110,10 +122,15 @@ def _name(job: Job) -> str:
     return f"{cell.example} on {cell.backend}{layout}{repeat}"
 
 
-def print_tables(run: results.RunResults) -> None:
-    """The tables of a run, as wide as the terminal allows."""
+def print_tables(run: results.RunResults, baseline: str = "") -> None:
+    """The tables of a run, as wide as the terminal allows; `baseline` is instead of the run's own."""
     print()
-    print(text.text(summarise(run.measured), width=_width()))
+    tables = text.text(summarise(run.measured, baseline or run.baseline), width=_width())
+    encoding = sys.stdout.encoding or "utf-8"
+    print(tables.encode(encoding, "replace").decode(encoding))  # there are terminals without ±
+    for remark in steadiness.remarks(run.measured, run.provenance):
+        print()
+        print(textwrap.fill(remark, _width()))
 
 
 def print_parity(rows: Sequence[Agreement], facts: str) -> None:

@@ -13,6 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kbench.values import CHANNELS_FIRST
+
+CHUNK = 4096  # samples that are hashed at a time
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 # Makes an array of that name, shape and dtype in the folder under preparation, to be filled in place.
@@ -30,11 +34,14 @@ class Contents:
 Write = Callable[[Create], Contents]
 
 
-def write_arrays(folder: Path, write: Write) -> tuple[Contents, dict[str, dict[str, object]], str]:
-    """Lets `write` fill arrays in `folder`.
+def write_arrays(
+    folder: Path, write: Write, image_data_format: str = ""
+) -> tuple[Contents, dict[str, dict[str, object]], str]:
+    """Lets `write` fill arrays in `folder`, pictures in `image_data_format`.
 
     Returns its contents, {file name: {"dtype", "shape", "bytes" of the file}}, and the SHA-256 over names,
-    dtypes, shapes and bytes of all arrays. Files are on the disk when it returns. Raises OSError.
+    dtypes, shapes and bytes of all arrays, pictures as channels_last: the same pictures have the same hash in
+    either layout. Files are on the disk when it returns. Raises OSError.
     """
     made: dict[str, Array] = {}
 
@@ -58,8 +65,11 @@ def write_arrays(folder: Path, write: Write) -> tuple[Contents, dict[str, dict[s
             "shape": list(array.shape),
             "bytes": (folder / name).stat().st_size,
         }
-        digest.update(json.dumps([name, array.dtype.str, list(array.shape)]).encode() + b"\n")
-        digest.update(array.reshape(-1).view(np.uint8).data)
+        pictures = image_data_format == CHANNELS_FIRST and array.ndim == 4
+        same = np.moveaxis(array, 1, 3) if pictures else array
+        digest.update(json.dumps([name, array.dtype.str, list(same.shape)]).encode() + b"\n")
+        for start in range(0, len(same), CHUNK):
+            digest.update(np.ascontiguousarray(same[start : start + CHUNK]).reshape(-1).view(np.uint8).data)
     return contents, described, digest.hexdigest()
 
 

@@ -56,7 +56,7 @@ def own(recipe: Recipe, parent: Path, path: Path) -> Data:
 
 def _make(recipe: Recipe, parent: Path, write: Write) -> Data:
     def fill(folder: Path) -> dict[str, object]:
-        contents, described, sha256 = arrays.write_arrays(folder, write)
+        contents, described, sha256 = arrays.write_arrays(folder, write, recipe.layout)
         return {
             "num_classes": contents.num_classes,
             "divisor": contents.divisor,

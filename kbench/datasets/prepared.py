@@ -18,7 +18,7 @@ from kbench.errors import UserError
 from kbench.values import Data
 
 SCHEMA = 1  # of meta.json
-VERSION = 1  # of what the preparation makes from the same sources: raise it when any array would change
+VERSION = 2  # of what the preparation makes from the same sources: raise it when an array or its hash would change
 META = "meta.json"
 
 

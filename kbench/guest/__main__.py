@@ -62,6 +62,8 @@ def run(spec, events):
         import measure
 
         example = load_example(spec["example"])
+        import hardware
+    events.write("memory", at="import", peak_mib=hardware.peak_memory_mib())
     check_loaded(spec, generations.versions(), events)
     generations.seed(spec["seed"])
 
@@ -81,8 +83,6 @@ def run(spec, events):
 
     with events.phase("build"):
         model = build(example, spec, events)
-
-    import hardware
 
     device = hardware.device_in_use(model)
     events.write("device", device=device)
@@ -104,6 +104,7 @@ def run(spec, events):
             outputs = measure.probe(model, train, spec["batch_size"])
         events.write("probe", outputs=outputs)
         measure.train(model, example, spec, train, validation, targets, events)
+    events.write("memory", at="end", peak_mib=hardware.peak_memory_mib())
 
 
 def load_example(path):
@@ -177,6 +178,7 @@ def training_targets(example, train, num_classes):
 
 def build(example, spec, events):
     """The example's model in the form that is right on this backend, with the common initial weights."""
+    import fingerprint
     import forms
     import generations
     import keras
@@ -192,6 +194,8 @@ def build(example, spec, events):
     if spec["published_weights"]:
         generations.load_published_weights(model, spec["published_weights"])
         sha256, left, origin = "", [], "published"
+    elif spec["init"] == "backend":
+        sha256, left, origin = "", [], "backend"
     else:
         sha256, left = weights.initialise(model, spec["seed"])
         origin = "seeded"
@@ -202,7 +206,8 @@ def build(example, spec, events):
         weights=origin,
         weights_sha256=sha256,
         weights_left=left,
-        layers=weights.layers_and_shapes(model),
+        dtypes=fingerprint.dtypes(model),
+        layers=fingerprint.layers(model),
     )
     if spec["parameters"] not in (None, int(model.count_params())):
         raise Refused(
@@ -211,6 +216,7 @@ def build(example, spec, events):
         )
     if spec["task"] == "train" and not spec.get("parity"):
         generations.compile_model(model, example, spec["device"])
+        events.write("compiled", **fingerprint.compiled(model, example.LOSS, spec["batch_size"]))
     return model
 
 

@@ -41,9 +41,7 @@ def optimizer(settings):
     class_name = settings.pop("class_name")
     decay = settings.pop("decay", 0.0)
     rate = settings.pop("learning_rate")
-    if class_name == "RMSprop" and (generation() == 3 or keras.backend.backend() == "mxnet"):
-        # Keras 2 divides by sqrt(v) + epsilon, Keras 3 and MXNet by sqrt(v + epsilon), which with 1e-7 slows the
-        # first epochs of small gradients visibly. With epsilon squared the two agree to within epsilon.
+    if class_name == "RMSprop" and _epsilon_is_under_the_root():
         settings["epsilon"] = settings["epsilon"] ** 2
     if generation() == 2:
         settings.update(lr=rate, decay=decay)
@@ -52,6 +50,33 @@ def optimizer(settings):
             rate = keras.optimizers.schedules.InverseTimeDecay(rate, decay_steps=1, decay_rate=decay)
         settings["learning_rate"] = rate
     return getattr(keras.optimizers, class_name)(**settings)
+
+
+def optimizer_settings(optimizer):
+    """{class_name, learning_rate, decay, ...} as the optimizer holds them, in the words of `optimizer`'s argument."""
+    config = dict(optimizer.get_config())
+    name = optimizer.__class__.__name__
+    rate = config.pop("learning_rate", None) if generation() == 3 else config.pop("lr", None)
+    if isinstance(rate, dict):  # InverseTimeDecay, as `optimizer` makes it
+        schedule = rate["config"]
+        config["decay"] = schedule["decay_rate"] / schedule["decay_steps"]
+        rate = schedule["initial_learning_rate"]
+    if generation() == 3:
+        if not config.get("use_ema"):
+            config = {key: value for key, value in config.items() if "ema_" not in key}
+        config = {key: value for key, value in config.items() if key != "name"}
+    if name == "RMSprop" and _epsilon_is_under_the_root():
+        config["epsilon"] = config["epsilon"] ** 0.5
+    return dict(config, class_name=name, learning_rate=rate)
+
+
+def _epsilon_is_under_the_root():
+    """In RMSprop, Keras 2 divides by sqrt(v) + epsilon, Keras 3 and MXNet by sqrt(v + epsilon).
+
+    With 1e-7 that slows the first epochs of small gradients visibly; with epsilon squared under the root the two
+    agree to within epsilon.
+    """
+    return generation() == 3 or keras.backend.backend() == "mxnet"
 
 
 def compile_model(model, example, device):

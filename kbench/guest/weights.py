@@ -20,7 +20,7 @@ def initialise(model, seed):
     left, drawn, values = [], [], []
     for number, layer in enumerate(weighted_layers(model)):
         for position, weight in enumerate(layer.weights):
-            name, initializer, owner = _find(layer, weight)
+            name, initializer, owner = find(layer, weight)
             shape = kernels.shared_shape(owner, name, generations.shape_of(weight))
             random = np.random.RandomState([seed, number, position])
             value = _draw(initializer, name, owner, shape, random)
@@ -44,21 +44,9 @@ def by_layer(model):
     for layer in layers:
         shared = []
         for weight in layer.weights:
-            name, _, owner = _find(layer, weight)
+            name, _, owner = find(layer, weight)
             shared.append(np.asarray(kernels.as_all_share(owner, name, next(values)), dtype="float32"))
         found.append((layer, shared))
-    return found
-
-
-def layers_and_shapes(model):
-    """[layer class, shapes of its weights] for each layer that has some, alike on every backend."""
-    found = []
-    for layer in weighted_layers(model):
-        shapes = []
-        for weight in layer.weights:
-            name, _, owner = _find(layer, weight)
-            shapes.append(list(kernels.shared_shape(owner, name, generations.shape_of(weight))))
-        found.append([layer.__class__.__name__.replace("Folded", "").replace("Reordered", ""), shapes])
     return found
 
 
@@ -73,7 +61,7 @@ def weighted_layers(model):
     return found
 
 
-def _find(layer, weight):
+def find(layer, weight):
     """(name, initializer, owner): Keras keeps `kernel_initializer` for kernel, `recurrent_initializer` for
     recurrent_kernel."""
     for owner in _owners(layer):

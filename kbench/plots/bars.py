@@ -1,13 +1,14 @@
-"""Bars of seconds per epoch (or per 1,000 images), fastest first, with the numbers written on them."""
+"""Bars of seconds per epoch (or per 1,000 images) with their 95 % intervals, fastest first, the numbers beside."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kbench.plots.look import Key, Look, key, literal, render
-from kbench.values import OK, Summary
+from kbench.values import OK, Interval, Summary
 from kbench.wording import significant
 
 
@@ -21,12 +22,13 @@ def bars(rows: Sequence[Summary], looks: Mapping[Key, Look]) -> dict[str, bytes]
 def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look]) -> Figure:
     figure = Figure(figsize=(6.5, 1.1 + 0.32 * len(rows)), layout="constrained")
     axes = figure.subplots()
-    longest = max(_seconds(row, rows) or 0.0 for row in rows)
+    longest = max(_end(row, rows) for row in rows)
     for place, row in enumerate(rows):
         look, seconds = looks[key(row)], _seconds(row, rows)
         hatch = None if look.line_style == "-" else "///"
         axes.barh(place, seconds or 0.0, height=0.68, color=look.color, edgecolor="white", linewidth=0, hatch=hatch)
-        axes.text((seconds or 0.0) + 0.012 * longest, place, _label(row, seconds), va="center", fontsize=8)
+        axes.text(_end(row, rows) + 0.012 * longest, place, _label(row, seconds), va="center", fontsize=8)
+    _draw_intervals(axes, [_interval(row, rows) for row in rows])
     axes.set_yticks(range(len(rows)), [literal(looks[key(row)].label, 48) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)  # fastest at the top
     axes.grid(axis="y", visible=False)
@@ -36,6 +38,24 @@ def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look]) -> Figure:
     axes.set_xlabel(_axis(rows))
     axes.set_title(literal(rows[0].example))
     return figure
+
+
+def _draw_intervals(axes: Axes, intervals: Sequence[Interval | None]) -> None:
+    """A line with a bar at each end; white around it, since bars may be as dark as the line."""
+    known = [(place, interval) for place, interval in enumerate(intervals) if interval]
+    middles = [(interval.low + interval.high) / 2 for _, interval in known]
+    halves = [(interval.high - interval.low) / 2 for _, interval in known]
+    for color, width, cap in (("white", 2.6, 3.4), ("#222222", 1.1, 2.6)):
+        axes.errorbar(
+            middles,
+            [place for place, _ in known],
+            xerr=halves,
+            fmt="none",
+            ecolor=color,
+            elinewidth=width,
+            capsize=cap,
+            capthick=width,
+        )
 
 
 def _has_steady(rows: Sequence[Summary]) -> bool:
@@ -49,16 +69,34 @@ def _seconds(row: Summary, rows: Sequence[Summary]) -> float | None:
     return row.seconds_per_1000_samples if row.task == "infer" else row.epoch_seconds
 
 
+def _interval(row: Summary, rows: Sequence[Summary]) -> Interval | None:
+    """How sure the bar's length is; None where it shows a first epoch."""
+    if not _has_steady(rows):
+        return None
+    return row.per_1000_interval if row.task == "infer" else row.epoch_interval
+
+
+def _end(row: Summary, rows: Sequence[Summary]) -> float:
+    """Where the bar and its interval end."""
+    interval = _interval(row, rows)
+    return max(_seconds(row, rows) or 0.0, interval.high if interval else 0.0)
+
+
 def _axis(rows: Sequence[Summary]) -> str:
     if not _has_steady(rows):
         return "first pass (s), cold" if rows[0].task == "infer" else "first epoch (s), compilation included"
     if rows[0].task == "infer":
         unit = "images" if rows[0].input in ("image", "") else "samples"
-        return f"seconds per 1,000 {unit}, median of the steady passes"
-    return "seconds per epoch, median of the steady epochs"
+        what = f"seconds per 1,000 {unit}, median of the steady passes"
+    else:
+        what = "seconds per epoch, median of the steady epochs"
+    what += ", 95 % interval" if any(_interval(row, rows) for row in rows) else ""
+    return f"{what}\n(x: to {literal(rows[0].baseline)})" if rows[0].baseline else what
 
 
 def _label(row: Summary, seconds: float | None) -> str:
-    ratio = f"  ({significant(row.relative_to_fastest)}x)" if row.relative_to_fastest is not None else ""
+    relative = row.relative_to_baseline if row.baseline else row.relative_to_fastest
+    ratio = f"  ({significant(relative)}x)" if relative is not None else ""
     status = "" if row.status == OK else f"  {row.status}"
+    status += "  differs" if row.differs else ""
     return (f"{significant(seconds)} s{ratio}{status}" if seconds is not None else row.status).strip()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
+from statistics import stdev
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -35,17 +36,23 @@ class Curve:
     epochs: tuple[int, ...]
     seconds: tuple[float, ...]  # of training until the end of each epoch
     values: tuple[float, ...]  # of the metric
+    spread: tuple[float, ...] = ()  # of several repeats: the sample standard deviation of the metric
 
 
-def convergence(measured: Sequence[Measured], looks: Mapping[Key, Look]) -> dict[str, bytes]:
+def convergence(
+    measured: Sequence[Measured], looks: Mapping[Key, Look], differing: Collection[Key] = ()
+) -> dict[str, bytes]:
     """The picture of one example's cells as {"png": ..., "svg": ...}; empty where no cell has a metric.
 
-    Repeats are thin lines and their mean is a thick one; a cell that did not end ok stops at a cross.
+    Repeats are thin lines, their mean is a thick one, and one standard deviation around it is shaded; a cell that
+    did not end ok stops at a cross. `differing` names the rows that were not measured like the others; the legend
+    says so.
     """
     metric = next((name for name in _METRICS if any(_has(one, name) for one in measured)), None)
     if metric is None:
         return {}
-    return render(lambda: _figure([one for one in measured if _has(one, metric)], looks, metric))
+    marked = {row: replace(look, label=f"{look.label} (differs)") for row, look in looks.items() if row in differing}
+    return render(lambda: _figure([one for one in measured if _has(one, metric)], {**looks, **marked}, metric))
 
 
 def _figure(measured: Sequence[Measured], looks: Mapping[Key, Look], metric: str) -> Figure:
@@ -82,6 +89,10 @@ def _draw_row(by_epoch: Axes, by_seconds: Axes, cells: Sequence[Measured], look:
         for curve in cut_short:
             axes.plot(getattr(curve, along)[-1:], curve.values[-1:], color=look.color, marker="x", linestyle="none")
         if mean is not None:
+            if mean.spread:
+                low = [value - spread for value, spread in zip(mean.values, mean.spread, strict=True)]
+                high = [value + spread for value, spread in zip(mean.values, mean.spread, strict=True)]
+                axes.fill_between(getattr(mean, along), low, high, color=look.color, alpha=0.15, linewidth=0)
             axes.plot(getattr(mean, along), mean.values, markevery=max(1, len(mean.values) // 10), **thick)
     handle = thick if ok else {**thin, "marker": "x"}
     return Line2D([], [], label=_label(cells, look), **handle)
@@ -116,7 +127,9 @@ def _curve(one: Measured, metric: str) -> Curve:
 
 
 def _mean(curves: Sequence[Curve]) -> Curve | None:
-    """The mean over repeats of both the metric and the seconds, over the epochs that all of them have."""
+    """The mean over repeats of both the metric and the seconds, over the epochs that all of them have, and the
+    spread of the metric.
+    """
     if not curves:
         return None
     points = [dict(zip(c.epochs, zip(c.seconds, c.values, strict=True), strict=True)) for c in curves]
@@ -126,7 +139,16 @@ def _mean(curves: Sequence[Curve]) -> Curve | None:
         tuple(shared),
         tuple(sum(point[epoch][0] for point in points) / count for epoch in shared),
         tuple(sum(point[epoch][1] for point in points) / count for epoch in shared),
+        _spread([[point[epoch][1] for point in points] for epoch in shared]) if count > 1 else (),
     )
+
+
+def _spread(by_epoch: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    """The sample standard deviation at each epoch; nothing where a loss is too large to square."""
+    try:
+        return tuple(map(stdev, by_epoch))
+    except OverflowError:
+        return ()
 
 
 def _has(one: Measured, metric: str) -> bool:

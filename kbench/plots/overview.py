@@ -74,6 +74,8 @@ def _luminance(color: tuple[float, float, float, float]) -> float:
 def _words(row: Summary) -> str:
     if row.relative_to_fastest is not None:
         return significant(row.relative_to_fastest)
+    if row.status == OK and row.differs:
+        return "differs"
     return "one epoch" if row.status == OK and row.epochs == 1 else row.status
 
 

@@ -34,12 +34,13 @@ __all__ = [
 ]
 
 
-def rebuild(run: Path) -> list[Path]:
+def rebuild(run: Path, baseline: str = "") -> list[Path]:
     """Write what is derived from the raw files of `run`: tables, plots and a page; return their paths.
 
-    The same raw files give the same bytes. Raises UserError where the run cannot be read or written.
+    The same raw files give the same bytes. `baseline` is the full name of a backend to compare with instead of
+    the one in the run's plan. Raises UserError where the run cannot be read or written.
     """
     # pandas and matplotlib take a second to load, and most commands never come here.
     from kbench.results.derived import rebuild_all
 
-    return rebuild_all(run)
+    return rebuild_all(run, baseline)

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from kbench import steadiness
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
-from kbench.plots.look import looks
+from kbench.plots.look import key, looks
 from kbench.plots.overview import overview
 from kbench.provenance import describe
 from kbench.results.files import cannot, replace
@@ -21,10 +22,10 @@ from kbench.tables.page import page
 from kbench.values import Measured, Summary
 
 
-def rebuild_all(run: Path) -> list[Path]:
+def rebuild_all(run: Path, baseline: str = "") -> list[Path]:
     """Write all derived files of `run` and return their paths. Raises UserError."""
     results = read(run)
-    summaries = summarise(results.measured)
+    summaries = summarise(results.measured, baseline or results.baseline)
     pictures = _pictures(results, summaries)
     files = {
         "summary.csv": summary_csv(summaries).encode(),
@@ -54,7 +55,8 @@ def _pictures(results: RunResults, summaries: Sequence[Summary]) -> dict[str, di
     pictures = {"": _named("overview", overview(summaries, chosen))}
     for example, group in groupby(summaries, key=lambda row: row.example):
         rows = list(group)
-        curves = convergence(cells[example], chosen) if rows[0].task == "train" else {}
+        differing = {key(row) for row in rows if row.differs}
+        curves = convergence(cells[example], chosen, differing) if rows[0].task == "train" else {}
         stem = _file_name(example)
         pictures[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen))
     return pictures
@@ -68,6 +70,7 @@ def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[s
         summaries=summaries,
         plots={example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()},
         backends=_objects(results.plan.get("backends")),
+        remarks=steadiness.remarks(results.measured, results.provenance),
     )
 
 

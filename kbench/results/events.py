@@ -18,13 +18,17 @@ from kbench.values import Epoch
 # Keys of an event that are not facts about the cell.
 _ENVELOPE = frozenset({"event", "schema", "pid", "seconds", "time"})
 
+# What the peak so far is called, by when it was read.
+_MEMORY = {"import": "import_memory_mib", "end": "peak_memory_mib"}
+
 
 @dataclass(frozen=True)
 class Told:
     """What a guest told, in the form in which `kbench.values.Measured` carries it.
 
-    Facts are the keys of its start, loaded, device and model events (python, keras_version, backend_version,
-    numpy_version, floatx, epsilon, parameters, form, ...), and `order_sha256`, `probe` (outputs before training),
+    Facts are the keys of its start, loaded, device, model and compiled events (python, keras_version,
+    backend_version, numpy_version, floatx, epsilon, parameters, form, layers, optimizer, ...), and `order_sha256`,
+    `probe` (outputs before training), `import_memory_mib` and `peak_memory_mib` (the most it held until then),
     `notes` (list of text), `parity` (stage -> its event, of a parity run), `error` (its last message), `error_kind`,
     `guest_seconds`, and `events_damaged` (lines that could not be understood).
     """
@@ -59,7 +63,7 @@ def understand(lines: Iterable[bytes]) -> Told:
             kind = event["event"]
             if kind == "start":
                 epochs, phases, facts, notes, parity, damaged = {}, {}, {}, [], {}, 0
-            if kind in ("start", "loaded", "model", "device"):
+            if kind in ("start", "loaded", "model", "compiled", "device"):
                 facts |= {key: value for key, value in event.items() if key not in _ENVELOPE}
             elif kind == "phase":
                 name = _text(event["name"])
@@ -71,6 +75,8 @@ def understand(lines: Iterable[bytes]) -> Told:
                 notes.append(_text(event["text"]))
             elif kind == "order":
                 facts["order_sha256"] = _text(event["sha256"])
+            elif kind == "memory":
+                facts[_MEMORY[event["at"]]] = _metric(event["peak_mib"])
             elif kind == "probe":
                 facts["probe"] = event["outputs"]
             elif kind == "parity":

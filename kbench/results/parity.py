@@ -11,26 +11,16 @@ import numpy as np
 
 from kbench import parity
 from kbench.errors import UserError
+from kbench.parity_values import Agreement, Computed, LayerOutput, LayerWeights, Step
 from kbench.provenance import describe
 from kbench.results.files import replace
 from kbench.results.reading import RunResults
 from kbench.results.store import cell_folder
 from kbench.tables import parity as tables
-from kbench.values import (
-    FAILED,
-    OK,
-    Agreement,
-    Computed,
-    Explanation,
-    LayerOutput,
-    LayerWeights,
-    Measured,
-    Outcome,
-    Step,
-)
+from kbench.values import FAILED, OK, Explanation, Measured, Outcome
 
 if TYPE_CHECKING:
-    from kbench.values import Array
+    from kbench.parity_values import Array
 
 KIND = "parity"
 MOST_BYTES = 1 << 30  # of one file: a guest that is broken must not take the host's memory

@@ -16,7 +16,7 @@ from kbench.values import INTERRUPTED, STATUSES, Cell, Measured, Outcome
 _TYPES = {"str": str, "int": int}  # of a cell's fields, as kbench.values spells them
 
 # What run.json tells of an example and every cell of it needs.
-_EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "data_sha256")
+_EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "data_sha256", "target_accuracy")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,12 @@ class RunResults:
     plan: Mapping[str, Any]
     provenance: Mapping[str, Any]
     measured: tuple[Measured, ...]  # in the plan's order, cells that never ran included
+
+    @property
+    def baseline(self) -> str:
+        """The backend that the run was asked to compare with; empty where none was."""
+        found = self.plan.get("baseline")
+        return found if isinstance(found, str) else ""
 
 
 def read(run: Path) -> RunResults:
@@ -100,7 +106,10 @@ def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) 
 
 
 def _data_facts(folder: CellFolder) -> dict[str, str]:
-    """Which data the guest was given: the spec's `data` with its `name`, `source` and `sha256`."""
+    """Which data the guest was given: the spec's `data` with its `name`, `source` and `sha256`.
+
+    `content_sha256` is the hash where it is the same in either layout.
+    """
     try:
         data = read_json(folder.spec).get("data")
     except UserError:  # the cell never got as far as a spec
@@ -108,7 +117,9 @@ def _data_facts(folder: CellFolder) -> dict[str, str]:
     if not isinstance(data, dict):
         return {}
     keys = {"name": "data", "source": "data_source", "sha256": "data_sha256"}
-    return {fact: data[key] for key, fact in keys.items() if isinstance(data.get(key), str)}
+    facts = {fact: data[key] for key, fact in keys.items() if isinstance(data.get(key), str)}
+    # Earlier versions hashed pictures in the layout that the cell had, which says nothing across layouts.
+    return facts | {"content_sha256": facts["data_sha256"]} if "hash_of" in data and "data_sha256" in facts else facts
 
 
 def _outcome(folder: CellFolder) -> Outcome:
@@ -122,7 +133,14 @@ def _outcome(folder: CellFolder) -> Outcome:
     status, reason = value.get("status"), value.get("reason", "")
     if status not in STATUSES or not isinstance(reason, str):
         return Outcome(INTERRUPTED, "its outcome.json is damaged")
-    return Outcome(status, reason, _number(value.get("seconds")), _whole(value.get("exit_code")))
+    return Outcome(
+        status,
+        reason,
+        _number(value.get("seconds")),
+        _whole(value.get("exit_code")),
+        _number(value.get("tree_memory_mib")),
+        _number(value.get("reference_seconds")),
+    )
 
 
 def _number(value: object) -> float | None:

@@ -94,6 +94,7 @@ def _example_record(example: Example, data: Data | None) -> dict[str, Any]:
         "input": example.input,
         "batch_size": example.batch_size,
         "parameters": example.parameters,
+        "target_accuracy": example.target_accuracy,
         "sha256": example.sha256,
         "available_samples": full.samples if full else None,
         "data": example.data,

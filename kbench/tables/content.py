@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 
-from kbench.values import OK, Summary
+from kbench.values import EPOCHS, NO_DIFFERENCE, OK, Interval, Summary
 from kbench.wording import MISSING, plain, significant
+
+# What the other columns give, too: a verdict shows in the ratio, and samples/s are s/epoch the other way round.
+_SPARE = ("verdict", "samples/s", "images/s", "first epoch (s)", "cold pass (s)", "95 % interval (s)")
+
+_ENOUGH = 5  # values, from which on an interval of 95 % can be one
 
 
 @dataclass(frozen=True)
@@ -20,6 +26,7 @@ class Table:
     text_columns: frozenset[str]  # aligned to the left; the others are numbers
     footnotes: tuple[str, ...]  # the first is [1]
     remarks: tuple[str, ...]  # on the whole table
+    spare: tuple[str, ...] = ()  # columns that a narrow page leaves out, the first of them first
 
 
 def tables(summaries: Iterable[Summary]) -> list[Table]:
@@ -35,9 +42,10 @@ def table(rows: Sequence[Summary]) -> Table:
         heading=heading(rows),
         columns=(*columns, "status"),
         rows=tuple((*(cell(row) for cell in columns.values()), _status(row, footnotes)) for row in rows),
-        text_columns=frozenset({"backend", "channels", "device", "recurrent", "status"}),
+        text_columns=frozenset({"backend", "channels", "device", "recurrent", "verdict", "status"}),
         footnotes=tuple(footnotes),
         remarks=_remarks(rows),
+        spare=tuple(name for name in (*_SPARE, *_target_columns(rows)) if name in columns),
     )
 
 
@@ -60,7 +68,7 @@ def heading(rows: Sequence[Summary]) -> str:
 
 
 def headline(summaries: Sequence[Summary]) -> str:
-    """Who is fastest where, and how many rows did not end ok: one or two sentences."""
+    """Who is fastest where, how sure that is, and how many rows did not end ok: two or three sentences."""
     places = dict.fromkeys((row.example, row.device) for row in summaries)
     wins: dict[str, int] = {}
     for row in summaries:
@@ -77,6 +85,12 @@ def headline(summaries: Sequence[Summary]) -> str:
         (best, count), *others = ranked
         first = f"{best} was fastest in {count} of {len(places)} {what}"
         first += "".join(f", {name} in {number}" for name, number in others) + "."
+    near = [row for row in summaries if row.relative_interval and row.relative_interval.low <= 1]
+    if near and len(places) == 1:
+        first += f" {' and '.join(row.backend for row in near)} cannot be told from it."
+    elif near:
+        unsure = len({(row.example, row.device) for row in near})
+        first += f" In {unsure} of the {len(places)} another one cannot be told from the fastest."
     missed = [row for row in summaries if row.status != OK]
     rows = "row" if len(summaries) == 1 else "rows"
     tail = (
@@ -84,6 +98,9 @@ def headline(summaries: Sequence[Summary]) -> str:
         if missed
         else f"All {len(summaries)} {rows} ended ok."
     )
+    unlike = sum(bool(row.differs) for row in summaries)
+    if unlike:
+        tail += f" {unlike} {'row was' if unlike == 1 else 'rows were'} not measured like the others (differs)."
     return plain(f"{first} {tail}")
 
 
@@ -95,51 +112,133 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
         columns["device"] = lambda row: plain(row.device)
     if any(row.form for row in rows):
         columns["recurrent"] = lambda row: plain(row.form) or ("default" if row.status == OK else MISSING)
-    relative: dict[str, Callable[[Summary], str]] = {"x fastest": lambda row: significant(row.relative_to_fastest)}
-    if rows[0].task == "infer":
-        unit = "images" if rows[0].input in ("image", "") else "samples"
-        return {
-            **columns,
-            f"s/1,000 {unit}": lambda row: significant(row.seconds_per_1000_samples),
-            **relative,
-            "cold pass (s)": lambda row: significant(row.first_epoch_seconds),
-            f"{unit}/s": lambda row: significant(row.samples_per_second),
-        }
+    infers = rows[0].task == "infer"
+    unit = "images" if rows[0].input in ("image", "") else "samples"
+    if infers:
+        columns[f"s/1,000 {unit}"] = lambda row: significant(row.seconds_per_1000_samples)
+    else:
+        columns["s/epoch"] = lambda row: significant(row.epoch_seconds)
+    if any(row.epoch_interval for row in rows):
+        columns["95 % interval (s)"] = lambda row: _ends(row.per_1000_interval if infers else row.epoch_interval)
+    columns |= _comparison(rows)
+    columns["cold pass (s)" if infers else "first epoch (s)"] = lambda row: significant(row.first_epoch_seconds)
+    columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
+    if not infers:
+        columns["val. accuracy"] = lambda row: _accuracy(row.final_val_accuracy, row.final_val_accuracy_sd)
+    return columns | _target_columns(rows)
+
+
+def _comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
+    """The ratio to the baseline, or else to the fastest, how sure it is, and what that shows."""
+    interval: Callable[[Summary], Interval | None]
+    if rows[0].baseline:
+        name, ratio, interval = "x baseline", attrgetter("relative_to_baseline"), attrgetter("baseline_interval")
+    else:
+        name, ratio, interval = "x fastest", attrgetter("relative_to_fastest"), attrgetter("relative_interval")
+    columns: dict[str, Callable[[Summary], str]] = {
+        name: lambda row: ("~" if row.verdict == NO_DIFFERENCE else "") + significant(ratio(row))
+    }
+    if any(interval(row) for row in rows):
+        columns["95 % interval (x)"] = lambda row: _ends(interval(row), _beside_one)
+        columns["verdict"] = lambda row: row.verdict or MISSING
+    return columns
+
+
+def _target_columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
+    """Time to accuracy, where a row got there."""
+    if not any(row.repeats_to_target for row in rows):
+        return {}
+    target = f"to {rows[0].target_accuracy:g}"
     return {
-        **columns,
-        "s/epoch": lambda row: significant(row.epoch_seconds),
-        **relative,
-        "first epoch (s)": lambda row: significant(row.first_epoch_seconds),
-        "samples/s": lambda row: significant(row.samples_per_second),
-        "val. accuracy": lambda row: _accuracy(row.final_val_accuracy),
+        f"epochs {target}": lambda row: MISSING if row.epochs_to_target is None else f"{row.epochs_to_target:g}",
+        f"s {target}": lambda row: significant(row.seconds_to_target),
     }
 
 
-def _accuracy(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.4f}"
+def _ends(interval: Interval | None, shown: Callable[[float], str] = significant) -> str:
+    return MISSING if interval is None else f"{shown(interval.low)}-{shown(interval.high)}"
+
+
+def _beside_one(ratio: float) -> str:
+    """A ratio by which one sees on which side of 1 it lies: 1.003 and not 1.00."""
+    shown = significant(ratio)
+    return significant(ratio, 4) if shown == significant(1.0) and ratio != 1 else shown
+
+
+def _accuracy(value: float | None, spread: float | None) -> str:
+    if value is None:
+        return MISSING
+    return f"{value:.4f}" if spread is None else f"{value:.4f} ± {spread:.4f}"
 
 
 def _status(row: Summary, footnotes: list[str]) -> str:
     """The row's status and the marks of its footnotes, which are added to `footnotes` where they are new."""
     said = [row.reason] if row.reason and row.status != OK else []
     marks = []
-    for text in map(plain, [*said, *row.notes]):
+    for text in map(plain, [*said, *row.differs, *row.notes]):
         if text not in footnotes:
             footnotes.append(text)
         marks.append(f"[{footnotes.index(text) + 1}]")
-    return " ".join([row.status, *dict.fromkeys(marks)])
+    return " ".join([f"{row.status}, differs" if row.differs else row.status, *dict.fromkeys(marks)])
 
 
 def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
     remarks = []
+    if any(row.differs for row in rows):
+        remarks.append("differs: this row was not measured like the others, so it is compared with none.")
+    if any(row.weights == "backend" for row in rows):
+        remarks.append("Initial weights are each backend's own, so that the curves do not begin alike.")
     if rows[0].epochs == 1:
         once = "One pass only" if rows[0].task == "infer" else "One epoch only"
         remarks.append(f"{once}: it holds compilation and warm-up, so no steady time and no ratio are given.")
+    remarks += [*_on_comparison(rows), *_on_learning(rows)]
     if any(row.form for row in rows):
         remarks.append(
             "recurrent: the form of the recurrent layers in which the backend computes the model described."
         )
     return tuple(remarks)
+
+
+def _on_comparison(rows: Sequence[Summary]) -> list[str]:
+    remarks = []
+    baseline = rows[0].baseline
+    if baseline:
+        known = any(row.relative_to_baseline is not None for row in rows)
+        remarks.append(
+            f"x baseline: the ratio to {plain(baseline)}."
+            if known
+            else f"No x baseline: {plain(baseline)} has no steady time here."
+        )
+    if any(row.verdict == NO_DIFFERENCE for row in rows):
+        remarks.append("~: no difference shown, because the interval of the ratio holds 1.")
+    if any(row.resampled == EPOCHS for row in rows):
+        remarks.append(
+            "Intervals from the epochs of fewer than three repeats do not hold the variation from process to "
+            "process: --repeats 3 or more does."
+        )
+    fewest = min((row.resampled_values for row in rows if row.resampled), default=_ENOUGH)
+    if fewest < _ENOUGH:
+        # So often the lowest and the highest of n values enclose the median of any distribution.
+        percent = 100 * (1 - 2 ** (1 - fewest))
+        remarks.append(
+            f"An interval of {fewest} values holds the true median in at most {percent:.0f} % of cases, "
+            f"and not in 95 %: --repeats {_ENOUGH} or more does."
+        )
+    return remarks
+
+
+def _on_learning(rows: Sequence[Summary]) -> list[str]:
+    remarks = []
+    if any(row.final_val_accuracy_sd is not None for row in rows):
+        seeds = "a seed of its own" if max(row.seeds for row in rows) > 1 else "the same seed"
+        remarks.append(f"±: the sample standard deviation over the repeats, each from {seeds}.")
+    short = [row for row in rows if row.repeats_to_target is not None and 0 < row.repeats_to_target < row.repeats]
+    if any(row.repeats_to_target for row in rows):
+        told = "".join(
+            f" {plain(row.backend)} reached it in {row.repeats_to_target} of {row.repeats} repeats." for row in short
+        )
+        remarks.append(f"to {rows[0].target_accuracy:g}: training until that validation accuracy.{told}")
+    return remarks
 
 
 def _is_subset(row: Summary) -> bool:

@@ -55,6 +55,10 @@ def _phase(name: str) -> Callable[[Summary], object]:
     return lambda row: row.phases.get(name)
 
 
+def _end(interval: str, end: str) -> Callable[[Summary], object]:
+    return lambda row: getattr(getattr(row, interval), end, None)
+
+
 _MORE_SUMMARY: Mapping[str, Callable[[Summary], object]] = {
     "task": attrgetter("task"),
     "form": attrgetter("form"),
@@ -69,6 +73,29 @@ _MORE_SUMMARY: Mapping[str, Callable[[Summary], object]] = {
     "data_source": attrgetter("data_source"),
     "data_sha256": attrgetter("data_sha256"),
     "notes": lambda row: "; ".join(row.notes),
+    "epoch_seconds_low": _end("epoch_interval", "low"),
+    "epoch_seconds_high": _end("epoch_interval", "high"),
+    "relative_low": _end("relative_interval", "low"),
+    "relative_high": _end("relative_interval", "high"),
+    "verdict": attrgetter("verdict"),
+    "baseline": attrgetter("baseline"),
+    "relative_to_baseline": attrgetter("relative_to_baseline"),
+    "relative_to_baseline_low": _end("baseline_interval", "low"),
+    "relative_to_baseline_high": _end("baseline_interval", "high"),
+    "resampled": attrgetter("resampled"),
+    "resampled_values": lambda row: row.resampled_values or None,
+    "final_accuracy_sd": attrgetter("final_accuracy_sd"),
+    "final_val_accuracy_sd": attrgetter("final_val_accuracy_sd"),
+    "target_accuracy": attrgetter("target_accuracy"),
+    "epochs_to_target": attrgetter("epochs_to_target"),
+    "seconds_to_target": attrgetter("seconds_to_target"),
+    "repeats_to_target": attrgetter("repeats_to_target"),
+    "peak_memory_mib": attrgetter("peak_memory_mib"),
+    "import_memory_mib": attrgetter("import_memory_mib"),
+    "tree_memory_mib": attrgetter("tree_memory_mib"),
+    "weights": attrgetter("weights"),
+    "fingerprint": attrgetter("fingerprint"),
+    "differs": lambda row: "; ".join(row.differs),
 }
 
 

@@ -18,26 +18,46 @@ def page(
     summaries: Sequence[Summary],
     plots: Mapping[str, Sequence[str]],
     backends: Mapping[str, Mapping[str, object]],
+    remarks: Sequence[str] = (),
 ) -> str:
     """The page of the run `name`.
 
     `machine` is one sentence on where it ran and `command` the command line. `plots` maps an example's name,
     or "" for the whole run, to the paths of its pictures relative to the page. `backends` maps a backend's
-    name to its title and notes.
+    name to its title and notes. `remarks` are on the whole run.
     """
     parts = [f"# kbench: {escape(name)}", headline_of(summaries)]
     parts += [f"Machine: {escape(machine)}."] if machine else []
     parts += [f"Command: {_code(command)}"] if command else []
+    parts += [f"**Note:** {escape(remark)}" for remark in remarks]
     if summaries:
         parts.append(
             "Seconds per epoch are the median over all epochs but the first, of all repeats that ended ok; "
-            "x fastest is the ratio to the fastest row of the same example and device."
+            f"{_ratio(summaries)}."
         )
+    if any(row.epoch_interval for row in summaries):
+        parts.append(_WORDS)
     parts += _pictures("all examples", plots.get("", ()))
     for table, example in zip(tables(summaries), dict.fromkeys(row.example for row in summaries), strict=True):
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
     parts += _versions(summaries, backends)
     return "\n\n".join(parts) + "\n"
+
+
+# What the words of the tables mean.
+_WORDS = (
+    "Intervals are 95 % bootstrap intervals. The verdict is on the interval of the ratio: *slower* where all of it "
+    "lies above 1, *faster* where all of it lies below, and *no difference shown* (~) where it holds 1."
+)
+
+
+def _ratio(summaries: Sequence[Summary]) -> str:
+    if summaries[0].baseline:
+        return (
+            f"x baseline is the ratio to {escape(summaries[0].baseline)} on the same example and device (to its "
+            "fastest row, where it has several)"
+        )
+    return "x fastest is the ratio to the fastest row of the same example and device"
 
 
 def headline_of(summaries: Sequence[Summary]) -> str:

@@ -11,10 +11,10 @@ from dataclasses import replace
 from itertools import groupby
 
 from kbench.parity import ALONE, TOLERANCES
+from kbench.parity_values import QUANTITIES, Agreement, Deviation
 from kbench.tables import text as plain_text
 from kbench.tables.content import Table
 from kbench.tables.markdown import body, escape
-from kbench.values import QUANTITIES, Agreement, Deviation
 from kbench.wording import MISSING, plain
 
 # The order of these is a promise: programs read them by place.

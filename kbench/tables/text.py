@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
+from itertools import zip_longest
 
 from tabulate import tabulate
 
@@ -12,19 +14,53 @@ from kbench.values import Summary
 
 
 def text(summaries: Iterable[Summary], width: int = 100) -> str:
-    """All tables, one per example, a blank line between them; headings and footnotes wrap at `width`."""
-    return "\n\n".join(table(one, width) for one in tables(summaries))
+    """All tables, one per example, a blank line between them; headings and footnotes wrap at `width`.
+
+    Where a table is wider, columns that it can spare are left out, and the last line names them.
+    """
+    parts = []
+    left_out: dict[str, None] = {}  # as a set that keeps its order
+    for table in tables(summaries):
+        body, without = _body(table, width)
+        parts.append(_with_notes(table, body, width))
+        left_out |= dict.fromkeys(without)
+    if left_out:
+        parts.append(textwrap.fill(f"Left out here for width, and in summary.md: {', '.join(left_out)}.", width))
+    return "\n\n".join(parts)
 
 
-def table(table: Table, width: int) -> str:
-    """One table."""
-    body = tabulate(
-        table.rows,
-        headers=[_narrow(column) for column in table.columns],
-        tablefmt="simple",
-        colalign=["left" if column in table.text_columns else "right" for column in table.columns],
+def table(one: Table, width: int) -> str:
+    """One table with its notes, as `text` shows it."""
+    return _with_notes(one, _body(one, width)[0], width)
+
+
+def _body(table: Table, width: int) -> tuple[str, tuple[str, ...]]:
+    """The grid, and which of the spare columns had to be left out of it: those that matter most stay."""
+    without = table.spare
+    grid = _grid(table, without)
+    for column in reversed(table.spare):
+        others = tuple(other for other in without if other != column)
+        wider = _grid(table, others)
+        if max(map(len, wider.splitlines())) <= width:
+            grid, without = wider, others
+    return grid, without
+
+
+def _grid(table: Table, without: tuple[str, ...]) -> str:
+    shown = [(place, column) for place, column in enumerate(table.columns) if column not in without]
+    rows = [[row[place] for place, _ in shown] for row in table.rows]
+    # The heads are rows like the others: as headers, tabulate would give each column two blanks more than it needs.
+    heads = list(zip_longest(*(_narrow(column).split("\n") for _, column in shown), fillvalue=""))
+    rules = ["-" * max(map(len, column)) for column in zip(*heads, *rows, strict=True)]
+    return tabulate(
+        [*heads, rules, *rows],
+        tablefmt="plain",
+        colalign=["left" if column in table.text_columns else "right" for _, column in shown],
         disable_numparse=True,
     )
+
+
+def _with_notes(table: Table, body: str, width: int) -> str:
     below = [f"[{number}] {note}" for number, note in enumerate(table.footnotes, 1)]
     return "\n".join(
         [
@@ -40,4 +76,6 @@ def _narrow(column: str) -> str:
     """The column's title on several lines where it is wider than most of its numbers."""
     if len(column) <= 7:
         return column
-    return column.replace(" ", "\n") if " " in column else column.replace("/", "\n/")
+    if column == "val. accuracy":
+        return "val.\nacc."
+    return re.sub(" (?!%)", "\n", column) if " " in column else column.replace("/", "\n/")

@@ -38,6 +38,18 @@ def test_mnist_is_laid_out_as_asked(tmp_path, input, layout):
     assert data.input_shapes == (((1, 28, 28) if "first" in layout and input == "image" else (28, 28, 1)),)
 
 
+@pytest.mark.parametrize("name", ["mnist", "cifar10"])
+def test_the_same_pictures_have_the_same_hash_in_either_layout(tmp_path, name):
+    known = getattr(miniatures, name)(tmp_path)
+    first, last = (
+        datasets.prepare(
+            name, input="image", image_data_format=f, mirror=tmp_path, cache=tmp_path / "c", registry=known
+        )
+        for f in ("channels_first", "channels_last")
+    )
+    assert first.folder != last.folder and first.sha256 == last.sha256
+
+
 def test_mnist_flat_is_one_row_a_digit_whatever_the_format(tmp_path):
     known = miniatures.mnist(tmp_path)
     both = [

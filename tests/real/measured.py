@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ class Run:
 
 def measure(backend: str, folder: Path, *further: str) -> Run:
     """Measure `backend` with a new user's command; real data, from the mirror where there is one."""
-    command = [sys.executable, "-m", "kbench", "run", "--backends", backend, *further]
+    command = [*own_cores(), sys.executable, "-m", "kbench", "run", "--backends", backend, *further]
     done = subprocess.run(
         [*command, "--profile", "smoke", "--results", str(folder)],
         cwd=CHECKOUT,
@@ -60,6 +61,20 @@ def measure_once(backend: str, folder: Path, *further: str) -> Run:
             run = measure(backend, folder, *further)
             said.write_text(json.dumps([run.status, run.output]), "utf-8")
     return _read(folder, *json.loads(said.read_text("utf-8")))
+
+
+def own_cores() -> list[str]:
+    """What makes a command run on this test process's share of the cores, where several run at once.
+
+    The threads of two frameworks that spin on the same cores take ten times as long.
+    """
+    worker, count = os.environ.get("PYTEST_XDIST_WORKER", ""), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    taskset = shutil.which("taskset")
+    if not worker or taskset is None or not hasattr(os, "sched_getaffinity"):
+        return []
+    cores = sorted(os.sched_getaffinity(0))
+    share = cores[int(worker.removeprefix("gw")) % len(cores) :: count]
+    return [taskset, "--cpu-list", ",".join(map(str, share))]
 
 
 def environment() -> dict[str, str]:

@@ -36,6 +36,10 @@ def batch_get_value(weights):
     return [weight.value for weight in weights]
 
 
+def dtype(weight):
+    return str(weight.value.dtype)
+
+
 def batch_set_value(pairs):
     for weight, value in pairs:
         assert weight.shape == value.shape

@@ -61,7 +61,7 @@ class Dense(Layer):
         return (self.units,)
 
     def get_config(self):
-        return {"name": self.name, "units": self.units, "activation": self.activation, "use_bias": True}
+        return {**super().get_config(), "units": self.units, "activation": self.activation, "use_bias": True}
 
     def call(self, inputs):
         outputs = inputs @ self.kernel.value + self.bias.value

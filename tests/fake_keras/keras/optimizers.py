@@ -4,3 +4,8 @@
 class SGD:
     def __init__(self, lr=0.01, decay=0.0, momentum=0.0):
         self.lr = lr
+        self.decay = decay
+        self.momentum = momentum
+
+    def get_config(self):
+        return {"lr": self.lr, "decay": self.decay, "momentum": self.momentum, "nesterov": False}

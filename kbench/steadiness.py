@@ -1,0 +1,69 @@
+"""Whether the machine stayed the same during a run: a fixed computation before each cell, and who else works."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Any
+
+import numpy as np
+import psutil
+
+from kbench.values import Measured
+
+ROUNDS = 5  # the fastest of them counts: what disturbs makes slower, nothing makes faster
+SIZE = 384  # a matrix product of some milliseconds, in one thread or all
+SHARE = 0.1  # of the time, or of the cores, from which on the reader is told
+LISTEN_SECONDS = 0.2
+
+_MATRIX = np.random.RandomState(0).normal(size=(SIZE, SIZE)).astype(np.float32)
+
+
+def reference_seconds() -> float:
+    """Seconds that a fixed computation takes here and now: sorting and a matrix product, by numpy."""
+    taken = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        np.sort(_MATRIX @ _MATRIX, axis=None)
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
+def busy_cores() -> float:
+    """How many cores other programs keep busy, as heard in a fifth of a second."""
+    return psutil.cpu_percent(LISTEN_SECONDS) / 100 * (psutil.cpu_count() or 1)
+
+
+def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list[str]:
+    """Sentences on a machine that was busy when a run began, or became slower or faster during it; with advice."""
+    said = []
+    cpu = provenance.get("cpu")
+    busy = cpu.get("busy") if isinstance(cpu, Mapping) else None
+    cores = cpu.get("threads") if isinstance(cpu, Mapping) else None
+    if isinstance(busy, int | float) and isinstance(cores, int) and busy > SHARE * cores:
+        said.append(
+            f"Other programs kept {busy:.1f} of {cores} cores busy when the run began: end them and measure again."
+        )
+    paces = [one.outcome.reference_seconds for one in measured if one.outcome.reference_seconds]
+    if len(paces) < 2:
+        return said
+    usual = median(paces)
+    slowest = max(paces) / usual
+    third = max(1, len(paces) // 3)
+    drift = median(paces[-third:]) / median(paces[:third])
+    repeats = max(one.cell.repeat for one in measured)
+    more = f"--repeats {repeats + 2}" if repeats > 1 else "--repeats 3"
+    if drift > 1 + SHARE or drift < 1 / (1 + SHARE):
+        changed = f"{drift:.2f} times slower" if drift > 1 else f"{1 / drift:.2f} times faster"
+        said.append(
+            f"The machine became {changed} while the run went on (the same computation before each cell): let it "
+            f"cool or idle first, and use {more}, which begin with another backend each."
+        )
+    elif slowest > 1 + 2 * SHARE:
+        slow = sum(pace > usual * (1 + 2 * SHARE) for pace in paces)
+        said.append(
+            f"The machine was up to {slowest:.2f} times slower than usual before {slow} of {len(paces)} cells (the "
+            f"same computation before each): something else ran at times; use {more}."
+        )
+    return said

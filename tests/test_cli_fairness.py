@@ -1,0 +1,86 @@
+"""A backend that is given another model, another start or another optimizer is marked wherever it is shown."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+from fake_bench import EXAMPLE, Bench, events_of
+
+# What a file may do that knows where it runs: the variable is set in one backend's environment.
+CHEATING = "import os\n\nCHEAT = os.environ.get('CHEAT', '')\nfrom keras.layers"
+HONEST = EXAMPLE.replace("from keras.layers", CHEATING)
+OTHER_MODEL = HONEST.replace('"softmax"', '("sigmoid" if CHEAT else "softmax")')
+OTHER_OPTIMIZER = f'{HONEST}\n\nif CHEAT:\n    OPTIMIZER["learning_rate"] = 0.25\n'
+
+
+def three_backends(bench: Bench) -> None:
+    bench.backend("keras9/honest")
+    bench.backend("keras9/cheat", more='[variables]\nCHEAT = "1"\n')
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (OTHER_MODEL, "its model: layer 2, Dense, has activation sigmoid instead of softmax"),
+        (OTHER_OPTIMIZER, "its optimizer: learning_rate 0.25 instead of 0.5"),
+    ],
+    ids=["model", "optimizer"],
+)
+def test_a_planted_cheat_is_marked_in_table_page_and_csv(bench: Bench, text: str, sentence: str) -> None:
+    three_backends(bench)
+    bench.example("my_example.py", text)
+    said = bench.measure(backends="fake,honest,cheat")
+    assert said.status == 0, said
+    (line,) = [line for line in said.out.splitlines() if line.startswith("keras9/cheat")]
+    assert line.endswith("ok, differs [1]")
+    assert f"unlike keras9/fake in {sentence}" in " ".join(said.out.split())
+    (run,) = bench.runs()
+    assert sentence in (run / "summary.md").read_text().replace("\\_", "_")
+    with (run / "summary.csv").open(newline="") as file:
+        rows = {row["backend"]: row for row in csv.DictReader(file)}
+    assert rows["keras9/cheat"]["differs"] == f"unlike keras9/fake in {sentence}"
+    assert rows["keras9/cheat"]["relative_to_fastest"] == ""
+    assert rows["keras9/fake"]["differs"] == rows["keras9/honest"]["differs"] == ""
+    assert rows["keras9/fake"]["fingerprint"] == rows["keras9/honest"]["fingerprint"] != ""
+    assert rows["keras9/cheat"]["fingerprint"] != rows["keras9/fake"]["fingerprint"]
+
+
+def test_a_cheat_is_marked_in_the_plots_too(bench: Bench) -> None:
+    bench.draw()
+    three_backends(bench)
+    bench.measure(backends="fake,honest,cheat")
+    honest = {path.name: path.read_bytes() for path in (bench.runs()[0] / "plots").glob("*.png")}
+    bench.example("my_example.py", OTHER_OPTIMIZER)
+    bench.measure("--name", "cheated", backends="fake,honest,cheat")
+    marked = {path.name: path.read_bytes() for path in (bench.results / "cheated" / "plots").glob("*.png")}
+    assert honest.keys() == marked.keys() and len(marked) == 3
+    assert all(honest[name] != marked[name] for name in marked)
+
+
+def test_what_the_backend_holds_is_told(bench: Bench) -> None:
+    bench.measure()
+    told = {event["event"]: event for event in events_of(bench.runs()[0])}
+    assert told["model"]["layers"] == [
+        ["Flatten", {}, []],
+        ["Dense", {"activation": "softmax", "units": 3, "use_bias": True}, [[16, 3], [3]]],
+    ]
+    assert told["model"]["dtypes"] == ["float32"]
+    assert told["compiled"]["optimizer"] == {"class_name": "SGD", "learning_rate": 0.5}
+    assert told["compiled"]["loss"] == "categorical_crossentropy" and told["compiled"]["batch_size"] == 8
+
+
+def test_each_backends_own_initial_weights_can_be_asked_for(bench: Bench) -> None:
+    said = bench.measure("--init", "backend")
+    assert said.status == 0
+    (told,) = [event for event in events_of(bench.runs()[0]) if event["event"] == "model"]
+    assert (told["weights"], told["weights_sha256"], told["weights_left"]) == ("backend", "", [])
+    assert "Initial weights are each backend's own" in said.out
+    # The fake Keras begins with zeros, from which all classes are equally likely.
+    (probe,) = [event["outputs"] for event in events_of(bench.runs()[0]) if event["event"] == "probe"]
+    assert probe[0] == pytest.approx([1 / 3] * 3)
+
+
+def test_an_init_that_does_not_exist_is_refused_in_a_sentence(bench: Bench) -> None:
+    said = bench.measure("--init", "mine")
+    assert said.status == 2 and len(said.err.strip().splitlines()) == 1

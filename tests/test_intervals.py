@@ -1,0 +1,106 @@
+"""Bootstrap intervals against theory and worked examples; what has none gives none, without a warning."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from itertools import product
+from statistics import median
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from kbench import intervals
+from kbench.values import Interval
+
+# Survival of 16 mice in days (Efron & Tibshirani 1993, table 2.1).
+TREATED = (94.0, 197.0, 16.0, 38.0, 99.0, 141.0, 23.0)
+CONTROL = (52.0, 104.0, 146.0, 10.0, 51.0, 30.0, 40.0, 27.0, 46.0)
+
+
+def exact(values: tuple[float, ...]) -> Interval:
+    """The percentile interval over every possible resample, each once."""
+    medians = sorted(median(resample) for resample in product(values, repeat=len(values)))
+    low, high = np.quantile(medians, [0.025, 0.975], method="inverted_cdf")
+    return Interval(float(low), float(high))
+
+
+@pytest.mark.parametrize(
+    "values", [(2.0, 1.0), (1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 8.0), (3.0, 1.0, 9.0, 5.0, 7.0, 2.0)]
+)
+def test_the_interval_of_few_values_is_that_of_all_their_resamples(values: tuple[float, ...]) -> None:
+    assert intervals.of_median(values) == exact(values)
+
+
+def test_the_mice_of_efron_and_tibshirani_live_between_these_days() -> None:
+    # By the binomial distribution, as for any 7 and 9 values: the second smallest and second largest of 7 (treated)
+    # and of 9 (control) bound 95 % of the resampled medians.
+    assert intervals.of_median(TREATED) == Interval(23.0, 141.0)
+    assert intervals.of_median(CONTROL) == Interval(27.0, 104.0)
+
+
+def test_it_is_scipys_percentile_bootstrap() -> None:
+    values = tuple(np.random.default_rng(0).lognormal(1.0, 0.3, 25))
+    found = stats.bootstrap((values,), np.median, method="percentile", n_resamples=50_000, rng=1).confidence_interval
+    ours = intervals.of_median(values)
+    assert ours is not None
+    assert (ours.low, ours.high) == pytest.approx((found.low, found.high), rel=0.02)
+
+
+def test_a_ratio_takes_its_uncertainty_from_both_sides() -> None:
+    assert intervals.of_ratio((2.0, 4.0), (1.0, 1.0)) == Interval(2.0, 4.0)
+    assert intervals.of_ratio((2.0, 2.0), (1.0, 2.0)) == Interval(1.0, 2.0)
+    both = intervals.of_ratio((2.0, 4.0), (1.0, 2.0))
+    assert both == Interval(1.0, 4.0)
+
+
+def test_about_95_of_100_intervals_hold_the_true_median() -> None:
+    draws = np.random.default_rng(5).lognormal(0.0, 0.2, (200, 15))
+    found = [intervals.of_median(tuple(values)) for values in draws]
+    held = sum(one is not None and one.low <= 1.0 <= one.high for one in found)
+    assert 0.90 * len(draws) <= held <= 0.99 * len(draws)
+
+
+def test_the_same_values_give_the_same_interval_whatever_was_asked_before() -> None:
+    first = intervals.of_median(CONTROL)
+    intervals.of_median(TREATED)
+    np.random.default_rng().random()
+    assert intervals.of_median(CONTROL) == first
+    assert intervals.of_ratio(CONTROL, TREATED) == intervals.of_ratio(CONTROL, TREATED)
+
+
+@pytest.mark.parametrize("values", [(), (1.0,), (1.0, math.nan), (1.0, math.inf), (1.7e308, 1.79e308, -1.79e308)])
+def test_fewer_than_two_numbers_have_no_interval(values: tuple[float, ...]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = intervals.of_median(values)
+        assert found is None or all(map(math.isfinite, (found.low, found.high)))
+        if len(values) < 3:
+            assert found is None
+            assert intervals.of_ratio(values, (1.0, 2.0)) is None
+            assert intervals.of_ratio((1.0, 2.0), values) is None
+
+
+def test_nothing_is_divided_by_zero() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert intervals.of_ratio((1.0, 2.0), (0.0, 1.0)) is None
+        assert intervals.of_ratio((1e308, 1.5e308), (1e-300, 1e-300)) is None
+
+
+def test_equal_values_have_an_interval_without_width() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert intervals.of_median((2.5,) * 4) == Interval(2.5, 2.5)
+        assert intervals.of_ratio((2.5,) * 4, (2.5,) * 2) == Interval(1.0, 1.0)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=12))
+def test_an_interval_lies_within_its_values(values: list[float]) -> None:
+    found = intervals.of_median(values)
+    assert found is not None
+    assert min(values) * (1 - 1e-8) <= found.low <= found.high <= max(values) * (1 + 1e-8)
