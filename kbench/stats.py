@@ -100,6 +100,7 @@ def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]
         evaluation_seconds=_median(_evaluations(ok)),
         seconds_per_1000_samples=_median(1000 * epoch.seconds / epoch.samples for epoch in timed),
         notes=_notes(repeats),
+        deterministic=_deterministic(ok),
         final_accuracy_sd=_spread(epoch.accuracy for epoch in last),
         final_val_accuracy_sd=_spread(epoch.val_accuracy for epoch in last),
         seeds=len({one.cell.seed for one in ok}),
@@ -186,7 +187,19 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     damaged = sum(_whole(one.facts.get("events_damaged")) or 0 for one in repeats)
     if damaged:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
+    if _deterministic([one for one in repeats if one.outcome.status == OK]) is False:
+        notes["not deterministic: its repeats with the same seed have other losses"] = None
     return tuple(note for note in notes if note)
+
+
+def _deterministic(ok: Sequence[Measured]) -> bool | None:
+    """Whether repeats with the same seed have the same losses to the last bit; None where no seed was repeated."""
+    by_seed: dict[int, set[str]] = {}
+    for one in ok:
+        losses = [(epoch.loss, epoch.val_loss) for epoch in one.epochs]
+        by_seed.setdefault(one.cell.seed, set()).add(repr(losses))  # as text, where NaN equals itself
+    repeated = len(ok) > len(by_seed) and any(epoch.loss is not None for one in ok for epoch in one.epochs)
+    return all(len(losses) == 1 for losses in by_seed.values()) if repeated else None
 
 
 def _numbers(measured: Iterable[Measured], fact: str) -> list[float]:

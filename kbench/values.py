@@ -281,6 +281,7 @@ class Summary:
     verdict: str = ""  # FASTEST, BASELINE, FASTER, SLOWER, NO_DIFFERENCE; empty where nothing can be said
     final_accuracy_sd: float | None = None  # over the repeats that ended ok: sample standard deviation
     final_val_accuracy_sd: float | None = None
+    deterministic: bool | None = None  # whether repeats with one seed gave the same losses; None where there are none
     seeds: int = 0  # how many different ones the repeats that ended ok had
     target_accuracy: float | None = None  # the example's own
     epochs_to_target: float | None = None  # until the validation accuracy first reaches it: median over repeats

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench.stats import steady, summarise
-from kbench.values import FAILED, INTERRUPTED, OK, STATUSES, TIMEOUT, UNSUPPORTED
+from kbench.values import FAILED, INTERRUPTED, OK, STATUSES, TIMEOUT, UNSUPPORTED, Summary
 
 
 def test_steady_time_is_the_median_over_all_but_the_first_epoch_of_all_repeats() -> None:
@@ -183,3 +183,22 @@ def test_every_backend_has_one_row_and_the_fastest_ok_row_is_one(
         assert row.status == max(statuses, key=STATUSES.index)
         assert row.repeats == sum(name == row.backend and status == OK for name, status, _ in drawn)
     assert STATUSES[-1] == INTERRUPTED
+
+
+def test_a_backend_whose_repeats_with_one_seed_differ_is_called_not_deterministic() -> None:
+    def row(*losses: float) -> Summary:
+        cells = [cell(repeat=number) for number in range(1, len(losses) + 1)]
+        (made,) = summarise([measured(one, 2.0, 1.0, loss=loss) for one, loss in zip(cells, losses, strict=True)])
+        return made
+
+    assert row(0.5, 0.5).deterministic is True and row(0.5, 0.5).notes == ()
+    assert row(math.nan, math.nan).deterministic is True
+    unlike = row(0.5, 0.5000001)
+    assert unlike.deterministic is False
+    assert unlike.notes == ("not deterministic: its repeats with the same seed have other losses",)
+    assert row(0.5).deterministic is None
+
+
+def test_repeats_with_seeds_of_their_own_say_nothing_of_determinism() -> None:
+    cells = [measured(cell(repeat=number, seed=number), 2.0, 1.0, loss=0.1 * number) for number in (1, 2)]
+    assert summarise(cells)[0].deterministic is None

@@ -90,6 +90,7 @@ _MORE_SUMMARY: Mapping[str, Callable[[Summary], object]] = {
     "epochs_to_target": attrgetter("epochs_to_target"),
     "seconds_to_target": attrgetter("seconds_to_target"),
     "repeats_to_target": attrgetter("repeats_to_target"),
+    "deterministic": attrgetter("deterministic"),
     "peak_memory_mib": attrgetter("peak_memory_mib"),
     "import_memory_mib": attrgetter("import_memory_mib"),
     "tree_memory_mib": attrgetter("tree_memory_mib"),
