@@ -71,7 +71,7 @@ def bare(backend: Backend, cell: Cell, cell_folder: Path) -> float:
     environment = environments.ensure(backend, devices.pick_build(backend, devices.CPU))
     variables = specs.environment_variables(
         os.environ,
-        environments.variables(environment, plan.threads()),
+        environments.variables(environment, plan.cores()),
         devices.pin_variables(devices.CPU),
         cell_folder / "keras_home",
     )

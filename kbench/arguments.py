@@ -182,6 +182,12 @@ def _layout_timeout_and_data(parser: argparse.ArgumentParser, timeout: str) -> N
         default="native",
         help="layout of pictures; native (the default) is the one that each backend is made for",
     )
+    parser.add_argument(
+        "--threads",
+        type=_whole(1, 4096),
+        metavar="N",
+        help="CPU threads of a cell, where its framework lets itself be told (as many as cores may be used)",
+    )
     parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", help=f"end a cell after so long ({timeout})")
     data = parser.add_argument_group("data")
     data.add_argument("--data", choices=("real", "synthetic"), default="real", help="synthetic needs no download")

@@ -23,7 +23,7 @@ else:
 TASKS = ("train", "infer")
 LAYOUTS = (CHANNELS_FIRST, CHANNELS_LAST)
 EXPLANATION_KEYS = {"what", "bound", "reason", "layer", "optimizer"}
-PLACEHOLDERS = ("env", "cache", "threads", "python_lib", "inherited")
+PLACEHOLDERS = ("env", "cache", "threads", "threads_from_2", "python_lib", "inherited")
 
 # One check per key: the value as the dataclass wants it, or ValueError with what was expected.
 Check = Callable[[Any], Any]
@@ -250,6 +250,7 @@ BACKEND_KEYS: Mapping[str, Check] = {
     "programs": _texts,
     "recurrent": _forms,
     "fixed_batch": _texts,
+    "ordered_updates": _flag,
     "notes": _texts,
     "color": _color,
     "variables": _variables,
@@ -264,6 +265,7 @@ BACKEND_DEFAULTS: Mapping[str, object] = {
     "programs": (),
     "recurrent": {},
     "fixed_batch": (),
+    "ordered_updates": False,
     "notes": (),
     "variables": {},
     "channels_first": {},

@@ -96,7 +96,7 @@ def variables(environment: Environment, threads: int) -> dict[str, str]:
     """
     filled = {}
     for name, text in environment.variables.items():
-        value = text.replace("{threads}", str(threads))
+        value = text.replace("{threads}", str(threads)).replace("{threads_from_2}", str(max(2, threads)))
         if "{inherited}" in value:
             value = value.replace("{inherited}", os.environ.get(name, ""))
             # An empty entry of a search path would mean the current folder.

@@ -51,6 +51,7 @@ class Request:
     augment: bool = False
     init: str = "seeded"
     timeout: float | None = None
+    threads: int | None = None  # of a cell; None: the cores that this process may run on
     data_source: str = "real"
     data_dir: Path | None = None
     baseline: str = ""  # full name of the backend with which the others are compared, beside the fastest
@@ -79,6 +80,11 @@ class Plan:
     named_backends: frozenset[str]
     named_examples: frozenset[str]
     pythons: Mapping[str, Choice]
+
+    @property
+    def threads(self) -> int:
+        """CPU threads that a cell is given."""
+        return self.request.threads or cores()
 
     @property
     def timeout(self) -> float:
@@ -207,6 +213,6 @@ def _planned(
     return PlannedCell(cell, example, backend, build)
 
 
-def threads() -> int:
-    """CPU threads that a cell may use: the cores that this process may run on."""
+def cores() -> int:
+    """The cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -79,6 +79,7 @@ def spec(
         "device": device.kind,
         "recurrent": dict(backend.recurrent),
         "fixed_batch": list(backend.fixed_batch),
+        "ordered_updates": backend.ordered_updates,
         "augment": augment and example.augmentation,
         "published_weights": portable(published_weights) if published_weights else "",
         "events": portable(events),

@@ -82,6 +82,7 @@ class Backend:
     notes: tuple[str, ...]  # what a reader of its rows should know
     color: str  # "#rrggbb", the same in every plot
     path: Path
+    ordered_updates: bool = False  # whether the guest has to put gradients, updates and the step counter in order
     channels_first: Mapping[str, str] = field(default_factory=dict)  # further variables of cells in that layout
     explained: tuple[Explanation, ...] = ()  # known differences from the other backends
 

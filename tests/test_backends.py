@@ -70,6 +70,7 @@ def test_every_variable_of_a_file_can_be_filled_in() -> None:
     ("more", "more_build", "key", "says"),
     [
         ('colour = "#000000"', "", "colour", "did you mean `color`?"),
+        ("ordered_updates = 1", "", "ordered_updates", "true or false"),
         ("shared_libpython = 1", "", "shared_libpython", "true or false"),
         ('notes = "one"', "", "notes", "a list of texts"),
         ('[variables]\nA = "{home}"', "", "variables", "placeholders"),

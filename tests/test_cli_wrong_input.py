@@ -62,7 +62,7 @@ NAMES = [
 
 NUMBERS = [
     ((*RUN, option, number), f"--{option.strip('-')}", "whole number from 1 to")
-    for option in ("--epochs", "--samples", "--batch-size", "--repeats")
+    for option in ("--epochs", "--samples", "--batch-size", "--repeats", "--threads")
     for number in ("0", "-1", "1.5", "x", "", "99999999999", "9" * 5000)
 ]
 NUMBERS += [((*RUN, "--seed", seed), "whole number from 0 to 4,294,967,295") for seed in ("-1", "x", "4294967296")]
@@ -308,6 +308,7 @@ OPTION_NAMES += [
     "--seeds",
     "--baseline",
     "--image-data-format",
+    "--threads",
     "--timeout",
     "--data",
     "--data-dir",

@@ -253,13 +253,15 @@ def test_an_environment_from_a_named_python_is_one_of_its_own(backend: Backend, 
 def test_variables_are_filled_in_for_the_cell(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = installable(
         tmp_path / "files",
-        more='[variables]\nOMP_NUM_THREADS = "{threads}"\nLD_LIBRARY_PATH = "{env}/lib:{python_lib}:{inherited}"\n',
+        more='[variables]\nOMP_NUM_THREADS = "{threads}"\nMKL_NUM_THREADS = "{threads_from_2}"\nLD_LIBRARY_PATH = "{env}/lib:{python_lib}:{inherited}"\n',
         more_build='[builds.variables]\nKEPT = "{cache}/kept"',
     )
     environment = environments.ensure(backend, backend.builds[0], cache=cache)
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
     filled = environments.variables(environment, threads=3)
-    assert filled["OMP_NUM_THREADS"] == "3"
+    assert filled["OMP_NUM_THREADS"] == filled["MKL_NUM_THREADS"] == "3"
+    one = environments.variables(environment, threads=1)
+    assert (one["OMP_NUM_THREADS"], one["MKL_NUM_THREADS"]) == ("1", "2")
     assert filled["KEPT"] == f"{cache}/compiled/{environment.folder.name}/kept"  # type: ignore[union-attr]
     assert filled["LD_LIBRARY_PATH"].split(":")[0] == f"{environment.folder}/lib"
     assert "" not in filled["LD_LIBRARY_PATH"].split(":")

@@ -202,4 +202,5 @@ def test_nobody_asked_for_it_by_name(backends: str, examples: str, status: str, 
 def test_a_plan_is_a_value() -> None:
     made = make("jax", "mnist_mlp")
     assert replace(made) == make("jax", "mnist_mlp")
-    assert plan.threads() >= 1
+    assert made.threads == plan.cores() >= 1
+    assert make("jax", "mnist_mlp", threads=3).threads == 3

@@ -29,7 +29,9 @@ def main(options: argparse.Namespace) -> int:
     known = choices.known_backends()
     selected = choices.chosen_backends(options, known)
     if options.form == DEFAULT_FORM:
-        shipped = tuple(replace(backend, recurrent={}, fixed_batch=()) for backend in selected.chosen)
+        shipped = tuple(
+            replace(backend, recurrent={}, fixed_batch=(), ordered_updates=False) for backend in selected.chosen
+        )
         selected = Backends(shipped, selected.named)
     examples = selecting.select_examples(options.examples, choices.known_examples())
     pythons = choices.chosen_pythons(options, known)
@@ -49,7 +51,7 @@ def main(options: argparse.Namespace) -> int:
                 jobs,
                 run,
                 _settings(the_plan),
-                lambda environment: environments.variables(environment, plan.threads()),
+                lambda environment: environments.variables(environment, the_plan.threads),
                 launcher.launch,
                 progress.listener,
             )
@@ -78,6 +80,7 @@ def _request(options: argparse.Namespace) -> Request:
         image_data_format=options.image_data_format,
         seed=options.seed,
         batch_size=options.batch_size,
+        threads=options.threads,
         timeout=options.timeout or TIMEOUT,
         data_source=options.data,
         data_dir=data_folder(options),
@@ -117,6 +120,7 @@ def _record(the_plan: Plan, data: dict[tuple[str, str], Data], form: str) -> dic
         image_data_format=request.image_data_format,
         seed=request.seed,
         data_source=request.data_source,
+        threads=the_plan.threads,
         timeout=the_plan.timeout,
     )
 

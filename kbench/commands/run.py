@@ -63,6 +63,7 @@ def _request(options: argparse.Namespace, baseline: str) -> Request:
         batch_size=options.batch_size,
         augment=options.augment,
         init=options.init,
+        threads=options.threads,
         timeout=options.timeout,
         data_source=options.data,
         data_dir=data_folder(options),
@@ -102,6 +103,7 @@ def _record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, o
         augment=request.augment,
         init=request.init,
         data_source=request.data_source,
+        threads=the_plan.threads,
         timeout=the_plan.timeout,
     )
 
@@ -117,7 +119,7 @@ def _measure(
                 jobs,
                 run,
                 _settings(the_plan),
-                lambda environment: environments.variables(environment, plan.threads()),
+                lambda environment: environments.variables(environment, the_plan.threads),
                 launcher.launch,
                 progress.listener,
                 steadiness.reference_seconds,

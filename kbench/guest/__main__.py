@@ -215,7 +215,7 @@ def build(example, spec, events):
             "the model has %d parameters, where the example states %d" % (model.count_params(), spec["parameters"]),
         )
     if spec["task"] == "train" and not spec.get("parity"):
-        generations.compile_model(model, example, spec["device"])
+        generations.compile_model(model, example, spec["device"], spec["ordered_updates"])
         events.write("compiled", **fingerprint.compiled(model, example.LOSS, spec["batch_size"]))
     return model
 

@@ -79,17 +79,46 @@ def _epsilon_is_under_the_root():
     return generation() == 3 or keras.backend.backend() == "mxnet"
 
 
-def compile_model(model, example, device):
-    """Compile with the example's loss, optimizer and metrics."""
+def compile_model(model, example, device, ordered_updates):
+    """Compile with the example's loss, optimizer and metrics.
+
+    ordered_updates: whether gradients, updates and step counter have to be put in order, by the backend's file.
+    """
     kwargs = {}
+    made = optimizer(example.OPTIMIZER)
+    if ordered_updates:
+        _order_updates(made)
     if device == "gpu" and keras.backend.backend() == "mxnet":
         kwargs["context"] = ["gpu(0)"]  # the one GPU that the host lets this process see
     model.compile(
         loss=example.LOSS,
-        optimizer=optimizer(example.OPTIMIZER),
+        optimizer=made,
         metrics=list(getattr(example, "METRICS", ["accuracy"])),
         **kwargs,
     )
+
+
+def _order_updates(made):
+    """Let a Keras 2 optimizer compute all gradients before any weight changes, and count the step at its end.
+
+    In TensorFlow 1 nothing orders these: a gradient may be computed with a kernel of the next step, and Adam may
+    begin with step 2. TensorFlow's own optimizers order them (gate_gradients of tf.train.Optimizer).
+    """
+    import tensorflow
+
+    gradients, updates = made.get_gradients, made.get_updates
+
+    def get_gradients(loss, params):
+        return tensorflow.tuple(gradients(loss, params))
+
+    def get_updates(loss, params):
+        _, *others = updates(loss=loss, params=params)  # the first one counts the step
+        with tensorflow.control_dependencies(others):
+            counted = keras.backend.update_add(made.iterations, 1)
+        made.updates = [counted] + others
+        return made.updates
+
+    made.get_gradients, made.get_updates = get_gradients, get_updates
 
 
 def training_scores(logs):

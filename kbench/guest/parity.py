@@ -157,7 +157,7 @@ def _channels_last(value, channels_first):
 def train(model, example, spec, batches, loss, folder, events):
     """Optimizer steps, each on the next batch, and the state of the model after some of them."""
     with events.phase("compile"):
-        generations.compile_model(model, example, spec["device"])
+        generations.compile_model(model, example, spec["device"], spec["ordered_updates"])
     for step in range(1, max(spec["parity"]["steps"]) + 1):
         batch = batches.batch(step - 1)
         told = model.train_on_batch(batch.model_inputs(), batch.targets)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from filelock import FileLock
 
 from kbench import results
 from kbench.errors import UserError
+from kbench.plan import cores
 from kbench.values import Measured
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -39,7 +39,7 @@ class Run:
 
 def measure(backend: str, folder: Path, *further: str) -> Run:
     """Measure `backend` with a new user's command; real data, from the mirror where there is one."""
-    command = [*own_cores(), sys.executable, "-m", "kbench", "run", "--backends", backend, *further]
+    command = [sys.executable, "-m", "kbench", "run", "--backends", backend, *own_threads(), *further]
     done = subprocess.run(
         [*command, "--profile", "smoke", "--results", str(folder)],
         cwd=CHECKOUT,
@@ -63,18 +63,13 @@ def measure_once(backend: str, folder: Path, *further: str) -> Run:
     return _read(folder, *json.loads(said.read_text("utf-8")))
 
 
-def own_cores() -> list[str]:
-    """What makes a command run on this test process's share of the cores, where several run at once.
+def own_threads() -> list[str]:
+    """The option that gives this test process its share of the cores, where several run at once.
 
     The threads of two frameworks that spin on the same cores take ten times as long.
     """
-    worker, count = os.environ.get("PYTEST_XDIST_WORKER", ""), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    taskset = shutil.which("taskset")
-    if not worker or taskset is None or not hasattr(os, "sched_getaffinity"):
-        return []
-    cores = sorted(os.sched_getaffinity(0))
-    share = cores[int(worker.removeprefix("gw")) % len(cores) :: count]
-    return [taskset, "--cpu-list", ",".join(map(str, share))]
+    together = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    return ["--threads", str(max(1, cores() // together))] if together > 1 else []
 
 
 def environment() -> dict[str, str]:

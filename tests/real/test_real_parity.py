@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from measured import CHECKOUT, environment
+from measured import CHECKOUT, environment, own_threads
 
 from kbench import backends, paths, results
 
@@ -17,7 +17,18 @@ BACKENDS = backends.load_all(paths.project_folder("backends"))
 def compare(folder: Path, *options: str) -> tuple[int, str, list[dict[str, str]]]:
     """Exit status, what was printed, and the rows of parity.csv."""
     done = subprocess.run(
-        [sys.executable, "-m", "kbench", "parity", *options, "--device", "cpu", "--results", str(folder)],
+        [
+            sys.executable,
+            "-m",
+            "kbench",
+            "parity",
+            *options,
+            "--device",
+            "cpu",
+            *own_threads(),
+            "--results",
+            str(folder),
+        ],
         cwd=CHECKOUT,
         env=environment(),
         stdin=subprocess.DEVNULL,
@@ -50,3 +61,11 @@ def test_the_form_that_ships_is_found_out_and_the_layer_is_named(tmp_path: Path)
     assert wrong["first_layer_class"] == "TimeDistributed(LSTM)"
     assert float(wrong["first_layer_deviation"]) > 0.01
     assert right["verdict"] in ("same", "explained") and right["first_layer"] == ""
+
+
+def test_keras_2_on_tensorflow_1_trains_rightly_only_with_its_updates_in_order(tmp_path: Path) -> None:
+    two = ("--backends", "keras2/tensorflow,keras2/cntk", "--examples", "mnist_mlp")
+    status, said, rows = compare(tmp_path / "ordered", *two)
+    assert status == 0 and [row["verdict"] for row in rows] == ["same", "same"], said
+    status, said, rows = compare(tmp_path / "as_it_ships", *two, "--form", "default")
+    assert status == 1 and all(float(row["10_steps"]) > 1e-3 for row in rows), said
