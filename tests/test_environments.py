@@ -253,7 +253,8 @@ def test_an_environment_from_a_named_python_is_one_of_its_own(backend: Backend, 
 def test_variables_are_filled_in_for_the_cell(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = installable(
         tmp_path / "files",
-        more='[variables]\nOMP_NUM_THREADS = "{threads}"\nMKL_NUM_THREADS = "{threads_from_2}"\nLD_LIBRARY_PATH = "{env}/lib:{python_lib}:{inherited}"\n',
+        more='[variables]\nOMP_NUM_THREADS = "{threads}"\nMKL_NUM_THREADS = "{threads_from_2}"\n'
+        'LD_LIBRARY_PATH = "{env}/lib:{python_lib}:{inherited}"\n',
         more_build='[builds.variables]\nKEPT = "{cache}/kept"',
     )
     environment = environments.ensure(backend, backend.builds[0], cache=cache)
