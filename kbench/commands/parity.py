@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from kbench import arguments, devices, environments, launcher, parity, paths, plan, provenance, results, runner
+from kbench import arguments, devices, parity, paths, plan, provenance, results
 from kbench import selection as selecting
-from kbench.commands import choices, interrupts, preparing, screen
+from kbench.commands import cells, choices, preparing, screen
 from kbench.commands.run import check_place, data_folder
 from kbench.interpreters import Choice
 from kbench.plan import Plan, PlannedCell, Request
@@ -37,31 +37,21 @@ def main(options: argparse.Namespace) -> int:
     pythons = choices.chosen_pythons(options, known)
     device, gpus = choices.chosen_device(options)
     place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
-    check_place(place)
+    check_place(place, options.name)
     the_plan = _plan(selected, examples, _request(options), device, pythons)
     screen.print_plan(the_plan, preparing.to_make(the_plan), None, "parity: one batch, dropout off")
     data = preparing.arrays(the_plan)
     made = preparing.make_environments(the_plan)
     told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
     run = results.create(place, _record(the_plan, data, options.form), told, options.name)
-    jobs = [preparing.job(planned, made, data) for planned in the_plan.cells]
     try:
-        with interrupts.ended_as_interrupted(), screen.Progress(len(jobs)) as progress:
-            outcomes = runner.run(
-                jobs,
-                run,
-                _settings(the_plan),
-                lambda environment: environments.variables(environment, the_plan.threads),
-                launcher.launch,
-                progress.listener,
-            )
+        acceptable = cells.run(the_plan, run, data, made, _settings(the_plan))
     except KeyboardInterrupt:
         show(run)
         print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
         return 130
     agree = show(run)
-    pairs = zip(the_plan.cells, outcomes, strict=True)
-    return 0 if agree and all(plan.acceptable(the_plan, planned, outcome) for planned, outcome in pairs) else 1
+    return 0 if agree and acceptable else 1
 
 
 def show(run: Path) -> bool:

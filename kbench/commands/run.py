@@ -11,17 +11,14 @@ from pathlib import Path
 from kbench import (
     arguments,
     devices,
-    environments,
-    launcher,
     paths,
     plan,
     provenance,
     results,
-    runner,
     steadiness,
 )
 from kbench import selection as selecting
-from kbench.commands import choices, interrupts, preparing, screen
+from kbench.commands import cells, choices, preparing, screen
 from kbench.errors import UserError
 from kbench.plan import Plan, Request
 from kbench.runner import Settings
@@ -36,7 +33,7 @@ def main(options: argparse.Namespace) -> int:
     pythons = choices.chosen_pythons(options, known)
     device, gpus = choices.chosen_device(options)
     place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
-    check_place(place)
+    check_place(place, options.name)
     baseline = choices.chosen_baseline(options, [backend.name for backend in selected.chosen])
     the_plan = plan.make(selected, examples, _request(options, baseline), device, pythons)
     screen.print_plan(the_plan, preparing.to_make(the_plan), None)
@@ -77,8 +74,10 @@ def data_folder(options: argparse.Namespace) -> Path | None:
     return paths.expanded(str(mirror)).absolute() if mirror else None
 
 
-def check_place(parent: Path) -> None:
+def check_place(parent: Path, name: str | None) -> None:
     """Raises UserError where no run's folder could be made: said at once, not after minutes of preparation."""
+    if name is not None:
+        results.check_name(parent, name)
     existing = next(folder for folder in (parent, *parent.parents) if folder.exists())
     if not existing.is_dir():
         raise UserError(f"{existing} is not a folder: choose another place with --results.")
@@ -113,24 +112,13 @@ def _measure(
 ) -> int:
     """Run the cells, print the tables."""
     try:
-        jobs = [preparing.job(planned, made, data) for planned in the_plan.cells]
-        with interrupts.ended_as_interrupted(), screen.Progress(len(jobs)) as progress:
-            outcomes = runner.run(
-                jobs,
-                run,
-                _settings(the_plan),
-                lambda environment: environments.variables(environment, the_plan.threads),
-                launcher.launch,
-                progress.listener,
-                steadiness.reference_seconds,
-            )
+        acceptable = cells.run(the_plan, run, data, made, _settings(the_plan), steadiness.reference_seconds)
     except KeyboardInterrupt:
         _print_results(run)
         print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
         return 130
     _print_results(run)
-    pairs = zip(the_plan.cells, outcomes, strict=True)
-    return 0 if all(plan.acceptable(the_plan, planned, outcome) for planned, outcome in pairs) else 1
+    return 0 if acceptable else 1
 
 
 def _settings(the_plan: Plan) -> Settings:

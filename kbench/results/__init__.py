@@ -9,6 +9,7 @@ from kbench.results.reading import RunResults, read
 from kbench.results.store import (
     CellFolder,
     cell_folder,
+    check_name,
     create,
     find,
     latest,
@@ -22,6 +23,7 @@ __all__ = [
     "RunResults",
     "Told",
     "cell_folder",
+    "check_name",
     "create",
     "find",
     "latest",

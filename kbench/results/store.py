@@ -123,8 +123,8 @@ def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any],
 
 
 def _new_folder(parent: Path, name: str | None, started: datetime) -> Path:
-    if name is not None and (not name or Path(name).name != name or name in (".", "..")):
-        raise UserError(f"A run's name is a plain folder name, and {name!r} is not: choose one without '/'.")
+    if name is not None:
+        check_name(parent, name)
     try:
         parent.mkdir(parents=True, exist_ok=True)
         if name is not None:
@@ -139,12 +139,20 @@ def _new_folder(parent: Path, name: str | None, started: datetime) -> Path:
             except FileExistsError:
                 continue  # another run started within the same second
     except (FileExistsError, NotADirectoryError) as error:
-        if name is not None and (parent / name).is_dir():
-            raise UserError(f"{parent / name} exists already: choose another name for the run.") from error
+        if name is not None:
+            check_name(parent, name)  # another run may have taken it meanwhile
         raise UserError(f"{parent} is not a folder: choose another place for the results.") from error
     except OSError as error:
         raise cannot("make a run's folder in", parent, error) from error
     raise AssertionError("unreachable: the numbers do not end")
+
+
+def check_name(parent: Path, name: str) -> None:
+    """Raises UserError where no run below `parent` can have this name: it is no folder's name, or taken."""
+    if not name or Path(name).name != name or name in (".", ".."):
+        raise UserError(f"A run's name is a plain folder name, and {name!r} is not: choose one without '/'.")
+    if (parent / name).exists():
+        raise UserError(f"{parent / name} exists already: choose another name for the run.")
 
 
 def cell_folder(run: Path, cell: Cell) -> CellFolder:
