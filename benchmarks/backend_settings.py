@@ -4,8 +4,10 @@
 
 The combinations are in backend_settings.toml. Per backend and example kbench itself measures them, in a fresh process
 each, in turns, with its own intervals and its own proof that all computed the same. Shipped settings should be within
-5 % of the best combination. Exit status 1 says that some are shown not to be, or did not run. The real data are
-needed, or KBENCH_DATA; where a combination has other packages, their environment is made in kbench's cache the first time.
+5 % of the best combination. Exit status 1 says that some are shown not to be, or did not run.
+
+The real data are needed, or KBENCH_DATA. Where a combination has other packages, their environment is made in
+kbench's cache the first time.
 """
 
 from __future__ import annotations
