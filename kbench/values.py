@@ -42,6 +42,7 @@ class Build:
     driver: str = ""  # lowest NVIDIA driver version, such as "410.48"; empty where none is known
     indexes: tuple[str, ...] = ()  # further package indexes, tried only where the user's own have not got it
     variables: Mapping[str, str] = field(default_factory=dict)
+    locked_variables: Mapping[str, str] = field(default_factory=dict)  # only where the locked packages are used
     note: str = ""  # e.g. "not run on hardware"
     distribution: str = ""  # the package whose version is the backend's version, in this build: "x-gpu"
 
