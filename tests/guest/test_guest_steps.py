@@ -114,6 +114,14 @@ def test_other_steps_than_batches_are_not_told(measure: ModuleType, model: Any) 
     assert len(clock.lap(0.0, 1e9, 3)["step_seconds"]) == 3, "the next epoch's are"
 
 
+def test_no_step_ends_after_its_epoch(measure: ModuleType, model: Any) -> None:
+    clock = measure.StepClock(model, "train")
+    start = measure.time.perf_counter()
+    model.fit(3)
+    (told,) = clock.lap(start - 1, start, 3).values()
+    assert told == pytest.approx([1.0, 0.0, 0.0], abs=1e-6)
+
+
 def waiting(measure: ModuleType, waiter: Callable[[Any], Callable[[], None]]) -> Any:
     return mock.patch.object(sys.modules["hardware"], "waiting_for", waiter)
 
