@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from kbench import environments, launcher, plan, runner
@@ -28,7 +29,7 @@ def run(
             folder,
             settings,
             lambda environment: environments.variables(environment, the_plan.threads),
-            launcher.launch,
+            partial(launcher.launch, gpu=settings.device.index),
             progress.listener,
             reference,
         )
