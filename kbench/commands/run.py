@@ -11,6 +11,7 @@ from pathlib import Path
 from kbench import (
     arguments,
     devices,
+    machine_limits,
     paths,
     plan,
     provenance,
@@ -44,6 +45,8 @@ def main(options: argparse.Namespace) -> int:
     made = preparing.make_environments(the_plan)
     record = _record(the_plan, data)
     told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
+    if device.kind == "cpu":
+        told["limits"] = machine_limits.measure(the_plan.threads, None)
     run = results.create(place, record, told, options.name)
     return _measure(the_plan, run, data, made)
 

@@ -25,7 +25,7 @@ from kbench.values import Measured, Summary
 def rebuild_all(run: Path, baseline: str = "") -> list[Path]:
     """Write all derived files of `run` and return their paths. Raises UserError."""
     results = read(run)
-    summaries = summarise(results.measured, baseline or results.baseline)
+    summaries = summarise(results.measured, baseline or results.baseline, results.limits)
     pictures = _pictures(results, summaries)
     files = {
         "summary.csv": summary_csv(summaries).encode(),

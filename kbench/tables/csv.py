@@ -97,6 +97,8 @@ _MORE_SUMMARY: Mapping[str, Callable[[Summary], object]] = {
     "weights": attrgetter("weights"),
     "fingerprint": attrgetter("fingerprint"),
     "differs": lambda row: "; ".join(row.differs),
+    "operations_per_sample": attrgetter("operations_per_sample"),
+    "percent_of_limit": attrgetter("percent_of_limit"),
 }
 
 
