@@ -105,6 +105,15 @@ def run(spec, events):
         events.write("probe", outputs=outputs)
         measure.train(model, example, spec, train, validation, targets, events)
     events.write("memory", at="end", peak_mib=hardware.peak_memory_mib())
+    import libraries
+
+    # At the end: some frameworks load their libraries with the first step.
+    events.write(
+        "libraries",
+        libraries=libraries.mapped(),
+        framework_threads=libraries.framework_threads(),
+        numpy_blas=libraries.numpy_blas(),
+    )
 
 
 def load_example(path):
