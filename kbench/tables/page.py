@@ -36,6 +36,8 @@ def page(
         )
     if any(row.epoch_interval for row in summaries):
         parts.append(_WORDS)
+    if any(row.percent_of_limit is not None for row in summaries):
+        parts.append(_LIMIT)
     parts += _pictures("all examples", plots.get("", ()))
     for table, example in zip(tables(summaries), dict.fromkeys(row.example for row in summaries), strict=True):
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
@@ -47,6 +49,11 @@ def page(
 _WORDS = (
     "Intervals are 95 % bootstrap intervals. The verdict is on the interval of the ratio: *slower* where all of it "
     "lies above 1, *faster* where all of it lies below, and *no difference shown* (~) where it holds 1."
+)
+
+_LIMIT = (
+    "% of limit is the least time that this machine could take for a sample, by its own measured arithmetic and "
+    "memory rates and the operations counted from the layers, over the time that it took."
 )
 
 
