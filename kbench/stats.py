@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import accumulate
 from statistics import median, stdev
 
-from kbench import fairness, intervals, steps
+from kbench import fairness, intervals, roofline, steps
 from kbench.comparison import Timed, compare, holding
 from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Epoch, Interval, Measured, Summary
 
@@ -16,19 +16,22 @@ from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Epoch, Interval, 
 ENOUGH_REPEATS = 3
 
 
-def summarise(measured: Sequence[Measured], baseline: str = "") -> list[Summary]:
+def summarise(
+    measured: Sequence[Measured], baseline: str = "", limits: roofline.Limits | None = None
+) -> list[Summary]:
     """One row per example, backend, image_data_format and device, over all repeats of its cell.
 
     Examples stand in the order of `measured`; the rows of one example fastest first, then those that did
     not end ok. Steady epochs are all but the first: where a cell has one epoch, there is no steady figure.
     Figures are of the repeats that ended ok; a row's status and reason are those of its worst repeat. `baseline`
-    is the full name of the backend with which rows are compared, beside the fastest.
+    is the full name of the backend with which rows are compared, beside the fastest; `limits` are those of the
+    machine's processor.
     """
     groups: dict[tuple[str, str, str, str], list[Measured]] = {}
     for one in measured:
         groups.setdefault(_row_of(one.cell), []).append(one)
     differs = fairness.differences(measured)
-    timed = [_timed(group, differs) for group in groups.values()]
+    timed = [_timed(group, differs, limits) for group in groups.values()]
     order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in timed))}
     return compare(sorted(timed, key=lambda one: (order[one.row.example], *_rank(one.row))), baseline)
 
@@ -53,7 +56,9 @@ def _rank(row: Summary) -> tuple[object, ...]:
     )
 
 
-def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]) -> Summary:
+def _summary(
+    repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]], limits: roofline.Limits | None
+) -> Summary:
     cell = repeats[0].cell
     worst = max(repeats, key=lambda one: STATUSES.index(one.outcome.status))
     ok = [one for one in repeats if one.outcome.status == OK]
@@ -64,6 +69,8 @@ def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]
     # A repeat that failed may still know its versions and the size of its model.
     facts = _first_facts([*ok, *repeats])
     target = _fraction(facts.get("target_accuracy"))
+    per_1000 = _median(1000 * epoch.seconds / epoch.samples for epoch in timed)
+    work = roofline.work(facts)
     reached = [] if target is None else [found for one in ok if (found := _to_target(one.epochs, target))]
     return Summary(
         example=cell.example,
@@ -98,8 +105,8 @@ def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]
         data_sha256=_text(facts.get("data_sha256")),
         phases=_phases(ok),
         evaluation_seconds=_median(_evaluations(ok)),
-        seconds_per_1000_samples=_median(1000 * epoch.seconds / epoch.samples for epoch in timed),
-        notes=_notes(repeats),
+        seconds_per_1000_samples=per_1000,
+        notes=(*_notes(repeats), *_uncounted(work)),
         deterministic=_deterministic(ok),
         final_accuracy_sd=_spread(epoch.accuracy for epoch in last),
         final_val_accuracy_sd=_spread(epoch.val_accuracy for epoch in last),
@@ -120,12 +127,16 @@ def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]
         weights=_text(facts.get("weights")),
         fingerprint=next((known for one in [*ok, *repeats] if (known := fairness.fingerprint(one))), ""),
         differs=tuple(dict.fromkeys(said for one in repeats for said in differs.get(one.cell.id, ()))),
+        operations_per_sample=work.operations if work else None,
+        percent_of_limit=_percent_of_limit(work, cell, per_1000, limits),
     )
 
 
-def _timed(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]) -> Timed:
+def _timed(
+    repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]], limits: roofline.Limits | None
+) -> Timed:
     """The row of a cell's repeats with the interval of its steady time."""
-    row = _summary(repeats, differs)
+    row = _summary(repeats, differs, limits)
     per_repeat = [[e.seconds for e in steady(one.epochs)] for one in repeats if one.outcome.status == OK]
     medians = [median(seconds) for seconds in per_repeat if seconds]
     enough = len(medians) >= ENOUGH_REPEATS
@@ -205,6 +216,20 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     if _deterministic(ok) is False:
         notes["not deterministic: its repeats with the same seed have other losses"] = None
     return tuple(note for note in notes if note)
+
+
+def _uncounted(work: roofline.Work | None) -> list[str]:
+    """A note on the layers whose operations nobody counted."""
+    return [f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []
+
+
+def _percent_of_limit(
+    work: roofline.Work | None, cell: Cell, per_1000: float | None, limits: roofline.Limits | None
+) -> float | None:
+    """Of the processor's limit alone: a GPU's is not measured."""
+    if work is None or limits is None or per_1000 is None or cell.device != "cpu":
+        return None
+    return roofline.percent(work, cell.batch_size, per_1000 / 1000, limits)
 
 
 def _deterministic(ok: Sequence[Measured]) -> bool | None:

@@ -125,7 +125,7 @@ def _name(job: Job) -> str:
 def print_tables(run: results.RunResults, baseline: str = "") -> None:
     """The tables of a run, as wide as the terminal allows; `baseline` is instead of the run's own."""
     print()
-    tables = text.text(summarise(run.measured, baseline or run.baseline), width=_width())
+    tables = text.text(summarise(run.measured, baseline or run.baseline, run.limits), width=_width())
     encoding = sys.stdout.encoding or "utf-8"
     print(tables.encode(encoding, "replace").decode(encoding))  # there are terminals without ±
     for remark in steadiness.remarks(run.measured, run.provenance):

@@ -14,6 +14,7 @@ from kbench.results.store import (
     find,
     latest,
     plan_record,
+    record_end,
     write_outcome,
     write_spec,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "read",
     "read_events",
     "rebuild",
+    "record_end",
     "write_outcome",
     "write_spec",
 ]

@@ -17,6 +17,7 @@ from kbench.provenance import describe
 from kbench.results.files import cannot, replace
 from kbench.results.reading import RunResults, read
 from kbench.stats import summarise
+from kbench.tables.configuration import configuration
 from kbench.tables.csv import epochs_csv, summary_csv
 from kbench.tables.page import page
 from kbench.values import Measured, Summary
@@ -25,7 +26,7 @@ from kbench.values import Measured, Summary
 def rebuild_all(run: Path, baseline: str = "") -> list[Path]:
     """Write all derived files of `run` and return their paths. Raises UserError."""
     results = read(run)
-    summaries = summarise(results.measured, baseline or results.baseline)
+    summaries = summarise(results.measured, baseline or results.baseline, results.limits)
     pictures = _pictures(results, summaries)
     files = {
         "summary.csv": summary_csv(summaries).encode(),
@@ -71,6 +72,9 @@ def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[s
         plots={example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()},
         backends=_objects(results.plan.get("backends")),
         remarks=steadiness.remarks(results.measured, results.provenance),
+        configuration=configuration(
+            results.provenance, _objects(results.plan.get("examples")), results.measured, summaries
+        ),
     )
 
 

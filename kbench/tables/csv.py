@@ -103,6 +103,8 @@ _MORE_SUMMARY: Mapping[str, Callable[[Summary], object]] = {
     "device_memory_mib": attrgetter("device_memory_mib"),
     "device_memory_source": attrgetter("device_memory_source"),
     "allocator_peak_mib": attrgetter("allocator_peak_mib"),
+    "operations_per_sample": attrgetter("operations_per_sample"),
+    "percent_of_limit": attrgetter("percent_of_limit"),
 }
 
 

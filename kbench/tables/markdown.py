@@ -38,3 +38,10 @@ def escape(text: str) -> str:
     """`text` as Markdown that shows just that: | ends no cell, and < begins no HTML."""
     entities = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
     return _MARKUP.sub(lambda found: entities.get(found[0], f"\\{found[0]}"), plain(text))
+
+
+def code(text: str) -> str:
+    """`text` as inline code: in a fence longer than any in it, for a code span knows no escapes."""
+    line = plain(text)
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"

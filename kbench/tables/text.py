@@ -78,4 +78,6 @@ def _narrow(column: str) -> str:
         return column
     if column == "val. accuracy":
         return "val.\nacc."
+    if column == "% of limit":
+        return "% of\nlimit"
     return re.sub(" (?!%)", "\n", column) if " " in column else column.replace("/", "\n/")
