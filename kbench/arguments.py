@@ -11,8 +11,12 @@ from typing import NoReturn
 from kbench import __version__
 from kbench.errors import UserError
 from kbench.plan import DIFFERENT, FORMATS, LAST_SEED, SAME, TIMEOUTS
+from kbench.side_values import ALLOWABLE
 
-COMMANDS = ("run", "list", "setup", "report", "parity")
+COMMANDS = ("run", "list", "setup", "report", "compare", "parity")
+
+
+OUTPUTS = ("table", "markdown", "csv", "json")
 
 
 class Parser(argparse.ArgumentParser):
@@ -143,6 +147,37 @@ def _report(parser: argparse.ArgumentParser) -> None:
     _results(parser)
 
 
+def _compare(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Put runs beside one another: for each example and backend the steady times, their ratio with its 95 % "
+        "interval and what that shows, final accuracy, time to accuracy, and whether the losses are the same."
+    )
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUN[:BACKEND]",
+        help="a run's folder or name, latest, or reference (the run that comes with a checkout); with a backend, its "
+        "rows alone. All are compared with the first",
+    )
+    parser.add_argument(
+        "--fail-above",
+        type=_ratio,
+        metavar="RATIO",
+        help="exit status 1 where a row became slower than so many times the first, shown by the whole 95 %% "
+        "interval of its ratio, or was ok and can no longer be compared; for CI",
+    )
+    parser.add_argument(
+        "--allow",
+        type=_of(ALLOWABLE),
+        metavar="LIST",
+        default=(),
+        help="compare in spite of what differs: machine (processor, cores, GPU, device), fingerprint (model, data, "
+        "weights, order, optimizer, ...) or both, with a comma; what differs stands below the table",
+    )
+    _format(parser)
+    _results(parser)
+
+
 def _selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backends",
@@ -221,6 +256,39 @@ def _results(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format",
+        choices=OUTPUTS,
+        default="table",
+        help="of what is printed: table (the default), markdown, csv or json; stdout then holds that alone",
+    )
+
+
+def _of(words: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
+    """Reads a list of some of the words."""
+
+    def read(text: str) -> tuple[str, ...]:
+        items = tuple(item.strip() for item in text.split(",") if item.strip())
+        wrong = [item for item in items if item not in words]
+        if wrong or not items:
+            what = f"{wrong[0][:50]!r} is" if wrong else "it is empty and"
+            raise argparse.ArgumentTypeError(f"{what} not one of {', '.join(words)}")
+        return items
+
+    return read
+
+
+def _ratio(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a ratio above 0, such as 1.10")
+    return number
+
+
 def _whole(lowest: int, highest: int) -> Callable[[str], int]:
     """Reads a whole number between the two, both included."""
 
@@ -249,4 +317,5 @@ _OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "list": _list,
     "setup": _setup,
     "report": _report,
+    "compare": _compare,
 }

@@ -91,6 +91,33 @@ def describe(provenance: Mapping[str, Any]) -> str:
     return ", ".join(part for part in parts if part)
 
 
+def machine_differences(provenance: Mapping[str, Any], other: Mapping[str, Any], with_gpu: bool = True) -> list[str]:
+    """In what this machine differs from the `other`, in words: processor, cores and, `with_gpu`, the GPUs.
+
+    Memory and kernel are left out: they move no steady time, and change from one start of a virtual machine to the
+    next. What one of the two does not tell is not compared.
+    """
+    facts = {"processor": _model, "cores": _cores, **({"GPU": _gpu_names} if with_gpu else {})}
+    told = [(words, fact(provenance), fact(other)) for words, fact in facts.items()]
+    return [f"{words} {own} instead of {theirs}" for words, own, theirs in told if own and theirs and own != theirs]
+
+
+def _model(provenance: Mapping[str, Any]) -> str:
+    return str(_object(provenance.get("cpu")).get("model") or "")
+
+
+def _cores(provenance: Mapping[str, Any]) -> str:
+    cores = _object(provenance.get("cpu")).get("visible")
+    return f"{cores:g}" if isinstance(cores, int | float) else ""
+
+
+def _gpu_names(provenance: Mapping[str, Any]) -> str:
+    gpus = provenance.get("gpus")
+    if not isinstance(gpus, list):
+        return ""
+    return " + ".join(str(_object(gpu).get("name") or "GPU") for gpu in gpus) or "none"
+
+
 def command_line(argv: Sequence[str]) -> str:
     """`argv` on one line, quoted as a shell wants it, with the home folder as ~."""
     # The folder's name is often the user's; as a word of its own, or at the start of a path within one.

@@ -24,13 +24,18 @@ def summarise(measured: Sequence[Measured], baseline: str = "") -> list[Summary]
     Figures are of the repeats that ended ok; a row's status and reason are those of its worst repeat. `baseline`
     is the full name of the backend with which rows are compared, beside the fastest.
     """
+    return compare(timed(measured), baseline)
+
+
+def timed(measured: Sequence[Measured]) -> list[Timed]:
+    """The rows of `summarise`, in its order and not yet compared, with what their intervals are made of."""
     groups: dict[tuple[str, str, str, str], list[Measured]] = {}
     for one in measured:
-        groups.setdefault(_row_of(one.cell), []).append(one)
+        groups.setdefault(row_of(one.cell), []).append(one)
     differs = fairness.differences(measured)
-    timed = [_timed(group, differs) for group in groups.values()]
-    order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in timed))}
-    return compare(sorted(timed, key=lambda one: (order[one.row.example], *_rank(one.row))), baseline)
+    rows = [_timed(group, differs) for group in groups.values()]
+    order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in rows))}
+    return sorted(rows, key=lambda one: (order[one.row.example], *_rank(one.row)))
 
 
 def steady(epochs: Sequence[Epoch]) -> list[Epoch]:
@@ -38,7 +43,8 @@ def steady(epochs: Sequence[Epoch]) -> list[Epoch]:
     return [epoch for epoch in epochs if epoch.epoch > 1]
 
 
-def _row_of(cell: Cell) -> tuple[str, str, str, str]:
+def row_of(cell: Cell) -> tuple[str, str, str, str]:
+    """What the repeats of a row have in common, and tells it from the other rows of its run."""
     return cell.example, cell.backend, cell.image_data_format, cell.device
 
 
@@ -64,7 +70,7 @@ def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]
     # A repeat that failed may still know its versions and the size of its model.
     facts = _first_facts([*ok, *repeats])
     target = _fraction(facts.get("target_accuracy"))
-    reached = [] if target is None else [found for one in ok if (found := _to_target(one.epochs, target))]
+    reached = _reached(ok, target)
     return Summary(
         example=cell.example,
         backend=cell.backend,
@@ -124,9 +130,10 @@ def _timed(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]) 
     medians = [median(seconds) for seconds in per_repeat if seconds]
     enough = len(medians) >= ENOUGH_REPEATS
     sample = tuple(medians if enough else [seconds for of_one in per_repeat for seconds in of_one])
+    to_target = tuple(seconds for _, seconds in _reached(repeats, row.target_accuracy))
     found = intervals.of_median(sample)
     if found is None or row.epoch_seconds is None:
-        return Timed(row, sample)
+        return Timed(row, sample, to_target)
     interval = holding(found, row.epoch_seconds)
     return Timed(
         replace(
@@ -137,6 +144,7 @@ def _timed(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]) 
             resampled_values=len(sample),
         ),
         sample,
+        to_target,
     )
 
 
@@ -163,6 +171,13 @@ def _evaluations(ok: Sequence[Measured]) -> list[float]:
     """Seconds of each evaluation: one an epoch, or else the one that the guest gives as a phase."""
     by_epoch = [e.evaluation_seconds for one in ok for e in one.epochs if e.evaluation_seconds is not None]
     return by_epoch or [one.phases["evaluation"] for one in ok if "evaluation" in one.phases]
+
+
+def _reached(repeats: Iterable[Measured], target: float | None) -> list[tuple[int, float]]:
+    """Epochs and seconds to the target, of each repeat that ended ok and reached it."""
+    if target is None:
+        return []
+    return [found for one in repeats if one.outcome.status == OK and (found := _to_target(one.epochs, target))]
 
 
 def _to_target(epochs: Sequence[Epoch], target: float) -> tuple[int, float] | None:
