@@ -130,8 +130,12 @@ def _parity(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Show backends and examples: what each is and can do, and whether it is installed."
-    parser.add_argument("what", nargs="?", choices=("all", "backends", "examples"), default="all")
+    parser.description = (
+        "Show backends and examples: what each is and can do, and whether it is installed; or what others published."
+    )
+    parser.add_argument("what", nargs="?", choices=("all", "backends", "examples", "published"), default="all")
+    parser.add_argument("workload", nargs="?", help="of published: the example or workload whose figures are shown")
+    _format(parser)
     _python(parser)
 
 
@@ -157,7 +161,7 @@ def _compare(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="RUN[:BACKEND]",
         help="a run's folder or name, latest, or reference (the run that comes with a checkout); with a backend, its "
-        "rows alone. All are compared with the first",
+        "rows alone. All are compared with the first. One run and published: beside figures from the literature",
     )
     parser.add_argument(
         "--fail-above",

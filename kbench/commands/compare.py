@@ -6,18 +6,20 @@ import argparse
 import sys
 from pathlib import Path
 
-from kbench import paths, results, selection, sides
+from kbench import paths, published, results, selection, sides
 from kbench.commands import screen
 from kbench.errors import UserError
 from kbench.provenance import describe
 from kbench.results import parity
 from kbench.side_values import About, Pair
 from kbench.sides import Side
+from kbench.tables import published as published_tables
 from kbench.tables import sides as tables
 from kbench.tables.json import as_json
 
 REFERENCE = "reference"
 LATEST = "latest"
+PUBLISHED = "published"
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -29,6 +31,8 @@ def main(options: argparse.Namespace) -> int:
             "or two backends of one run: `compare latest:BACKEND latest:BACKEND`."
         )
     parent = paths.expanded(str(options.results))
+    if PUBLISHED in options.runs:
+        return _with_published(options, parent)
     compared = [_side(letter, text, parent) for letter, text in zip(_LETTERS, options.runs, strict=False)]
     found = sides.pairs(compared, options.allow)
     if not any(pair.first and pair.other for pair in found):
@@ -38,6 +42,28 @@ def main(options: argparse.Namespace) -> int:
         )
     _show([one.about for one in compared], found, options.format)
     return _status(found, options.fail_above)
+
+
+def _with_published(options: argparse.Namespace, parent: Path) -> int:
+    """A run beside the figures in print."""
+    runs = [text for text in options.runs if text != PUBLISHED]
+    if len(runs) != 1:
+        raise UserError(f"Name one run beside {PUBLISHED}: `compare latest {PUBLISHED}`.")
+    if options.fail_above is not None:
+        raise UserError(f"--fail-above is for runs: what is {PUBLISHED} was measured on other machines.")
+    side = _side("A", runs[0], parent)
+    found = published.held([one.row for one in side.rows], published.read())
+    if not found:
+        raise UserError(f"There is no published figure for what {runs[0]} measured; see `list {PUBLISHED}`.")
+    if options.format == "table":
+        screen.show(published_tables.text(found, side.about.machine, screen.width()))
+    elif options.format == "markdown":
+        screen.show(published_tables.markdown(found, side.about.machine))
+    elif options.format == "csv":
+        screen.show(published_tables.csv(found).rstrip())
+    else:
+        screen.show(as_json({"schema": 1, "run": vars(side.about), "rows": published_tables.records(found)}))
+    return 0
 
 
 def _show(abouts: list[About], found: list[Pair], form: str) -> None:
