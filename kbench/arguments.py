@@ -13,9 +13,10 @@ from kbench.errors import UserError
 from kbench.plan import DIFFERENT, FORMATS, LAST_SEED, SAME, TIMEOUTS
 from kbench.side_values import ALLOWABLE
 
-COMMANDS = ("run", "list", "setup", "report", "compare", "parity")
+COMMANDS = ("run", "list", "setup", "report", "compare", "export", "parity")
 
 
+EXPORTS = ("parquet", "json", "tensorboard", "mlflow")
 OUTPUTS = ("table", "markdown", "csv", "json")
 
 
@@ -182,6 +183,22 @@ def _compare(parser: argparse.ArgumentParser) -> None:
     _results(parser)
 
 
+def _export(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Write a run's data for other programs."
+    parser.add_argument("run", nargs="?", default="latest", help="a run's folder or name (the latest)")
+    parser.add_argument(
+        "--to",
+        type=_of(EXPORTS),
+        metavar="LIST",
+        required=True,
+        help=f"some of {', '.join(EXPORTS)}, with commas",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where files are written (export/ in the run's folder)"
+    )
+    _results(parser)
+
+
 def _selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backends",
@@ -322,4 +339,5 @@ _OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "setup": _setup,
     "report": _report,
     "compare": _compare,
+    "export": _export,
 }
