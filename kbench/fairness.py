@@ -73,6 +73,22 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
     return {cell: tuple(said) for cell, said in found.items()}
 
 
+def unlike(one: Measured, other: Measured) -> list[str]:
+    """In what two cells of different runs or backends were not measured alike; what one of them did not tell is
+    not compared.
+    """
+    said = []
+    for name, aspect in _ASPECTS.items():
+        own, theirs = aspect(one), aspect(other)
+        if own is not None and theirs is not None and not _equal(own, theirs):
+            said.append(f"another {name}{_how(name, own, theirs)}")
+    return said
+
+
+def _equal(own: object, other: object) -> bool:
+    return json.dumps(own, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
 def _of_aspect(
     name: str, aspect: Callable[[Measured], object], group: Sequence[Measured]
 ) -> list[tuple[Measured, str]]:

@@ -27,13 +27,18 @@ def summarise(
     is the full name of the backend with which rows are compared, beside the fastest; `limits` are those of the
     machine's processor.
     """
+    return compare(timed(measured, limits), baseline)
+
+
+def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:
+    """The rows of `summarise`, in its order and not yet compared, with what their intervals are made of."""
     groups: dict[tuple[str, str, str, str], list[Measured]] = {}
     for one in measured:
-        groups.setdefault(_row_of(one.cell), []).append(one)
+        groups.setdefault(row_of(one.cell), []).append(one)
     differs = fairness.differences(measured)
-    timed = [_timed(group, differs, limits) for group in groups.values()]
-    order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in timed))}
-    return compare(sorted(timed, key=lambda one: (order[one.row.example], *_rank(one.row))), baseline)
+    rows = [_timed(group, differs, limits) for group in groups.values()]
+    order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in rows))}
+    return sorted(rows, key=lambda one: (order[one.row.example], *_rank(one.row)))
 
 
 def steady(epochs: Sequence[Epoch]) -> list[Epoch]:
@@ -41,7 +46,8 @@ def steady(epochs: Sequence[Epoch]) -> list[Epoch]:
     return [epoch for epoch in epochs if epoch.epoch > 1]
 
 
-def _row_of(cell: Cell) -> tuple[str, str, str, str]:
+def row_of(cell: Cell) -> tuple[str, str, str, str]:
+    """What the repeats of a row have in common, and tells it from the other rows of its run."""
     return cell.example, cell.backend, cell.image_data_format, cell.device
 
 
@@ -71,7 +77,7 @@ def _summary(
     target = _fraction(facts.get("target_accuracy"))
     per_1000 = _median(1000 * epoch.seconds / epoch.samples for epoch in timed)
     work = roofline.work(facts)
-    reached = [] if target is None else [found for one in ok if (found := _to_target(one.epochs, target))]
+    reached = _reached(ok, target)
     return Summary(
         example=cell.example,
         backend=cell.backend,
@@ -141,9 +147,10 @@ def _timed(
     medians = [median(seconds) for seconds in per_repeat if seconds]
     enough = len(medians) >= ENOUGH_REPEATS
     sample = tuple(medians if enough else [seconds for of_one in per_repeat for seconds in of_one])
+    to_target = tuple(seconds for _, seconds in _reached(repeats, row.target_accuracy))
     found = intervals.of_median(sample)
     if found is None or row.epoch_seconds is None:
-        return Timed(row, sample)
+        return Timed(row, sample, to_target)
     interval = holding(found, row.epoch_seconds)
     return Timed(
         replace(
@@ -154,6 +161,7 @@ def _timed(
             resampled_values=len(sample),
         ),
         sample,
+        to_target,
     )
 
 
@@ -186,6 +194,13 @@ def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
     """What the first step of each repeat took beyond a steady step of it, where both are known."""
     pairs = [(one.phases.get("first_step"), steps.median_seconds(steady(one.epochs))) for one in ok]
     return [max(0.0, first - usual) for first, usual in pairs if first is not None and usual is not None]
+
+
+def _reached(repeats: Iterable[Measured], target: float | None) -> list[tuple[int, float]]:
+    """Epochs and seconds to the target, of each repeat that ended ok and reached it."""
+    if target is None:
+        return []
+    return [found for one in repeats if one.outcome.status == OK and (found := _to_target(one.epochs, target))]
 
 
 def _to_target(epochs: Sequence[Epoch], target: float) -> tuple[int, float] | None:

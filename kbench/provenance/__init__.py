@@ -21,7 +21,7 @@ from kbench.provenance import gpu, machine
 from kbench.provenance.machine import known, visible_cores
 from kbench.values import Device
 
-__all__ = ["command_line", "describe", "ended", "read", "visible_cores", "without_home"]
+__all__ = ["command_line", "describe", "ended", "machine_differences", "read", "visible_cores", "without_home"]
 
 
 def read(devices: Sequence[Device], argv: Sequence[str], nvml: Any = None) -> dict[str, Any]:
@@ -74,6 +74,33 @@ def describe(provenance: Mapping[str, Any]) -> str:
         " + ".join(names) if names else "CPU only",
     ]
     return ", ".join(part for part in parts if part)
+
+
+def machine_differences(provenance: Mapping[str, Any], other: Mapping[str, Any], with_gpu: bool = True) -> list[str]:
+    """In what this machine differs from the `other`, in words: processor, cores and, `with_gpu`, the GPUs.
+
+    Memory and kernel are left out: they move no steady time, and change from one start of a virtual machine to the
+    next. What one of the two does not tell is not compared.
+    """
+    facts = {"processor": _model, "cores": _cores, **({"GPU": _gpu_names} if with_gpu else {})}
+    told = [(words, fact(provenance), fact(other)) for words, fact in facts.items()]
+    return [f"{words} {own} instead of {theirs}" for words, own, theirs in told if own and theirs and own != theirs]
+
+
+def _model(provenance: Mapping[str, Any]) -> str:
+    return str(_object(provenance.get("cpu")).get("model") or "")
+
+
+def _cores(provenance: Mapping[str, Any]) -> str:
+    cores = _object(provenance.get("cpu")).get("visible")
+    return f"{cores:g}" if isinstance(cores, int | float) else ""
+
+
+def _gpu_names(provenance: Mapping[str, Any]) -> str:
+    gpus = provenance.get("gpus")
+    if not isinstance(gpus, list):
+        return ""
+    return " + ".join(str(_object(gpu).get("name") or "GPU") for gpu in gpus) or "none"
 
 
 def command_line(argv: Sequence[str]) -> str:

@@ -119,7 +119,7 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     else:
         columns["s/epoch"] = lambda row: significant(row.epoch_seconds)
     if any(row.epoch_interval for row in rows):
-        columns["95 % interval (s)"] = lambda row: _ends(row.per_1000_interval if infers else row.epoch_interval)
+        columns["95 % interval (s)"] = lambda row: ends(row.per_1000_interval if infers else row.epoch_interval)
     columns |= _comparison(rows)
     columns["cold pass (s)" if infers else "first epoch (s)"] = lambda row: significant(row.first_epoch_seconds)
     columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
@@ -141,7 +141,7 @@ def _comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
         name: lambda row: ("~" if row.verdict == NO_DIFFERENCE else "") + significant(ratio(row))
     }
     if any(interval(row) for row in rows):
-        columns["95 % interval (x)"] = lambda row: _ends(interval(row), _beside_one)
+        columns["95 % interval (x)"] = lambda row: ends(interval(row), beside_one)
         columns["verdict"] = lambda row: row.verdict or MISSING
     return columns
 
@@ -157,11 +157,12 @@ def _target_columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], st
     }
 
 
-def _ends(interval: Interval | None, shown: Callable[[float], str] = significant) -> str:
+def ends(interval: Interval | None, shown: Callable[[float], str] = significant) -> str:
+    """An interval as tables show it."""
     return MISSING if interval is None else f"{shown(interval.low)}-{shown(interval.high)}"
 
 
-def _beside_one(ratio: float) -> str:
+def beside_one(ratio: float) -> str:
     """A ratio by which one sees on which side of 1 it lies: 1.003 and not 1.00."""
     shown = significant(ratio)
     return significant(ratio, 4) if shown == significant(1.0) and ratio != 1 else shown

@@ -17,7 +17,12 @@ _MARKUP = re.compile(r"[\\`*~$\[\]|&<>]|(?<![^\W_])_|_(?![^\W_])")
 
 def markdown(summaries: Iterable[Summary]) -> str:
     """All tables as Markdown, one per example, each under its heading in bold."""
-    return "\n\n".join(f"**{escape(table.heading)}**\n\n{body(table)}" for table in tables(summaries))
+    return together(tables(summaries))
+
+
+def together(found: Iterable[Table]) -> str:
+    """Tables as Markdown, each under its heading in bold."""
+    return "\n\n".join(f"**{escape(table.heading)}**\n\n{body(table)}" for table in found)
 
 
 def body(table: Table) -> str:
