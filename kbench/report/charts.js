@@ -4,7 +4,6 @@
 const kbenchCharts = (() => {
   // Colours are those of page.css, so that a change between light and dark needs no new drawing.
   const config = {
-    aria: false, // the figure has its text, and its values stand in a table
     background: "transparent",
     font: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif",
     view: { stroke: null },
@@ -142,6 +141,16 @@ const kbenchCharts = (() => {
     });
   }
 
+  function drawn(chart, styles, hidden) {
+    switch (chart.kind) {
+      case "curve": return curve(chart, styles, hidden);
+      case "steps": return steps(chart, styles, hidden);
+      case "phases": return stacked(chart, hidden, "phase", "seconds", "seconds", PHASES);
+      case "memory": return stacked(chart, hidden, "part", "mib", "MiB", MEMORY);
+      default: throw new Error(`no chart of the kind ${chart.kind}`);
+    }
+  }
+
   const PALETTES = { phases: ["phase", PHASES], memory: ["part", MEMORY] };
   return {
     rows,
@@ -150,14 +159,6 @@ const kbenchCharts = (() => {
       const [part, palette] = PALETTES[chart.kind] ?? [null, []];
       return palette.filter(([name]) => chart.columns[part].includes(name));
     },
-    specification(chart, styles, hidden) {
-      switch (chart.kind) {
-        case "curve": return curve(chart, styles, hidden);
-        case "steps": return steps(chart, styles, hidden);
-        case "phases": return stacked(chart, hidden, "phase", "seconds", "seconds", PHASES);
-        case "memory": return stacked(chart, hidden, "part", "mib", "MiB", MEMORY);
-        default: throw new Error(`no chart of the kind ${chart.kind}`);
-      }
-    },
+    specification: (chart, styles, hidden) => ({ ...drawn(chart, styles, hidden), description: chart.alternative }),
   };
 })();

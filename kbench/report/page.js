@@ -34,6 +34,9 @@
     const spec = kbenchCharts.specification(chart, styles, hidden[chart.example]);
     const drawn = vegaEmbed(figure.querySelector(".plot"), spec, options).then(({ view }) => {
       figure.dataset.drawn = "";
+      // One picture with one text: hundreds of marks read out help nobody, and the values stand in a table.
+      figure.querySelector(".plot").setAttribute("role", "img");
+      figure.querySelector(".plot svg").setAttribute("aria-hidden", "true");
       return view.signal("hidden", hidden[chart.example]).runAsync();
     });
     views.set(id, drawn);

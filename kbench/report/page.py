@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from kbench.plots.look import Key, Look, key, looks
 from kbench.report import charts, colors, curves, machine, words
 from kbench.tables.content import headline, table
 from kbench.values import NO_DIFFERENCE, OK, Measured, Summary
-from kbench.wording import plain, significant
+from kbench.wording import indented, plain, significant
 
 _HERE = Path(__file__).resolve().parent
 _SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-embed.min.js", "charts.js", "page.js")
@@ -84,7 +84,6 @@ def html(runs: Sequence[Run]) -> str:
         # What a guest or a file says is one line without control characters, whatever it was.
         finalize=lambda value: plain(value) if type(value) is str else value,
     )
-    environment.filters["indented"] = _indented
     return environment.get_template("page.html.j2").render(
         runs=shown,
         styles=list(styles.values()),
@@ -146,7 +145,7 @@ def _run(
         "settings": machine.settings({**run.provenance, **_asked(run.plan)}),
         "software": machine.software(run.measured, run.backends),
         "fairness": _fairness(run.summaries, chosen),
-        "logs": run.logs,
+        "logs": [(log, Markup("\n").join(indented(line) for line in log.lines)) for log in run.logs],
     }
 
 
@@ -229,11 +228,6 @@ def _fairness(summaries: Sequence[Summary], chosen: Mapping[Key, Look]) -> list[
         differing = [(chosen[key(row)].label, said) for row in rows for said in row.differs]
         found.append({"example": example, "shared": list(shared.items()), "differing": differing})
     return found
-
-
-def _indented(line: str) -> Markup:
-    """A line of a log as HTML: without control characters, but with the blanks it begins with."""
-    return Markup(" " * min(40, len(line) - len(line.lstrip(" ")))) + escape(plain(line))
 
 
 def _json(value: object) -> str:

@@ -13,6 +13,8 @@ from kbench.wording import significant
 # Of the difference between two rows: what chance alone gives in 3 of 1,000 comparisons.
 STANDARD_ERRORS = 3.0
 
+_ENOUGH_LOSSES = 4  # of the others, to know how far losses lie apart
+_SMALL = 0.01  # of a loss: nearer than this is alike, however near the others are to one another
 _NAMED = 4  # rows, in the sentence at the top of the page
 
 
@@ -71,11 +73,9 @@ def _ratio(value: float) -> str:
 
 
 def learning(summaries: Sequence[Summary]) -> tuple[str, list[str]]:
-    """Whether the backends learnt alike, in a sentence, and a sentence for each row that did not learn like the others.
+    """Whether the backends learnt alike, in a sentence; and one for each row that did not learn like the others.
 
-    Unlike is a final validation accuracy further from the median of the others than three standard errors of the
-    difference: of counting right answers (binomial), or of the repeats where their spread is larger. Both are empty
-    where nothing was validated, or no example has three rows to compare.
+    Both are empty where nothing was validated, or no example has three rows to compare.
     """
     unlike, said, compared = [], [], 0
     for example, group in groupby(summaries, key=lambda row: row.example):
@@ -85,14 +85,11 @@ def learning(summaries: Sequence[Summary]) -> tuple[str, list[str]]:
             continue
         compared += 1
         for row in known:
-            others = median(_accuracy(other) for other in known if other is not row)
-            allowed = STANDARD_ERRORS * math.sqrt(2) * _standard_error(row, others)
-            if not abs(_accuracy(row) - others) <= allowed:
+            others = [other for other in known if other is not row]
+            how = [text for text in (_by_accuracy(row, others), _by_loss(row, others)) if text]
+            if how:
                 unlike.append(f"{row.backend} in {example}")
-                said.append(
-                    f"{row.backend} in {example}: a validation accuracy of {_accuracy(row):.4f}, where {others:.4f} is "
-                    f"the median of the others and chance alone makes a difference of up to {significant(allowed, 2)}."
-                )
+                said.append(f"{unlike[-1]}: {'; '.join(how)}.")
     if not compared:
         return "", []
     if unlike:
@@ -100,6 +97,34 @@ def learning(summaries: Sequence[Summary]) -> tuple[str, list[str]]:
         return f"Not learning like the others: {names}.", said
     where = "the one example" if compared == 1 else f"all {compared} examples"
     return f"All backends learn alike in {where} that can be compared.", []
+
+
+def _by_accuracy(row: Summary, others: Sequence[Summary]) -> str:
+    """How far its final validation accuracy is from the median of the others, where that is further than three
+    standard errors of a difference: of counting right answers (binomial), or of its repeats where they spread more.
+    """
+    own, usual = _number(row.final_val_accuracy), median(_number(other.final_val_accuracy) for other in others)
+    allowed = STANDARD_ERRORS * math.sqrt(2) * _standard_error(row, usual)
+    if abs(own - usual) <= allowed:
+        return ""
+    return (
+        f"a validation accuracy of {own:.4f}, where the others' median is {usual:.4f} "
+        f"and chance alone makes a difference of up to {significant(allowed, 2)}"
+    )
+
+
+def _by_loss(row: Summary, others: Sequence[Summary]) -> str:
+    """How far its final validation loss is from all the others', where that is three times further than they are
+    from one another. A loss has no binomial error: without enough others nothing is said.
+    """
+    own = _number(row.final_val_loss)
+    told = [_number(other.final_val_loss) for other in others]
+    if len(told) < _ENOUGH_LOSSES or not all(map(math.isfinite, told)):
+        return ""
+    low, high = min(told), max(told)
+    if max(low - own, own - high) <= max(STANDARD_ERRORS * (high - low), _SMALL * abs(high)):
+        return ""
+    return f"a validation loss of {own:.4g}, where the others end between {low:.4g} and {high:.4g}"
 
 
 def _standard_error(row: Summary, expected: float) -> float:
@@ -111,5 +136,5 @@ def _standard_error(row: Summary, expected: float) -> float:
     return max(counting, spread)
 
 
-def _accuracy(row: Summary) -> float:
-    return math.nan if row.final_val_accuracy is None else row.final_val_accuracy
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from kbench import steadiness
+from kbench.errors import UserError
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.look import key, looks
@@ -46,6 +47,18 @@ def rebuild_all(run: Path, baseline: str = "") -> list[Path]:
         # Not durable: what a power cut takes can be derived again, and waiting for the disk is slow.
         replace(run / name, content, durable=False)
     return [run / name for name in files]
+
+
+def page_of_several(path: Path, runs: Sequence[RunResults], baseline: str = "") -> None:
+    """Write the runs' report.html to `path`. Raises UserError."""
+    content = report([(run, summarise(run.measured, baseline or run.baseline)) for run in runs])
+    if path.is_dir():
+        raise UserError(f"{path} is a folder: name a file with --output.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot("make", path.parent, error) from error
+    replace(path, content, durable=False)
 
 
 def report(runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> bytes:
