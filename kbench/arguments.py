@@ -146,8 +146,17 @@ def _setup(parser: argparse.ArgumentParser) -> None:
 
 
 def _report(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Make the tables and plots of a run anew from what was measured, and print the tables."
-    parser.add_argument("run", nargs="?", default="latest", help="a run's folder or name (the latest)")
+    parser.description = (
+        "Make the tables, plots and pages of a run anew from what was measured, and print the tables; "
+        "or put several runs on one page."
+    )
+    parser.add_argument("runs", nargs="*", metavar="run", help="a run's folder or name (the latest)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="where the page of several runs goes (report.html in the results folder)",
+    )
     _baseline(parser)
     _results(parser)
 

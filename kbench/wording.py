@@ -25,3 +25,8 @@ def significant(value: float | None, digits: int = 3) -> str:
 def plain(text: str) -> str:
     """`text` on one line, without control characters: what a guest or a file says cannot steer a terminal."""
     return " ".join(_CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", text)).split())
+
+
+def indented(line: str) -> str:
+    """A line of a program's output, `plain` but for the blanks that it begins with, and those within it."""
+    return _CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", line)).rstrip()

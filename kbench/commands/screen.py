@@ -149,7 +149,7 @@ def width() -> int:
 
 
 def print_folder(
-    run: Path, what: str = "Tables, plots and raw measurements", start: str = "summary.md; plots are in plots/"
+    run: Path, what: str = "Tables, plots and raw measurements", start: str = "report.html; plots are in plots/"
 ) -> None:
     """The last lines: where everything is."""
     with contextlib.suppress(ValueError, OSError):  # not below the current folder, or that folder is gone
