@@ -12,7 +12,8 @@ from kbench import __version__
 from kbench.errors import UserError
 from kbench.plan import DIFFERENT, FORMATS, LAST_SEED, SAME, TIMEOUTS
 
-COMMANDS = ("run", "list", "setup", "report", "parity")
+COMMANDS = ("run", "list", "setup", "report", "parity", "doctor", "clean")
+KINDS = ("environments", "data", "compiled", "all")  # of what `clean` can free
 
 
 class Parser(argparse.ArgumentParser):
@@ -143,6 +144,24 @@ def _report(parser: argparse.ArgumentParser) -> None:
     _results(parser)
 
 
+def _doctor(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Check this machine: Pythons, compilers, GPU, disk, environments, data. Makes nothing."
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="a folder with the published files (or set KBENCH_DATA)"
+    )
+    parser.add_argument("--device", default="auto", metavar="DEVICE", help="auto, cpu, gpu or gpu:N")
+    _python(parser)
+
+
+def _clean(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Show what lies in kbench's cache folder and free it: what no run takes any more, or all of a kind. Results "
+        "are never touched, nor what a running kbench needs."
+    )
+    parser.add_argument("what", nargs="?", choices=KINDS, help="all of that kind (only what is no longer used)")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be freed, and free nothing")
+
+
 def _selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backends",
@@ -249,4 +268,6 @@ _OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "list": _list,
     "setup": _setup,
     "report": _report,
+    "doctor": _doctor,
+    "clean": _clean,
 }

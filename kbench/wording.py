@@ -25,3 +25,14 @@ def significant(value: float | None, digits: int = 3) -> str:
 def plain(text: str) -> str:
     """`text` on one line, without control characters: what a guest or a file says cannot steer a terminal."""
     return " ".join(_CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", text)).split())
+
+
+def size(count: int) -> str:
+    """Bytes for people: 0, 12 KiB, 345 MiB, 1.7 GiB."""
+    if count <= 0:
+        return "0"
+    for unit, bytes_of in (("GiB", 1 << 30), ("MiB", 1 << 20)):
+        if count >= bytes_of:
+            value = count / bytes_of
+            return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+    return f"{-(-count // 1024)} KiB"

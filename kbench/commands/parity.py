@@ -40,17 +40,18 @@ def main(options: argparse.Namespace) -> int:
     check_place(place, options.name)
     the_plan = _plan(selected, examples, _request(options), device, pythons)
     screen.print_plan(the_plan, preparing.to_make(the_plan), None, "parity: one batch, dropout off")
-    data = preparing.arrays(the_plan)
-    made = preparing.make_environments(the_plan)
-    told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
-    run = results.create(place, _record(the_plan, data, options.form), told, options.name)
-    try:
-        acceptable = cells.run(the_plan, run, data, made, _settings(the_plan))
-    except KeyboardInterrupt:
-        show(run)
-        print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
-        return 130
-    agree = show(run)
+    with preparing.reserved(the_plan):
+        data = preparing.arrays(the_plan)
+        made = preparing.make_environments(the_plan)
+        told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
+        run = results.create(place, _record(the_plan, data, options.form), told, options.name)
+        try:
+            acceptable = cells.run(the_plan, run, data, made, _settings(the_plan))
+        except KeyboardInterrupt:
+            show(run)
+            print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
+            return 130
+        agree = show(run)
     return 0 if agree and acceptable else 1
 
 

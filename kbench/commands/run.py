@@ -39,13 +39,14 @@ def main(options: argparse.Namespace) -> int:
     screen.print_plan(the_plan, preparing.to_make(the_plan), None)
     if options.dry_run:
         return 0
-    data = preparing.arrays(the_plan)
-    # Before the run's folder is made, for a wrong --python is found out here.
-    made = preparing.make_environments(the_plan)
-    record = _record(the_plan, data)
-    told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
-    run = results.create(place, record, told, options.name)
-    return _measure(the_plan, run, data, made)
+    with preparing.reserved(the_plan):
+        data = preparing.arrays(the_plan)
+        # Before the run's folder is made, for a wrong --python is found out here.
+        made = preparing.make_environments(the_plan)
+        record = _record(the_plan, data)
+        told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
+        run = results.create(place, record, told, options.name)
+        return _measure(the_plan, run, data, made)
 
 
 def _request(options: argparse.Namespace, baseline: str) -> Request:
