@@ -11,10 +11,13 @@ from pathlib import Path
 
 import filelock
 import pytest
+from fake_backends import HOST_PYTHON
 from fake_bench import Bench, Said
 
-from kbench import cache, cleaning
+from kbench import backends, cache, cleaning, datasets
 from kbench.datasets import prepared
+from kbench.environment_folders import MARKER, SCHEMA, named
+from kbench.interpreters import Choice
 from kbench.wording import size
 
 # Another kbench in the middle of a run: it says so, and ends when it is told to.
@@ -30,14 +33,26 @@ with cache.in_use(Path(sys.argv[1]), sys.argv[2:]):
 
 @pytest.fixture
 def place(bench: Bench, tmp_path: Path) -> Path:
-    """A cache folder of this test's own, in which a run has left its environment, data and compiled code."""
+    """A cache folder of this test's own, with all that a run leaves there; the environment is an empty one."""
     folder = tmp_path / "cache"
     bench.patch.setenv("KBENCH_CACHE", str(folder))
-    assert bench.measure("--name", "kept").status == 0
-    (environment,) = folders(folder, "environments")
-    (folder / "compiled" / environment.name).mkdir(parents=True)
-    (folder / "compiled" / environment.name / "code.so").write_bytes(b"x" * 10_000)
+    cache.mark(folder)
+    environment(bench, folder, None)
+    (made,) = folders(folder, "environments")
+    (folder / "compiled" / made.name).mkdir(parents=True)
+    (folder / "compiled" / made.name / "code.so").write_bytes(b"x" * 10_000)
+    datasets.prepare(str(bench.folder / "patterns.npz"), input="image", image_data_format="channels_last")
     return folder
+
+
+def environment(bench: Bench, place: Path, explicit: Choice | None) -> None:
+    backend = backends.load(bench.backends / "keras9" / "fake.toml")
+    folder = named(backend, backend.builds[0], HOST_PYTHON, explicit, place)
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python").symlink_to(sys.executable)
+    details = {"schema": SCHEMA, "backend": backend.name, "build": "cpu", "folder": str(folder)}
+    details |= {"python": f"{HOST_PYTHON}.1", "interpreter": sys.executable}
+    (folder / MARKER).write_text(json.dumps(details))
 
 
 def folders(place: Path, kind: str) -> list[Path]:
@@ -76,6 +91,16 @@ def test_what_the_next_run_takes_is_not_freed_by_clean_alone(bench: Bench, place
     assert "to make" not in bench.measure("--dry-run").out
 
 
+def test_all_comes_back_with_the_next_run_and_results_stay(bench: Bench, tmp_path: Path) -> None:
+    bench.patch.setenv("KBENCH_CACHE", str(tmp_path / "cache"))
+    assert bench.measure().status == 0
+    results = {path: path.read_bytes() for path in bench.results.rglob("*") if path.is_file()}
+    frees(bench("clean", "all"), "environments/")
+    assert folders(tmp_path / "cache", "environments") == []
+    assert {path: path.read_bytes() for path in bench.results.rglob("*") if path.is_file()} == results
+    assert bench.measure().status == 0
+
+
 def test_an_environment_whose_lock_file_changed_is_freed_with_what_it_compiled(bench: Bench, place: Path) -> None:
     lock = bench.backends / "keras9" / "fake.cpu.lock"
     lock.write_text(lock.read_text() + "# changed\n")
@@ -89,15 +114,15 @@ def test_an_environment_whose_lock_file_changed_is_freed_with_what_it_compiled(b
 
 @pytest.mark.parametrize("damage", ["half made", "moved here", "python gone"])
 def test_a_broken_environment_is_freed(bench: Bench, place: Path, damage: str) -> None:
-    (environment,) = folders(place, "environments")
+    (made,) = folders(place, "environments")
     if damage == "half made":
-        (environment / "kbench.json").unlink()
+        (made / "kbench.json").unlink()
     elif damage == "moved here":
-        environment = environment.rename(environment.with_name("keras9-fake-cpu-py3.9-0123456789ab"))
+        made = made.rename(made.with_name("keras9-fake-cpu-py3.9-0123456789ab"))
     else:
-        (environment / "bin" / "python").unlink()
-    frees(bench("clean"), f"environments/{environment.name}")
-    assert not environment.exists()
+        (made / "bin" / "python").unlink()
+    frees(bench("clean"), f"environments/{made.name}")
+    assert not made.exists()
 
 
 @pytest.mark.parametrize(
@@ -124,15 +149,11 @@ def test_arrays_of_an_earlier_preparation_are_freed(bench: Bench, place: Path) -
 
 
 @pytest.mark.parametrize("what", ["environments", "data", "compiled", "all"])
-def test_a_kind_is_freed_whole_and_comes_back_with_the_next_run(bench: Bench, place: Path, what: str) -> None:
-    results = {path: path.read_bytes() for path in bench.results.rglob("*") if path.is_file()}
-    own = "all" if what == "all" else ""
-    frees(bench("clean", what), f"{what}/" if not own else "")
+def test_a_kind_is_freed_whole(bench: Bench, place: Path, what: str) -> None:
+    frees(bench("clean", what), "" if what == "all" else f"{what}/")
     for kind in ("environments", "compiled"):
         assert bool(folders(place, kind)) == (what not in (kind, "all"))
     assert bool(list((place / "data" / "prepared").glob("patterns*"))) == (what not in ("data", "all"))
-    assert {path: path.read_bytes() for path in bench.results.rglob("*") if path.is_file()} == results
-    assert bench.measure().status == 0
 
 
 def test_how_much_is_freed_is_said(bench: Bench, place: Path) -> None:
@@ -174,11 +195,11 @@ def test_a_run_reserves_what_its_plan_names(bench: Bench, place: Path) -> None:
     said: list[tuple[str, ...]] = []
     in_use = cache.in_use
     bench.patch.setattr(cache, "in_use", lambda folder, names: said.append(tuple(names)) or in_use(folder, names))
+    bench.patch.setenv("KBENCH_CACHE", str(bench.environment().parent))  # where it is made already
     for command in (bench.measure(), bench("setup", "--backends", "fake", "--device", "cpu")):
         assert command.status == 0
     assert said[0] == ("data/", "compiled/own-", "environments/keras9-fake-cpu-", "compiled/keras9-fake-cpu-")
     assert said[1] == ("environments/",)
-    assert not list((place / cache.USES).iterdir())
 
 
 def test_a_run_that_was_killed_keeps_nothing(bench: Bench, place: Path) -> None:
@@ -190,22 +211,22 @@ def test_a_run_that_was_killed_keeps_nothing(bench: Bench, place: Path) -> None:
 
 
 def test_an_environment_that_is_being_made_is_left(bench: Bench, place: Path) -> None:
-    (environment,) = folders(place, "environments")
-    (environment / "kbench.json").unlink()
-    with filelock.FileLock(f"{environment}.lock"):
+    (made,) = folders(place, "environments")
+    (made / "kbench.json").unlink()
+    with filelock.FileLock(f"{made}.lock"):
         said = bench("clean")
-    assert f"kept environments/{environment.name}: it is being made" in said.out
-    assert environment.is_dir()
+    assert f"kept environments/{made.name}: it is being made" in said.out
+    assert made.is_dir()
 
 
 def test_an_environment_in_which_any_process_runs_is_left(bench: Bench, place: Path) -> None:
-    (environment,) = folders(place, "environments")
-    process = subprocess.Popen([environment / "bin" / "python", "-c", "input()"], stdin=subprocess.PIPE)
+    (made,) = folders(place, "environments")
+    process = subprocess.Popen([made / "bin" / "python", "-c", "input()"], stdin=subprocess.PIPE)
     try:
-        assert f"{environment.name}: in use by process {process.pid}" in bench("clean", "environments").out
+        assert f"{made.name}: in use by process {process.pid}" in bench("clean", "environments").out
     finally:
         process.communicate(b"\n")
-    assert environment.is_dir()
+    assert made.is_dir()
 
 
 def test_a_folder_without_the_marker_is_not_touched(bench: Bench, place: Path) -> None:
@@ -240,19 +261,19 @@ def test_what_kbench_did_not_make_stays(bench: Bench, place: Path, own: str) -> 
 
 
 def test_links_are_never_followed(bench: Bench, place: Path, tmp_path: Path) -> None:
-    (environment,) = folders(place, "environments")
+    (made,) = folders(place, "environments")
     elsewhere = tmp_path / "elsewhere"
-    shutil.copytree(environment, elsewhere, symlinks=True)
+    shutil.copytree(made, elsewhere, symlinks=True)
     precious = elsewhere / "precious"
     precious.write_text("mine")
-    (environment / "link").symlink_to(elsewhere)  # inside what is removed
+    (made / "link").symlink_to(elsewhere)  # inside what is removed
     (place / "environments" / "keras9-fake-cpu-py3.9-0123456789ab").symlink_to(elsewhere)  # as if it were one
     (place / "compiled").rename(tmp_path / "compiled")
     (place / "compiled").symlink_to(tmp_path / "compiled")  # a whole kind
     frees(bench("clean", "all"), "environments/")
     assert precious.read_text() == "mine"
     assert list((tmp_path / "compiled").rglob("code.so"))
-    assert not environment.exists()
+    assert not made.exists()
 
 
 def test_what_cannot_be_removed_is_said_with_status_1(bench: Bench, place: Path) -> None:
@@ -266,12 +287,12 @@ def test_what_cannot_be_removed_is_said_with_status_1(bench: Bench, place: Path)
 
 
 def test_a_python_stays_as_long_as_an_environment_was_made_from_it(bench: Bench, place: Path) -> None:
-    (environment,) = folders(place, "environments")
+    (made,) = folders(place, "environments")
     of_uv = place / "interpreters" / "uv"
     (of_uv / "bin").mkdir(parents=True)
     (of_uv / "bin" / "python3").write_text("")
-    (environment / "bin" / "python").unlink()
-    (environment / "bin" / "python").symlink_to(of_uv / "bin" / "python3")
+    (made / "bin" / "python").unlink()
+    (made / "bin" / "python").symlink_to(of_uv / "bin" / "python3")
     items = [item for item in cleaning.survey(place, ()) if item.kind == cleaning.PYTHONS]
     (why,) = cleaning.remove(place, items).kept.values()
     assert why.startswith("environments are made from it")
@@ -284,7 +305,7 @@ def test_an_environment_of_an_unknown_backend_is_not_called_unused(bench: Bench,
 
 
 def test_an_environment_from_a_named_python_is_used_too(bench: Bench, place: Path) -> None:
-    assert bench("setup", "--backends", "fake", "--device", "cpu", "--python", f"fake={sys.executable}").status == 0
+    environment(bench, place, Choice(Path(sys.executable), as_is=False))
     assert len(folders(place, "environments")) == 2
     assert "Nothing to free." in bench("clean").out
 
