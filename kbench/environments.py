@@ -112,6 +112,8 @@ def _make(
     assert build.lock is not None
     log = folder.parent / "logs" / f"{folder.name}.log"
     log.unlink(missing_ok=True)
+    if folder.is_symlink() or folder.is_file():
+        folder.unlink()
     shutil.rmtree(folder, ignore_errors=True)
     packages = len(re.findall(r"^[\w.-]+==", lock_text(build.lock), re.MULTILINE))
     report(
@@ -125,12 +127,17 @@ def _make(
         installers.sync(python, build.lock, build.indexes, log, INSTALL_SECONDS)
         _add_libraries(backend, folder, log)
         _check_installed(build, python, folder, log)
+        _mark(backend, build, folder, interpreter)
     except installers.InstallFailed as failure:
         shutil.rmtree(folder, ignore_errors=True)
         raise Unavailable(f"the environment of {backend.name} could not be made: {failure} (see {log})") from None
     except BaseException:  # a full disk, Ctrl-C: nothing half-made is left behind
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def _mark(backend: Backend, build: Build, folder: Path, interpreter: Interpreter) -> None:
+    assert build.lock is not None
     details = {
         "schema": SCHEMA,
         "backend": backend.name,

@@ -52,11 +52,27 @@ def sync(python: Path, lock: Path, indexes: Sequence[str], log: Path, timeout: f
     if environ.pop("UV_NO_INDEX", ""):  # pip's no-index; uv has an option for it and no variable
         command.append("--no-index")
     try:
-        run(command, log, environ, lock.parent, timeout)
+        _without_damage(command, log, environ, lock.parent, timeout)
     except InstallFailed as first:
         if not indexes or "--no-index" in command or "No space left" in str(first):
             raise
         run(command, log, uv_environment(indexes), lock.parent, timeout)
+
+
+def _without_damage(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path, timeout: float) -> None:
+    """Runs uv; what is damaged in its own cache, at which it does not look again, is fetched anew, once each."""
+    cleaned: set[str] = set()
+    while True:
+        try:
+            run(command, log, environ, cwd, timeout)
+            return
+        except InstallFailed as failure:
+            found = DAMAGED.search(str(failure))
+            package = (found[1] or found[2]) if found else ""
+            if not package or package in cleaned or "No space left" in str(failure):
+                raise
+        run([uv_program(), "cache", "clean", package], log, environ, cwd, timeout)
+        cleaned.add(package)
 
 
 def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path, timeout: float) -> str:
@@ -126,6 +142,9 @@ def essence(said: str) -> str:
     told = parts[0] if len(parts) == 1 else f"{parts[0].rstrip('. :')}: {parts[-1]}"
     return told.rstrip(". ")[:300]
 
+
+# What uv says of a package that is damaged in its cache.
+DAMAGED = re.compile(r"Failed to install: .*\(([\w.-]+)==|Failed to download `([\w.-]+)==[^`]*`: invalid")
 
 # They would point uv, conda and the Pythons at another environment than the one that is being made.
 NOT_FOR_INSTALLERS = frozenset(
