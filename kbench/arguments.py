@@ -208,6 +208,14 @@ def _layout_timeout_and_data(parser: argparse.ArgumentParser, timeout: str) -> N
         help="CPU threads of a cell, where its framework lets itself be told (as many as cores may be used)",
     )
     parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", help=f"end a cell after so long ({timeout})")
+    parser.add_argument(
+        "--pass-env",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="give cells this environment variable too; they get PATH, HOME and a short list of others, and none of "
+        "your secrets; may be given several times",
+    )
     data = parser.add_argument_group("data")
     data.add_argument("--data", choices=("real", "synthetic"), default="real", help="synthetic needs no download")
     data.add_argument(

@@ -75,6 +75,7 @@ def _request(options: argparse.Namespace) -> Request:
         timeout=options.timeout or TIMEOUT,
         data_source=options.data,
         data_dir=data_folder(options),
+        pass_env=choices.passed_variables(options),
     )
 
 
@@ -111,6 +112,7 @@ def _record(the_plan: Plan, data: dict[tuple[str, str], Data], form: str) -> dic
         image_data_format=request.image_data_format,
         seed=request.seed,
         data_source=request.data_source,
+        pass_env=request.pass_env,
         threads=the_plan.threads,
         timeout=the_plan.timeout,
     )

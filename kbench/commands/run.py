@@ -65,6 +65,7 @@ def _request(options: argparse.Namespace, baseline: str) -> Request:
         timeout=options.timeout,
         data_source=options.data,
         data_dir=data_folder(options),
+        pass_env=choices.passed_variables(options),
         baseline=baseline,
     )
 
@@ -103,6 +104,7 @@ def _record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, o
         augment=request.augment,
         init=request.init,
         data_source=request.data_source,
+        pass_env=request.pass_env,
         threads=the_plan.threads,
         timeout=the_plan.timeout,
     )
