@@ -13,10 +13,9 @@ from kbench.errors import UserError
 from kbench.plan import DIFFERENT, FORMATS, LAST_SEED, SAME, TIMEOUTS
 from kbench.side_values import ALLOWABLE
 
-COMMANDS = ("run", "list", "setup", "report", "compare", "export", "parity")
-
-
+COMMANDS = ("run", "list", "setup", "report", "compare", "export", "parity", "doctor", "clean")
 EXPORTS = ("parquet", "json", "tensorboard", "mlflow")
+KINDS = ("environments", "data", "compiled", "all")  # of what `clean` can free
 OUTPUTS = ("table", "markdown", "csv", "json")
 
 
@@ -208,6 +207,24 @@ def _export(parser: argparse.ArgumentParser) -> None:
     _results(parser)
 
 
+def _doctor(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Check this machine: Pythons, compilers, GPU, disk, environments, data. Makes nothing."
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="a folder with the published files (or set KBENCH_DATA)"
+    )
+    parser.add_argument("--device", default="auto", metavar="DEVICE", help="auto, cpu, gpu or gpu:N")
+    _python(parser)
+
+
+def _clean(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Show what lies in kbench's cache folder and free it: what no run takes any more, or all of a kind. Results "
+        "are never touched, nor what a running kbench needs."
+    )
+    parser.add_argument("what", nargs="?", choices=KINDS, help="all of that kind (only what is no longer used)")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be freed, and free nothing")
+
+
 def _selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backends",
@@ -254,6 +271,14 @@ def _layout_timeout_and_data(parser: argparse.ArgumentParser, timeout: str) -> N
         help="CPU threads of a cell, where its framework lets itself be told (as many as cores may be used)",
     )
     parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", help=f"end a cell after so long ({timeout})")
+    parser.add_argument(
+        "--pass-env",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="give cells this environment variable too; they get PATH, HOME and a short list of others, and none of "
+        "your secrets; may be given several times",
+    )
     data = parser.add_argument_group("data")
     data.add_argument("--data", choices=("real", "synthetic"), default="real", help="synthetic needs no download")
     data.add_argument(
@@ -349,4 +374,6 @@ _OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "report": _report,
     "compare": _compare,
     "export": _export,
+    "doctor": _doctor,
+    "clean": _clean,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -22,13 +23,14 @@ def run(
     reference: Callable[[], float] | None = None,
 ) -> bool:
     """Run the cells and record them in the run's `folder`; whether all are acceptable. See `runner.run`."""
+    passed = {name: os.environ[name] for name in the_plan.request.pass_env if name in os.environ}
     jobs = [preparing.job(planned, made, data) for planned in the_plan.cells]
     with interrupts.ended_as_interrupted(), screen.Progress(len(jobs)) as progress:
         outcomes = runner.run(
             jobs,
             folder,
             settings,
-            lambda environment: environments.variables(environment, the_plan.threads),
+            lambda environment: {**passed, **environments.variables(environment, the_plan.threads)},
             partial(launcher.launch, gpu=settings.device.index),
             progress.listener,
             reference,

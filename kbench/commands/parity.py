@@ -40,17 +40,18 @@ def main(options: argparse.Namespace) -> int:
     check_place(place, options.name)
     the_plan = _plan(selected, examples, _request(options), device, pythons)
     screen.print_plan(the_plan, preparing.to_make(the_plan), None, "parity: one batch, dropout off")
-    data = preparing.arrays(the_plan)
-    made = preparing.make_environments(the_plan)
-    told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
-    run = results.create(place, _record(the_plan, data, options.form), told, options.name)
-    try:
-        acceptable = cells.run(the_plan, run, data, made, _settings(the_plan))
-    except KeyboardInterrupt:
-        show(run)
-        print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
-        return 130
-    agree = show(run)
+    with preparing.reserved(the_plan):
+        data = preparing.arrays(the_plan)
+        made = preparing.make_environments(the_plan)
+        told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
+        run = results.create(place, _record(the_plan, data, options.form), told, options.name)
+        try:
+            acceptable = cells.run(the_plan, run, data, made, _settings(the_plan))
+        except KeyboardInterrupt:
+            show(run)
+            print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
+            return 130
+        agree = show(run)
     return 0 if agree and acceptable else 1
 
 
@@ -74,6 +75,7 @@ def _request(options: argparse.Namespace) -> Request:
         timeout=options.timeout or TIMEOUT,
         data_source=options.data,
         data_dir=data_folder(options),
+        pass_env=choices.passed_variables(options),
     )
 
 
@@ -110,6 +112,7 @@ def _record(the_plan: Plan, data: dict[tuple[str, str], Data], form: str) -> dic
         image_data_format=request.image_data_format,
         seed=request.seed,
         data_source=request.data_source,
+        pass_env=request.pass_env,
         threads=the_plan.threads,
         timeout=the_plan.timeout,
     )

@@ -29,6 +29,7 @@ def plan_record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[st
         augment=request.augment,
         init=request.init,
         data_source=request.data_source,
+        pass_env=request.pass_env,
         threads=the_plan.threads,
         timeout=the_plan.timeout,
     )
@@ -70,7 +71,8 @@ def _variables(the_plan: Plan, environment: Environment, further: Mapping[str, s
     """The variables that matter, as the backend's cells get them."""
     own = {**environments.variables(environment, the_plan.threads), **further}
     pinned = devices.pin_variables(the_plan.device)
-    given = specs.environment_variables(os.environ, own, pinned, Path())
+    passed = {name: os.environ[name] for name in the_plan.request.pass_env if name in os.environ}
+    given = specs.environment_variables(os.environ, {**passed, **own}, pinned, Path())
     if the_plan.device.uuid:  # which identifies the card
         given = {name: value.replace(the_plan.device.uuid, the_plan.device.label) for name, value in given.items()}
     return {name: provenance.without_home(value) for name, value in specs.that_matter(given, own).items()}

@@ -39,12 +39,13 @@ def main(options: argparse.Namespace) -> int:
     screen.print_plan(the_plan, preparing.to_make(the_plan), None)
     if options.dry_run:
         return 0
-    data = preparing.arrays(the_plan)
-    # Before the run's folder is made, for a wrong --python is found out here.
-    made = preparing.make_environments(the_plan)
-    told = recording.machine(the_plan, gpus, [*arguments.program().split(), *options.argv], made)
-    run = results.create(place, recording.plan_record(the_plan, data), told, options.name)
-    return _measure(the_plan, run, data, made, gpus)
+    with preparing.reserved(the_plan):
+        data = preparing.arrays(the_plan)
+        # Before the run's folder is made, for a wrong --python is found out here.
+        made = preparing.make_environments(the_plan)
+        told = recording.machine(the_plan, gpus, [*arguments.program().split(), *options.argv], made)
+        run = results.create(place, recording.plan_record(the_plan, data), told, options.name)
+        return _measure(the_plan, run, data, made, gpus)
 
 
 def _request(options: argparse.Namespace, baseline: str) -> Request:
@@ -63,6 +64,7 @@ def _request(options: argparse.Namespace, baseline: str) -> Request:
         timeout=options.timeout,
         data_source=options.data,
         data_dir=data_folder(options),
+        pass_env=choices.passed_variables(options),
         baseline=baseline,
     )
 

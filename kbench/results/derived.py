@@ -122,9 +122,9 @@ def _named(stem: str, formats: Mapping[str, bytes]) -> dict[str, bytes]:
 def _file_name(example: str) -> str:
     """A name fit for a file and a link: the example's own where it is, or else told apart by a hash."""
     fit = re.sub(r"[^A-Za-z0-9._-]+", "_", example)[:60]
-    if fit == example and not fit.startswith("."):
+    if fit == example and not fit.startswith((".", "-")):
         return fit
-    return f"{fit.lstrip('.')}-{hashlib.sha256(example.encode(errors='replace')).hexdigest()[:8]}"
+    return f"{fit.lstrip('.-') or 'example'}-{hashlib.sha256(example.encode(errors='replace')).hexdigest()[:8]}"
 
 
 def _objects(value: object) -> dict[str, dict[str, object]]:

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from kbench.values import Epoch, Measured, Summary
+from kbench.wording import no_formula
 
 # The order of these is a promise: programs read them by place. Further columns follow.
 SUMMARY_COLUMNS = (
@@ -149,8 +150,7 @@ def _entry(value: object) -> object:
     if value is None:
         return ""
     if isinstance(value, str):
-        # A spreadsheet would run it as a formula.
-        return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+        return no_formula(value)
     if isinstance(value, float) and math.isnan(value):
         return "nan"  # pandas would write nothing, which means: not measured
     return value

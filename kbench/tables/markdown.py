@@ -13,6 +13,8 @@ from kbench.wording import plain
 
 # An underscore within a word, as in mnist_cnn, is no markup.
 _MARKUP = re.compile(r"[\\`*~$\[\]|&<>]|(?<![^\W_])_|_(?![^\W_])")
+# What makes a heading, a list or a rule of a line that begins so; a dash alone is an empty cell.
+_LINE = re.compile(r"^(?:[#+-]+(?=\s)|(?=[-=]{2,}$)|\d+(?=[.)]\s))")
 
 
 def markdown(summaries: Iterable[Summary]) -> str:
@@ -42,7 +44,9 @@ def body(table: Table) -> str:
 def escape(text: str) -> str:
     """`text` as Markdown that shows just that: | ends no cell, and < begins no HTML."""
     entities = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-    return _MARKUP.sub(lambda found: entities.get(found[0], f"\\{found[0]}"), plain(text))
+    shown = _MARKUP.sub(lambda found: entities.get(found[0], f"\\{found[0]}"), plain(text))
+    # A number is escaped behind its digits: a backslash before one would be shown.
+    return _LINE.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", shown)
 
 
 def code(text: str) -> str:

@@ -15,7 +15,7 @@ from kbench.parity_values import QUANTITIES, Agreement, Deviation
 from kbench.tables import text as plain_text
 from kbench.tables.content import Table
 from kbench.tables.markdown import body, escape
-from kbench.wording import MISSING, plain
+from kbench.wording import MISSING, no_formula, plain
 
 # The order of these is a promise: programs read them by place.
 COLUMNS = (
@@ -157,8 +157,7 @@ def _size(deviation: Deviation | None) -> object:
 def _safe(entry: object) -> object:
     if isinstance(entry, float) and not math.isfinite(entry):
         return str(entry)
-    # A spreadsheet would run it as a formula.
-    return f"'{entry}" if isinstance(entry, str) and entry.startswith(("=", "+", "-", "@", "\t", "\r")) else entry
+    return no_formula(entry) if isinstance(entry, str) else entry
 
 
 def _width_without_layer(table: Table) -> int:
