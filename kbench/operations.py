@@ -5,8 +5,8 @@ bias, an activation (whatever the function), a comparison in a pooling window an
 each number. Training counts the forward pass once more for the gradient by a layer's input and, where the layer has
 trained weights, once more for the gradient by these: three times the forward pass, as in Amodei and Hernandez, "AI
 and Compute" (2018), and in Kaplan et al., "Scaling Laws for Neural Language Models" (2020), section 2.1. Unlike
-there, the gradient by the data is not counted, for no program needs it. Left out are the loss, dropout, the batch's
-mean and variance, and the optimizer.
+there, the gradient by the data itself is not counted, for no program needs it. Left out are the loss, dropout, the
+mean and variance of a batch, and the optimizer.
 """
 
 from __future__ import annotations
@@ -51,8 +51,7 @@ def count(layers: Sequence[Layer]) -> Operations:
             unknown[layer.class_name] = None
             continue
         forward += layer.uses * once
-        passes = 1 + layer.trained + (not layer.fed_by_data)
-        training += layer.uses * once * passes
+        training += layer.uses * _trained(layer, once)
     return Operations(forward, training, tuple(unknown))
 
 
@@ -65,6 +64,25 @@ def of_layer(layer: Layer) -> int | None:
         return counting(layer, layer.inputs, layer.output)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # another layer under a name that is known
         return None
+
+
+def _trained(layer: Layer, once: int) -> int:
+    """The operations of a step of training, of one use of a layer whose forward pass takes `once`."""
+    if not layer.trained:
+        return once if layer.fed_by_data else 2 * once
+    return 3 * once - (_by_input(layer, once) if layer.fed_by_data else 0)
+
+
+def _by_input(layer: Layer, once: int) -> int:
+    """Of a forward pass of `once`, what multiplies the layer's input: as much as the gradient by it takes."""
+    if layer.inputs is None or layer.output is None:
+        return 0
+    if layer.class_name in _WRAPPERS:
+        times, inner = _WRAPPERS[layer.class_name](layer, layer.inputs[0], layer.output)
+        return times * _by_input(inner, of_layer(inner) or 0)
+    if _COUNTS[layer.class_name] is _recurrent:  # the states of its steps have gradients even so
+        return layer.inputs[0][0] * 2 * math.prod(layer.weights[0])
+    return once - _bias(layer, layer.output) - _activation(layer, layer.output)
 
 
 def read(told: object) -> tuple[Layer, ...] | None:
@@ -208,27 +226,35 @@ def _recurrent(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
     return steps * each
 
 
-def _inner(layer: Layer, weights: tuple[Shape, ...], inputs: Shape, output: Shape) -> int:
-    """The operations of what a wrapper wraps."""
+def _inner(layer: Layer, weights: tuple[Shape, ...], inputs: Shape, output: Shape) -> Layer:
+    """What a wrapper wraps."""
     told = layer.settings["layer"]
     if not isinstance(told, list | tuple):
         raise ValueError("wraps nothing")
     name, settings = told
-    found = of_layer(Layer(name, settings, weights, (inputs,), output))
-    if found is None:
+    return Layer(name, settings, weights, (inputs,), output)
+
+
+def _each_step(layer: Layer, inputs: Shape, output: Shape) -> tuple[int, Layer]:
+    return inputs[0], _inner(layer, layer.weights, inputs[1:], output[1:])
+
+
+def _both_ways(layer: Layer, inputs: Shape, output: Shape) -> tuple[int, Layer]:
+    return 2, _inner(layer, layer.weights[: len(layer.weights) // 2], inputs, output)
+
+
+# (how often it is computed, what is wrapped)
+_WRAPPERS = {"TimeDistributed": _each_step, "Bidirectional": _both_ways}
+
+
+def _wrapper(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    """What it wraps, and one operation a number where the outputs of both ways are not just put side by side."""
+    times, inner = _WRAPPERS[layer.class_name](layer, inputs[0], output)
+    once = of_layer(inner)
+    if once is None:
         raise ValueError("wraps a layer that is not known")
-    return found
-
-
-def _time_distributed(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
-    return inputs[0][0] * _inner(layer, layer.weights, inputs[0][1:], output[1:])
-
-
-def _bidirectional(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
-    """Two of the layer, and one operation a number where their outputs are not just put side by side."""
-    half = layer.weights[: len(layer.weights) // 2]
     merged = layer.settings.get("merge_mode") in ("sum", "mul", "ave")
-    return 2 * _inner(layer, half, inputs[0], output) + merged * math.prod(output)
+    return times * once + merged * math.prod(output)
 
 
 _SIZES = ("1D", "2D", "3D")
@@ -251,6 +277,5 @@ _COUNTS: Mapping[str, Callable[[Layer, Sequence[Shape], Shape], int]] = {
     "Dense": _dense,
     "Activation": _activated,
     "BatchNormalization": _two_each,
-    "TimeDistributed": _time_distributed,
-    "Bidirectional": _bidirectional,
+    **dict.fromkeys(_WRAPPERS, _wrapper),
 }

@@ -173,6 +173,23 @@ def test_training_takes_three_times_the_forward_pass_but_for_the_gradient_by_the
     assert operations.count([first, pooling, last]).training == 2 * 12 + 2 * 4 + 3 * 4
 
 
+def test_the_first_layers_bias_and_activation_have_a_gradient_all_the_same() -> None:
+    # Forward 12 + 2 + 2; but for the products with the data, three times.
+    assert operations.count([dense(3, 2)]).training == 3 * 16 - 12
+
+
+def test_the_states_of_a_recurrent_first_layer_have_gradients_too() -> None:
+    """Only the product of the data with the kernel, 2 x 3 x 8 a step, has no gradient by its input."""
+    weights: list[Shape] = [(3, 8), (2, 8), (8,)]
+    once = 10 * (48 + 32 + 34)
+    first = layer("LSTM", (10, 3), (2,), *weights)
+    assert operations.count([first]).training == 3 * once - 10 * 48
+    rows = layer("TimeDistributed", (7, 10, 3), (7, 2), *weights, layer=["LSTM", {}])
+    assert operations.count([rows]).training == 7 * (3 * once - 10 * 48)
+    both = layer("Bidirectional", (10, 3), (4,), *weights, *weights, layer=["LSTM", {}], merge_mode="concat")
+    assert operations.count([both]).training == 2 * (3 * once - 10 * 48)
+
+
 def test_frozen_layers_have_no_gradient_by_their_weights() -> None:
     frozen = dense(3, 2, use_bias=False, activation="linear", trained=False)
     behind = dense(2, 2, use_bias=False, activation="linear", trained=False, fed_by_data=False)
