@@ -11,9 +11,12 @@ from typing import NoReturn
 from kbench import __version__
 from kbench.errors import UserError
 from kbench.plan import DIFFERENT, FORMATS, LAST_SEED, SAME, TIMEOUTS
+from kbench.side_values import ALLOWABLE
 
-COMMANDS = ("run", "list", "setup", "report", "parity", "doctor", "clean")
+COMMANDS = ("run", "list", "setup", "report", "compare", "export", "parity", "doctor", "clean")
 KINDS = ("environments", "data", "compiled", "all")  # of what `clean` can free
+EXPORTS = ("parquet", "json", "tensorboard", "mlflow")
+OUTPUTS = ("table", "markdown", "csv", "json")
 
 
 class Parser(argparse.ArgumentParser):
@@ -127,8 +130,12 @@ def _parity(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Show backends and examples: what each is and can do, and whether it is installed."
-    parser.add_argument("what", nargs="?", choices=("all", "backends", "examples"), default="all")
+    parser.description = (
+        "Show backends and examples: what each is and can do, and whether it is installed; or what others published."
+    )
+    parser.add_argument("what", nargs="?", choices=("all", "backends", "examples", "published"), default="all")
+    parser.add_argument("workload", nargs="?", help="of published: the example or workload whose figures are shown")
+    _format(parser)
     _python(parser)
 
 
@@ -138,9 +145,65 @@ def _setup(parser: argparse.ArgumentParser) -> None:
 
 
 def _report(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Make the tables and plots of a run anew from what was measured, and print the tables."
-    parser.add_argument("run", nargs="?", default="latest", help="a run's folder or name (the latest)")
+    parser.description = (
+        "Make the tables, plots and pages of a run anew from what was measured, and print the tables; "
+        "or put several runs on one page."
+    )
+    parser.add_argument("runs", nargs="*", metavar="run", help="a run's folder or name (the latest)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="where the page of several runs goes (report.html in the results folder)",
+    )
     _baseline(parser)
+    _results(parser)
+
+
+def _compare(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Put runs beside one another: for each example and backend the steady times, their ratio with its 95 % "
+        "interval and what that shows, final accuracy, time to accuracy, and whether the losses are the same."
+    )
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUN[:BACKEND]",
+        help="a run's folder or name, latest, or reference (the run that comes with a checkout); with a backend, its "
+        "rows alone. All are compared with the first. One run and published: beside figures from the literature",
+    )
+    parser.add_argument(
+        "--fail-above",
+        type=_ratio,
+        metavar="RATIO",
+        help="exit status 1 where a row became slower than so many times the first, shown by the whole 95 %% "
+        "interval of its ratio, or was ok and can no longer be compared; for CI",
+    )
+    parser.add_argument(
+        "--allow",
+        type=_of(ALLOWABLE),
+        metavar="LIST",
+        default=(),
+        help="compare in spite of what differs: machine (processor, cores, GPU, device), fingerprint (model, data, "
+        "weights, order, optimizer, ...) or both, with a comma; what differs stands below the table",
+    )
+    _format(parser)
+    _results(parser)
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Write a run's data for other programs."
+    parser.add_argument("run", nargs="?", default="latest", help="a run's folder or name (the latest)")
+    parser.add_argument(
+        "--to",
+        type=_of(EXPORTS),
+        metavar="LIST",
+        required=True,
+        help=f"some of {', '.join(EXPORTS)}, with commas",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where files are written (export/ in the run's folder)"
+    )
     _results(parser)
 
 
@@ -248,6 +311,39 @@ def _results(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format",
+        choices=OUTPUTS,
+        default="table",
+        help="of what is printed: table (the default), markdown, csv or json; stdout then holds that alone",
+    )
+
+
+def _of(words: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
+    """Reads a list of some of the words."""
+
+    def read(text: str) -> tuple[str, ...]:
+        items = tuple(item.strip() for item in text.split(",") if item.strip())
+        wrong = [item for item in items if item not in words]
+        if wrong or not items:
+            what = f"{wrong[0][:50]!r} is" if wrong else "it is empty and"
+            raise argparse.ArgumentTypeError(f"{what} not one of {', '.join(words)}")
+        return items
+
+    return read
+
+
+def _ratio(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a ratio above 0, such as 1.10")
+    return number
+
+
 def _whole(lowest: int, highest: int) -> Callable[[str], int]:
     """Reads a whole number between the two, both included."""
 
@@ -276,6 +372,8 @@ _OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "list": _list,
     "setup": _setup,
     "report": _report,
+    "compare": _compare,
+    "export": _export,
     "doctor": _doctor,
     "clean": _clean,
 }

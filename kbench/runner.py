@@ -185,7 +185,15 @@ def judge(ended: Exit, told: results.Told, cell: Cell, log: Path, timeout: float
         status, reason = FAILED, f"ended without a result{_last_words(log)}"
     else:
         status, reason = FAILED, f"ended with exit status {ended.code}{_last_words(log)}"
-    return Outcome(status, plain(reason), ended.seconds, ended.code, ended.peak_memory_mib)
+    return Outcome(
+        status,
+        plain(reason),
+        ended.seconds,
+        ended.code,
+        ended.peak_memory_mib,
+        device_memory_mib=ended.device_memory_mib,
+        device_memory_source=ended.device_memory_source,
+    )
 
 
 def _signal_name(number: int) -> str:

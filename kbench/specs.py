@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,23 @@ INHERITED = (
     "LOCALAPPDATA", "CONDA_PREFIX", "CC", "CXX", "CPATH", "LIBRARY_PATH",
     "OMP_NUM_THREADS", "OMP_PROC_BIND", "KMP_AFFINITY",
 )  # fmt: skip
+
+# Inherited variables that change what a framework computes, or how fast, and are kept with the results.
+MATTERS = re.compile(
+    r"(OMP|GOMP|KMP|MKL|DNNL|ONEDNN|OPENBLAS|GOTO|BLIS|VECLIB|NUMEXPR|TBB|XLA|TF|CUDA|CUDNN|NVIDIA|NCCL|MALLOC"
+    r"|TCMALLOC)_.*|LD_PRELOAD|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH"
+)
+# Not for print, whatever it is for.
+SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE")
+
+
+def that_matter(variables: Mapping[str, str], of_backend: Collection[str]) -> dict[str, str]:
+    """What a reader of a cell's figures should know of its variables: its backend's, and some inherited ones."""
+    return {
+        name: value
+        for name, value in sorted(variables.items())
+        if (name in of_backend or MATTERS.fullmatch(name)) and not SECRET.search(name.upper())
+    }
 
 
 def keras_json(backend: Backend, cell: Cell) -> dict[str, Any]:

@@ -44,3 +44,8 @@ def size(count: int) -> str:
             value = count / bytes_of
             return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
     return f"{-(-count // 1024)} KiB"
+
+
+def indented(line: str) -> str:
+    """A line of a program's output, `plain` but for the blanks that it begins with, and those within it."""
+    return _CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", line)).rstrip()

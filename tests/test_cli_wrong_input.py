@@ -105,7 +105,7 @@ OPTIONS = [
     (("report",), "There is no run in results yet"),
     (("report", "--results", "my_example.py"), "There is no run in my_example.py yet"),
     (("report", "x" * 300), "File name too long"),
-    (("report", "a", "b"), "Unrecognized arguments: b"),
+    (("report", "a", "b"), "There is no run 'a'"),
 ]
 
 

@@ -88,6 +88,13 @@ def test_nothing_that_comes_from_results_is_html_in_the_page(hostile: Path) -> N
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
 
 
+def test_nothing_that_comes_from_results_is_a_tag_in_the_report(hostile: Path) -> None:
+    report = (hostile / "report.html").read_text("utf-8")
+    for text in HOSTILE:
+        if text.startswith("<"):
+            assert text not in report
+
+
 def test_nothing_that_comes_from_results_is_a_link_or_a_picture_of_elsewhere(hostile: Path) -> None:
     page = (hostile / "summary.md").read_text("utf-8")
     links = re.findall(r"(?<!\\)\]\(([^)]*)\)", page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from kbench import environments, launcher, plan, runner
@@ -30,7 +31,7 @@ def run(
             folder,
             settings,
             lambda environment: {**passed, **environments.variables(environment, the_plan.threads)},
-            launcher.launch,
+            partial(launcher.launch, gpu=settings.device.index),
             progress.listener,
             reference,
         )

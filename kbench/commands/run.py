@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kbench import (
@@ -18,11 +18,11 @@ from kbench import (
     steadiness,
 )
 from kbench import selection as selecting
-from kbench.commands import cells, choices, preparing, screen
+from kbench.commands import cells, choices, preparing, recording, screen
 from kbench.errors import UserError
 from kbench.plan import Plan, Request
 from kbench.runner import Settings
-from kbench.values import Data, Environment
+from kbench.values import Data, Device, Environment
 
 
 def main(options: argparse.Namespace) -> int:
@@ -43,10 +43,9 @@ def main(options: argparse.Namespace) -> int:
         data = preparing.arrays(the_plan)
         # Before the run's folder is made, for a wrong --python is found out here.
         made = preparing.make_environments(the_plan)
-        record = _record(the_plan, data)
-        told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
-        run = results.create(place, record, told, options.name)
-        return _measure(the_plan, run, data, made)
+        told = recording.machine(the_plan, gpus, [*arguments.program().split(), *options.argv], made)
+        run = results.create(place, recording.plan_record(the_plan, data), told, options.name)
+        return _measure(the_plan, run, data, made, gpus)
 
 
 def _request(options: argparse.Namespace, baseline: str) -> Request:
@@ -87,35 +86,17 @@ def check_place(parent: Path, name: str | None) -> None:
         raise UserError(f"{existing} is not yours to write: choose another place with --results.")
 
 
-def _record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, object]:
-    """What run.json keeps of the plan."""
-    request = the_plan.request
-    return results.plan_record(
-        [planned.cell for planned in the_plan.cells],
-        the_plan.backends,
-        the_plan.examples,
-        {example: one for (example, _), one in data.items()},
-        profile=request.profile,
-        device=the_plan.device.label,
-        image_data_format=request.image_data_format,
-        seed=request.seed,
-        seeds=request.seeds,
-        baseline=request.baseline,
-        augment=request.augment,
-        init=request.init,
-        data_source=request.data_source,
-        pass_env=request.pass_env,
-        threads=the_plan.threads,
-        timeout=the_plan.timeout,
-    )
-
-
 def _measure(
-    the_plan: Plan, run: Path, data: Mapping[tuple[str, str], Data], made: Mapping[str, Environment | str]
+    the_plan: Plan,
+    run: Path,
+    data: Mapping[tuple[str, str], Data],
+    made: Mapping[str, Environment | str],
+    gpus: Sequence[Device],
 ) -> int:
     """Run the cells, print the tables."""
     try:
         acceptable = cells.run(the_plan, run, data, made, _settings(the_plan), steadiness.reference_seconds)
+        results.record_end(run, provenance.ended(gpus))
     except KeyboardInterrupt:
         _print_results(run)
         print("kbench: interrupted; what was measured is kept.", file=sys.stderr)

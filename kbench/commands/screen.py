@@ -125,26 +125,31 @@ def _name(job: Job) -> str:
 def print_tables(run: results.RunResults, baseline: str = "") -> None:
     """The tables of a run, as wide as the terminal allows; `baseline` is instead of the run's own."""
     print()
-    tables = text.text(summarise(run.measured, baseline or run.baseline), width=_width())
-    encoding = sys.stdout.encoding or "utf-8"
-    print(tables.encode(encoding, "replace").decode(encoding))  # there are terminals without ±
+    show(text.text(summarise(run.measured, baseline or run.baseline, run.limits), width=width()))
     for remark in steadiness.remarks(run.measured, run.provenance):
         print()
-        print(textwrap.fill(remark, _width()))
+        print(textwrap.fill(remark, width()))
 
 
 def print_parity(rows: Sequence[Agreement], facts: str) -> None:
     """The tables of a parity run, in the same width."""
     print()
-    print(parity_tables.text(rows, facts, _width()))
+    print(parity_tables.text(rows, facts, width()))
 
 
-def _width() -> int:
+def show(text: str) -> None:
+    """Print what a command was asked for."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "replace").decode(encoding))  # there are terminals without ±
+
+
+def width() -> int:
+    """Columns that tables may take: the terminal's, or 100 where there is none."""
     return max(60, shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100)
 
 
 def print_folder(
-    run: Path, what: str = "Tables, plots and raw measurements", start: str = "summary.md; plots are in plots/"
+    run: Path, what: str = "Tables, plots and raw measurements", start: str = "report.html; plots are in plots/"
 ) -> None:
     """The last lines: where everything is."""
     with contextlib.suppress(ValueError, OSError):  # not below the current folder, or that folder is gone

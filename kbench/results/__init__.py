@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from kbench.results.events import Told, read_events
@@ -14,6 +15,7 @@ from kbench.results.store import (
     find,
     latest,
     plan_record,
+    record_end,
     write_outcome,
     write_spec,
 )
@@ -31,13 +33,15 @@ __all__ = [
     "read",
     "read_events",
     "rebuild",
+    "record_end",
     "write_outcome",
+    "write_page",
     "write_spec",
 ]
 
 
 def rebuild(run: Path, baseline: str = "") -> list[Path]:
-    """Write what is derived from the raw files of `run`: tables, plots and a page; return their paths.
+    """Write what is derived from the raw files of `run`: tables, plots and pages; return their paths.
 
     The same raw files give the same bytes. `baseline` is the full name of a backend to compare with instead of
     the one in the run's plan. Raises UserError where the run cannot be read or written.
@@ -46,3 +50,10 @@ def rebuild(run: Path, baseline: str = "") -> list[Path]:
     from kbench.results.derived import rebuild_all
 
     return rebuild_all(run, baseline)
+
+
+def write_page(page: Path, runs: Sequence[RunResults], baseline: str = "") -> None:
+    """Write one report.html of several runs to `page`. Raises UserError where it cannot be written."""
+    from kbench.results.derived import page_of_several
+
+    page_of_several(page, runs, baseline)

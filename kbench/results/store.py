@@ -123,6 +123,12 @@ def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any],
     return run
 
 
+def record_end(run: Path, told: Mapping[str, Any]) -> None:
+    """Add to run.json what the machine told when all cells had ended. Raises UserError."""
+    record = read_json(run / "run.json")
+    replace_json(run / "run.json", {**record, "provenance": {**record["provenance"], "ended": told}})
+
+
 def _new_folder(parent: Path, name: str | None, started: datetime) -> Path:
     if name is not None:
         check_name(parent, name)

@@ -98,28 +98,47 @@ _MORE_SUMMARY: Mapping[str, Callable[[Summary], object]] = {
     "weights": attrgetter("weights"),
     "fingerprint": attrgetter("fingerprint"),
     "differs": lambda row: "; ".join(row.differs),
+    "step_seconds_median": attrgetter("step_seconds_median"),
+    "step_seconds_p95": attrgetter("step_seconds_p95"),
+    "compile_seconds": attrgetter("compile_seconds"),
+    "device_memory_mib": attrgetter("device_memory_mib"),
+    "device_memory_source": attrgetter("device_memory_source"),
+    "allocator_peak_mib": attrgetter("allocator_peak_mib"),
+    "operations_per_sample": attrgetter("operations_per_sample"),
+    "percent_of_limit": attrgetter("percent_of_limit"),
 }
 
 
 def summary_csv(summaries: Sequence[Summary]) -> str:
     """One line a row of the tables. Empty: not applicable or not measured; nan: measured as not a number."""
+    return csv_text(summary_columns(summaries))
+
+
+def summary_columns(summaries: Sequence[Summary]) -> dict[str, list[Any]]:
+    """The columns of summary.csv by name; None is not applicable or not measured."""
     columns = {name: attrgetter(name) for name in SUMMARY_COLUMNS} | dict(_MORE_SUMMARY)
-    return _csv({name: [value(row) for row in summaries] for name, value in columns.items()})
+    return {name: [value(row) for row in summaries] for name, value in columns.items()}
 
 
 def epochs_csv(measured: Iterable[Measured]) -> str:
     """One line an epoch of a cell, those of cells that did not end ok included; in the order of the plan."""
+    return csv_text(epochs_columns(measured))
+
+
+def epochs_columns(measured: Iterable[Measured]) -> dict[str, list[Any]]:
+    """The columns of epochs.csv by name."""
     rows = [(one.cell, epoch) for one in measured for epoch in one.epochs]
     columns: dict[str, list[Any]] = {name: [getattr(cell, name) for cell, _ in rows] for name in _OF_CELL}
     of_epoch = (*EPOCHS_COLUMNS[len(_OF_CELL) :], "evaluation_seconds")
-    return _csv(columns | {name: _epoch_column(rows, name) for name in of_epoch})
+    return columns | {name: _epoch_column(rows, name) for name in of_epoch}
 
 
 def _epoch_column(rows: Iterable[tuple[object, Epoch]], name: str) -> list[Any]:
     return [getattr(epoch, name) for _, epoch in rows]
 
 
-def _csv(columns: Mapping[str, Sequence[object]]) -> str:
+def csv_text(columns: Mapping[str, Sequence[object]]) -> str:
+    """Columns of equal length as CSV. None is an empty entry."""
     frame = pd.DataFrame(
         {name: pd.Series([_entry(value) for value in values], dtype=object) for name, values in columns.items()}
     )

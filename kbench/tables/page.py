@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from kbench.tables.content import headline, tables
-from kbench.tables.markdown import body, escape
+from kbench.tables.markdown import body, code, escape
 from kbench.values import Summary
-from kbench.wording import plain
 
 
 def page(
@@ -19,16 +17,17 @@ def page(
     plots: Mapping[str, Sequence[str]],
     backends: Mapping[str, Mapping[str, object]],
     remarks: Sequence[str] = (),
+    configuration: Sequence[str] = (),
 ) -> str:
     """The page of the run `name`.
 
     `machine` is one sentence on where it ran and `command` the command line. `plots` maps an example's name,
     or "" for the whole run, to the paths of its pictures relative to the page. `backends` maps a backend's
-    name to its title and notes. `remarks` are on the whole run.
+    name to its title and notes. `remarks` are on the whole run, and `configuration` its section's paragraphs.
     """
     parts = [f"# kbench: {escape(name)}", headline_of(summaries)]
     parts += [f"Machine: {escape(machine)}."] if machine else []
-    parts += [f"Command: {_code(command)}"] if command else []
+    parts += [f"Command: {code(command)}"] if command else []
     parts += [f"**Note:** {escape(remark)}" for remark in remarks]
     if summaries:
         parts.append(
@@ -37,10 +36,12 @@ def page(
         )
     if any(row.epoch_interval for row in summaries):
         parts.append(_WORDS)
+    if any(row.percent_of_limit is not None for row in summaries):
+        parts.append(_LIMIT)
     parts += _pictures("all examples", plots.get("", ()))
     for table, example in zip(tables(summaries), dict.fromkeys(row.example for row in summaries), strict=True):
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
-    parts += _versions(summaries, backends)
+    parts += [*_versions(summaries, backends), *configuration]
     return "\n\n".join(parts) + "\n"
 
 
@@ -48,6 +49,11 @@ def page(
 _WORDS = (
     "Intervals are 95 % bootstrap intervals. The verdict is on the interval of the ratio: *slower* where all of it "
     "lies above 1, *faster* where all of it lies below, and *no difference shown* (~) where it holds 1."
+)
+
+_LIMIT = (
+    "% of limit is the least time that this machine could take for a sample, by its own measured arithmetic and "
+    "memory rates and the operations counted from the layers, over the time that it took."
 )
 
 
@@ -83,10 +89,3 @@ def _versions(summaries: Sequence[Summary], backends: Mapping[str, Mapping[str, 
         said += [str(note) for note in notes] if isinstance(notes, list | tuple) else []
         lines.append(f"- **{escape(name)}**: {escape('; '.join(part.rstrip('.') for part in said if part))}")
     return ["## Backends", "\n".join(lines)] if lines else []
-
-
-def _code(text: str) -> str:
-    """`text` as inline code: in a fence longer than any in it, for a code span knows no escapes."""
-    line = plain(text)
-    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
-    return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"

@@ -18,14 +18,19 @@ def text(summaries: Iterable[Summary], width: int = 100) -> str:
 
     Where a table is wider, columns that it can spare are left out, and the last line names them.
     """
+    return together(tables(summaries), width, "in summary.md")
+
+
+def together(found: Iterable[Table], width: int, elsewhere: str) -> str:
+    """Tables below one another; `elsewhere` is where the columns are for which there is no room."""
     parts = []
     left_out: dict[str, None] = {}  # as a set that keeps its order
-    for table in tables(summaries):
-        body, without = _body(table, width)
-        parts.append(_with_notes(table, body, width))
+    for one in found:
+        body, without = _body(one, width)
+        parts.append(_with_notes(one, body, width))
         left_out |= dict.fromkeys(without)
     if left_out:
-        parts.append(textwrap.fill(f"Left out here for width, and in summary.md: {', '.join(left_out)}.", width))
+        parts.append(textwrap.fill(f"Left out here for width, and {elsewhere}: {', '.join(left_out)}.", width))
     return "\n\n".join(parts)
 
 
@@ -78,4 +83,6 @@ def _narrow(column: str) -> str:
         return column
     if column == "val. accuracy":
         return "val.\nacc."
+    if column == "% of limit":
+        return "% of\nlimit"
     return re.sub(" (?!%)", "\n", column) if " " in column else column.replace("/", "\n/")
