@@ -11,6 +11,7 @@ from tabulate import tabulate
 
 from kbench.tables.json import as_json
 from kbench.tables.markdown import escape
+from kbench.wording import MISSING, no_formula
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,20 @@ def printed(grids: Mapping[str, Grid], form: str) -> str:
     if form == "csv":
         (only,) = grids.values()
         file = io.StringIO()
-        csv.writer(file, lineterminator="\n").writerows([only.heads, *only.rows])
+        csv.writer(file, lineterminator="\n").writerows(
+            [only.heads, *([_cell(text) for text in row] for row in only.rows)]
+        )
         return file.getvalue().rstrip()
     return "\n\n".join((_markdown if form == "markdown" else _text)(one) for one in grids.values())
+
+
+def _cell(text: str) -> str:
+    """Numbers, and the dash of an empty cell, stay as they are; other text is no formula."""
+    try:
+        float(text)
+    except ValueError:
+        return text if text == MISSING else no_formula(text)
+    return text
 
 
 def _text(one: Grid) -> str:
