@@ -56,7 +56,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def show(run: Path, form: str = screen.TABLE) -> bool:
-    """Write the run's tables anew and print them in a format; whether all that was compared is the same or explained."""
+    """Write the tables anew and print them in a format; whether all that was compared is the same or explained."""
     read = results.read(run)
     rows = records.rebuild(read)
     screen.print_parity(rows, records.heading_facts(read), form)
