@@ -105,6 +105,13 @@ def _run(parser: argparse.ArgumentParser) -> None:
     _baseline(parser)
     parser.add_argument("--name", metavar="NAME", help="the run's folder below --results (the time of day)")
     parser.add_argument("--dry-run", action="store_true", help="print the plan and stop")
+    detail = parser.add_mutually_exclusive_group()
+    for name, words in (
+        ("quiet", "neither plan nor progress: the tables alone"),
+        ("verbose", "a line for each epoch, with its seconds, loss and accuracy"),
+    ):
+        detail.add_argument(f"--{name}", dest="detail", action="store_const", const=name, default="usual", help=words)
+    _format(parser)
     _results(parser)
 
 
@@ -157,6 +164,7 @@ def _report(parser: argparse.ArgumentParser) -> None:
         help="where the page of several runs goes (report.html in the results folder)",
     )
     _baseline(parser)
+    _format(parser)
     _results(parser)
 
 

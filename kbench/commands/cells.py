@@ -21,11 +21,12 @@ def run(
     made: Mapping[str, Environment | str],
     settings: Settings,
     reference: Callable[[], float] | None = None,
+    detail: str = screen.USUAL,
 ) -> bool:
     """Run the cells and record them in the run's `folder`; whether all are acceptable. See `runner.run`."""
     passed = {name: os.environ[name] for name in the_plan.request.pass_env if name in os.environ}
     jobs = [preparing.job(planned, made, data) for planned in the_plan.cells]
-    with interrupts.ended_as_interrupted(), screen.Progress(len(jobs)) as progress:
+    with interrupts.ended_as_interrupted(), screen.Progress(len(jobs), detail) as progress:
         outcomes = runner.run(
             jobs,
             folder,

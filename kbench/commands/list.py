@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict
 
@@ -39,7 +40,7 @@ def main(options: argparse.Namespace) -> int:
         shown["examples"] = grid.Grid(_EXAMPLES, rows, {"data": 28, "what it is": 40})
     if options.format == "csv" and len(shown) > 1:
         raise UserError("One CSV holds one table: `list backends --format csv` or `list examples --format csv`.")
-    screen.show(grid.printed(shown, options.format))
+    screen.show(grid.printed(shown, options.format, screen.width()))
     return 0
 
 
@@ -58,9 +59,10 @@ def _show_published(options: argparse.Namespace) -> None:
         screen.show(as_json([asdict(figure) for figure in figures]))
     else:
         heads, rows = (tables.figure_rows if options.workload else tables.workload_rows)(figures)
-        screen.show(grid.printed({_PUBLISHED: grid.Grid(heads, rows, {"sources": 44})}, options.format))
+        shown = {_PUBLISHED: grid.Grid(heads, rows)}
+        screen.show(grid.printed(shown, options.format, screen.width()))
         if options.format == "table":
-            screen.show(f"\n{tables.WHERE}")
+            screen.show(textwrap.fill(tables.WHERE, screen.width(), initial_indent="\n"))
 
 
 def _backend(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> list[str]:

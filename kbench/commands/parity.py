@@ -55,12 +55,12 @@ def main(options: argparse.Namespace) -> int:
     return 0 if agree and acceptable else 1
 
 
-def show(run: Path) -> bool:
-    """Write the run's tables anew and print them; whether all that was compared is the same or explained."""
+def show(run: Path, form: str = screen.TABLE) -> bool:
+    """Write the tables anew and print them in a format; whether all that was compared is the same or explained."""
     read = results.read(run)
     rows = records.rebuild(read)
-    screen.print_parity(rows, records.heading_facts(read))
-    screen.print_folder(run, "Tables and arrays", "parity.md")
+    screen.print_parity(rows, records.heading_facts(read), form)
+    screen.print_folder(run, "Tables and arrays", "parity.md", None if form == screen.TABLE else sys.stderr)
     ended = [row for row, one in zip(rows, read.measured, strict=True) if one.outcome.status == OK]
     return parity.passes(ended)
 

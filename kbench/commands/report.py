@@ -25,12 +25,11 @@ def main(options: argparse.Namespace) -> int:
     (run,) = runs
     measured = results.read(run)
     if parity.is_parity(measured):
-        show(run)
+        show(run, options.format)
         return 0
     baseline = _baseline(options, [measured])
     results.rebuild(run, baseline)
-    screen.print_tables(measured, baseline)
-    screen.print_folder(run)
+    screen.print_results(measured, baseline, options.format)
     return 0
 
 

@@ -36,7 +36,7 @@ def main(options: argparse.Namespace) -> int:
     check_place(place, options.name)
     baseline = choices.chosen_baseline(options, [backend.name for backend in selected.chosen])
     the_plan = plan.make(selected, examples, _request(options, baseline), device, pythons)
-    screen.print_plan(the_plan, preparing.to_make(the_plan), None)
+    _print_plan(the_plan, options)
     if options.dry_run:
         return 0
     with preparing.reserved(the_plan):
@@ -45,7 +45,14 @@ def main(options: argparse.Namespace) -> int:
         made = preparing.make_environments(the_plan)
         told = recording.machine(the_plan, gpus, [*arguments.program().split(), *options.argv], made)
         run = results.create(place, recording.plan_record(the_plan, data), told, options.name)
-        return _measure(the_plan, run, data, made, gpus)
+        return _measure(the_plan, run, data, made, gpus, options)
+
+
+def _print_plan(the_plan: Plan, options: argparse.Namespace) -> None:
+    """On stdout, but for what a program reads from there; with --quiet only where nothing else was asked for."""
+    if options.dry_run or options.detail != screen.QUIET:
+        alone = options.dry_run or options.format == screen.TABLE
+        screen.print_plan(the_plan, preparing.to_make(the_plan), None, file=None if alone else sys.stderr)
 
 
 def _request(options: argparse.Namespace, baseline: str) -> Request:
@@ -92,16 +99,18 @@ def _measure(
     data: Mapping[tuple[str, str], Data],
     made: Mapping[str, Environment | str],
     gpus: Sequence[Device],
+    options: argparse.Namespace,
 ) -> int:
     """Run the cells, print the tables."""
+    settings, pace = _settings(the_plan), steadiness.reference_seconds
     try:
-        acceptable = cells.run(the_plan, run, data, made, _settings(the_plan), steadiness.reference_seconds)
+        acceptable = cells.run(the_plan, run, data, made, settings, pace, options.detail)
         results.record_end(run, provenance.ended(gpus))
     except KeyboardInterrupt:
-        _print_results(run)
+        _print_results(run, options.format)
         print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
         return 130
-    _print_results(run)
+    _print_results(run, options.format)
     return 0 if acceptable else 1
 
 
@@ -124,7 +133,6 @@ def _settings(the_plan: Plan) -> Settings:
     )
 
 
-def _print_results(run: Path) -> None:
+def _print_results(run: Path, form: str) -> None:
     results.rebuild(run)
-    screen.print_tables(results.read(run))
-    screen.print_folder(run)
+    screen.print_results(results.read(run), form=form)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from kbench.results.events import Told, read_events
+from kbench.results.events import Told, read_events, understand
 from kbench.results.reading import RunResults, read
 from kbench.results.store import (
     CellFolder,
@@ -34,6 +34,7 @@ __all__ = [
     "read_events",
     "rebuild",
     "record_end",
+    "understand",
     "write_outcome",
     "write_page",
     "write_spec",

@@ -22,6 +22,7 @@ from kbench.results.reading import RunResults, read
 from kbench.stats import summarise
 from kbench.tables.configuration import configuration
 from kbench.tables.csv import epochs_csv, summary_csv
+from kbench.tables.latex import latex
 from kbench.tables.page import page
 from kbench.values import Measured, Summary
 
@@ -35,6 +36,7 @@ def rebuild_all(run: Path, baseline: str = "") -> list[Path]:
         "summary.csv": summary_csv(summaries).encode(),
         "epochs.csv": epochs_csv(results.measured).encode(),
         "summary.md": _page(results, summaries, pictures).encode(),
+        "summary.tex": latex(summaries).encode(),
         "report.html": report([(results, summaries)]),
     }
     for of_example in pictures.values():

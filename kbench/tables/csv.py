@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
-
-import pandas as pd
 
 from kbench.values import Epoch, Measured, Summary
 from kbench.wording import no_formula
@@ -120,6 +120,12 @@ def summary_columns(summaries: Sequence[Summary]) -> dict[str, list[Any]]:
     return {name: [value(row) for row in summaries] for name, value in columns.items()}
 
 
+def summary_records(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
+    """One object a row, with the names of summary.csv's columns."""
+    columns = summary_columns(summaries)
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
 def epochs_csv(measured: Iterable[Measured]) -> str:
     """One line an epoch of a cell, those of cells that did not end ok included; in the order of the plan."""
     return csv_text(epochs_columns(measured))
@@ -139,11 +145,11 @@ def _epoch_column(rows: Iterable[tuple[object, Epoch]], name: str) -> list[Any]:
 
 def csv_text(columns: Mapping[str, Sequence[object]]) -> str:
     """Columns of equal length as CSV. None is an empty entry."""
-    frame = pd.DataFrame(
-        {name: pd.Series([_entry(value) for value in values], dtype=object) for name, values in columns.items()}
-    )
-    text: str = frame.to_csv(index=False, lineterminator="\n")
-    return text
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(map(_entry, values) for values in columns.values()), strict=True))
+    return file.getvalue()
 
 
 def _entry(value: object) -> object:
@@ -152,5 +158,5 @@ def _entry(value: object) -> object:
     if isinstance(value, str):
         return no_formula(value)
     if isinstance(value, float) and math.isnan(value):
-        return "nan"  # pandas would write nothing, which means: not measured
+        return "nan"
     return value

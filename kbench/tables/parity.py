@@ -77,6 +77,11 @@ def csv(rows: Sequence[Agreement]) -> str:
     return file.getvalue()
 
 
+def records(rows: Sequence[Agreement]) -> list[dict[str, str]]:
+    """One object a row, with the names and entries of the CSV."""
+    return list(csv_files.DictReader(io.StringIO(csv(rows))))
+
+
 def headline(rows: Sequence[Agreement]) -> str:
     """How many rows agree: one sentence."""
     count = {verdict: sum(row.verdict == verdict for row in rows) for verdict in {row.verdict for row in rows}}

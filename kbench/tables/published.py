@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any
@@ -103,39 +103,44 @@ def tables(found: Sequence[Held]) -> list[Table]:
 
 def _table(found: Sequence[Held]) -> Table:
     footnotes: list[str] = []
+    shared = set.intersection(*({*one.differs, *_note(one)} for one in found))
     infers = found[0].row.task == "infer"
     unit = "s/1,000 samples" if infers else "s/epoch"
     own = {(one.row.backend, one.row.image_data_format, one.row.device): one for one in found}
     printed = {id(one.figure): one for one in found}
     lines = [(one.seconds, _own(one.row, one.seconds)) for one in own.values()]
-    lines += [(one.published, _printed(one, found, footnotes)) for one in printed.values()]
-    row = found[0].row
+    lines += [(one.published, _printed(one, found, footnotes, shared)) for one in printed.values()]
+    row, same = found[0].row, any(one.same_backend for one in found)
     of_all = "" if infers else f" of {row.available_samples or row.samples:,} samples"
     return Table(
         heading=plain(f"{row.example} ({unit}{of_all}, here and in print)"),
         columns=("framework", "hardware", unit, "x print", "source"),
         rows=tuple(line for _, line in sorted(lines, key=lambda pair: pair[0])),
-        text_columns=frozenset({"framework", "hardware", "source"}),
+        text_columns=frozenset({"framework", "hardware", "x print", "source"}),
         footnotes=tuple(footnotes),
-        remarks=("x print: how many times the published time the same backend takes here.",)
-        if any(one.same_backend for one in found)
-        else (),
+        remarks=(
+            *(["x print: how many times the published time the same backend takes here."] if same else []),
+            *(f"All: {note}." for note in sorted(shared)),
+        ),
     )
+
+
+def _note(one: Held) -> tuple[str, ...]:
+    return (one.figure.note,) if one.figure.note else ()
 
 
 def _own(row: Summary, seconds: float) -> tuple[str, ...]:
     return plain(row.backend), f"here ({plain(row.device)})", significant(seconds), MISSING, "this run"
 
 
-def _printed(one: Held, found: Sequence[Held], footnotes: list[str]) -> tuple[str, ...]:
+def _printed(one: Held, found: Sequence[Held], footnotes: list[str], shared: Collection[str]) -> tuple[str, ...]:
     ratios = [
         f"{significant(other.ratio)} ({other.row.backend.partition('/')[0]})"
         for other in found
         if other.figure is one.figure and other.same_backend
     ]
     marks = []
-    notes = [*one.differs, *([one.figure.note] if one.figure.note else [])]
-    for note in map(plain, notes):
+    for note in map(plain, [note for note in (*one.differs, *_note(one)) if note not in shared]):
         if note not in footnotes:
             footnotes.append(note)
         marks.append(f"[{footnotes.index(note) + 1}]")
