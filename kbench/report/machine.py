@@ -45,11 +45,11 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def titles(backends: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    """Of each backend: its name, title and notes."""
+def titles(backends: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Of each backend: its name, and its title with its notes."""
     rows = []
     for name, about in sorted(backends.items()):
         notes = about.get("notes")
-        said = " ".join(map(_text, notes)) if isinstance(notes, list | tuple) else ""
-        rows.append((name, _text(about.get("title")), said))
+        said = [_text(about.get("title")), *(map(_text, notes) if isinstance(notes, list | tuple) else ())]
+        rows.append((name, " ".join(f"{part.rstrip('.')}." for part in said if part)))
     return rows
