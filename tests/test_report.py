@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ def page_of(cells: list[Measured], **changes: Any) -> str:
         "provenance": {},
         "plan": {},
         "backends": {},
+        "examples": {},
         "summaries": summarise(cells),
         "measured": cells,
     }
@@ -163,10 +165,11 @@ def test_the_phases_of_a_cell_add_up_to_what_its_guest_took() -> None:
     }
 
 
-def test_throughput_is_drawn_step_by_step_where_steps_were_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_throughput_is_drawn_step_by_step_where_steps_were_timed() -> None:
     one = measured(cell(batch_size=100), 1.0, 1.0, val_loss=1.0)
     assert not [chart for chart in data_of(page_of([one]))["charts"].values() if chart["kind"] == "steps"]
-    monkeypatch.setattr(charts, "step_seconds", lambda epoch: (10.0 / epoch.epoch, 0.5))
+    epochs = (replace(epoch, step_seconds=(10.0 / epoch.epoch, 0.5)) for epoch in one.epochs)
+    one = replace(one, epochs=tuple(epochs))
     (chart,) = [chart for chart in data_of(page_of([one]))["charts"].values() if chart["kind"] == "steps"]
     assert chart["columns"]["step"] == [1, 2, 3, 4]
     assert chart["columns"]["throughput"] == [10.0, 200.0, 20.0, 200.0]
@@ -201,12 +204,22 @@ def test_the_drawing_library_is_what_its_list_says() -> None:
 
 
 def test_text_is_readable_on_every_colour_and_lines_on_a_dark_ground() -> None:
-    for ratio in (1.0, 1.2, 2.0, 4.0, 8.0, 100.0, float("inf")):
-        ground, ink = colors.heat(ratio, 100.0)
-        assert colors.contrast(ground, ink) >= 4.5
+    for both_sides in (False, True):
+        scale = colors.Scale([1.0, 100.0, float("inf")], both_sides)
+        for ratio in (0.01, 0.5, 1.0, 1.2, 2.0, 4.0, 8.0, 100.0, float("inf")):
+            ground, ink = scale.heat(ratio)
+            assert colors.contrast(ground, ink) >= 4.5
     for color in ("#332288", "#882255", "#117733", "#000000", "#ffffff"):
         assert colors.contrast(colors.on_dark(color), "#14181d") >= 3
     assert colors.on_dark("#88ccee") == "#88ccee"
+
+
+def test_ratios_to_a_baseline_are_shown_where_one_is_named() -> None:
+    cells = [measured(cell(backend=name), seconds, seconds) for name, seconds in (("keras3/jax", 1.0), ("a/b", 2.0))]
+    page = page_of(cells, summaries=summarise(cells, "a/b"))
+    matrix = re.search(r"<table class=\"matrix\">.*?</table>", page, re.DOTALL)
+    assert matrix and re.findall(r">(\d[\d.]*)</td>", matrix[0]) == ["1.00", "0.500"]
+    assert "times that of a/b: below 1 is faster" in page
 
 
 def test_the_configuration_is_told_in_words_whatever_its_depth() -> None:

@@ -108,7 +108,7 @@ const kbenchCharts = (() => {
   function steps(chart, styles, hidden) {
     const x = { field: "step", type: "quantitative", title: "step", axis: { tickMinStep: 1, format: "~s" }, scale: { zero: false, nice: false, padding: 12 } };
     const y = { field: "throughput", type: "quantitative", title: chart.log ? "samples/s (logarithmic)" : "samples/s",
-      scale: chart.log ? { type: "log" } : { zero: true }, axis: { tickCount: 6, format: "~s" } };
+      scale: chart.log ? { type: "log" } : { zero: true }, axis: { tickCount: chart.log ? 3 : 6, format: "~s" } };
     const tooltip = [
       { field: "row", type: "nominal", title: "backend" },
       { field: "step", type: "quantitative", title: "step", format: "d" },

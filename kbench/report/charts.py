@@ -9,7 +9,7 @@ from typing import Any
 
 from kbench.plots.look import Key, Look, key
 from kbench.report import curves
-from kbench.values import OK, Epoch, Measured, Summary
+from kbench.values import OK, Measured, Summary
 from kbench.wording import plain, significant
 
 # From this ratio of the slowest to the fastest on, a linear axis leaves the fastest no room.
@@ -121,12 +121,6 @@ def _parts(one: Measured) -> dict[str, float]:
     return {name: seconds for name, seconds in parts.items() if seconds > 0}
 
 
-def step_seconds(epoch: Epoch) -> Sequence[float]:
-    """Seconds of each step of the epoch; empty where they were not measured."""
-    found = getattr(epoch, "step_seconds", ())
-    return found if isinstance(found, list | tuple) else ()
-
-
 def _steps(
     rows: Sequence[Summary], cells: Mapping[Key, Sequence[Measured]], labels: Mapping[Key, str], most: int
 ) -> Chart | None:
@@ -136,7 +130,7 @@ def _steps(
     longest = 0
     for row in rows:
         repeats = [
-            [seconds for epoch in one.epochs for seconds in step_seconds(epoch)]
+            [seconds for epoch in one.epochs for seconds in epoch.step_seconds]
             for one in cells.get(key(row), ())
             if one.outcome.status == OK
         ]

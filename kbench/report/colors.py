@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from colorsys import hls_to_rgb, rgb_to_hls
 
 from matplotlib import colormaps
@@ -13,6 +14,7 @@ from kbench.plots.look import luminance
 _PAPER = "#14181d"  # the dark ground, as in page.css
 _ENOUGH = 4.0  # contrast of a line with the ground; WCAG 2 asks for 3
 _HEAT = "YlOrBr"  # as in the overview's picture: light for the fastest, in order in grey print
+_BOTH_SIDES = "PuOr_r"  # of a baseline: violet is faster, orange slower, white neither
 _WIDEST = 4.0  # the least ratio that gets the darkest colour: small differences look small
 _DARK_TEXT, _LIGHT_TEXT = "#1a1a1a", "#ffffff"
 
@@ -33,8 +35,16 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def heat(ratio: float, highest: float) -> tuple[str, str]:
-    """Ground and text colour for a ratio to the fastest; `highest` is the run's largest one."""
-    norm = LogNorm(1.0, max(_WIDEST, highest if math.isfinite(highest) else _WIDEST))
-    ground = to_hex(colormaps[_HEAT](norm(max(1.0, ratio))))
-    return ground, max(_DARK_TEXT, _LIGHT_TEXT, key=lambda text: contrast(text, ground))
+class Scale:
+    """The colours of a run's ratios: from 1 on, or as far below 1 as above where they are to a baseline."""
+
+    def __init__(self, ratios: Sequence[float], both_sides: bool) -> None:
+        known = [ratio for ratio in ratios if 0 < ratio < math.inf]
+        widest = max([_WIDEST, *known, *(1 / ratio for ratio in known if both_sides)])
+        self._norm = LogNorm(1 / widest if both_sides else 1.0, widest, clip=True)
+        self._colors = colormaps[_BOTH_SIDES if both_sides else _HEAT]
+
+    def heat(self, ratio: float) -> tuple[str, str]:
+        """Ground and text colour."""
+        ground = to_hex(self._colors(self._norm(ratio)))
+        return ground, max(_DARK_TEXT, _LIGHT_TEXT, key=lambda text: contrast(text, ground))

@@ -1,11 +1,9 @@
-"""The configuration table: hardware and software, as run.json and the guests tell them."""
+"""What run.json tells of machine and request, all of it, and what the backends' files say of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-from kbench.values import Measured
 
 _NAMES = {
     "command_line": "command",
@@ -14,15 +12,6 @@ _NAMES = {
     "gpus": "GPUs",
     "cpu": "CPU",
     "blas": "BLAS",
-}
-# What a guest tells of its software; further down, as the columns of one table.
-_OF_GUEST = {
-    "backend_version": "version",
-    "keras_version": "Keras",
-    "python": "Python",
-    "numpy_version": "numpy",
-    "floatx": "floatx",
-    "epsilon": "epsilon",
 }
 
 
@@ -56,17 +45,11 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def software(measured: Sequence[Measured], backends: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
-    """A row a backend: what its file says it is, and the versions that its guests told."""
+def titles(backends: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Of each backend: its name, and its title with its notes."""
     rows = []
-    for name in sorted({one.cell.backend for one in measured}):
-        cells = [one for one in measured if one.cell.backend == name]
-        about = backends.get(name, {})
+    for name, about in sorted(backends.items()):
         notes = about.get("notes")
-        row = {"backend": name, "title": _text(about.get("title"))}
-        for fact, column in _OF_GUEST.items():
-            told = dict.fromkeys(_text(one.facts[fact]) for one in cells if one.facts.get(fact) is not None)
-            row[column] = ", ".join(told)
-        row["notes"] = " ".join(map(_text, notes)) if isinstance(notes, list | tuple) else ""
-        rows.append(row)
+        said = [_text(about.get("title")), *(map(_text, notes) if isinstance(notes, list | tuple) else ())]
+        rows.append((name, " ".join(f"{part.rstrip('.')}." for part in said if part)))
     return rows

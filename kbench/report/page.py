@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from kbench.plots.look import Key, Look, key, looks
 from kbench.report import charts, colors, curves, machine, words
+from kbench.tables import configuration
 from kbench.tables.content import headline, table
 from kbench.values import NO_DIFFERENCE, OK, Measured, Summary
 from kbench.wording import indented, plain, significant
@@ -50,6 +51,7 @@ class Run:
     provenance: Mapping[str, Any]
     plan: Mapping[str, Any]
     backends: Mapping[str, Mapping[str, Any]]  # of the plan: title, color, notes
+    examples: Mapping[str, Mapping[str, Any]]  # of the plan
     summaries: Sequence[Summary]
     measured: Sequence[Measured]
     remarks: Sequence[str] = ()  # on the machine during the run
@@ -143,7 +145,12 @@ def _run(
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,
         "settings": machine.settings({**run.provenance, **_asked(run.plan)}),
-        "software": machine.software(run.measured, run.backends),
+        "grids": configuration.grids(run.provenance, run.examples, run.measured, run.summaries),
+        "variables": [
+            (name, [f"{key}={value}" for key, value in some.items()])
+            for name, some in configuration.variables(run.provenance)
+        ],
+        "titles": machine.titles(run.backends),
         "fairness": _fairness(run.summaries, chosen),
         "logs": [(log, Markup("\n").join(indented(line) for line in log.lines)) for log in run.logs],
     }
@@ -187,27 +194,36 @@ def _matrix(
     labels = [label for label in styles if label in present]
     examples = list(dict.fromkeys(row.example for row in summaries))
     by_place = {(row.example, chosen[key(row)].label): row for row in summaries}
-    highest = max((row.relative_to_fastest or 0.0 for row in summaries), default=0.0)
+    baseline = next((row.baseline for row in summaries if row.baseline), "")
+    ratios = [ratio for row in summaries if (ratio := _ratio(row)) is not None]
+    scale = colors.Scale(ratios, both_sides=bool(baseline))
     return {
         "columns": [styles[label] for label in labels],
         "rows": [
-            (place, example, [_heat(by_place.get((example, label)), highest) for label in labels])
+            (place, example, [_heat(by_place.get((example, label)), scale) for label in labels])
             for place, example in enumerate(examples)
         ],
-        "timed": highest > 0,
+        "timed": bool(ratios),
+        "baseline": baseline,
     }
 
 
-def _heat(row: Summary | None, highest: float) -> dict[str, str]:
+def _ratio(row: Summary) -> float | None:
+    return row.relative_to_baseline if row.baseline else row.relative_to_fastest
+
+
+def _heat(row: Summary | None, scale: colors.Scale) -> dict[str, Any]:
     if row is None:
-        return {"text": "", "why": "", "ground": "", "ink": ""}
-    if row.relative_to_fastest is None:
-        differs = row.status == OK and bool(row.differs)
+        return {"text": "", "why": "", "ground": "", "ink": "", "best": False}
+    if (ratio := _ratio(row)) is None:
         once = "one epoch" if row.status == OK and row.epochs == 1 else row.status
-        return {"text": "differs" if differs else once, "why": row.reason, "ground": "", "ink": ""}
-    ground, ink = colors.heat(row.relative_to_fastest, highest)
-    sign = "~" if row.verdict == NO_DIFFERENCE and not row.baseline else ""
-    return {"text": sign + significant(row.relative_to_fastest), "why": "", "ground": ground, "ink": ink}
+        text = "no baseline" if row.relative_to_fastest is not None else once
+        text = "differs" if row.status == OK and row.differs else text
+        return {"text": text, "why": row.reason, "ground": "", "ink": "", "best": False}
+    ground, ink = scale.heat(ratio)
+    sign = "~" if row.verdict == NO_DIFFERENCE else ""
+    best = row.relative_to_fastest == 1
+    return {"text": sign + significant(ratio), "why": "", "ground": ground, "ink": ink, "best": best}
 
 
 def _asked(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def rebuild_all(run: Path, baseline: str = "") -> list[Path]:
 
 def page_of_several(path: Path, runs: Sequence[RunResults], baseline: str = "") -> None:
     """Write the runs' report.html to `path`. Raises UserError."""
-    content = report([(run, summarise(run.measured, baseline or run.baseline)) for run in runs])
+    content = report([(run, summarise(run.measured, baseline or run.baseline, run.limits)) for run in runs])
     if path.is_dir():
         raise UserError(f"{path} is a folder: name a file with --output.")
     try:
@@ -74,6 +74,7 @@ def report(runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> bytes:
                 provenance=results.provenance,
                 plan=results.plan,
                 backends=_objects(results.plan.get("backends")),
+                examples=_objects(results.plan.get("examples")),
                 summaries=summaries,
                 measured=results.measured,
                 remarks=steadiness.remarks(results.measured, results.provenance),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tabulate import tabulate
@@ -14,6 +15,34 @@ from kbench.wording import MISSING, significant
 _LIBRARIES_SHOWN = 6
 
 
+@dataclass(frozen=True)
+class Grid:
+    """One table of the configuration, as plain text, and a remark on it."""
+
+    name: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    remark: str = ""
+
+
+def grids(
+    provenance: Mapping[str, Any],
+    examples: Mapping[str, Mapping[str, Any]],
+    measured: Sequence[Measured],
+    summaries: Sequence[Summary],
+) -> list[Grid]:
+    """Machine, examples and environments; those left out of which nothing is known."""
+    environments = _objects(provenance.get("environments"))
+    remark = _THREADS if any(one.facts.get("framework_threads") for one in measured) else ""
+    heads = ["example", "code", "data", "parameters", "operations / sample"]
+    found = [
+        Grid("Machine", ["", ""], [(what, said) for what, said in _machine(provenance) if said]),
+        Grid("Examples", heads, _examples(examples, summaries)),
+        Grid("Environments", list(_BACKEND_COLUMNS), _backends(measured, environments), remark),
+    ]
+    return [grid for grid in found if grid.rows]
+
+
 def configuration(
     provenance: Mapping[str, Any],
     examples: Mapping[str, Mapping[str, Any]],
@@ -21,15 +50,9 @@ def configuration(
     summaries: Sequence[Summary],
 ) -> list[str]:
     """Paragraphs of Markdown; empty where nothing is known. `examples` are those of the plan, by their names."""
-    environments = _objects(provenance.get("environments"))
-    parts = [
-        _grid([(what, said) for what, said in _machine(provenance) if said], ["", ""]),
-        _grid(_examples(examples, summaries), ["example", "code", "data", "parameters", "operations / sample"]),
-        _grid(_backends(measured, environments), list(_BACKEND_COLUMNS)),
-        _THREADS if any(one.facts.get("framework_threads") for one in measured) else "",
-        _variables(environments),
-    ]
-    known = [part for part in parts if part]
+    found = grids(provenance, examples, measured, summaries)
+    parts = [part for grid in found for part in (_grid(grid.rows, grid.heads), grid.remark)]
+    known = [part for part in (*parts, _markdown_variables(variables(provenance))) if part]
     return ["## Configuration", *known] if known else []
 
 
@@ -167,21 +190,27 @@ def _threads(facts: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value if value != '' else 'none'}" for name, value in told.items()) or MISSING
 
 
-def _variables(environments: Mapping[str, Mapping[str, Any]]) -> str:
-    """One line for what all backends share, and one for each backend's further ones."""
+def variables(provenance: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The environment variables that all backends share, and each backend's further ones, by whose they are."""
+    environments = _objects(provenance.get("environments"))
     given = {name: _object(about.get("variables")) for name, about in environments.items()}
     if not any(given.values()):
-        return ""
+        return []
     first = next(iter(given.values()))
     shared = {name: value for name, value in first.items() if all(own.get(name) == value for own in given.values())}
-    lines = [("every backend", shared)] if len(given) > 1 else []
+    lines: list[tuple[str, Mapping[str, Any]]] = [("every backend", shared)] if len(given) > 1 else []
     for name, own in given.items():
         lines.append((name, {key: value for key, value in own.items() if len(given) == 1 or key not in shared}))
         lines.append((f"{name}, channels_first", dict(_object(environments[name].get("channels_first")))))
+    return [(name, some) for name, some in lines if some]
+
+
+def _markdown_variables(lines: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    if not lines:
+        return ""
     said = [
         f"- **{escape(name)}**: {' '.join(code(f'{key}={value}') for key, value in some.items())}"
         for name, some in lines
-        if some
     ]
     return "\n".join(["Environment variables:", "", *said])
 
