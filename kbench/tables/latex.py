@@ -22,6 +22,7 @@ _SPECIAL = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
+    "[": "{[}",  # or a note after a line's end would be how far to skip
     "±": r"\(\pm\)",
     "…": r"\ldots{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
