@@ -92,7 +92,11 @@ def select_baseline(text: str, names: Iterable[str], where: str = "--baseline") 
 
 def _own_example(item: str, known: Mapping[str, Example]) -> Example:
     path = paths.expanded(item)
-    if not path.is_file():
+    try:
+        there = path.is_file()
+    except OSError:  # a name that no file can have: too long
+        there = False
+    if not there:
         raise UserError(f"There is no example file {item}{_nearest(path.stem, known)}")
     example = examples.load(path)
     if example.name in known and known[example.name].path != example.path.resolve():
