@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,9 +11,12 @@ from typing import NoReturn
 
 from kbench import __version__
 from kbench.errors import UserError
-from kbench.plan import DIFFERENT, FORMATS, LAST_SEED, SAME, TIMEOUTS
+from kbench.plan import DIFFERENT, FORMATS, LAST_SEED, PROFILES, SAME
+from kbench.values import FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 
-COMMANDS = ("run", "list", "setup", "report", "parity")
+COMMANDS = ("run", "resume", "list", "setup", "report", "parity")
+
+RETRIED = (FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED)  # what `resume --retry` can measure again
 
 
 class Parser(argparse.ArgumentParser):
@@ -71,7 +75,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
     _examples(parser)
     parser.add_argument(
         "--profile",
-        choices=tuple(TIMEOUTS),
+        choices=PROFILES,
         default="quick",
         help="how much is run: smoke (seconds a cell), quick (the default: a subset of the data, minutes a "
         "backend) or full (the published settings)",
@@ -97,7 +101,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
         help="initial weights: seeded, alike on every backend (the default), or each backend's own",
     )
     counts.add_argument("--augment", action="store_true", help="augment pictures where an example says how")
-    _layout_timeout_and_data(parser, ", ".join(f"{name} {seconds:g}" for name, seconds in TIMEOUTS.items()))
+    _layout_timeout_and_data(parser, "as its samples and epochs let expect")
     _baseline(parser)
     parser.add_argument("--name", metavar="NAME", help="the run's folder below --results (the time of day)")
     parser.add_argument("--dry-run", action="store_true", help="print the plan and stop")
@@ -141,6 +145,26 @@ def _report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", nargs="?", default="latest", help="a run's folder or name (the latest)")
     _baseline(parser)
     _results(parser)
+
+
+def _resume(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Go on with a run: measure the cells that have no finished outcome, or whose files changed."
+    parser.add_argument("run", nargs="?", default="latest", help="a run's folder or name (the latest)")
+    parser.add_argument(
+        "--retry",
+        type=_statuses,
+        default=frozenset(),
+        metavar="STATUSES",
+        help=f"measure cells that ended so again: some of {', '.join(RETRIED)}",
+    )
+    _results(parser)
+
+
+def _statuses(text: str) -> frozenset[str]:
+    statuses = frozenset(one.strip() for one in text.split(",") if one.strip())
+    if not statuses or not statuses <= set(RETRIED):
+        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not some of {', '.join(RETRIED)}")
+    return statuses
 
 
 def _selection(parser: argparse.ArgumentParser) -> None:
@@ -189,6 +213,12 @@ def _layout_timeout_and_data(parser: argparse.ArgumentParser, timeout: str) -> N
         help="CPU threads of a cell, where its framework lets itself be told (as many as cores may be used)",
     )
     parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", help=f"end a cell after so long ({timeout})")
+    parser.add_argument(
+        "--memory-limit",
+        type=_mib,
+        metavar="SIZE",
+        help="end a cell whose processes hold more memory together, such as 8GiB (no limit)",
+    )
     data = parser.add_argument_group("data")
     data.add_argument("--data", choices=("real", "synthetic"), default="real", help="synthetic needs no download")
     data.add_argument(
@@ -243,10 +273,19 @@ def _seconds(text: str) -> float:
     return number
 
 
+def _mib(text: str) -> float:
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s*([MGT])i?B", text.strip(), re.IGNORECASE)
+    number = float(found[1]) * {"M": 1, "G": 2**10, "T": 2**20}[found[2].upper()] if found else 0.0
+    if number <= 0:
+        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a size such as 8GiB or 500MiB")
+    return number
+
+
 _OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "run": _run,
     "parity": _parity,
     "list": _list,
     "setup": _setup,
     "report": _report,
+    "resume": _resume,
 }

@@ -1,11 +1,13 @@
-"""Starts a guest in a process group of its own and waits for it: the one place where cells become processes."""
+"""Starts a guest in a session of its own and waits for it: the one place where cells become processes."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +15,8 @@ from pathlib import Path
 from typing import Protocol
 
 import psutil
+
+from kbench import cell_files, leftovers
 
 POLL_SECONDS = 0.25  # the host sleeps between two looks: a spinning parent would disturb what it measures
 MEMORY_SECONDS = 1.0  # between two looks at the memory, which cost some milliseconds
@@ -27,6 +31,7 @@ class Exit:
     seconds: float  # wall clock
     timed_out: bool = False
     peak_memory_mib: float | None = None  # of the process and all below it; None where it ended before a look
+    over_memory: bool = False  # it held more than it was allowed to
 
 
 class Launcher(Protocol):
@@ -41,6 +46,7 @@ class Launcher(Protocol):
         log: Path,
         timeout: float,
         watch: Callable[[], None],
+        memory_limit_mib: float | None = None,
     ) -> Exit: ...
 
 
@@ -52,39 +58,52 @@ def launch(
     log: Path,
     timeout: float,
     watch: Callable[[], None],
+    memory_limit_mib: float | None = None,
+    mark: str = "",
 ) -> Exit:
-    """Run `command` in `folder` with just these environment variables; its output goes to `log`, whole.
+    """Run `command` in `folder` with just these environment variables; its output goes to `log`.
 
     `watch` is called a few times a second. After `timeout` seconds, and where this process is interrupted, the
-    whole process group is asked to end and then killed. Raises OSError where the command cannot be started.
+    whole process group is asked to end and then killed; beyond `memory_limit_mib` it is killed at once. Nothing that
+    it started stays behind, in whatever group or session: it is found by `mark`, which goes into its environment (see
+    `leftovers`). Raises OSError where the command cannot be started.
     """
     start = time.monotonic()
+    mark = mark or leftovers.mark(folder)
     with log.open("ab") as output:
         process = subprocess.Popen(
             list(command),
-            env=dict(variables),
+            env={**variables, leftovers.MARK: mark},
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    memory = Memory(process.pid)
+    memory = Memory(process.pid, MEMORY_SECONDS if memory_limit_mib is None else POLL_SECONDS)
+    timed_out = over_memory = False
     try:
         while process.poll() is None:
             if time.monotonic() - start > timeout:
+                timed_out = True
                 _end(process)
-                return Exit(process.returncode, time.monotonic() - start, True, memory.peak_mib)
+                break
             watch()
             memory.look()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(POLL_SECONDS)
+            if memory_limit_mib is not None and (memory.peak_mib or 0.0) > memory_limit_mib:
+                over_memory = True
+                _kill(process)
+                break
+            cell_files.trim(log)
+            _wait(process, POLL_SECONDS)
     except BaseException:
         _end(process)
         raise
     finally:
-        _signal(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))  # grandchildren that stayed behind
-    return Exit(process.returncode, time.monotonic() - start, False, memory.peak_mib)
+        _signal(process.pid, _SIGKILL)  # what it left behind in its group, and then wherever else
+        leftovers.end(mark)
+        cell_files.trim(log)
+    return Exit(process.returncode, time.monotonic() - start, timed_out, memory.peak_mib, over_memory)
 
 
 class Memory:
@@ -93,8 +112,9 @@ class Memory:
     Pages that they share are counted for each, and a peak between two looks is missed.
     """
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, between: float) -> None:
         self._pid = pid
+        self._between = between  # seconds
         self._next = time.monotonic()
         self.peak_mib: float | None = None
 
@@ -102,7 +122,7 @@ class Memory:
         """Look, where the last look is long enough ago."""
         if time.monotonic() < self._next:
             return
-        self._next = time.monotonic() + MEMORY_SECONDS
+        self._next = time.monotonic() + self._between
         total = 0
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(self._pid)
@@ -113,14 +133,23 @@ class Memory:
             self.peak_mib = max(total / 2**20, self.peak_mib or 0.0)
 
 
+_SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has none
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
     """SIGTERM to the group, then SIGKILL for whoever is still there."""
     _signal(process.pid, signal.SIGTERM)
+    if hasattr(signal, "SIGCONT"):
+        _signal(process.pid, signal.SIGCONT)  # a stopped process hears nothing else
     try:
         process.wait(GRACE_SECONDS)
     except subprocess.TimeoutExpired:
-        _signal(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-        process.wait()
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    _signal(process.pid, _SIGKILL)
+    process.wait()
 
 
 def _signal(group: int, number: int) -> None:
@@ -129,3 +158,20 @@ def _signal(group: int, number: int) -> None:
             os.killpg(group, number)
         else:
             os.kill(group, number)
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Return when `process` has ended or the time is over."""
+    if sys.platform == "linux":
+        # Popen.wait looks again and again; the system wakes us at once.
+        with contextlib.suppress(OSError):  # an old kernel
+            descriptor = os.pidfd_open(process.pid)
+            try:
+                poll = select.poll()
+                poll.register(descriptor, select.POLLIN)
+                poll.poll(seconds * 1000)
+            finally:
+                os.close(descriptor)
+            return
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)

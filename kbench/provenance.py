@@ -91,6 +91,33 @@ def describe(provenance: Mapping[str, Any]) -> str:
     return ", ".join(part for part in parts if part)
 
 
+def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """In what a machine is another one, and what else is not as it was: phrases such as `2 cores, where it had 4`."""
+    hard = {
+        "processor": lambda facts: _object(facts.get("cpu")).get("model"),
+        "visible cores": lambda facts: _object(facts.get("cpu")).get("visible"),
+        "GPUs": lambda facts: ", ".join(str(_object(gpu).get("name")) for gpu in facts.get("gpus") or ()) or "none",
+        "system": lambda facts: _object(facts.get("system")).get("name"),
+    }
+    soft = {
+        "kernel": lambda facts: _object(facts.get("system")).get("kernel"),
+        "GPU drivers": lambda facts: (
+            ", ".join(str(_object(g).get("driver")) for g in facts.get("gpus") or ()) or "none"
+        ),
+        "memory (MiB)": lambda facts: facts.get("memory_mib"),
+        "kbench": lambda facts: " ".join(map(str, _object(facts.get("kbench")).values())),
+    }
+    return _unlike(hard, then, now), _unlike(soft, then, now)
+
+
+def _unlike(
+    facts: Mapping[str, Callable[[Mapping[str, Any]], object]], then: Mapping[str, Any], now: Mapping[str, Any]
+) -> list[str]:
+    return [
+        f"{name} {fact(now)}, where it was {fact(then)}" for name, fact in facts.items() if fact(then) != fact(now)
+    ]
+
+
 def command_line(argv: Sequence[str]) -> str:
     """`argv` on one line, quoted as a shell wants it, with the home folder as ~."""
     # The folder's name is often the user's; as a word of its own, or at the start of a path within one.

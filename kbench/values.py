@@ -198,6 +198,8 @@ class Outcome:
     exit_code: int | None = None
     tree_memory_mib: float | None = None  # of the guest's process and all below it, the most that was seen
     reference_seconds: float | None = None  # of a fixed computation on this machine just before the cell
+    last_event: str = ""  # the last thing that the guest told, such as "epoch 2", where the status is not ok
+    last_lines: tuple[str, ...] = ()  # of its log, where the status is not ok
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,8 @@ def test_spec_and_outcome_lie_in_the_cells_folder(tmp_path: Path) -> None:
         "exit_code": -11,
         "tree_memory_mib": 120.5,
         "reference_seconds": 0.02,
+        "last_event": "",
+        "last_lines": [],
     }
 
 

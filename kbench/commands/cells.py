@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kbench import environments, launcher, plan, runner
-from kbench.commands import interrupts, preparing, screen
+from kbench import environments, launcher, leftovers, plan, runner, watchdog
+from kbench.commands import preparing, screen
 from kbench.plan import Plan
+from kbench.results import RunResults
 from kbench.runner import Settings
 from kbench.values import Data, Environment
 
@@ -19,18 +21,26 @@ def run(
     made: Mapping[str, Environment | str],
     settings: Settings,
     reference: Callable[[], float] | None = None,
-) -> bool:
-    """Run the cells and record them in the run's `folder`; whether all are acceptable. See `runner.run`."""
+) -> None:
+    """Run the cells and record them in the run's `folder`. See `runner.run`.
+
+    Raises UserError where results cannot be written; what was measured until then is kept.
+    """
     jobs = [preparing.job(planned, made, data) for planned in the_plan.cells]
-    with interrupts.ended_as_interrupted(), screen.Progress(len(jobs)) as progress:
-        outcomes = runner.run(
+    mark = leftovers.mark(folder)
+    with watchdog.watching(mark), screen.Progress(len(jobs)) as progress:
+        runner.run(
             jobs,
             folder,
             settings,
             lambda environment: environments.variables(environment, the_plan.threads),
-            launcher.launch,
+            functools.partial(launcher.launch, mark=mark),
             progress.listener,
             reference,
         )
-    pairs = zip(the_plan.cells, outcomes, strict=True)
-    return all(plan.acceptable(the_plan, planned, outcome) for planned, outcome in pairs)
+
+
+def acceptable(the_plan: Plan, there: RunResults) -> bool:
+    """Whether all cells of the plan came out as they should; see `plan.acceptable`."""
+    outcomes = {one.cell.id: one.outcome for one in there.measured}
+    return all(plan.acceptable(the_plan, planned, outcomes[planned.cell.id]) for planned in the_plan.cells)

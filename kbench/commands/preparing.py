@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from kbench import datasets, environments
+from kbench import datasets, environments, plan
 from kbench.commands import screen
 from kbench.errors import Unavailable, UserError
 from kbench.plan import Plan, PlannedCell
@@ -87,4 +87,5 @@ def job(planned: PlannedCell, made: Mapping[str, Environment | str], data: Mappi
         environment=environment if isinstance(environment, Environment) else None,
         data=data.get((planned.example.name, planned.cell.image_data_format)),
         verdict=verdict,
+        timeout=plan.timeout(planned.cell, planned.example.task),
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kbench import (
@@ -18,11 +19,13 @@ from kbench import (
     steadiness,
 )
 from kbench import selection as selecting
-from kbench.commands import cells, choices, preparing, screen
+from kbench.commands import cells, choices, interrupts, preparing, replan, screen
 from kbench.errors import UserError
 from kbench.plan import Plan, Request
 from kbench.runner import Settings
-from kbench.values import Data, Environment
+from kbench.values import Data
+
+PACE = steadiness.reference_seconds  # times the machine before each cell
 
 
 def main(options: argparse.Namespace) -> int:
@@ -42,10 +45,10 @@ def main(options: argparse.Namespace) -> int:
     data = preparing.arrays(the_plan)
     # Before the run's folder is made, for a wrong --python is found out here.
     made = preparing.make_environments(the_plan)
-    record = _record(the_plan, data)
     told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
-    run = results.create(place, record, told, options.name)
-    return _measure(the_plan, run, data, made)
+    run = results.create(place, record(the_plan, data), told, options.name)
+    with results.filling(run):
+        return measure(the_plan, run, lambda: cells.run(the_plan, run, data, made, settings(the_plan), PACE))
 
 
 def _request(options: argparse.Namespace, baseline: str) -> Request:
@@ -62,6 +65,7 @@ def _request(options: argparse.Namespace, baseline: str) -> Request:
         init=options.init,
         threads=options.threads,
         timeout=options.timeout,
+        memory_limit_mib=options.memory_limit,
         data_source=options.data,
         data_dir=data_folder(options),
         baseline=baseline,
@@ -85,7 +89,7 @@ def check_place(parent: Path, name: str | None) -> None:
         raise UserError(f"{existing} is not yours to write: choose another place with --results.")
 
 
-def _record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, object]:
+def record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, object]:
     """What run.json keeps of the plan."""
     request = the_plan.request
     return results.plan_record(
@@ -103,25 +107,38 @@ def _record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, o
         init=request.init,
         data_source=request.data_source,
         threads=the_plan.threads,
-        timeout=the_plan.timeout,
+        timeout=request.timeout,
+        memory_limit_mib=request.memory_limit_mib,
+        request=replan.record(the_plan),
     )
 
 
-def _measure(
-    the_plan: Plan, run: Path, data: Mapping[tuple[str, str], Data], made: Mapping[str, Environment | str]
-) -> int:
-    """Run the cells, print the tables."""
-    try:
-        acceptable = cells.run(the_plan, run, data, made, _settings(the_plan), steadiness.reference_seconds)
-    except KeyboardInterrupt:
-        _print_results(run)
-        print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
-        return 130
-    _print_results(run)
-    return 0 if acceptable else 1
+def measure(the_plan: Plan, run: Path, run_cells: Callable[[], None]) -> int:
+    """Run cells of the plan in the run's folder, and print the tables of all; returns the exit status."""
+    with interrupts.ended_as_interrupted():
+        try:
+            run_cells()
+        except KeyboardInterrupt:
+            with contextlib.suppress(OSError):  # the terminal may be gone
+                finish(the_plan, run)
+                print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
+            return interrupts.INTERRUPTED_STATUS
+        except UserError as error:
+            raise UserError(f"{str(error).rstrip('.')}; once that is mended, {screen.resuming(run)}") from error
+        return finish(the_plan, run)
 
 
-def _settings(the_plan: Plan) -> Settings:
+def finish(the_plan: Plan, run: Path) -> int:
+    """Write and print the tables, and how to go on where something is missing; returns the exit status."""
+    results.rebuild(run)
+    there = results.read(run)
+    screen.print_tables(there)
+    screen.print_folder(run)
+    screen.print_resuming(there)
+    return 0 if cells.acceptable(the_plan, there) else 1
+
+
+def settings(the_plan: Plan) -> Settings:
     folders = [the_plan.request.data_dir, paths.cache_folder() / "data" / "files"]
     published = {
         example.name: folder / example.published_weights
@@ -132,15 +149,10 @@ def _settings(the_plan: Plan) -> Settings:
     return Settings(
         device=the_plan.device,
         pinned=devices.pin_variables(the_plan.device),
-        timeout=the_plan.timeout,
+        timeout=the_plan.request.timeout,
+        memory_limit_mib=the_plan.request.memory_limit_mib,
         augment=the_plan.request.augment,
         init=the_plan.request.init,
         guest=paths.GUEST,
         published_weights=published,
     )
-
-
-def _print_results(run: Path) -> None:
-    results.rebuild(run)
-    screen.print_tables(results.read(run))
-    screen.print_folder(run)

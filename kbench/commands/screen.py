@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import shutil
 import sys
 import textwrap
@@ -13,15 +14,15 @@ from types import TracebackType
 
 from tqdm import tqdm
 
+from kbench import arguments, results, steadiness
 from kbench import plan as planning
-from kbench import results, steadiness
 from kbench.parity_values import Agreement
 from kbench.plan import Plan
 from kbench.runner import Job, Listener
 from kbench.stats import summarise
 from kbench.tables import parity as parity_tables
 from kbench.tables import text
-from kbench.values import OK, Outcome
+from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Outcome
 
 
 def say(line: str) -> None:
@@ -147,7 +148,27 @@ def print_folder(
     run: Path, what: str = "Tables, plots and raw measurements", start: str = "summary.md; plots are in plots/"
 ) -> None:
     """The last lines: where everything is."""
-    with contextlib.suppress(ValueError, OSError):  # not below the current folder, or that folder is gone
-        run = run.absolute().relative_to(Path.cwd())
     print()
-    print(f"{what}: {run} (start with {start})")
+    print(f"{what}: {_short(run)} (start with {start})")
+
+
+def print_resuming(run: results.RunResults) -> None:
+    """How to go on with a run in which cells are missing or failed; nothing where there are none."""
+    statuses = [one.outcome.status for one in run.measured]
+    unfinished = statuses.count(INTERRUPTED)
+    failed = sorted({FAILED, TIMEOUT} & set(statuses))
+    if unfinished:
+        print(f"Not measured: {unfinished} of {len(statuses)} cells; {resuming(run.folder)}")
+    elif failed:
+        print(f"To try again what did not end ok, {resuming(run.folder, ' --retry ' + ','.join(failed))}")
+
+
+def resuming(run: Path, options: str = "") -> str:
+    """How to go on with the run in that folder: the end of a sentence."""
+    return f"go on with `{arguments.program()} resume {shlex.quote(str(_short(run)))}{options}`."
+
+
+def _short(run: Path) -> Path:
+    with contextlib.suppress(ValueError, OSError):  # not below the current folder, or that folder is gone
+        return run.absolute().relative_to(Path.cwd())
+    return run

@@ -5,15 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from kbench.results.events import Told, read_events
-from kbench.results.reading import RunResults, read
+from kbench.results.reading import RunResults, identity, read
 from kbench.results.store import (
     CellFolder,
     cell_folder,
     check_name,
     create,
+    filling,
     find,
     latest,
     plan_record,
+    set_aside,
+    update,
     write_outcome,
     write_spec,
 )
@@ -25,12 +28,16 @@ __all__ = [
     "cell_folder",
     "check_name",
     "create",
+    "filling",
     "find",
+    "identity",
     "latest",
     "plan_record",
     "read",
     "read_events",
     "rebuild",
+    "set_aside",
+    "update",
     "write_outcome",
     "write_spec",
 ]

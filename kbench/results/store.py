@@ -2,15 +2,19 @@
 
 results/<run>/run.json           schema, plan, provenance
 results/<run>/cells/<cell>/      spec.json, events.jsonl (by the guest), log.txt, outcome.json
+results/<run>/earlier/<cell>.<n>/  the same of a cell that was measured again, as it was
+results/<run>/.lock              held by the host that fills the run
 
 run.json's plan is what `plan_record` returns. Everything else in a run's folder is derived from these files.
 """
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import itertools
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -153,6 +157,47 @@ def check_name(parent: Path, name: str) -> None:
         raise UserError(f"A run's name is a plain folder name, and {name!r} is not: choose one without '/'.")
     if (parent / name).exists():
         raise UserError(f"{parent / name} exists already: choose another name for the run.")
+
+
+@contextlib.contextmanager
+def filling(run: Path) -> Iterator[None]:
+    """While this lasts, no other host fills `run`; one that was killed holds nothing. Raises UserError."""
+    from filelock import FileLock, Timeout  # here, since most commands fill no run
+
+    lock = FileLock(run / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise UserError(f"{run} is being measured by another kbench: wait until that has ended, or end it.") from None
+    except OSError as error:
+        raise cannot("write", run / ".lock", error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def update(run: Path, plan: Mapping[str, Any], resumed: Mapping[str, Any]) -> None:
+    """Give `run` another plan, and note what `resumed` tells of the time and the machine. Raises UserError."""
+    record = read_json(run / "run.json")
+    earlier = record.get("resumed")
+    replace_json(
+        run / "run.json",
+        {**record, "plan": plan, "resumed": [*(earlier if isinstance(earlier, list) else []), resumed]},
+    )
+
+
+def set_aside(run: Path, cell_id: str) -> None:
+    """Move what there is of a cell below `earlier/`: it is to be measured again. Raises UserError."""
+    folder = run / "cells" / cell_id
+    if not os.path.lexists(folder):
+        return
+    try:
+        (run / "earlier").mkdir(exist_ok=True)
+        number = next(n for n in itertools.count(1) if not os.path.lexists(run / "earlier" / f"{cell_id}.{n}"))
+        folder.rename(run / "earlier" / f"{cell_id}.{number}")
+    except OSError as error:
+        raise cannot("set aside", folder, error) from error
 
 
 def cell_folder(run: Path, cell: Cell) -> CellFolder:
