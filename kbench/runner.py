@@ -32,6 +32,7 @@ from kbench.values import (
 from kbench.wording import plain
 
 LINES_KEPT = 12  # of the log of a cell that did not end ok
+MOST_REASON = 500  # characters
 
 
 @dataclass(frozen=True)
@@ -227,7 +228,7 @@ def judge(
         status, reason = FAILED, f"ended with exit status {ended.code}{end}"
     return Outcome(
         status,
-        plain(reason),
+        plain(reason)[:MOST_REASON],
         ended.seconds,
         ended.code,
         ended.peak_memory_mib,

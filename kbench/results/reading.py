@@ -106,7 +106,8 @@ def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) 
         told = read_events(folder.events)
     except OSError as error:  # one cell's fate does not keep the others from being read
         told = understand(())
-        outcome = Outcome(INTERRUPTED, f"its events.jsonl cannot be read: {error.strerror or error}")
+        if outcome.status == OK:
+            outcome = Outcome(INTERRUPTED, f"its events.jsonl cannot be read: {error.strerror or error}")
     if outcome.status == OK and ("guest_seconds" not in told.facts or len(told.epochs) != cell.epochs):
         outcome = Outcome(
             INTERRUPTED, f"its events.jsonl is damaged: {len(told.epochs)} of {cell.epochs} epochs are left"

@@ -14,7 +14,8 @@ import contextlib
 import difflib
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -220,12 +221,22 @@ def write_spec(run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mappi
 def write_outcome(run: Path, cell: Cell, outcome: Outcome) -> None:
     """Record what came of `cell`; from then on it counts as ended. Raises UserError."""
     folder = cell_folder(run, cell)
+    if _is_not(folder.path, stat.S_ISDIR) or _is_not(folder.outcome, stat.S_ISREG):
+        set_aside(run, cell.id)  # what a guest has put there is in the way, or leads elsewhere
     try:
         # A cell whose environment cannot be made has no spec, and yet an outcome.
         folder.path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot("make", folder.path, error) from error
     replace_json(folder.outcome, asdict(outcome))
+
+
+def _is_not(path: Path, kind: Callable[[int], bool]) -> bool:
+    """Whether there is something at `path`, and something else than a `kind`."""
+    try:
+        return not kind(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def latest(parent: Path) -> Path:
