@@ -70,6 +70,7 @@ def launch(
     """
     start = time.monotonic()
     mark = mark or leftovers.mark(folder)
+    others = frozenset(psutil.pids())  # to look at the environment of each process takes long
     with log.open("ab") as output:
         process = subprocess.Popen(
             list(command),
@@ -101,7 +102,7 @@ def launch(
         raise
     finally:
         _signal(process.pid, _SIGKILL)  # what it left behind in its group, and then wherever else
-        leftovers.end(mark)
+        leftovers.end(mark, besides=others)
         cell_files.trim(log)
     return Exit(process.returncode, time.monotonic() - start, timed_out, memory.peak_mib, over_memory)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import psutil
@@ -23,21 +24,24 @@ def mark(run: Path) -> str:
     return f"{_of(run)}{secrets.token_hex(8)}"
 
 
-def find(marked: str) -> list[psutil.Process]:
-    """The processes whose mark begins with `marked`."""
+def find(marked: str, besides: Collection[int] = ()) -> list[psutil.Process]:
+    """The processes whose mark begins with `marked`; those with the numbers `besides` are not looked at."""
     found = []
-    for process in psutil.process_iter():
+    for number in psutil.pids():
+        if number in besides:
+            continue
         with contextlib.suppress(psutil.Error, OSError):  # it is another user's, or has ended
+            process = psutil.Process(number)
             if process.environ().get(MARK, "").startswith(marked):
                 found.append(process)
     return found
 
 
-def end(marked: str) -> int:
-    """Kill the processes whose mark begins with `marked`; returns how many there were."""
+def end(marked: str, besides: Collection[int] = ()) -> int:
+    """Kill the processes that `find` finds; returns how many there were."""
     ended = 0
     for _ in range(ROUNDS):
-        found = find(marked)
+        found = find(marked, besides)
         for process in found:
             with contextlib.suppress(psutil.Error):
                 process.kill()

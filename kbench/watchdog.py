@@ -34,6 +34,7 @@ def watching(marked: str) -> Iterator[None]:
     try:
         yield
     finally:
+        leftovers.end(marked)  # also what has the number of a process that there was before its cell
         process.kill()
         process.wait()
         if process.stdin is not None:

@@ -46,7 +46,7 @@ class CellFolder:
 
     @property
     def log(self) -> Path:
-        """The guest's stdout and stderr, whole."""
+        """The guest's stdout and stderr; see `cell_files.trim`."""
         return self.path / "log.txt"
 
     @property

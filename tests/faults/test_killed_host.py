@@ -24,7 +24,7 @@ KILLS = 100
 EXAMPLES = [f"e{number}.py" for number in range(5)]
 REPEATS = 10
 CELLS = len(EXAMPLES) * REPEATS
-SHARE = 0.1  # of the time that a whole run takes, after which a host is killed at the latest
+SHARE = 0.06  # of the time that a whole run takes, after which a host is killed at the latest
 # Each try leaves a line that nothing takes back; one in ten leaves a process in a session of its own.
 TRY = """
 with open({journal!r}, "a") as journal:
