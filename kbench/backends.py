@@ -280,6 +280,7 @@ BUILD_KEYS: Mapping[str, Check] = {
     "driver": _driver,
     "indexes": _texts,
     "variables": _variables,
+    "locked_variables": _variables,
     "note": _text,
 }
 BUILD_DEFAULTS: Mapping[str, object] = {
@@ -288,5 +289,6 @@ BUILD_DEFAULTS: Mapping[str, object] = {
     "driver": "",
     "indexes": (),
     "variables": {},
+    "locked_variables": {},
     "note": "",
 }

@@ -182,8 +182,7 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
         raise UserError(f"the Python named for {backend.name}, {choice.path}, does not start")
     key = hashlib.sha256(str(choice.path).encode()).hexdigest()[:12]
     variables = _variables(
-        backend,
-        build,
+        {**backend.variables, **build.variables},
         interpreter.prefix,
         _compiled(cache, f"own-{key}"),
         str(interpreter.library_folder or ""),
@@ -271,7 +270,8 @@ def _finished(folder: Path) -> Mapping[str, str] | None:
 
 def _environment(backend: Backend, build: Build, folder: Path, library_folder: str, cache: Path) -> Environment:
     assert build.lock is not None
-    variables = _variables(backend, build, folder, _compiled(cache, folder.name), library_folder)
+    own = {**backend.variables, **build.variables, **build.locked_variables}
+    variables = _variables(own, folder, _compiled(cache, folder.name), library_folder)
     return Environment(backend.name, build.name, _python(folder), folder, variables, _sha256(build.lock))
 
 
@@ -279,11 +279,10 @@ def _compiled(cache: Path, name: str) -> Path:
     return cache / "compiled" / name
 
 
-def _variables(backend: Backend, build: Build, folder: Path, compiled: Path, library_folder: str) -> dict[str, str]:
+def _variables(texts: Mapping[str, str], folder: Path, compiled: Path, library_folder: str) -> dict[str, str]:
     """With {env}, {cache} and {python_lib} filled in; {threads} and {inherited} are the cell's."""
-    both = {**backend.variables, **build.variables}
     known = {"{env}": str(folder), "{cache}": str(compiled), "{python_lib}": library_folder}
-    return {name: _filled(text, known) for name, text in both.items()}
+    return {name: _filled(text, known) for name, text in texts.items()}
 
 
 def _filled(text: str, known: Mapping[str, str]) -> str:

@@ -19,6 +19,19 @@ PROFILES = ("smoke", "quick", "full")
 INPUTS = ("image", "flat", "sequence")
 TASKS = ("train", "infer")
 COUNTS = ("samples", "validation_samples", "epochs")
+# What the host reads, without running the file: each has to be a plain value.
+READ = (
+    "TASK",
+    "DATA",
+    "INPUT",
+    "BATCH_SIZE",
+    "OPTIMIZER",
+    "LOSS",
+    "PARAMETERS",
+    "PROFILES",
+    "TARGET_ACCURACY",
+    "WEIGHTS",
+)
 
 
 def load_all(folder: Path) -> dict[str, Example]:
@@ -42,7 +55,7 @@ def load(path: Path) -> Example:
         where = f", line {line}" if line else ""
         what = str(error.args[0]) if error.args else "nested too deeply"
         raise UserError(f"The example {path.name} is not valid Python{where}: {what}.") from None
-    constants = _constants(tree)
+    constants = _constants(tree, path)
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     if "build_model" not in functions:
         raise _wrong(path, "has no function build_model(input_shape, num_classes)")
@@ -70,15 +83,17 @@ def load(path: Path) -> Example:
     )
 
 
-def _constants(tree: ast.Module) -> dict[str, Any]:
-    """The values of NAME = literal at the top of the file; what is computed is left to the guest."""
+def _constants(tree: ast.Module, path: Path) -> dict[str, Any]:
+    """The values of NAME = literal at the top of the file; others that are computed are left to the guest."""
     found: dict[str, Any] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
             try:
-                found[node.targets[0].id] = ast.literal_eval(node.value)
+                found[name] = ast.literal_eval(node.value)
             except (ValueError, TypeError, RecursionError, MemoryError):  # computed, or {[]: 1}
-                continue
+                if name in READ:
+                    raise _wrong(path, f"computes its {name}: write the value itself") from None
     return found
 
 

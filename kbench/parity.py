@@ -71,8 +71,12 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     steps = {number: _middle_step(sound, number) for number in STEPS}
     told = [computed.reported for computed in sound if computed.reported is not None]
     reported = float(np.median(told)) if len(told) > 1 else None
+    pair = [subject for subject in subjects if any(subject.computed is one for one in sound)]
     rows = []
     for subject in subjects:
+        if len(pair) == 2 and any(subject is one for one in pair):
+            # Of two, each is as far from their mean as the other: what explains the one explains both.
+            subject = replace(subject, explained=tuple(known for one in pair for known in one.explained))
         computed = subject.computed
         if computed is None:
             rows.append(_row(subject, "", {}, None))

@@ -206,8 +206,6 @@ def judge(
     """What came of a cell, from how its process ended and what its guest told before."""
     error = str(told.facts.get("error", ""))
     complete = "guest_seconds" in told.facts and len(told.epochs) == cell.epochs
-    if ended.code == 0 and complete and not (ended.timed_out or ended.over_memory):
-        return Outcome(OK, "", ended.seconds, ended.code, ended.peak_memory_mib)
     lines = [plain(line) for line in last_lines(log, LINES_KEPT)]
     end = _last_words(told, lines)
     if ended.timed_out:
@@ -216,6 +214,8 @@ def judge(
     elif ended.over_memory:
         held = f"it held {ended.peak_memory_mib or 0:.0f} MiB, where --memory-limit allows {memory_limit_mib:.0f} MiB"
         status, reason = FAILED, f"killed for its memory: {held}"
+    elif ended.code == 0 and complete:
+        status, reason = OK, ""
     elif told.facts.get("error_kind") in ("device", "unsupported"):
         status, reason = UNSUPPORTED, error
     elif error:
@@ -232,8 +232,10 @@ def judge(
         ended.seconds,
         ended.code,
         ended.peak_memory_mib,
-        last_event=plain(told.last),
-        last_lines=tuple(lines),
+        device_memory_mib=ended.device_memory_mib,
+        device_memory_source=ended.device_memory_source,
+        last_event="" if status == OK else plain(told.last),
+        last_lines=() if status == OK else tuple(lines),
     )
 
 

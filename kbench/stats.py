@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import accumulate
 from statistics import median, stdev
 
-from kbench import fairness, intervals
+from kbench import fairness, intervals, steps
 from kbench.comparison import Timed, compare, holding
 from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Epoch, Interval, Measured, Summary
 
@@ -111,6 +111,12 @@ def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]
         peak_memory_mib=_median(_numbers(ok, "peak_memory_mib")),
         import_memory_mib=_median(_numbers(ok, "import_memory_mib")),
         tree_memory_mib=_median(m for one in ok if (m := one.outcome.tree_memory_mib) is not None),
+        step_seconds_median=steps.median_seconds(steady_epochs),
+        step_seconds_p95=steps.p95_seconds(steady_epochs),
+        compile_seconds=_median(_compile_seconds(ok)),
+        device_memory_mib=_median(m for one in ok if (m := one.outcome.device_memory_mib) is not None),
+        device_memory_source=" and ".join(sorted({s for one in ok if (s := one.outcome.device_memory_source)})),
+        allocator_peak_mib=_median(_numbers(ok, "allocator_peak_mib")),
         weights=_text(facts.get("weights")),
         fingerprint=next((known for one in [*ok, *repeats] if (known := fairness.fingerprint(one))), ""),
         differs=tuple(dict.fromkeys(said for one in repeats for said in differs.get(one.cell.id, ()))),
@@ -165,6 +171,12 @@ def _evaluations(ok: Sequence[Measured]) -> list[float]:
     return by_epoch or [one.phases["evaluation"] for one in ok if "evaluation" in one.phases]
 
 
+def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
+    """What the first step of each repeat took beyond a steady step of it, where both are known."""
+    pairs = [(one.phases.get("first_step"), steps.median_seconds(steady(one.epochs))) for one in ok]
+    return [max(0.0, first - usual) for first, usual in pairs if first is not None and usual is not None]
+
+
 def _to_target(epochs: Sequence[Epoch], target: float) -> tuple[int, float] | None:
     """Epochs and seconds of training until the validation accuracy first reaches `target`.
 
@@ -187,7 +199,10 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     damaged = sum(_whole(one.facts.get("events_damaged")) or 0 for one in repeats)
     if damaged:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
-    if _deterministic([one for one in repeats if one.outcome.status == OK]) is False:
+    ok = [one for one in repeats if one.outcome.status == OK]
+    changing = steps.still_changing([steady(one.epochs) for one in ok], ok[0].cell.epochs) if ok else ""
+    notes[changing] = None
+    if _deterministic(ok) is False:
         notes["not deterministic: its repeats with the same seed have other losses"] = None
     return tuple(note for note in notes if note)
 

@@ -14,6 +14,7 @@ from kbench.values import Measured
 
 ROUNDS = 5  # the fastest of them counts: what disturbs makes slower, nothing makes faster
 SIZE = 384  # a matrix product of some milliseconds, in one thread or all
+ENOUGH_CELLS = 6  # from which on a third of them is two or more: one odd moment is no drift
 SHARE = 0.1  # of the time, or of the cores, from which on the reader is told
 LISTEN_SECONDS = 0.2
 
@@ -48,13 +49,14 @@ def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list
     paces = [one.outcome.reference_seconds for one in measured if one.outcome.reference_seconds]
     if len(paces) < 2:
         return said
+    enough = len(paces) >= ENOUGH_CELLS
     usual = median(paces)
     slowest = max(paces) / usual
     third = max(1, len(paces) // 3)
     drift = median(paces[-third:]) / median(paces[:third])
     repeats = max(one.cell.repeat for one in measured)
     more = f"--repeats {repeats + 2}" if repeats > 1 else "--repeats 3"
-    if drift > 1 + SHARE or drift < 1 / (1 + SHARE):
+    if enough and (drift > 1 + SHARE or drift < 1 / (1 + SHARE)):
         changed = f"{drift:.2f} times slower" if drift > 1 else f"{1 / drift:.2f} times faster"
         said.append(
             f"The machine became {changed} while the run went on (the same computation before each cell): let it "

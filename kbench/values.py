@@ -42,6 +42,7 @@ class Build:
     driver: str = ""  # lowest NVIDIA driver version, such as "410.48"; empty where none is known
     indexes: tuple[str, ...] = ()  # further package indexes, tried only where the user's own have not got it
     variables: Mapping[str, str] = field(default_factory=dict)
+    locked_variables: Mapping[str, str] = field(default_factory=dict)  # only where the locked packages are used
     note: str = ""  # e.g. "not run on hardware"
     distribution: str = ""  # the package whose version is the backend's version, in this build: "x-gpu"
 
@@ -198,6 +199,8 @@ class Outcome:
     exit_code: int | None = None
     tree_memory_mib: float | None = None  # of the guest's process and all below it, the most that was seen
     reference_seconds: float | None = None  # of a fixed computation on this machine just before the cell
+    device_memory_mib: float | None = None  # on the GPU, the most that was seen; None on the CPU
+    device_memory_source: str = ""  # whose that is: see kbench.device_memory
     last_event: str = ""  # the last thing that the guest told, such as "epoch 2", where the status is not ok
     last_lines: tuple[str, ...] = ()  # of its log, where the status is not ok
 
@@ -214,6 +217,7 @@ class Epoch:
     val_loss: float | None = None
     val_accuracy: float | None = None
     evaluation_seconds: float | None = None
+    step_seconds: tuple[float, ...] = ()  # of each step, their sum is `seconds`; empty where they were not timed
 
 
 @dataclass(frozen=True)
@@ -295,4 +299,10 @@ class Summary:
     tree_memory_mib: float | None = None  # with the processes below it, such as compilers: the most seen
     weights: str = ""  # where the initial weights are from: "seeded", "backend" or "published"
     fingerprint: str = ""  # a short hash of all that has to be equal for rows to be compared
+    step_seconds_median: float | None = None  # of all steps of the steady epochs
+    step_seconds_p95: float | None = None
+    compile_seconds: float | None = None  # the first step beyond a steady one: median over the repeats
+    device_memory_mib: float | None = None  # on the GPU, the most seen: median over the repeats
+    device_memory_source: str = ""  # "process", "device", or both
+    allocator_peak_mib: float | None = None  # the most that the framework's own allocator gave out on the GPU
     differs: tuple[str, ...] = ()  # in what this row was not measured like the others; it then has no ratio

@@ -164,7 +164,24 @@ def test_inference_is_timed_in_passes_without_scores(bench: Bench) -> None:
     (one,) = bench.last().measured
     assert [epoch.epoch for epoch in one.epochs] == [1, 2]
     assert {epoch.loss for epoch in one.epochs} == {None}
-    assert "first_epoch" in one.phases and "first_step" not in one.phases
+    assert 0 < one.phases["first_step"] <= one.phases["first_epoch"]
+    assert [len(epoch.step_seconds) for epoch in one.epochs] == [4, 4]
+
+
+def test_the_steps_of_an_epoch_are_its_time_and_the_first_holds_the_compilation(bench: Bench) -> None:
+    assert bench.measure("--epochs", "3").status == 0
+    (one,) = bench.last().measured
+    for epoch in one.epochs:
+        assert len(epoch.step_seconds) == 32 // 8
+        assert sum(epoch.step_seconds) == pytest.approx(epoch.seconds, abs=1e-6)
+    steady = sorted(second for epoch in one.epochs[1:] for second in epoch.step_seconds)
+    with (bench.runs()[0] / "summary.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    usual = (steady[3] + steady[4]) / 2
+    assert float(row["step_seconds_median"]) == pytest.approx(usual)
+    assert usual <= float(row["step_seconds_p95"]) <= steady[-1]
+    assert float(row["compile_seconds"]) == pytest.approx(max(0.0, one.phases["first_step"] - usual))
+    assert row["device_memory_mib"] == row["allocator_peak_mib"] == ""  # of a GPU
 
 
 def test_both_layouts_are_two_cells_that_see_the_same_pictures(bench: Bench) -> None:

@@ -236,6 +236,15 @@ def test_an_environment_can_be_used_as_it_is(backend: Backend, cache: Path) -> N
     assert own.python == made.python
 
 
+def test_variables_for_the_locked_packages_are_kept_from_an_own_environment(tmp_path: Path, cache: Path) -> None:
+    more = '[builds.variables]\nBOTH = "1"\n[builds.locked_variables]\nONLY_LOCKED = "{threads}"\n'
+    backend = installable(tmp_path / "files", more_build=more)
+    made = environments.ensure(backend, backend.builds[0], cache=cache)
+    own = environments.ensure(backend, backend.builds[0], explicit=Choice(made.python, as_is=True), cache=cache)
+    assert made.variables == {"BOTH": "1", "ONLY_LOCKED": "{threads}"}
+    assert own.variables == {"BOTH": "1"}
+
+
 def test_an_own_environment_without_the_backend_is_refused(backend: Backend, cache: Path) -> None:
     with pytest.raises(UserError, match="has no keras and no tiny"):
         environments.ensure(

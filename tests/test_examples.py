@@ -82,6 +82,13 @@ def test_the_users_data_lies_beside_the_example_unless_its_path_is_absolute(tmp_
     assert load(tmp_path, EXAMPLE.replace("patterns.npz", "/data/x.npz")).data == "/data/x.npz"
 
 
+@pytest.mark.parametrize("name", examples.READ)
+def test_a_constant_that_counts_is_never_left_out_because_it_is_computed(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match=f"mine.py computes its {name}: write the value itself"):
+        load(tmp_path, EXAMPLE + f"\n{name} = 1 - max(0, 1)\n")
+    assert load(tmp_path, EXAMPLE + "\nUNITS = max(2, 3)\n").name == "mine"
+
+
 def test_without_a_docstring_the_title_is_the_files_name(tmp_path: Path) -> None:
     code = EXAMPLE.partition('"""\n')[2]
     assert load(tmp_path, code).title == "mine"

@@ -141,6 +141,18 @@ def test_of_two_that_part_nobody_can_say_which() -> None:
     assert verdicts(computed(), computed(steps=(0.02, 0.02))) == ["differs", "differs"]
 
 
+def test_what_explains_one_of_two_explains_both() -> None:
+    parted = [
+        Subject(measured(cell(backend="keras9/a")), computed(), (Explanation(("1 step",), 0.1, "known"),)),
+        Subject(measured(cell(backend="keras9/b")), computed(steps=(0.01, 0.0))),
+    ]
+    assert [row.verdict for row in compare(parted)] == ["explained"] * 2
+    wrong = Subject(measured(cell(backend="keras9/c")), computed(off=0.5, steps=(0.5, 0.5)))
+    assert [row.verdict for row in compare([*parted, wrong])] == ["explained", "explained", "differs"]
+    third = Subject(measured(cell(backend="keras9/c")), computed(steps=(0.01, 0.0)))
+    assert [row.verdict for row in compare([*parted, third])] == ["explained", "same", "same"]
+
+
 def test_the_norm_of_a_layer_takes_its_bias_with_it() -> None:
     zero = (np.array([3.0, 4.0]), np.zeros(1))
     off = (np.array([3.0, 4.0]), np.array([0.05]))

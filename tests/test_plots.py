@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from xml.etree import ElementTree
 
@@ -177,3 +178,21 @@ def test_native_formats_that_differ_between_examples_are_one_row_of_the_overview
         ]
     )
     assert {look.label for look in looks(rows, COLORS).values()} == {"keras2/cntk"}
+
+
+def test_the_overview_shows_the_ratios_to_the_baseline_where_there_is_one() -> None:
+    measured = [
+        trained("keras2/cntk", 1.0),
+        trained("keras3/jax", 4.0),
+        trained("keras3/jax", 1.0, example="imdb_gru"),
+    ]
+    assert written(measured, "keras2/cntk") >= {"1.00", "4.00", "no baseline", "steady epoch time, x keras2/cntk"}
+    assert written(measured, "keras3/jax") >= {"0.250", "1.00", "steady epoch time, x keras3/jax"}
+    assert written(measured, "") >= {"1.00", "4.00", "steady epoch time, x fastest"}
+
+
+def written(measured: list[Measured], baseline: str) -> set[str]:
+    """What stands in the picture: the SVG has the letters as paths, with the text in a comment before them."""
+    rows = summarise(measured, baseline)
+    svg = overview(rows, looks(rows, COLORS))["svg"].decode()
+    return set(re.findall(r"<!-- (.*?) -->", svg))

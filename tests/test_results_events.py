@@ -86,6 +86,25 @@ def test_a_diverged_loss_stays_visible() -> None:
     assert epoch.accuracy is None
 
 
+def test_step_times_are_read_where_all_of_them_are_times() -> None:
+    def steps(told: str) -> tuple[float, ...]:
+        line = b'{"event": "epoch", "epoch": 1, "seconds": 1, "samples": 2%s}' % told.encode()
+        (epoch,) = understand([line]).epochs  # which is kept in any case
+        return epoch.step_seconds
+
+    assert steps(', "step_seconds": [0.25, 1]') == (0.25, 1.0)
+    for odd in ("", ', "step_seconds": null', ', "step_seconds": 1', ', "step_seconds": [0.25, -1]'):
+        assert steps(odd) == ()
+    assert steps(', "step_seconds": [0.25, NaN]') == steps(', "step_seconds": [[1]]') == ()
+
+
+def test_the_memory_of_the_allocator_is_a_fact_where_it_is_told() -> None:
+    line = b'{"event": "memory", "at": "end", "peak_mib": 2.5, "allocator_peak_mib": %s}'
+    assert understand([line % b"1.5"]).facts["allocator_peak_mib"] == 1.5
+    assert "allocator_peak_mib" not in understand([line % b"null"]).facts
+    assert understand([line % b"null"]).facts["peak_memory_mib"] == 2.5
+
+
 def test_notes_and_the_last_error_are_facts() -> None:
     told = understand(
         [

@@ -157,6 +157,18 @@ def test_a_cell_is_ok_once_its_guest_told_of_every_epoch_and_of_its_end(stage: S
     assert stage.heard.lines == ["started a", "3 epochs of a", "ended a ok"]
 
 
+def test_what_was_seen_of_a_guests_memory_is_recorded(stage: Stage) -> None:
+    def fate(events_file: Path, log_file: Path) -> Exit:
+        return Exit(0, 1.0, False, 120.5, 64.5, "process")
+
+    (outcome,) = stage.run({"a": fate})
+    assert (outcome.tree_memory_mib, outcome.device_memory_mib, outcome.device_memory_source) == (
+        120.5,
+        64.5,
+        "process",
+    )
+
+
 START = {"event": "start", "schema": 1}
 EPOCH = {"event": "epoch", "epoch": 1, "seconds": 1.0, "samples": 1000}
 END = {"event": "end", "seconds": 9.0}

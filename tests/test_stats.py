@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from fake_runs import cell, measured
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench.stats import steady, summarise
-from kbench.values import FAILED, INTERRUPTED, OK, STATUSES, TIMEOUT, UNSUPPORTED, Summary
+from kbench.values import FAILED, INTERRUPTED, OK, STATUSES, TIMEOUT, UNSUPPORTED, Measured, Summary
 
 
 def test_steady_time_is_the_median_over_all_but_the_first_epoch_of_all_repeats() -> None:
@@ -137,6 +139,20 @@ def test_facts_phases_and_notes_reach_the_row() -> None:
     assert row.form == "unrolled"
     assert row.phases == {"import": 2.0}
     assert row.notes == ("odd", "1 damaged line left out of what was measured")
+
+
+def test_memory_on_a_gpu_is_the_median_of_the_repeats_that_ended_ok() -> None:
+    def repeat(number: int, mib: float | None, source: str, **changes: Any) -> Measured:
+        one = measured(cell(repeat=number), 1.0, 1.0, **changes)
+        return replace(one, outcome=replace(one.outcome, device_memory_mib=mib, device_memory_source=source))
+
+    peak = {"facts": {"allocator_peak_mib": 5.0}}
+    (row,) = summarise([repeat(1, 8.0, "process", **peak), repeat(2, 6.0, "process"), repeat(3, None, "")])
+    assert (row.device_memory_mib, row.device_memory_source, row.allocator_peak_mib) == (7.0, "process", 5.0)
+    (row,) = summarise([repeat(1, 8.0, "process"), repeat(2, 6.0, "device")])
+    assert row.device_memory_source == "device and process"
+    (row,) = summarise([repeat(1, 8.0, "process", status="failed", **peak)])
+    assert (row.device_memory_mib, row.device_memory_source, row.allocator_peak_mib) == (None, "", None)
 
 
 def test_one_evaluation_is_timed_by_epoch_or_by_phase() -> None:

@@ -29,7 +29,10 @@ def test_a_steady_machine_is_not_spoken_of() -> None:
 
 @pytest.mark.parametrize(
     ("paces", "words"),
-    [((0.02, 0.02, 0.025, 0.03, 0.03, 0.03), "1.50 times slower"), ((0.03, 0.03, 0.03, 0.02), "1.50 times faster")],
+    [
+        ((0.02, 0.02, 0.025, 0.03, 0.03, 0.03), "1.50 times slower"),
+        ((0.03, 0.03, 0.03, 0.03, 0.02, 0.02), "1.50 times faster"),
+    ],
 )
 def test_a_drift_is_said_with_its_size_and_what_to_do(paces: tuple[float, ...], words: str) -> None:
     (said,) = told(*paces)
@@ -39,6 +42,11 @@ def test_a_drift_is_said_with_its_size_and_what_to_do(paces: tuple[float, ...], 
 def test_a_disturbance_for_a_while_is_told_from_a_drift() -> None:
     (said,) = told(0.02, 0.02, 0.04, 0.02, 0.02, 0.02)
     assert "up to 2.00 times slower than usual before 1 of 6 cells" in said
+
+
+def test_one_odd_moment_of_few_is_no_drift() -> None:
+    assert told(0.02, 0.02, 0.023) == []
+    assert "slower than usual before 1 of 3 cells" in told(0.02, 0.02, 0.03)[0]
 
 
 def test_the_advice_goes_beyond_what_was_done_already() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from kbench import environments, launcher, leftovers, plan, runner, watchdog
@@ -34,7 +34,7 @@ def run(
             folder,
             settings,
             lambda environment: environments.variables(environment, the_plan.threads),
-            functools.partial(launcher.launch, mark=mark),
+            partial(launcher.launch, mark=mark, gpu=settings.device.index),
             progress.listener,
             reference,
         )

@@ -104,7 +104,9 @@ def run(spec, events):
             outputs = measure.probe(model, train, spec["batch_size"])
         events.write("probe", outputs=outputs)
         measure.train(model, example, spec, train, validation, targets, events)
-    events.write("memory", at="end", peak_mib=hardware.peak_memory_mib())
+    events.write(
+        "memory", at="end", peak_mib=hardware.peak_memory_mib(), allocator_peak_mib=hardware.allocator_peak_mib(model)
+    )
 
 
 def load_example(path):

@@ -1,4 +1,4 @@
-"""Where Keras 2 and Keras 3 differ: optimizers, metric names, batch hooks. Nothing else in kbench knows."""
+"""Where Keras 2 and Keras 3 differ: optimizers, metric names, step functions. Nothing else in kbench knows."""
 
 import importlib
 
@@ -119,6 +119,30 @@ def _order_updates(made):
         return made.updates
 
     made.get_gradients, made.get_updates = get_gradients, get_updates
+
+
+def wrap_step(model, kind, wrap):
+    """Let fit ('train') or predict ('predict') call wrap(function) where it calls the model's compiled function.
+
+    The method that makes the function is wrapped: Keras calls it at the beginning of every fit, most backends make
+    the function in the first and keep it, keras-mxnet makes it anew each time. Nothing happens where there is none.
+    """
+    name = kind + "_function"
+    maker = ("_make_" if generation() == 2 else "make_") + name
+    make = getattr(model, maker, None)
+    if make is None:
+        return
+    wrapped = []
+
+    def make_and_wrap(*args, **kwargs):
+        make(*args, **kwargs)
+        function = getattr(model, name, None)
+        if callable(function) and not any(function is one for one in wrapped):
+            wrapped[:] = [wrap(function)]
+            setattr(model, name, wrapped[0])
+        return getattr(model, name, None)
+
+    setattr(model, maker, make_and_wrap)
 
 
 def training_scores(logs):

@@ -1,6 +1,8 @@
 """Where the work really runs: asked of the framework itself, never assumed; and how to wait for it."""
 
+import functools
 import sys
+import traceback
 
 import keras
 
@@ -14,14 +16,24 @@ def device_in_use(model):
     return "unknown" if ask is None else ask(model)
 
 
-def synchronise(model):
+def synchronise(model, outputs=None):
     """Return when all work on the device is done, so that the clock can be read.
 
-    Needed where fit's logs can be there before the last update is; elsewhere reading them has waited already.
+    outputs: what the model's function has just returned, where fit is still under way: its weights may be nowhere
+    else by then. Needed where fit's logs can be there before the last update is; elsewhere reading them has waited.
     """
     wait = _WAITS.get(keras.backend.backend())
     if wait is not None:
-        wait(model)
+        wait(model, outputs)
+
+
+def waiting_for(outputs):
+    """A function that returns when the step is done that gave these outputs; None where they are there already.
+
+    It waits for nothing that is begun later, and in a thread of its own it keeps nobody else from working.
+    """
+    waiter = _WAITERS.get(keras.backend.backend())
+    return None if waiter is None else waiter(outputs)
 
 
 def _tensorflow(model):
@@ -72,23 +84,69 @@ def _openvino(model):
     return "cpu" if get_device() == "CPU" else "gpu"
 
 
-def _wait_jax(model):
+def _wait_tensorflow(model, outputs):
+    import tensorflow
+
+    # At the end of an epoch the logs have been read, and a session of TensorFlow 1 returns what it has waited for.
+    if outputs is not None and hasattr(keras, "ops"):
+        tensorflow.test.experimental.sync_devices()
+
+
+def _wait_jax(model, outputs):
     import jax
 
-    jax.block_until_ready([weight.value for weight in model.weights])
+    jax.block_until_ready([weight.value for weight in model.weights] if outputs is None else outputs)
 
 
-def _wait_torch(model):
+def _wait_torch(model, outputs):
     import torch
 
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 
 
-def _wait_mxnet(model):
+def _wait_mxnet(model, outputs):
     import mxnet
 
     mxnet.nd.waitall()
+
+
+def _waiter_jax(outputs):
+    import jax
+
+    results, _ = outputs  # the state is handed on to the next step and can be waited for no more
+    return functools.partial(jax.block_until_ready, results)
+
+
+def _waiter_torch(outputs):
+    import torch
+
+    if not torch.cuda.is_available():
+        return None
+    event = torch.cuda.Event(blocking=True)  # one that does not spin
+    event.record()
+    return event.synchronize
+
+
+def _peak_tensorflow(model):
+    import tensorflow
+
+    if hasattr(keras, "ops"):  # Keras 3
+        return tensorflow.config.experimental.get_memory_info("GPU:0")["peak"]
+    with tensorflow.device("/gpu:0"):
+        peak = tensorflow.contrib.memory_stats.MaxBytesInUse()
+    return int(keras.backend.get_session().run(peak))
+
+
+def _peak_jax(model):
+    (device,) = model.weights[0].value.devices()
+    return (device.memory_stats() or {}).get("peak_bytes_in_use")
+
+
+def _peak_torch(model):
+    import torch
+
+    return torch.cuda.max_memory_allocated()
 
 
 _DEVICES = {
@@ -100,7 +158,25 @@ _DEVICES = {
     "torch": _torch,
     "openvino": _openvino,
 }
-_WAITS = {"jax": _wait_jax, "torch": _wait_torch, "mxnet": _wait_mxnet}
+_WAITS = {"tensorflow": _wait_tensorflow, "jax": _wait_jax, "torch": _wait_torch, "mxnet": _wait_mxnet}
+_ALLOCATORS = {"tensorflow": _peak_tensorflow, "jax": _peak_jax, "torch": _peak_torch}
+_WAITERS = {"jax": _waiter_jax, "torch": _waiter_torch}
+
+
+def allocator_peak_mib(model):
+    """The most that the framework's own allocator had given out at once on the model's GPU, in MiB.
+
+    None on the CPU, and for a framework that does not tell.
+    """
+    ask = _ALLOCATORS.get(keras.backend.backend())
+    if ask is None or device_in_use(model) != "gpu":
+        return None
+    try:
+        peak = ask(model)
+    except Exception:  # all is measured by then, and a cell shall not fail for this
+        traceback.print_exc()
+        return None
+    return None if peak is None else peak / 2.0**20
 
 
 def peak_memory_mib():

@@ -1,6 +1,9 @@
 """Trains or runs a model through Keras's own fit and predict, and times it epoch by epoch."""
 
+import queue
+import threading
 import time
+import traceback
 
 import arrays
 import generations
@@ -9,19 +12,66 @@ import keras
 import scores
 
 
-class FirstStep(keras.callbacks.Callback):
-    """Notes when the first batch is done. Used in the first epoch alone: batch hooks cost time in Keras 3."""
+class StepClock(object):
+    """Notes when each step ends, around the model's compiled function and without a hook in Keras's loop.
 
-    def __init__(self):
-        super(FirstStep, self).__init__()
-        self.end = None
+    Batch hooks would make Keras 3 wait for the device and read the logs in every step. Where a framework returns
+    before the work is done, a thread waits for each step and the training does not.
+    """
 
-    def on_batch_end(self, batch, logs=None):
-        if self.end is None:
-            hardware.synchronise(self.model)
-            self.end = time.perf_counter()
+    def __init__(self, model, kind):
+        self._model = model
+        self._ends = []
+        self._pending = None
+        self.first_end = None  # when the very first step was done on the device; None where no step can be seen
+        generations.wrap_step(model, kind, self._timed)
 
-    on_train_batch_end = on_batch_end
+    def _timed(self, function):
+        def step(*args):
+            outputs = function(*args)
+            if self.first_end is None:
+                hardware.synchronise(self._model, outputs)
+                self.first_end = time.perf_counter()
+            wait = hardware.waiting_for(outputs)
+            if wait is None:
+                self._ends.append(time.perf_counter())
+            else:
+                self._watch(wait)
+            return outputs
+
+        return step
+
+    def _watch(self, wait):
+        if self._pending is None:
+            self._pending = queue.Queue()
+            thread = threading.Thread(target=self._note_ends)
+            thread.daemon = True
+            thread.start()
+        self._pending.put(wait)
+
+    def _note_ends(self):
+        while True:
+            wait = self._pending.get()
+            try:
+                wait()
+                self._ends.append(time.perf_counter())
+            except Exception:  # then a step is missing, and `lap` gives none
+                traceback.print_exc()
+            finally:
+                self._pending.task_done()
+
+    def lap(self, start, end, steps):
+        """Seconds from each step's end to the next one's; the first counts from `start`, the last up to `end`.
+
+        {'step_seconds': list}, or nothing where not just as many steps were seen as there were batches.
+        """
+        if self._pending is not None:
+            self._pending.join()
+        ends, self._ends = self._ends, []
+        if len(ends) != steps:
+            return {}
+        between = [min(one, end) for one in ends[:-1]]  # on a busy machine the thread may come late to its clock
+        return {"step_seconds": [round(b - a, 7) for a, b in zip([start] + between, between + [end])]}
 
 
 class EpochTimer(keras.callbacks.Callback):
@@ -56,6 +106,7 @@ def train(model, example, spec, train_part, validation_part, targets, events):
     used = train_part.samples // batch_size * batch_size
     buffer = arrays.Buffer(train_part, used, targets)
     validation = Validation(model, example, validation_part, batch_size) if validation_part else None
+    clock = StepClock(model, "train")
     for epoch in range(1, spec["epochs"] + 1):
         buffer.fill(arrays.epoch_order(train_part.samples, used, seed, epoch))
         if spec["augment"]:
@@ -67,7 +118,6 @@ def train(model, example, spec, train_part, validation_part, targets, events):
                 epoch,
             )
         timer = EpochTimer()
-        first_step = FirstStep() if epoch == 1 else None
         called = time.perf_counter()
         history = model.fit(
             buffer.model_inputs(),
@@ -77,18 +127,26 @@ def train(model, example, spec, train_part, validation_part, targets, events):
             initial_epoch=epoch - 1,
             shuffle=False,
             verbose=0,
-            callbacks=[timer] if first_step is None else [timer, first_step],
+            callbacks=[timer],
         )
         # Some backends compile in fit before the epoch begins: the first epoch counts from the call.
-        seconds = timer.end - (called if epoch == 1 else timer.start)
+        start = called if epoch == 1 else timer.start
+        seconds = timer.end - start
         if epoch == 1:
-            events.write("phase", name="first_step", seconds=first_step.end - called)
-            events.write("phase", name="first_epoch", seconds=seconds)
+            write_first(events, clock, start, seconds)
         loss, accuracy = generations.training_scores({name: values[-1] for name, values in history.history.items()})
         result = {"epoch": epoch, "seconds": seconds, "samples": used, "loss": loss, "accuracy": accuracy}
+        result.update(clock.lap(start, timer.end, used // batch_size))
         if validation:
             result.update(validation.scores())
         events.write("epoch", **result)
+
+
+def write_first(events, clock, start, seconds):
+    """The phases of the first epoch or pass: its first step, which holds the compilation, and the whole of it."""
+    if clock.first_end is not None:
+        events.write("phase", name="first_step", seconds=clock.first_end - start)
+    events.write("phase", name="first_epoch", seconds=seconds)
 
 
 class Validation(object):
@@ -121,11 +179,14 @@ def infer(model, spec, part, events):
     used = part.samples // spec["batch_size"] * spec["batch_size"]
     buffer = arrays.Buffer(part, used)
     buffer.fill(range(used))
+    clock = StepClock(model, "predict")
     for epoch in range(1, spec["epochs"] + 1):
         start = time.perf_counter()
         outputs = model.predict(buffer.model_inputs(), batch_size=spec["batch_size"], verbose=0)
-        seconds = time.perf_counter() - start
+        end = time.perf_counter()
+        seconds = end - start
         if epoch == 1:
-            events.write("phase", name="first_epoch", seconds=seconds)
+            write_first(events, clock, start, seconds)
             events.write("probe", outputs=excerpt(outputs))
-        events.write("epoch", epoch=epoch, seconds=seconds, samples=used)
+        steps = clock.lap(start, end, used // spec["batch_size"])
+        events.write("epoch", epoch=epoch, seconds=seconds, samples=used, **steps)

@@ -1,4 +1,4 @@
-"""All examples and backends in one picture: how many times the fastest, as a heat map with its numbers."""
+"""All examples and backends in one picture: times the fastest, or times the baseline, as a heat map with numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib import colormaps
-from matplotlib.colors import LogNorm
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
 from kbench.plots.look import Key, Look, key, literal, render
@@ -15,6 +15,7 @@ from kbench.values import OK, Summary
 from kbench.wording import plain, significant
 
 _COLORS = "YlOrBr"  # light for the fastest; stays in order in grey print
+_BOTH_SIDES = "PuOr_r"  # of a baseline: violet is faster, orange slower, white neither
 _WIDEST = 4.0  # the least ratio that gets the darkest colour: small differences look small
 # Below this relative luminance white text has the better contrast (WCAG 2: equal at about 0.18).
 _DARK = 0.18
@@ -22,7 +23,7 @@ _DARK = 0.18
 
 def overview(summaries: Sequence[Summary], looks: Mapping[Key, Look]) -> dict[str, bytes]:
     """The picture as {"png": ..., "svg": ...}; empty where no row has a steady time."""
-    if all(row.relative_to_fastest is None for row in summaries):
+    if all(_ratio(row) is None for row in summaries):
         return {}
     return render(lambda: _figure(summaries, looks))
 
@@ -33,10 +34,11 @@ def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look]) -> Figure:
     cells = {(row.example, looks[key(row)].label): row for row in summaries}
     grid = np.full((len(examples), len(columns)), math.nan)
     for (example, column), row in cells.items():
-        if row.relative_to_fastest is not None:
-            grid[examples.index(example), columns.index(column)] = row.relative_to_fastest
-    norm = LogNorm(1.0, max(_WIDEST, float(np.nanmax(grid))))
-    colors = colormaps[_COLORS]
+        if (ratio := _ratio(row)) is not None:
+            grid[examples.index(example), columns.index(column)] = ratio
+    baseline = next((row.baseline for row in summaries if row.baseline), "")
+    norm = _norm(grid, bool(baseline))
+    colors = colormaps[_BOTH_SIDES if baseline else _COLORS]
     figure = Figure(figsize=(2.2 + 0.82 * len(columns), 1.5 + 0.4 * len(examples)), layout="constrained")
     axes = figure.subplots()
     axes.grid(visible=False)
@@ -44,7 +46,7 @@ def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look]) -> Figure:
     # Drawn as shapes and not as an image, so that print and SVG stay sharp.
     axes.pcolormesh(np.ma.masked_invalid(grid), cmap=colors, norm=norm, edgecolors="white", linewidth=1.5)
     for (example, column), row in cells.items():
-        ratio = row.relative_to_fastest
+        ratio = _ratio(row)
         axes.text(
             columns.index(column) + 0.5,
             examples.index(example) + 0.5,
@@ -61,8 +63,18 @@ def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look]) -> Figure:
     axes.xaxis.tick_top()
     axes.invert_yaxis()
     axes.spines[:].set_visible(False)
-    figure.suptitle("steady epoch time, x fastest", fontsize=10)
+    figure.suptitle(f"steady epoch time, x {literal(baseline, 40) if baseline else 'fastest'}", fontsize=10)
     return figure
+
+
+def _ratio(row: Summary) -> float | None:
+    return row.relative_to_baseline if row.baseline else row.relative_to_fastest
+
+
+def _norm(grid: np.ndarray, both_sides: bool) -> Normalize:
+    """Of the fastest all ratios are above 1; of a baseline as far below as above, with the same colour's strength."""
+    widest = max(_WIDEST, float(np.nanmax(grid)), 1 / float(np.nanmin(grid)) if both_sides else 1.0)
+    return LogNorm(1 / widest if both_sides else 1.0, widest)
 
 
 def _luminance(color: tuple[float, float, float, float]) -> float:
@@ -72,10 +84,12 @@ def _luminance(color: tuple[float, float, float, float]) -> float:
 
 
 def _words(row: Summary) -> str:
-    if row.relative_to_fastest is not None:
-        return significant(row.relative_to_fastest)
+    if (ratio := _ratio(row)) is not None:
+        return significant(ratio)
     if row.status == OK and row.differs:
         return "differs"
+    if row.status == OK and row.baseline and row.relative_to_fastest is not None:
+        return "no baseline"
     return "one epoch" if row.status == OK and row.epochs == 1 else row.status
 
 

@@ -30,6 +30,7 @@ class Told:
     Facts are the keys of its start, loaded, device, model and compiled events (python, keras_version,
     backend_version, numpy_version, floatx, epsilon, parameters, form, layers, optimizer, ...), and `order_sha256`,
     `probe` (outputs before training), `import_memory_mib` and `peak_memory_mib` (the most it held until then),
+    `allocator_peak_mib` (the most that the framework had allocated on a GPU, where it tells),
     `notes` (list of text), `parity` (stage -> its event, of a parity run), `error` (its last message), `error_kind`,
     `guest_seconds`, and `events_damaged` (lines that could not be understood).
     """
@@ -80,6 +81,8 @@ def understand(lines: Iterable[bytes]) -> Told:
                 facts["order_sha256"] = _text(event["sha256"])
             elif kind == "memory":
                 facts[_MEMORY[event["at"]]] = _metric(event["peak_mib"])
+                if event.get("allocator_peak_mib") is not None:
+                    facts["allocator_peak_mib"] = _metric(event["allocator_peak_mib"])
             elif kind == "probe":
                 facts["probe"] = event["outputs"]
             elif kind == "parity":
@@ -115,7 +118,16 @@ def _epoch(event: Mapping[str, Any]) -> Epoch:
         val_loss=_metric(event.get("val_loss")),
         val_accuracy=_metric(event.get("val_accuracy")),
         evaluation_seconds=None if event.get("evaluation_seconds") is None else _seconds(event["evaluation_seconds"]),
+        step_seconds=_steps(event.get("step_seconds")),
     )
+
+
+def _steps(value: object) -> tuple[float, ...]:
+    """The seconds of each step; empty where one of them cannot be understood, for the epoch is known without them."""
+    try:
+        return tuple(_seconds(one) for one in value) if isinstance(value, list) else ()
+    except ValueError:
+        return ()
 
 
 def _count(value: object) -> int:

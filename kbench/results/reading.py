@@ -158,6 +158,8 @@ def _outcome(folder: CellFolder) -> Outcome:
         _whole(value.get("exit_code")),
         _number(value.get("tree_memory_mib")),
         _number(value.get("reference_seconds")),
+        _number(value.get("device_memory_mib")),
+        source if isinstance(source := value.get("device_memory_source"), str) else "",
         str(value.get("last_event") or ""),
         tuple(map(str, value.get("last_lines") or ())) if isinstance(value.get("last_lines"), list) else (),
     )

@@ -97,6 +97,12 @@ _MORE_SUMMARY: Mapping[str, Callable[[Summary], object]] = {
     "weights": attrgetter("weights"),
     "fingerprint": attrgetter("fingerprint"),
     "differs": lambda row: "; ".join(row.differs),
+    "step_seconds_median": attrgetter("step_seconds_median"),
+    "step_seconds_p95": attrgetter("step_seconds_p95"),
+    "compile_seconds": attrgetter("compile_seconds"),
+    "device_memory_mib": attrgetter("device_memory_mib"),
+    "device_memory_source": attrgetter("device_memory_source"),
+    "allocator_peak_mib": attrgetter("allocator_peak_mib"),
 }
 
 

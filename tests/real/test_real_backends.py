@@ -85,7 +85,11 @@ def _events_are_complete(run: Run, measured: Measured) -> None:
     assert {"loaded", "order", "model", "device", "probe"} <= set(kinds)
     assert [epoch.epoch for epoch in measured.epochs] == list(range(1, measured.cell.epochs + 1))
     assert all(epoch.seconds > 0 and epoch.samples > 0 for epoch in measured.epochs)
-    phases = {"import", "data", "build", "first_epoch"}
+    for epoch in measured.epochs:
+        # Each batch is a step on every backend, and together they are the epoch.
+        assert len(epoch.step_seconds) == epoch.samples // measured.cell.batch_size
+        assert sum(epoch.step_seconds) == pytest.approx(epoch.seconds, abs=1e-5)
+    phases = {"import", "data", "build", "first_step", "first_epoch"}
     assert phases <= set(measured.phases)
     assert measured.facts["events_damaged"] == 0
 

@@ -57,14 +57,23 @@ class Sequential(Model):
     def compile(self, loss, optimizer, metrics):
         assert loss == "categorical_crossentropy"
         self.optimizer = optimizer
+        self.train_function = None
+
+    def _make_train_function(self):
+        if self.train_function is None:
+            self.train_function = lambda inputs: list(self._step(*inputs))
+
+    def _make_predict_function(self):
+        if getattr(self, "predict_function", None) is None:
+            self.predict_function = lambda inputs: self._forward(*inputs)
 
     def predict(self, x, batch_size, verbose=0):
-        for layer in self.layers:
-            x = layer.call(x)
-        return x
+        self._make_predict_function()
+        return np.concatenate([self.predict_function([x[at]]) for at in _batches(x, batch_size)])
 
     def fit(self, x, y, batch_size, epochs, initial_epoch, shuffle, verbose, callbacks):
         assert not shuffle
+        self._make_train_function()
         for callback in callbacks:
             callback.set_model(self)
         history = {"loss": [], "acc": []}
@@ -72,8 +81,8 @@ class Sequential(Model):
             for callback in callbacks:
                 callback.on_epoch_begin(epoch)
             losses, hits = [], []
-            for batch, start in enumerate(range(0, len(x), batch_size)):
-                loss, accuracy = self._step(x[start : start + batch_size], y[start : start + batch_size])
+            for batch, at in enumerate(_batches(x, batch_size)):
+                loss, accuracy = self.train_function([x[at], y[at]])
                 losses.append(loss)
                 hits.append(accuracy)
                 for callback in callbacks:
@@ -85,7 +94,8 @@ class Sequential(Model):
         return SimpleNamespace(history=history)
 
     def train_on_batch(self, x, y):
-        return list(self._step(x, y))
+        self._make_train_function()
+        return self.train_function([x, y])
 
     @classmethod
     def from_config(cls, config, custom_objects):
@@ -94,6 +104,11 @@ class Sequential(Model):
             known = {**vars(layers), **custom_objects}
             made.add(known[layer["class_name"]](**layer["config"]))
         return made
+
+    def _forward(self, x):
+        for layer in self.layers:
+            x = layer.call(x)
+        return x
 
     def _step(self, x, y):
         *before, last = self.layers
@@ -105,3 +120,7 @@ class Sequential(Model):
         last.kernel.value -= rate * (x.T @ gradient)
         last.bias.value -= self.optimizer.lr * gradient.sum(axis=0)
         return -np.log(predicted[y == 1]).mean(), (predicted.argmax(axis=1) == y.argmax(axis=1)).mean()
+
+
+def _batches(x, batch_size):
+    return [slice(start, start + batch_size) for start in range(0, len(x), batch_size)]

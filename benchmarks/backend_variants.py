@@ -1,0 +1,159 @@
+"""Other settings for a backend that exists: read from a data file, and written as backends' files of their own.
+
+A variant is `<backend>-<name>`, such as keras3/tiny-one_thread. Kbench measures it beside the shipped settings, which
+are written as `<backend>-shipped`, like any other backend in the folder KBENCH_BACKENDS.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kbench import backends
+from kbench.errors import UserError
+from kbench.values import Backend, Build
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SHIPPED = "shipped"
+NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
+TEXTS = ("backend", "name", "why", "image_data_format", "lock", "distribution", "left_out")
+LISTS = ("without", "examples", "requirements")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One combination of settings to try, as a change to what the backend's file has for the CPU."""
+
+    backend: str
+    name: str
+    why: str  # what is hoped of it, or where the advice is from
+    variables: Mapping[str, str]  # set beside or instead of the shipped ones
+    without: tuple[str, ...] = ()  # shipped variables that are not set
+    image_data_format: str = ""
+    requirements: tuple[str, ...] = ()  # another set of packages, with `lock`
+    lock: str = ""  # a lock file, relative to the data file
+    distribution: str = ""
+    examples: tuple[str, ...] = ()  # only these; all, if empty
+    left_out: str = ""  # why it is not shipped although it is the fastest in some example
+
+    @property
+    def variant(self) -> str:
+        """The name of the backend that it makes."""
+        return f"{self.backend}-{self.name}"
+
+
+def read(path: Path, known: Mapping[str, Backend]) -> list[Candidate]:
+    """The candidates in the file `path`, for backends that are `known`. Raises UserError."""
+    try:
+        raw = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"the candidates in {path} cannot be read: {error}") from None
+    items = raw.pop("candidates", None)
+    if raw or not isinstance(items, list):
+        raise UserError(f"{path.name} must consist of [[candidates]] tables")
+    candidates = [_candidate(item, f"{path.name}, candidate {number}") for number, item in enumerate(items, 1)]
+    for one in candidates:
+        if one.backend not in known:
+            raise UserError(f"{path.name} has a candidate for {one.backend}, which is no backend")
+        for name in one.without:
+            if name not in effective(known[one.backend]):
+                raise UserError(f"{one.variant} is to go without {name}, which {one.backend} does not set")
+        if one.lock and not (path.parent / one.lock).is_file():
+            raise UserError(f"{one.variant} needs {one.lock} beside {path.name}, which is not there")
+    variants = [one.variant for one in candidates]
+    if len(set(variants)) < len(variants):
+        raise UserError(f"{path.name} has two candidates of one name")
+    return candidates
+
+
+def _candidate(item: object, where: str) -> Candidate:
+    if not isinstance(item, dict):
+        raise UserError(f"{where} must be a table")
+    unknown = set(item) - {*TEXTS, *LISTS, "variables"}
+    if unknown:
+        raise UserError(f"{where} has an unknown key {sorted(unknown)[0]!r}")
+    if not {"backend", "name", "why"} <= set(item):
+        raise UserError(f"{where} needs `backend`, `name` and `why`")
+    if not all(isinstance(item.get(key, ""), str) for key in TEXTS):
+        raise UserError(f"{where}: {', '.join(TEXTS)} are texts")
+    if not all(isinstance(item.get(key, []), list) for key in LISTS):
+        raise UserError(f"{where}: {', '.join(LISTS)} are lists")
+    if not NAME.fullmatch(item["name"]) or item["name"] == SHIPPED:
+        raise UserError(f"{where} needs a name of small letters, digits and _, which is not {SHIPPED!r}")
+    if bool(item.get("lock")) != bool(item.get("requirements")):
+        raise UserError(f"{where} needs both or none of `requirements` and `lock`")
+    lists = {key: tuple(item.get(key, ())) for key in LISTS}
+    texts = {key: item.get(key, "") for key in TEXTS}
+    found = Candidate(**texts, **lists, variables=dict(item.get("variables", {})))
+    if not (found.variables or found.without or found.image_data_format or found.requirements):
+        raise UserError(f"{where} changes nothing")
+    return found
+
+
+def effective(backend: Backend) -> dict[str, str]:
+    """The variables of the backend's cells on the CPU, placeholders and all."""
+    build = _cpu(backend)
+    return {**backend.variables, **build.variables, **build.locked_variables}
+
+
+def write(folder: Path, backend: Backend, candidates: Sequence[Candidate], beside: Path) -> list[Backend]:
+    """Writes the shipped settings and each candidate as a backend's file below `folder`, and loads them.
+
+    `beside` is the folder that the candidates' lock files are relative to. Raises UserError as the loading of any
+    backend's file does, so that a slip of the pen in a candidate is found here.
+    """
+    shipped = Candidate(backend.name, SHIPPED, "what kbench ships", {})
+    return [_write(folder, backend, one, beside) for one in (shipped, *candidates)]
+
+
+def _write(folder: Path, backend: Backend, one: Candidate, beside: Path) -> Backend:
+    raw: dict[str, Any] = tomllib.loads(backend.path.read_text("utf-8"))
+    build = dict(next(item for item in raw["builds"] if item["device"] == "cpu"))
+    variables = {name: text for name, text in effective(backend).items() if name not in one.without}
+    build.pop("locked_variables", None)
+    build["variables"] = {**variables, **one.variables}
+    raw["variables"] = {}
+    if one.image_data_format:
+        raw["image_data_format"] = one.image_data_format
+    path = folder / f"{one.variant}.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = _cpu(backend).lock
+    if one.requirements:
+        lock = beside / one.lock
+        build["requirements"] = list(one.requirements)
+        build["distribution"] = one.distribution or backend.distribution
+    if lock is not None:
+        shutil.copyfile(lock, path.with_name(f"{path.stem}.{build['name']}.lock"))
+    for source in backend.compiled.values():
+        shutil.copyfile(source, path.with_name(source.name))
+    raw["builds"] = [build]
+    builds = "".join("[[builds]]\n" + _lines(item) for item in raw.pop("builds"))
+    path.write_text(_lines(raw) + builds, "utf-8")
+    return backends.load(path)
+
+
+def _cpu(backend: Backend) -> Build:
+    return next(build for build in backend.builds if build.device == "cpu")
+
+
+def _lines(table: Mapping[str, object]) -> str:
+    return "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in table.items())
+
+
+def _toml(value: object) -> str:
+    """A value of a backend's file as TOML: texts, numbers and truths are spelt there as in JSON."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)

@@ -1,0 +1,93 @@
+"""Inside a backend's Python: epochs as kbench measures them, each followed by epochs of a bare fit of the same model.
+
+    BACKEND_PYTHON benchmarks/overhead_pairs.py SPEC GUEST_FOLDER ORDERED     started by overhead.py
+
+ORDERED, 1 or 0, is whether the bare fit orders its updates as the guest does where a backend's file asks for it.
+
+Both models live in one process and take turns, so that what differs between processes, or drifts, hits both alike.
+Prints a JSON line: {"kbench": seconds of its steady epochs, "bare": for each, those of the bare epochs after it}.
+"""
+
+import importlib.util
+import json
+import os
+import sys
+import time
+
+BARE_EPOCHS = 3  # of each fit; its first is left out, for kbench's own fit of one epoch has no second one
+
+
+def main(path, guest, ordered):
+    """Build both models, train them in turns, print the pairs."""
+    sys.path.insert(0, guest)
+    with open(path, encoding="utf-8") as file:
+        spec = json.load(file)
+    for holder, name in ((spec, "example"), (spec["data"], "folder")):
+        holder[name] = os.path.expanduser(holder[name])
+    loaded = importlib.util.spec_from_file_location("guest_main", os.path.join(guest, "__main__.py"))
+    program = importlib.util.module_from_spec(loaded)
+    loaded.loader.exec_module(program)
+    import arrays
+    import generations
+    import keras
+    import measure
+
+    example = program.load_example(spec["example"])
+    generations.seed(spec["seed"])
+    data = spec["data"]
+    train = arrays.open_part(data, data["train"], data["train_labels"], spec["samples"])
+    targets = program.training_targets(example, train, data["num_classes"])
+
+    class Events:
+        """Stands in for the guest's: where an epoch is told, a bare fit takes its turn."""
+
+        kbench, bare = [], []
+
+        def write(self, event, **values):
+            if event == "epoch":
+                self.kbench.append(values["seconds"])
+                self.bare.append(bare_epochs())
+
+        def phase(self, name):
+            raise AssertionError("measure.train tells phases as events")
+
+    events = Events()
+    model = program.build(example, spec, events)
+
+    class Timer(keras.callbacks.Callback):
+        def on_train_begin(self, logs=None):
+            self.seconds = []
+
+        def on_epoch_begin(self, epoch, logs=None):
+            self.start = time.perf_counter()
+
+        def on_epoch_end(self, epoch, logs=None):
+            self.seconds.append(time.perf_counter() - self.start)
+
+    shapes = [tuple(shape) for shape in data["input_shapes"]]
+    plain = example.build_model(shapes[0] if len(shapes) == 1 else shapes, data["num_classes"])
+    generations.compile_model(plain, example, spec["device"], ordered)
+    used = spec["samples"] // spec["batch_size"] * spec["batch_size"]
+    buffer = arrays.Buffer(train, used, targets)
+    buffer.fill(range(used))
+
+    def bare_epochs():
+        timer = Timer()
+        plain.fit(
+            buffer.model_inputs(),
+            buffer.targets,
+            batch_size=spec["batch_size"],
+            epochs=BARE_EPOCHS,
+            shuffle=False,
+            verbose=0,
+            callbacks=[timer],
+        )
+        return timer.seconds[1:]
+
+    measure.train(model, example, spec, train, None, targets, events)
+    # The first of both holds compilation.
+    print("pairs " + json.dumps({"kbench": events.kbench[1:], "bare": events.bare[1:]}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3] == "1")

@@ -1,0 +1,231 @@
+"""Each step's time, taken around the model's own function: nothing else of the model changes."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import pytest
+from guest_modules import guest
+
+
+class Keras2Model:
+    """What fit does in Keras 2: the function is made once, and then called for every batch."""
+
+    train_function: Any = None
+    made = 0
+
+    def _make_train_function(self) -> None:
+        if self.train_function is None:
+            self.made += 1
+            self.train_function = lambda inputs: [inputs, self.made]
+
+    def fit(self, batches: int) -> list[Any]:
+        self._make_train_function()
+        return [self.train_function(batch) for batch in range(batches)]
+
+
+class MXNetModel(Keras2Model):
+    """keras-mxnet makes its function anew in every fit."""
+
+    def _make_train_function(self) -> None:
+        self.train_function = None
+        super()._make_train_function()
+
+
+class Keras3Model:
+    """What fit does in Keras 3; its function takes a state and gives it back."""
+
+    train_function: Any = None
+    made = 0
+
+    def make_train_function(self, force: bool = False) -> None:
+        if self.train_function is None or force:
+            self.made += 1
+            self.train_function = lambda state, batch: (batch, state + 1)
+
+    def fit(self, batches: int) -> list[Any]:
+        self.make_train_function()
+        state, logs = 0, []
+        for batch in range(batches):
+            told, state = self.train_function(state, batch)
+            logs.append((told, state))
+        return logs
+
+
+class NoFunction:
+    def fit(self, batches: int) -> list[Any]:
+        return list(range(batches))
+
+
+@pytest.fixture
+def measure(tmp_path: Path) -> Iterator[ModuleType]:
+    with guest(tmp_path, "measure", "generations", "hardware") as (module, _, _):
+        yield module
+
+
+@pytest.fixture(params=[(Keras2Model, "2.3.1"), (MXNetModel, "2.2.4"), (Keras3Model, "3.15.1")])
+def model(request: pytest.FixtureRequest, measure: ModuleType) -> Iterator[Any]:
+    made, version = request.param
+    with mock.patch.object(sys.modules["keras"], "__version__", version):
+        yield made()
+
+
+def test_every_fit_is_timed_and_gives_what_it_gave_before(measure: ModuleType, model: Any) -> None:
+    untouched = type(model)()
+    clock = measure.StepClock(model, "train")
+    for batches in (3, 2, 4):
+        start = measure.time.perf_counter()
+        assert model.fit(batches) == untouched.fit(batches)
+        end = measure.time.perf_counter()
+        (told,) = clock.lap(start, end, batches).values()
+        assert len(told) == batches and min(told) >= 0
+        assert sum(told) == pytest.approx(end - start, abs=1e-6)
+    assert model.made == untouched.made, "the function is not made more often than without the clock"
+
+
+def test_the_first_step_of_all_waits_for_the_device_and_no_other(measure: ModuleType, model: Any) -> None:
+    hardware = sys.modules["hardware"]
+    waited: list[Any] = []
+    with mock.patch.object(hardware, "synchronise", lambda _, outputs: waited.append(outputs)):
+        clock = measure.StepClock(model, "train")
+        assert clock.first_end is None
+        first, *_ = model.fit(2)
+        end = clock.first_end
+        model.fit(2)
+    assert waited == [first] and clock.first_end == end is not None
+
+
+def test_a_model_without_such_a_function_has_no_step_times_and_nothing_fails(measure: ModuleType) -> None:
+    clock = measure.StepClock(NoFunction(), "train")
+    assert clock.lap(0.0, 1.0, 3) == {} and clock.first_end is None
+
+
+def test_other_steps_than_batches_are_not_told(measure: ModuleType, model: Any) -> None:
+    clock = measure.StepClock(model, "train")
+    model.fit(3)
+    assert clock.lap(0.0, 1.0, 4) == {}
+    model.fit(3)
+    assert len(clock.lap(0.0, 1e9, 3)["step_seconds"]) == 3, "the next epoch's are"
+
+
+def test_no_step_ends_after_its_epoch(measure: ModuleType, model: Any) -> None:
+    clock = measure.StepClock(model, "train")
+    start = measure.time.perf_counter()
+    model.fit(3)
+    (told,) = clock.lap(start - 1, start, 3).values()
+    assert told == pytest.approx([1.0, 0.0, 0.0], abs=1e-6)
+
+
+def waiting(measure: ModuleType, waiter: Callable[[Any], Callable[[], None]]) -> Any:
+    return mock.patch.object(sys.modules["hardware"], "waiting_for", waiter)
+
+
+def test_where_a_step_returns_early_its_end_is_waited_for_beside_the_training(
+    measure: ModuleType, model: Any
+) -> None:
+    all_begun = threading.Event()
+    who: list[threading.Thread] = []
+
+    def wait() -> None:
+        all_begun.wait()
+        who.append(threading.current_thread())
+
+    with waiting(measure, lambda outputs: wait):
+        clock = measure.StepClock(model, "train")
+        start = measure.time.perf_counter()
+        model.fit(3)  # would never come back if it waited
+        begun = measure.time.perf_counter()
+        all_begun.set()
+        (told,) = clock.lap(start, begun + 60, 3).values()
+    assert told[0] >= begun - start - 1e-6, "a step is not over before its work is"
+    assert len(set(who)) == 1 and who[0] is not threading.current_thread()
+
+
+def test_a_step_that_cannot_be_waited_for_costs_its_epochs_step_times_alone(measure: ModuleType, model: Any) -> None:
+    failing = [True, False, False, False, False, False]
+
+    def wait() -> None:
+        if failing.pop(0):
+            raise RuntimeError("Array has been deleted")
+
+    with waiting(measure, lambda outputs: wait):
+        clock = measure.StepClock(model, "train")
+        assert len(model.fit(3)) == 3
+        assert clock.lap(0.0, 1e9, 3) == {}
+        model.fit(3)
+        assert len(clock.lap(0.0, 1e9, 3)["step_seconds"]) == 3
+
+
+GPU = SimpleNamespace(weights=[])
+
+
+def framework(name: str, **modules: Any) -> Any:
+    """The guest as on this Keras backend, beside a framework that answers so."""
+    backend = mock.patch.object(sys.modules["keras"].backend, "backend", lambda: name)  # type: ignore[attr-defined]
+    return backend, mock.patch.dict(sys.modules, modules)
+
+
+def allocator_peak(name: str, model: Any, place: str = "gpu", **modules: Any) -> float | None:
+    hardware: Any = sys.modules["hardware"]
+    backend, known = framework(name, **modules)
+    with backend, known, mock.patch.object(hardware, "device_in_use", lambda _: place):
+        peak: float | None = hardware.allocator_peak_mib(model)
+    return peak
+
+
+def test_a_frameworks_allocator_is_asked_for_its_peak_on_a_gpu(measure: ModuleType) -> None:
+    torch = SimpleNamespace(cuda=SimpleNamespace(max_memory_allocated=lambda: 3 << 20))
+    assert allocator_peak("torch", GPU, torch=torch) == 3.0
+    device = mock.Mock(memory_stats=lambda: {"peak_bytes_in_use": 5 << 20})
+    weight = SimpleNamespace(value=SimpleNamespace(devices=lambda: {device}))
+    assert allocator_peak("jax", SimpleNamespace(weights=[weight])) == 5.0
+    info = mock.Mock(return_value={"current": 1, "peak": 7 << 20})
+    tf2 = SimpleNamespace(config=SimpleNamespace(experimental=SimpleNamespace(get_memory_info=info)))
+    with mock.patch.object(sys.modules["keras"], "ops", object(), create=True):
+        assert allocator_peak("tensorflow", GPU, tensorflow=tf2) == 7.0
+    info.assert_called_once_with("GPU:0")
+
+
+def test_tensorflow_1_is_asked_in_its_session(measure: ModuleType) -> None:
+    tf1 = mock.MagicMock()
+    session = SimpleNamespace(run=lambda asked: 9 << 20 if asked is tf1.contrib.memory_stats.MaxBytesInUse() else 0)
+    keras: Any = sys.modules["keras"]
+    with mock.patch.object(keras.backend, "get_session", lambda: session, create=True):
+        assert allocator_peak("tensorflow", GPU, tensorflow=tf1) == 9.0
+    tf1.device.assert_called_once_with("/gpu:0")
+
+
+def test_on_the_cpu_and_where_nobody_tells_there_is_no_allocators_peak(measure: ModuleType) -> None:
+    torch = SimpleNamespace(cuda=SimpleNamespace(max_memory_allocated=lambda: 3 << 20))
+    assert allocator_peak("torch", GPU, "cpu", torch=torch) is None
+    assert allocator_peak("theano", GPU) is None
+    assert allocator_peak("torch", GPU, torch=SimpleNamespace()) is None, "one that fails does not fail the cell"
+    device = mock.Mock(memory_stats=lambda: None)
+    weight = SimpleNamespace(value=SimpleNamespace(devices=lambda: {device}))
+    assert allocator_peak("jax", SimpleNamespace(weights=[weight])) is None
+
+
+def test_what_returns_early_is_waited_for_by_its_outputs_alone(measure: ModuleType) -> None:
+    hardware: Any = sys.modules["hardware"]
+    assert hardware.waiting_for(["logs"]) is None, "most have waited already"
+    jax = mock.Mock()
+    backend, known = framework("jax", jax=jax)
+    with backend, known:
+        wait = hardware.waiting_for(("logs", "state"))
+        jax.block_until_ready.assert_not_called()
+        wait()
+    jax.block_until_ready.assert_called_once_with("logs")  # the state is gone when the next step has begun
+    for available in (False, True):
+        torch = mock.Mock()
+        torch.cuda.is_available.return_value = available
+        backend, known = framework("torch", torch=torch)
+        with backend, known:
+            wait = hardware.waiting_for({"loss": 1.0})
+        event = torch.cuda.Event.return_value
+        assert wait == (event.synchronize if available else None) and event.record.called is available
