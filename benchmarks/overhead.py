@@ -74,7 +74,7 @@ def paired(backend: Backend, folder: Path, pairs: int, ordered: bool) -> list[tu
         folder=folder,
         log=log,
         timeout=1800.0,
-        watch=lambda: progress.epochs() and None,
+        watch=lambda: progress.look() and None,
     )
     said = log.read_text("utf-8", "replace")
     log.unlink()

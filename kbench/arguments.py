@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from kbench import __version__
+from kbench import __version__, readers
 from kbench.errors import UserError
 from kbench.plan import DIFFERENT, FORMATS, LAST_SEED, PROFILES, SAME
+from kbench.side_values import ALLOWABLE
 from kbench.values import FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 
-COMMANDS = ("run", "resume", "list", "setup", "report", "parity")
-
+COMMANDS = ("run", "resume", "list", "setup", "report", "compare", "export", "parity", "doctor", "clean")
+EXPORTS = ("parquet", "json", "tensorboard", "mlflow")
+KINDS = ("environments", "data", "compiled", "all")  # of what `clean` can free
+OUTPUTS = ("table", "markdown", "csv", "json")
 RETRIED = (FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED)  # what `resume --retry` can measure again
 
 
@@ -81,12 +83,14 @@ def _run(parser: argparse.ArgumentParser) -> None:
         "backend) or full (the published settings)",
     )
     counts = parser.add_argument_group("instead of the profile's and the example's numbers")
-    counts.add_argument("--epochs", type=_whole(1, 10**6), metavar="N", help="epochs, or passes of inference")
+    counts.add_argument("--epochs", type=readers.whole(1, 10**6), metavar="N", help="epochs, or passes of inference")
     counts.add_argument(
-        "--samples", type=_whole(1, 10**9), metavar="N", help="training samples, from the front of the data"
+        "--samples", type=readers.whole(1, 10**9), metavar="N", help="training samples, from the front of the data"
     )
-    counts.add_argument("--batch-size", type=_whole(1, 10**9), metavar="N", help="samples a step")
-    counts.add_argument("--repeats", type=_whole(1, 1000), metavar="N", default=1, help="fresh processes a cell (1)")
+    counts.add_argument("--batch-size", type=readers.whole(1, 10**9), metavar="N", help="samples a step")
+    counts.add_argument(
+        "--repeats", type=readers.whole(1, 1000), metavar="N", default=1, help="fresh processes a cell (1)"
+    )
     _seed(counts)
     counts.add_argument(
         "--seeds",
@@ -105,6 +109,8 @@ def _run(parser: argparse.ArgumentParser) -> None:
     _baseline(parser)
     parser.add_argument("--name", metavar="NAME", help="the run's folder below --results (the time of day)")
     parser.add_argument("--dry-run", action="store_true", help="print the plan and stop")
+    _detail(parser)
+    _format(parser)
     _results(parser)
 
 
@@ -115,7 +121,7 @@ def _parity(parser: argparse.ArgumentParser) -> None:
     )
     _selection(parser)
     _examples(parser)
-    parser.add_argument("--batch-size", type=_whole(1, 10**9), metavar="N", help="samples in the batch")
+    parser.add_argument("--batch-size", type=readers.whole(1, 10**9), metavar="N", help="samples in the batch")
     _seed(parser)
     parser.add_argument(
         "--form",
@@ -130,8 +136,12 @@ def _parity(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Show backends and examples: what each is and can do, and whether it is installed."
-    parser.add_argument("what", nargs="?", choices=("all", "backends", "examples"), default="all")
+    parser.description = (
+        "Show backends and examples: what each is and can do, and whether it is installed; or what others published."
+    )
+    parser.add_argument("what", nargs="?", choices=("all", "backends", "examples", "published"), default="all")
+    parser.add_argument("workload", nargs="?", help="of published: the example or workload whose figures are shown")
+    _format(parser)
     _python(parser)
 
 
@@ -141,9 +151,19 @@ def _setup(parser: argparse.ArgumentParser) -> None:
 
 
 def _report(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Make the tables and plots of a run anew from what was measured, and print the tables."
-    parser.add_argument("run", nargs="?", default="latest", help="a run's folder or name (the latest)")
+    parser.description = (
+        "Make the tables, plots and pages of a run anew from what was measured, and print the tables; "
+        "or put several runs on one page."
+    )
+    parser.add_argument("runs", nargs="*", metavar="run", help="a run's folder or name (the latest)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="where the page of several runs goes (report.html in the results folder)",
+    )
     _baseline(parser)
+    _format(parser)
     _results(parser)
 
 
@@ -152,19 +172,79 @@ def _resume(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", nargs="?", default="latest", help="a run's folder or name (the latest)")
     parser.add_argument(
         "--retry",
-        type=_statuses,
-        default=frozenset(),
-        metavar="STATUSES",
+        type=readers.some_of(RETRIED),
+        default=(),
+        metavar="LIST",
         help=f"measure cells that ended so again: some of {', '.join(RETRIED)}",
+    )
+    _detail(parser)
+    _format(parser)
+    _results(parser)
+
+
+def _compare(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Put runs beside one another: for each example and backend the steady times, their ratio with its 95 % "
+        "interval and what that shows, final accuracy, time to accuracy, and whether the losses are the same."
+    )
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUN[:BACKEND]",
+        help="a run's folder or name, latest, or reference (the run that comes with a checkout); with a backend, its "
+        "rows alone. All are compared with the first. One run and published: beside figures from the literature",
+    )
+    parser.add_argument(
+        "--fail-above",
+        type=readers.ratio,
+        metavar="RATIO",
+        help="exit status 1 where a row became slower than so many times the first, shown by the whole 95 %% "
+        "interval of its ratio, or was ok and can no longer be compared; for CI",
+    )
+    parser.add_argument(
+        "--allow",
+        type=readers.some_of(ALLOWABLE),
+        metavar="LIST",
+        default=(),
+        help="compare in spite of what differs: machine (processor, cores, GPU, device), fingerprint (model, data, "
+        "weights, order, optimizer, ...) or both, with a comma; what differs stands below the table",
+    )
+    _format(parser)
+    _results(parser)
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Write a run's data for other programs."
+    parser.add_argument("run", nargs="?", default="latest", help="a run's folder or name (the latest)")
+    parser.add_argument(
+        "--to",
+        type=readers.some_of(EXPORTS),
+        metavar="LIST",
+        required=True,
+        help=f"some of {', '.join(EXPORTS)}, with commas",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where files are written (export/ in the run's folder)"
     )
     _results(parser)
 
 
-def _statuses(text: str) -> frozenset[str]:
-    statuses = frozenset(one.strip() for one in text.split(",") if one.strip())
-    if not statuses or not statuses <= set(RETRIED):
-        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not some of {', '.join(RETRIED)}")
-    return statuses
+def _doctor(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Check this machine: Pythons, compilers, GPU, disk, environments, data. Makes nothing."
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="a folder with the published files (or set KBENCH_DATA)"
+    )
+    parser.add_argument("--device", default="auto", metavar="DEVICE", help="auto, cpu, gpu or gpu:N")
+    _python(parser)
+
+
+def _clean(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Show what lies in kbench's cache folder and free it: what no run takes any more, or all of a kind. Results "
+        "are never touched, nor what a running kbench needs."
+    )
+    parser.add_argument("what", nargs="?", choices=KINDS, help="all of that kind (only what is no longer used)")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be freed, and free nothing")
 
 
 def _selection(parser: argparse.ArgumentParser) -> None:
@@ -192,7 +272,7 @@ def _examples(parser: argparse.ArgumentParser) -> None:
 def _seed(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--seed",
-        type=_whole(0, LAST_SEED),
+        type=readers.whole(0, LAST_SEED),
         metavar="N",
         default=0,
         help="of weights and of the order of samples (0)",
@@ -208,16 +288,26 @@ def _layout_timeout_and_data(parser: argparse.ArgumentParser, timeout: str) -> N
     )
     parser.add_argument(
         "--threads",
-        type=_whole(1, 4096),
+        type=readers.whole(1, 4096),
         metavar="N",
         help="CPU threads of a cell, where its framework lets itself be told (as many as cores may be used)",
     )
-    parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", help=f"end a cell after so long ({timeout})")
+    parser.add_argument(
+        "--timeout", type=readers.seconds, metavar="SECONDS", help=f"end a cell after so long ({timeout})"
+    )
     parser.add_argument(
         "--memory-limit",
-        type=_mib,
+        type=readers.mib,
         metavar="SIZE",
         help="end a cell whose processes hold more memory together, such as 8GiB (no limit)",
+    )
+    parser.add_argument(
+        "--pass-env",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="give cells this environment variable too; they get PATH, HOME and a short list of others, and none of "
+        "your secrets; may be given several times",
     )
     data = parser.add_argument_group("data")
     data.add_argument("--data", choices=("real", "synthetic"), default="real", help="synthetic needs no download")
@@ -251,34 +341,22 @@ def _results(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _whole(lowest: int, highest: int) -> Callable[[str], int]:
-    """Reads a whole number between the two, both included."""
-
-    def read(text: str) -> int:
-        # int() itself refuses thousands of digits, with a text about how Python is set up.
-        if text.isdecimal() and len(text) <= 20 and lowest <= int(text) <= highest:
-            return int(text)
-        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a whole number from {lowest} to {highest:,}")
-
-    return read
+def _detail(parser: argparse.ArgumentParser) -> None:
+    detail = parser.add_mutually_exclusive_group()
+    for name, words in (
+        ("quiet", "neither plan nor progress: the tables alone"),
+        ("verbose", "a line for each epoch, with its seconds, loss and accuracy"),
+    ):
+        detail.add_argument(f"--{name}", dest="detail", action="store_const", const=name, default="usual", help=words)
 
 
-def _seconds(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1e9:
-        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a number of seconds above 0")
-    return number
-
-
-def _mib(text: str) -> float:
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s*([MGT])i?B", text.strip(), re.IGNORECASE)
-    number = float(found[1]) * {"M": 1, "G": 2**10, "T": 2**20}[found[2].upper()] if found else 0.0
-    if number <= 0:
-        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a size such as 8GiB or 500MiB")
-    return number
+def _format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format",
+        choices=OUTPUTS,
+        default="table",
+        help="of what is printed: table (the default), markdown, csv or json; stdout then holds that alone",
+    )
 
 
 _OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
@@ -287,5 +365,9 @@ _OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "list": _list,
     "setup": _setup,
     "report": _report,
+    "compare": _compare,
+    "export": _export,
+    "doctor": _doctor,
+    "clean": _clean,
     "resume": _resume,
 }

@@ -16,6 +16,7 @@ class Timed:
 
     row: Summary
     sample: tuple[float, ...]
+    to_target: tuple[float, ...] = ()  # seconds to the target accuracy, of the repeats that reached it
 
 
 def compare(timed: Sequence[Timed], baseline: str = "") -> list[Summary]:
@@ -47,13 +48,13 @@ def _compared(
     to_fastest, interval = _ratio(one, fastest[_place(row)])
     row = replace(row, relative_to_fastest=to_fastest, relative_interval=interval)
     if not baseline:
-        return replace(row, verdict=FASTEST if one is fastest[_place(row)] else _verdict(interval))
+        return replace(row, verdict=FASTEST if one is fastest[_place(row)] else verdict(interval))
     reference = of_baseline.get(_place(row))
     if reference is None:
         return row
     to_baseline, interval = _ratio(one, reference)
-    verdict = BASELINE if one is reference else _verdict(interval)
-    return replace(row, relative_to_baseline=to_baseline, baseline_interval=interval, verdict=verdict)
+    shown = BASELINE if one is reference else verdict(interval)
+    return replace(row, relative_to_baseline=to_baseline, baseline_interval=interval, verdict=shown)
 
 
 def _ratio(one: Timed, reference: Timed) -> tuple[float, Interval | None]:
@@ -65,7 +66,8 @@ def _ratio(one: Timed, reference: Timed) -> tuple[float, Interval | None]:
     return ratio, holding(interval, ratio) if interval else None
 
 
-def _verdict(interval: Interval | None) -> str:
+def verdict(interval: Interval | None) -> str:
+    """What the interval of a ratio shows; empty where there is none."""
     if interval is None:
         return ""
     if interval.low <= 1 <= interval.high:

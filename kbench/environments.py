@@ -17,12 +17,12 @@ from pathlib import Path
 import filelock
 
 from kbench import installers, interpreters, paths
+from kbench.environment_folders import MARKER, SCHEMA, compiled, finished, lock_text, named
+from kbench.environment_folders import python as python_of
 from kbench.errors import Unavailable, UserError
 from kbench.interpreters import Choice, Interpreter
 from kbench.values import Backend, Build, Environment
 
-SCHEMA = 1
-MARKER = "kbench.json"  # written last: an environment without it is half-made and is made again
 LIBRARIES = "kbench-lib"
 INSTALL_SECONDS = 3600  # several GB of CUDA libraries over a slow line
 
@@ -44,8 +44,8 @@ def find(
         return None
     cache = paths.cache_folder() if cache is None else cache
     for version in backend.python:
-        folder = _folder(backend, build, version, explicit, cache)
-        details = _finished(folder)
+        folder = named(backend, build, version, explicit, cache)
+        details = finished(folder)
         if details is not None:
             return _environment(backend, build, folder, details.get("library_folder", ""), cache)
     return None
@@ -65,21 +65,21 @@ def ensure(
     on this machine, UserError where the user's own Python does not fit; the text is one sentence.
     """
     cache = paths.cache_folder() if cache is None else cache
-    _check_programs(backend)
+    check_programs(backend)
     try:
         if explicit is not None and explicit.as_is:
             return _as_is(backend, build, explicit, cache)
         found = find(backend, build, explicit=explicit, cache=cache)
         if found is not None:
             return found
-        _check_platform(backend, build)
+        check_platform(backend, build)
         (cache / "environments" / "logs").mkdir(parents=True, exist_ok=True)
         interpreter = interpreters.find(
             backend, explicit=explicit.path if explicit else None, cache=cache, report=report
         )
-        folder = _folder(backend, build, interpreter.minor, explicit, cache)
+        folder = named(backend, build, interpreter.minor, explicit, cache)
         with _locked(folder, report):
-            if _finished(folder) is None:
+            if finished(folder) is None:
                 _make(backend, build, folder, interpreter, report)
         return _environment(backend, build, folder, str(interpreter.library_folder or ""), cache)
     except OSError as error:
@@ -112,8 +112,10 @@ def _make(
     assert build.lock is not None
     log = folder.parent / "logs" / f"{folder.name}.log"
     log.unlink(missing_ok=True)
+    if folder.is_symlink() or folder.is_file():
+        folder.unlink()
     shutil.rmtree(folder, ignore_errors=True)
-    packages = len(re.findall(r"^[\w.-]+==", build.lock.read_text(encoding="utf-8"), re.MULTILINE))
+    packages = len(re.findall(r"^[\w.-]+==", lock_text(build.lock), re.MULTILINE))
     report(
         f"{backend.name}: making its environment ({build.name}, Python {interpreter.version}, "
         f"{packages} packages) in {folder}"
@@ -121,16 +123,21 @@ def _make(
     command = [installers.uv_program(), "venv", "--python", str(interpreter.path), str(folder)]
     try:
         installers.run(command, log, installers.uv_environment(), folder.parent, INSTALL_SECONDS)
-        python = _python(folder)
+        python = python_of(folder)
         installers.sync(python, build.lock, build.indexes, log, INSTALL_SECONDS)
         _add_libraries(backend, folder, log)
         _check_installed(build, python, folder, log)
+        _mark(backend, build, folder, interpreter)
     except installers.InstallFailed as failure:
         shutil.rmtree(folder, ignore_errors=True)
         raise Unavailable(f"the environment of {backend.name} could not be made: {failure} (see {log})") from None
-    except OSError:
+    except BaseException:  # a full disk, Ctrl-C: nothing half-made is left behind
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def _mark(backend: Backend, build: Build, folder: Path, interpreter: Interpreter) -> None:
+    assert build.lock is not None
     details = {
         "schema": SCHEMA,
         "backend": backend.name,
@@ -184,7 +191,7 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
     variables = _variables(
         {**backend.variables, **build.variables},
         interpreter.prefix,
-        _compiled(cache, f"own-{key}"),
+        compiled(cache, f"own-{key}"),
         str(interpreter.library_folder or ""),
     )
     environment = Environment(backend.name, build.name, choice.path, None, variables, "")
@@ -208,7 +215,8 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
     return environment
 
 
-def _check_programs(backend: Backend) -> None:
+def check_programs(backend: Backend) -> None:
+    """Raises Unavailable where a program that the backend runs is missing."""
     for program in backend.programs:
         if shutil.which(program) is None:
             raise Unavailable(f"{backend.name} needs the program {program}, which is not on PATH: install it")
@@ -224,7 +232,8 @@ def _c_compiler(backend: Backend) -> str:
     raise Unavailable(f"{backend.name} needs a C compiler, and none is on PATH: install gcc or clang")
 
 
-def _check_platform(backend: Backend, build: Build) -> None:
+def check_platform(backend: Backend, build: Build) -> None:
+    """Raises Unavailable where the build's packages are not for this machine."""
     own = f"name an environment of your own with --python {backend.name}=/path/to/python{interpreters.AS_IS}"
     if build.lock is None:
         raise Unavailable(f"the build {build.name} of {backend.name} cannot be installed ({build.note}): {own}")
@@ -244,39 +253,11 @@ def _locked(folder: Path, report: Callable[[str], None]) -> AbstractContextManag
         return lock.acquire()
 
 
-def _folder(backend: Backend, build: Build, version: str, explicit: Choice | None, cache: Path) -> Path:
-    """Named by all that its contents come from, so that a changed lock file or shim gives another one."""
-    assert build.lock is not None
-    digest = hashlib.sha256(f"{SCHEMA} {build.lock.read_text(encoding='utf-8')}".encode())
-    digest.update(repr(sorted(backend.libraries.items())).encode())
-    for name, source in sorted(backend.compiled.items()):
-        digest.update(name.encode() + source.read_bytes())
-    if explicit is not None:
-        digest.update(str(explicit.path).encode())
-    slug = backend.name.replace("/", "-")
-    return cache / "environments" / f"{slug}-{build.name}-py{version}-{digest.hexdigest()[:12]}"
-
-
-def _finished(folder: Path) -> Mapping[str, str] | None:
-    """The marker's contents, where the environment was finished in this place and still has its Python."""
-    try:
-        details = json.loads((folder / MARKER).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(details, dict) or details.get("schema") != SCHEMA or details.get("folder") != str(folder):
-        return None
-    return details if _python(folder).is_file() else None
-
-
 def _environment(backend: Backend, build: Build, folder: Path, library_folder: str, cache: Path) -> Environment:
     assert build.lock is not None
     own = {**backend.variables, **build.variables, **build.locked_variables}
-    variables = _variables(own, folder, _compiled(cache, folder.name), library_folder)
-    return Environment(backend.name, build.name, _python(folder), folder, variables, _sha256(build.lock))
-
-
-def _compiled(cache: Path, name: str) -> Path:
-    return cache / "compiled" / name
+    variables = _variables(own, folder, compiled(cache, folder.name), library_folder)
+    return Environment(backend.name, build.name, python_of(folder), folder, variables, _sha256(build.lock))
 
 
 def _variables(texts: Mapping[str, str], folder: Path, compiled: Path, library_folder: str) -> dict[str, str]:
@@ -289,10 +270,6 @@ def _filled(text: str, known: Mapping[str, str]) -> str:
     for placeholder, value in known.items():
         text = text.replace(placeholder, value)
     return text
-
-
-def _python(folder: Path) -> Path:
-    return folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
 def _sha256(path: Path) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from kbench import operations
 from kbench.values import Measured
 
 # Outputs before training: float32 is good to about 6e-8 of a term's size times the root of the number of terms, and
@@ -64,9 +65,28 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
         for name, aspect in _ASPECTS.items():
             for one, said in _of_aspect(name, aspect, group):
                 found.setdefault(one.cell.id, []).append(said)
+        for one, said in _of_aspect("operations per sample", _operations, group):
+            if one.cell.id not in found:  # another model has other operations, too
+                found[one.cell.id] = [said]
         for one, said in [*_own_weights(group), *_outputs(group)]:
             found.setdefault(one.cell.id, []).append(said)
     return {cell: tuple(said) for cell, said in found.items()}
+
+
+def unlike(one: Measured, other: Measured) -> list[str]:
+    """In what two cells of different runs or backends were not measured alike; what one of them did not tell is
+    not compared.
+    """
+    said = []
+    for name, aspect in _ASPECTS.items():
+        own, theirs = aspect(one), aspect(other)
+        if own is not None and theirs is not None and not _equal(own, theirs):
+            said.append(f"another {name}{_how(name, own, theirs)}")
+    return said
+
+
+def _equal(own: object, other: object) -> bool:
+    return json.dumps(own, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _of_aspect(
@@ -118,6 +138,13 @@ def _settings(own: Mapping[str, object], other: Mapping[str, object]) -> str:
 
 def _value(value: object) -> str:
     return "none" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def _operations(one: Measured) -> object:
+    """Of a forward pass; None where a layer is not known. Not in the fingerprint, for it follows from the model."""
+    layers = operations.read(one.facts.get("layer_shapes"))
+    counted = operations.count(layers) if layers else None
+    return None if counted is None or counted.unknown else counted.forward
 
 
 def _own_weights(group: Sequence[Measured]) -> list[tuple[Measured, str]]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import shutil
+import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kbench.errors import Unavailable
@@ -49,17 +52,33 @@ def sync(python: Path, lock: Path, indexes: Sequence[str], log: Path, timeout: f
     if environ.pop("UV_NO_INDEX", ""):  # pip's no-index; uv has an option for it and no variable
         command.append("--no-index")
     try:
-        run(command, log, environ, lock.parent, timeout)
+        _without_damage(command, log, environ, lock.parent, timeout)
     except InstallFailed as first:
         if not indexes or "--no-index" in command or "No space left" in str(first):
             raise
         run(command, log, uv_environment(indexes), lock.parent, timeout)
 
 
+def _without_damage(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path, timeout: float) -> None:
+    """Runs uv; what is damaged in its own cache, at which it does not look again, is fetched anew, once each."""
+    cleaned: set[str] = set()
+    while True:
+        try:
+            run(command, log, environ, cwd, timeout)
+            return
+        except InstallFailed as failure:
+            found = DAMAGED.search(str(failure))
+            package = (found[1] or found[2]) if found else ""
+            if not package or package in cleaned or "No space left" in str(failure):
+                raise
+        run([uv_program(), "cache", "clean", package], log, environ, cwd, timeout)
+        cleaned.add(package)
+
+
 def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path, timeout: float) -> str:
     """Runs an installer, appends all it says to `log` and returns it; raises InstallFailed with the essence.
 
-    `timeout` is in seconds.
+    `timeout` is in seconds. Passwords in addresses are left out of what it said.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -73,6 +92,7 @@ def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path
             encoding="utf-8",
             errors="replace",
             timeout=timeout,
+            preexec_fn=_ends_with_this_process(),
         )
         said, code = done.stdout, done.returncode
     except OSError as error:
@@ -81,11 +101,29 @@ def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path
         partial = error.stdout or b""
         said = partial if isinstance(partial, str) else partial.decode("utf-8", "replace")
         said, code = f"{said}\n{Path(command[0]).name} did not end within {timeout:.0f} s", None
+    said = re.sub(r"(://)[^/\s@]+@", r"\1***@", said)
     with log.open("a", encoding="utf-8") as file:
         file.write(f"$ {' '.join(command)}\n{said.rstrip()}\n[exit status {code}]\n")
     if code != 0:
         raise InstallFailed(essence(said) or f"{Path(command[0]).name} ended with status {code}")
     return said
+
+
+def _ends_with_this_process() -> Callable[[], None] | None:
+    """What makes a child end when this process is killed, so that it does not write on where the next one begins.
+
+    Only Linux knows how, the one system that environments are made on.
+    """
+    if sys.platform != "linux":
+        return None
+    prctl, host = ctypes.CDLL(None).prctl, os.getpid()  # loaded here: between fork and exec little is allowed
+
+    def ask() -> None:
+        prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        if os.getppid() != host:  # it was killed meanwhile
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return ask
 
 
 def essence(said: str) -> str:
@@ -104,6 +142,9 @@ def essence(said: str) -> str:
     told = parts[0] if len(parts) == 1 else f"{parts[0].rstrip('. :')}: {parts[-1]}"
     return told.rstrip(". ")[:300]
 
+
+# What uv says of a package that is damaged in its cache.
+DAMAGED = re.compile(r"Failed to install: .*\(([\w.-]+)==|Failed to download `([\w.-]+)==[^`]*`: invalid")
 
 # They would point uv, conda and the Pythons at another environment than the one that is being made.
 NOT_FOR_INSTALLERS = frozenset(

@@ -59,6 +59,7 @@ class Request:
     threads: int | None = None  # of a cell; None: the cores that this process may run on
     data_source: str = "real"
     data_dir: Path | None = None
+    pass_env: tuple[str, ...] = ()  # further variables of the user's that cells get, by name
     baseline: str = ""  # full name of the backend with which the others are compared, beside the fastest
 
 

@@ -65,11 +65,21 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """How far a running cell is: its epochs that are done, and what the last of them came to."""
+
+    epochs: int = 0
+    seconds: float | None = None
+    loss: float | None = None
+    accuracy: float | None = None  # of validation where there is one
+
+
+@dataclass(frozen=True)
 class Listener:
     """Who wants to know how the run goes."""
 
     started: Callable[[Job], None]
-    epoch: Callable[[Job, int], None]  # the number of epochs that are done
+    epoch: Callable[[Job, Seen], None]  # a few times a second
     ended: Callable[[Job, Outcome], None]
 
 
@@ -151,7 +161,7 @@ def _measure(
             log=files.log,
             timeout=timeout,
             memory_limit_mib=settings.memory_limit_mib,
-            watch=lambda: listener.epoch(job, progress.epochs()),
+            watch=lambda: listener.epoch(job, progress.look()),
         )
     except OSError as error:
         return Outcome(FAILED, f"its Python cannot be started: {error.strerror or error}")
@@ -180,24 +190,36 @@ def identity(job: Job, settings: Settings) -> dict[str, str]:
 
 
 class Progress:
-    """How many epochs an events file tells of, reading only what was added since the last look."""
+    """What an events file tells of epochs, reading only what was added since the last look."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._position = 0
-        self._epochs = 0
+        self._seen = Seen()
 
-    def epochs(self) -> int:
-        """Epochs that are done."""
+    def look(self) -> Seen:
+        """The epochs that are done."""
         try:
             with open_regular(self._path) as file:
                 file.seek(self._position)
                 added = file.read()
         except OSError:
-            return self._epochs
-        self._position += len(added)
-        self._epochs += added.count(b'"event": "epoch"')
-        return self._epochs
+            return self._seen
+        whole = added[: added.rfind(b"\n") + 1]  # a line may be half written
+        self._position += len(whole)
+        told = [line for line in whole.splitlines() if b'"event": "epoch"' in line]
+        if told:
+            self._seen = _seen(self._seen.epochs + len(told), told[-1])
+        return self._seen
+
+
+def _seen(epochs: int, line: bytes) -> Seen:
+    told = results.understand([line]).epochs
+    if not told:
+        return Seen(epochs)
+    last = told[0]
+    accuracy = last.accuracy if last.val_accuracy is None else last.val_accuracy
+    return Seen(epochs, last.seconds, last.loss, accuracy)
 
 
 def judge(

@@ -72,18 +72,21 @@ def select_examples(text: str, known: Mapping[str, Example]) -> Examples:
     return Examples(tuple(found.values()), frozenset(named))
 
 
-def select_baseline(text: str, names: Iterable[str]) -> str:
-    """The one of a run's backends (full names) that `text` means, in full or bare. Raises UserError."""
+def select_baseline(text: str, names: Iterable[str], where: str = "--baseline") -> str:
+    """The one of a run's backends (full names) that `text` means, in full or bare. Raises UserError.
+
+    `where` is what the user typed it after.
+    """
     known = list(names)
     item = text.strip()
     found = [name for name in known if item in (name, name.partition("/")[2])]
     if len(found) > 1:
-        raise UserError(f"--baseline {item!r} could be {' or '.join(found)}: type the full name.")
+        raise UserError(f"{where} {item!r} could be {' or '.join(found)}: type the full name.")
     if not found:
         words = [*known, *(name.partition("/")[2] for name in known)]
         near = difflib.get_close_matches(item.lower(), words, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}."
-        raise UserError(f"--baseline {item!r} is not one of the run's backends: {hint}")
+        raise UserError(f"{where} {item!r} is not one of the run's backends: {hint}")
     return found[0]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,28 @@ EPSILON = 1e-7
 # What a guest inherits: enough to find programs, libraries and its own caches, and none of the user's secrets.
 INHERITED = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "XDG_CACHE_HOME",
-    "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LD_PRELOAD",
-    "SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "CONDA_PREFIX", "CC", "CXX",
+    "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDNN_PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LD_PRELOAD",
+    "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA",
+    "LOCALAPPDATA", "CONDA_PREFIX", "CC", "CXX", "CPATH", "LIBRARY_PATH",
     "OMP_NUM_THREADS", "OMP_PROC_BIND", "KMP_AFFINITY",
 )  # fmt: skip
+
+# Inherited variables that change what a framework computes, or how fast, and are kept with the results.
+MATTERS = re.compile(
+    r"(OMP|GOMP|KMP|MKL|DNNL|ONEDNN|OPENBLAS|GOTO|BLIS|VECLIB|NUMEXPR|TBB|XLA|TF|CUDA|CUDNN|NVIDIA|NCCL|MALLOC"
+    r"|TCMALLOC)_.*|LD_PRELOAD|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH"
+)
+# Not for print, whatever it is for.
+SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE")
+
+
+def that_matter(variables: Mapping[str, str], of_backend: Collection[str]) -> dict[str, str]:
+    """What a reader of a cell's figures should know of its variables: its backend's, and some inherited ones."""
+    return {
+        name: value
+        for name, value in sorted(variables.items())
+        if (name in of_backend or MATTERS.fullmatch(name)) and not SECRET.search(name.upper())
+    }
 
 
 def keras_json(backend: Backend, cell: Cell) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import accumulate
 from statistics import median, stdev
 
-from kbench import fairness, intervals, steps
+from kbench import fairness, intervals, roofline, steps
 from kbench.comparison import Timed, compare, holding
 from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Epoch, Interval, Measured, Summary
 
@@ -16,21 +16,29 @@ from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Epoch, Interval, 
 ENOUGH_REPEATS = 3
 
 
-def summarise(measured: Sequence[Measured], baseline: str = "") -> list[Summary]:
+def summarise(
+    measured: Sequence[Measured], baseline: str = "", limits: roofline.Limits | None = None
+) -> list[Summary]:
     """One row per example, backend, image_data_format and device, over all repeats of its cell.
 
     Examples stand in the order of `measured`; the rows of one example fastest first, then those that did
     not end ok. Steady epochs are all but the first: where a cell has one epoch, there is no steady figure.
     Figures are of the repeats that ended ok; a row's status and reason are those of its worst repeat. `baseline`
-    is the full name of the backend with which rows are compared, beside the fastest.
+    is the full name of the backend with which rows are compared, beside the fastest; `limits` are those of the
+    machine's processor.
     """
+    return compare(timed(measured, limits), baseline)
+
+
+def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:
+    """The rows of `summarise`, in its order and not yet compared, with what their intervals are made of."""
     groups: dict[tuple[str, str, str, str], list[Measured]] = {}
     for one in measured:
-        groups.setdefault(_row_of(one.cell), []).append(one)
+        groups.setdefault(row_of(one.cell), []).append(one)
     differs = fairness.differences(measured)
-    timed = [_timed(group, differs) for group in groups.values()]
-    order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in timed))}
-    return compare(sorted(timed, key=lambda one: (order[one.row.example], *_rank(one.row))), baseline)
+    rows = [_timed(group, differs, limits) for group in groups.values()]
+    order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in rows))}
+    return sorted(rows, key=lambda one: (order[one.row.example], *_rank(one.row)))
 
 
 def steady(epochs: Sequence[Epoch]) -> list[Epoch]:
@@ -38,7 +46,8 @@ def steady(epochs: Sequence[Epoch]) -> list[Epoch]:
     return [epoch for epoch in epochs if epoch.epoch > 1]
 
 
-def _row_of(cell: Cell) -> tuple[str, str, str, str]:
+def row_of(cell: Cell) -> tuple[str, str, str, str]:
+    """What the repeats of a row have in common, and tells it from the other rows of its run."""
     return cell.example, cell.backend, cell.image_data_format, cell.device
 
 
@@ -53,7 +62,9 @@ def _rank(row: Summary) -> tuple[object, ...]:
     )
 
 
-def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]) -> Summary:
+def _summary(
+    repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]], limits: roofline.Limits | None
+) -> Summary:
     cell = repeats[0].cell
     worst = max(repeats, key=lambda one: STATUSES.index(one.outcome.status))
     ok = [one for one in repeats if one.outcome.status == OK]
@@ -64,7 +75,9 @@ def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]
     # A repeat that failed may still know its versions and the size of its model.
     facts = _first_facts([*ok, *repeats])
     target = _fraction(facts.get("target_accuracy"))
-    reached = [] if target is None else [found for one in ok if (found := _to_target(one.epochs, target))]
+    per_1000 = _median(1000 * epoch.seconds / epoch.samples for epoch in timed)
+    work = roofline.work(facts)
+    reached = _reached(ok, target)
     return Summary(
         example=cell.example,
         backend=cell.backend,
@@ -98,8 +111,8 @@ def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]
         data_sha256=_text(facts.get("data_sha256")),
         phases=_phases(ok),
         evaluation_seconds=_median(_evaluations(ok)),
-        seconds_per_1000_samples=_median(1000 * epoch.seconds / epoch.samples for epoch in timed),
-        notes=_notes(repeats),
+        seconds_per_1000_samples=per_1000,
+        notes=(*_notes(repeats), *_uncounted(work)),
         deterministic=_deterministic(ok),
         final_accuracy_sd=_spread(epoch.accuracy for epoch in last),
         final_val_accuracy_sd=_spread(epoch.val_accuracy for epoch in last),
@@ -120,19 +133,24 @@ def _summary(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]
         weights=_text(facts.get("weights")),
         fingerprint=next((known for one in [*ok, *repeats] if (known := fairness.fingerprint(one))), ""),
         differs=tuple(dict.fromkeys(said for one in repeats for said in differs.get(one.cell.id, ()))),
+        operations_per_sample=work.operations if work else None,
+        percent_of_limit=_percent_of_limit(work, cell, per_1000, limits),
     )
 
 
-def _timed(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]) -> Timed:
+def _timed(
+    repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]], limits: roofline.Limits | None
+) -> Timed:
     """The row of a cell's repeats with the interval of its steady time."""
-    row = _summary(repeats, differs)
+    row = _summary(repeats, differs, limits)
     per_repeat = [[e.seconds for e in steady(one.epochs)] for one in repeats if one.outcome.status == OK]
     medians = [median(seconds) for seconds in per_repeat if seconds]
     enough = len(medians) >= ENOUGH_REPEATS
     sample = tuple(medians if enough else [seconds for of_one in per_repeat for seconds in of_one])
+    to_target = tuple(seconds for _, seconds in _reached(repeats, row.target_accuracy))
     found = intervals.of_median(sample)
     if found is None or row.epoch_seconds is None:
-        return Timed(row, sample)
+        return Timed(row, sample, to_target)
     interval = holding(found, row.epoch_seconds)
     return Timed(
         replace(
@@ -143,6 +161,7 @@ def _timed(repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]]) 
             resampled_values=len(sample),
         ),
         sample,
+        to_target,
     )
 
 
@@ -177,6 +196,13 @@ def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
     return [max(0.0, first - usual) for first, usual in pairs if first is not None and usual is not None]
 
 
+def _reached(repeats: Iterable[Measured], target: float | None) -> list[tuple[int, float]]:
+    """Epochs and seconds to the target, of each repeat that ended ok and reached it."""
+    if target is None:
+        return []
+    return [found for one in repeats if one.outcome.status == OK and (found := _to_target(one.epochs, target))]
+
+
 def _to_target(epochs: Sequence[Epoch], target: float) -> tuple[int, float] | None:
     """Epochs and seconds of training until the validation accuracy first reaches `target`.
 
@@ -205,6 +231,20 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     if _deterministic(ok) is False:
         notes["not deterministic: its repeats with the same seed have other losses"] = None
     return tuple(note for note in notes if note)
+
+
+def _uncounted(work: roofline.Work | None) -> list[str]:
+    """A note on the layers whose operations nobody counted."""
+    return [f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []
+
+
+def _percent_of_limit(
+    work: roofline.Work | None, cell: Cell, per_1000: float | None, limits: roofline.Limits | None
+) -> float | None:
+    """Of the processor's limit alone: a GPU's is not measured."""
+    if work is None or limits is None or per_1000 is None or cell.device != "cpu":
+        return None
+    return roofline.percent(work, cell.batch_size, per_1000 / 1000, limits)
 
 
 def _deterministic(ok: Sequence[Measured]) -> bool | None:

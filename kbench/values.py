@@ -298,6 +298,8 @@ class Summary:
     import_memory_mib: float | None = None  # of that, what it held once the framework was imported
     tree_memory_mib: float | None = None  # with the processes below it, such as compilers: the most seen
     weights: str = ""  # where the initial weights are from: "seeded", "backend" or "published"
+    operations_per_sample: int | None = None  # floating-point ones, counted from the layers; of training if it trains
+    percent_of_limit: float | None = None  # 100: as fast as this machine's arithmetic and memory allow
     fingerprint: str = ""  # a short hash of all that has to be equal for rows to be compared
     step_seconds_median: float | None = None  # of all steps of the steady epochs
     step_seconds_p95: float | None = None

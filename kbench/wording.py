@@ -8,7 +8,10 @@ import re
 MISSING = "-"
 
 _TERMINAL_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # colours and cursor movements, by ECMA-48
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+# Those that turn the direction of writing are among them: text would read otherwise than it is.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
+# What a spreadsheet takes for a formula, by OWASP's "CSV injection"; the wide forms count where Japanese is set.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def significant(value: float | None, digits: int = 3) -> str:
@@ -25,3 +28,24 @@ def significant(value: float | None, digits: int = 3) -> str:
 def plain(text: str) -> str:
     """`text` on one line, without control characters: what a guest or a file says cannot steer a terminal."""
     return " ".join(_CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", text)).split())
+
+
+def indented(line: str) -> str:
+    """A line of a program's output, `plain` but for the blanks that it begins with, and those within it."""
+    return _CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", line)).rstrip()
+
+
+def no_formula(text: str) -> str:
+    """`text` as a cell of a CSV file that a spreadsheet shows and does not run: with ' before what it would run."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def size(count: int) -> str:
+    """Bytes for people: 0, 12 KiB, 345 MiB, 1.7 GiB."""
+    if count <= 0:
+        return "0"
+    for unit, bytes_of in (("GiB", 1 << 30), ("MiB", 1 << 20)):
+        if count >= bytes_of:
+            value = count / bytes_of
+            return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+    return f"{-(-count // 1024)} KiB"

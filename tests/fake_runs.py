@@ -124,7 +124,7 @@ def learning(the_cell: Cell, epoch_seconds: float, best: float = 0.95) -> list[d
         {"event": "phase", "name": "import", "seconds": 1.5},
         {"event": "loaded", "keras_version": "2.2.4", "backend": backend, "backend_version": "2.7"},
         {"event": "phase", "name": "build", "seconds": 0.25},
-        {"event": "model", "parameters": 1199882, "form": ""},
+        {"event": "model", "parameters": 1199882, "form": "", "layers": [["Dense", {"units": 10}, [[784, 10]]]]},
         {"event": "phase", "name": "first_step", "seconds": 0.75},
     ]
     for number in range(1, the_cell.epochs + 1):
@@ -152,10 +152,16 @@ def write_events(run: Path, the_cell: Cell, events: Iterable[Mapping[str, Any]])
     return folder.events
 
 
-def fake_run(parent: Path, fates: Iterable[tuple[Cell, float, Outcome]], **example_facts: Any) -> Path:
+def fake_run(
+    parent: Path,
+    fates: Iterable[tuple[Cell, float, Outcome]],
+    name: str | None = None,
+    provenance: Mapping[str, Any] = PROVENANCE,
+    **example_facts: Any,
+) -> Path:
     """A run on disk: for each cell its seconds per epoch, and its outcome."""
     cells = list(fates)
-    run = results.create(parent, plan([one for one, _, _ in cells], **example_facts), PROVENANCE)
+    run = results.create(parent, plan([one for one, _, _ in cells], **example_facts), provenance, name)
     for one, seconds, outcome in cells:
         write_events(run, one, learning(one, seconds) if outcome.status == OK else [])
         results.write_outcome(run, one, outcome)

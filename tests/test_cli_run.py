@@ -29,7 +29,7 @@ def test_a_run_ends_with_a_table_and_everything_on_disk(bench: Bench) -> None:
     (run,) = bench.runs()
     assert "keras9/fake" in said.out and " ok" in said.out
     assert said.out.rstrip().endswith(
-        f"Tables, plots and raw measurements: results/{run.name} (start with summary.md; plots are in plots/)"
+        f"Tables, plots and raw measurements: results/{run.name} (start with report.html; plots are in plots/)"
     )
     (row,) = rows(run / "summary.csv")
     wanted = {"example": "my_example", "backend": "keras9/fake", "status": "ok", "device": "cpu", "parameters": "51"}

@@ -42,7 +42,12 @@ def texts() -> list[Path]:
     paths = [*CHECKOUT.iterdir(), *(CHECKOUT / ".ci").iterdir(), *(CHECKOUT / ".github").rglob("*")]
     paths += [path for folder in folders for path in (CHECKOUT / folder).rglob("*")]
     binary = {".png", ".pyc", ".gz", ".npz", ".npy"}
-    return sorted(path for path in paths if path.is_file() and path.suffix not in binary)
+    foreign = CHECKOUT / "kbench" / "report" / "vendor"
+    return sorted(
+        path
+        for path in paths
+        if path.is_file() and path.suffix not in binary and not (path.parent == foreign and path.suffix == ".js")
+    )
 
 
 def imports(tree: ast.AST) -> set[str]:

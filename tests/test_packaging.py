@@ -48,9 +48,10 @@ def test_the_wheel_holds_the_host_the_guest_the_backends_with_their_locks_and_th
     (wheel,) = built.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     data = files_under("backends", ".toml", ".lock", ".c") | files_under("examples_models", ".py")
+    data |= files_under("results/published", ".csv", ".md")
     assert data
     assert {f"kbench/_data/{name}" for name in data} <= names
-    assert files_under("kbench", ".py") <= names
+    assert files_under("kbench", ".py", ".txt", ".js", ".css", ".j2", ".LICENSE") <= names
     assert not [name for name in names if name.startswith(("tests/", "results/")) or "__pycache__" in name]
 
 

@@ -7,13 +7,16 @@ import json
 import os
 import socket
 import subprocess
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kbench
 from kbench import provenance
+from kbench.provenance import machine
 from kbench.values import Device
 
 GPU = Device("gpu", 0, "GPU-1234", "NVIDIA H100", 9.0, "550.54", 81559)
@@ -63,10 +66,10 @@ def test_nothing_that_is_missing_raises(monkeypatch: pytest.MonkeyPatch) -> None
         (Path, "exists"),
         (os, "getloadavg"),
         (os, "cpu_count"),
-        (provenance.psutil, "cpu_count"),
-        (provenance.psutil, "virtual_memory"),
+        (machine.psutil, "cpu_count"),
+        (machine.psutil, "virtual_memory"),
         (subprocess, "run"),
-        (provenance.platform, "freedesktop_os_release"),
+        (machine.platform, "freedesktop_os_release"),
     ):
         monkeypatch.setattr(place, name, refuse)
     read = provenance.read([], ["run.py"])
@@ -74,6 +77,93 @@ def test_nothing_that_is_missing_raises(monkeypatch: pytest.MonkeyPatch) -> None
     assert read["cpu"]["threads"] is None
     assert json.dumps(read)
     assert provenance.describe(read)
+
+
+@dataclass
+class Nvml:
+    """Answers as pynvml does, for one card; what it does not know it raises."""
+
+    without: tuple[str, ...] = ()
+    no_driver: bool = False
+    shut: int = 0
+
+    def nvmlInit(self) -> None:
+        if self.no_driver:
+            raise RuntimeError("NVML Shared Library Not Found")
+
+    def nvmlShutdown(self) -> None:
+        self.shut += 1
+
+    def nvmlDeviceGetHandleByUUID(self, uuid: str) -> str:
+        if uuid != GPU.uuid:
+            raise RuntimeError("Not Found")
+        return uuid
+
+    def __getattr__(self, name: str) -> Any:
+        answers: dict[str, Any] = {
+            "nvmlDeviceGetClockInfo": lambda handle, kind: {1: 345, 2: 1593}[kind],
+            "nvmlDeviceGetMaxClockInfo": lambda handle, kind: {1: 1980, 2: 2619}[kind],
+            "nvmlDeviceGetCurrentClocksThrottleReasons": lambda handle: 0x44,
+            "nvmlDeviceGetPowerUsage": lambda handle: 68_500,
+            "nvmlDeviceGetEnforcedPowerLimit": lambda handle: 700_000,
+            "nvmlDeviceGetTemperature": lambda handle, sensor: 31,
+        }
+        if name in self.without:
+            raise RuntimeError("Not Supported")
+        return answers[name]
+
+
+STATE = {
+    "sm_clock_mhz": 345,
+    "memory_clock_mhz": 1593,
+    "max_sm_clock_mhz": 1980,
+    "max_memory_clock_mhz": 2619,
+    "throttled": ["power cap", "thermal slowdown by hardware"],
+    "power_watts": 68.5,
+    "power_limit_watts": 700.0,
+    "temperature_celsius": 31,
+}
+
+
+def test_clocks_throttling_and_power_of_a_gpu_are_read_at_the_start_and_at_the_end() -> None:
+    nvml = Nvml()
+    (gpu,) = provenance.read([Device("cpu"), GPU], [], nvml)["gpus"]
+    assert gpu["state"] == STATE and nvml.shut == 1
+    assert provenance.ended([GPU], nvml)["gpus"] == {"gpu:0": STATE} and nvml.shut == 2
+    assert json.dumps(gpu)
+
+
+def test_what_a_card_or_its_driver_does_not_tell_is_left_out() -> None:
+    some = Nvml(without=("nvmlDeviceGetCurrentClocksThrottleReasons", "nvmlDeviceGetTemperature"))
+    told = provenance.ended([GPU], some)["gpus"]["gpu:0"]
+    assert told.keys() == STATE.keys() - {"throttled", "temperature_celsius"}
+    for nvml in (Nvml(no_driver=True), Nvml(without=("nvmlDeviceGetClockInfo",))):
+        other = Device("gpu", 1, "GPU-gone", "Gone", 9.0, "550.54", 1)
+        assert provenance.ended([other], nvml)["gpus"] == {}
+
+
+def test_the_end_of_a_run_has_its_time_and_load() -> None:
+    told = provenance.ended([])
+    assert datetime.fromisoformat(told["time"]).utcoffset() is not None
+    assert told["load_average"] == machine.load_average()
+
+
+def test_caches_are_read_as_the_system_lists_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [("1", "Data", "48K"), ("1", "Instruction", "32K"), ("2", "Unified", "2048K"), ("3", "Unified", "36M")]
+    for number, facts in enumerate([*listed, ("4", "Unified", "unknown")]):
+        for name, value in zip(("level", "type", "size"), facts, strict=True):
+            (tmp_path / "cache" / f"index{number}").mkdir(parents=True, exist_ok=True)
+            (tmp_path / "cache" / f"index{number}" / name).write_text(f"{value}\n")
+    monkeypatch.setattr(machine, "_CPU", tmp_path)
+    assert provenance.read([], [])["cpu"]["caches_kib"] == {"L1d": 48, "L1i": 32, "L2": 2048, "L3": 36864}
+    monkeypatch.setattr(machine, "_CPU", tmp_path / "missing")
+    assert provenance.read([], [])["cpu"]["caches_kib"] == {}
+
+
+def test_the_home_folder_is_a_tilde_wherever_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    flags = "device=cpu,dir=/home/somebody/.cache:/home/somebody,x=/home/somebodyelse"
+    assert provenance.without_home(flags) == "device=cpu,dir=~/.cache:~,x=/home/somebodyelse"
 
 
 def git(folder: Path, *words: str) -> None:
@@ -132,8 +222,8 @@ def test_quotas_of_both_cgroup_versions_are_read(
         (tmp_path / "cgroup" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "cgroup" / name).write_text(content)
     (tmp_path / "self").write_text(own)
-    monkeypatch.setattr(provenance, "_CGROUPS", tmp_path / "cgroup")
-    monkeypatch.setattr(provenance, "_OWN_CGROUP", tmp_path / "self")
+    monkeypatch.setattr(machine, "_CGROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(machine, "_OWN_CGROUP", tmp_path / "self")
     read = provenance.read([], [])
     assert read["cpu"]["quota"] == cores
     assert read["memory_limit_mib"] == mib
@@ -141,13 +231,13 @@ def test_quotas_of_both_cgroup_versions_are_read(
 
 
 def test_a_machine_is_described_in_one_phrase() -> None:
-    machine = {
+    told = {
         "cpu": {"model": "Intel Xeon @ 2.20GHz", "visible": 2},
         "memory_mib": 23963,
         "system": {"name": "Linux", "kernel": "6.1.0-18-amd64", "machine": "x86_64"},
         "gpus": [],
     }
-    assert provenance.describe(machine) == "Intel Xeon @ 2.20GHz, 2 cores, 23 GiB, Linux 6.1, CPU only"
-    gpu = {**machine, "gpus": [{"name": "NVIDIA H100", "driver": "550.54"}], "memory_limit_mib": 8192}
+    assert provenance.describe(told) == "Intel Xeon @ 2.20GHz, 2 cores, 23 GiB, Linux 6.1, CPU only"
+    gpu = {**told, "gpus": [{"name": "NVIDIA H100", "driver": "550.54"}], "memory_limit_mib": 8192}
     assert provenance.describe(gpu).endswith(", 8 GiB, Linux 6.1, NVIDIA H100 (driver 550.54)")
     assert provenance.describe({}) == "unknown processor, CPU only"

@@ -29,6 +29,7 @@ def test_epochs_phases_and_facts_are_read() -> None:
         "backend_version": "2.7",
         "parameters": 1199882,
         "form": "",
+        "layers": [["Dense", {"units": 10}, [[784, 10]]]],
         "guest_seconds": 9.0,
         "notes": [],
         "events_damaged": 0,

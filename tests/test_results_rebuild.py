@@ -34,6 +34,8 @@ def test_deleting_and_rebuilding_gives_the_same_bytes(tmp_path: Path, monkeypatc
         "summary.csv",
         "epochs.csv",
         "summary.md",
+        "summary.tex",
+        "report.html",
         "plots/overview.png",
         "plots/overview.svg",
         "plots/mnist_cnn-convergence.png",
@@ -93,7 +95,8 @@ def test_an_example_named_like_markup_stays_text(tmp_path: Path) -> None:
 
 def test_a_run_in_which_nothing_was_measured_still_has_its_tables(tmp_path: Path) -> None:
     run = fake_run(tmp_path, [(cell(), 1.0, Outcome(FAILED, "boom"))])
-    assert {path.name for path in results.rebuild(run)} == {"summary.csv", "epochs.csv", "summary.md"}
+    pages = {"summary.md", "summary.tex", "report.html"}
+    assert {path.name for path in results.rebuild(run)} == {"summary.csv", "epochs.csv", *pages}
     assert "No backend has a steady epoch to compare. 1 of 1 row did not end ok." in (run / "summary.md").read_text()
 
 

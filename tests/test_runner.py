@@ -67,7 +67,7 @@ class Heard:
     def listener(self) -> Listener:
         return Listener(
             started=lambda job: self.lines.append(f"started {job.cell.example}"),
-            epoch=lambda job, done: self.lines.append(f"{done} epochs of {job.cell.example}"),
+            epoch=lambda job, seen: self.lines.append(f"{seen.epochs} epochs of {job.cell.example}"),
             ended=lambda job, outcome: self.lines.append(f"ended {job.cell.example} {outcome.status}"),
         )
 
@@ -274,10 +274,14 @@ def test_what_is_known_not_to_run_is_recorded_and_not_started(stage: Stage) -> N
 def test_progress_counts_epochs_as_they_are_told(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     progress = runner.Progress(file)
-    assert progress.epochs() == 0
+    assert progress.look() == runner.Seen()
     line = json.dumps(dict(EPOCH, event="epoch"), sort_keys=True) + "\n"
     file.write_text(json.dumps(START) + "\n" + line)
-    assert progress.epochs() == 1
+    assert progress.look().epochs == 1
     with file.open("a") as more:
-        more.write(line * 2)
-    assert progress.epochs() == 3 == progress.epochs()
+        more.write(line * 2 + line[:20])
+    seen = progress.look()
+    assert (seen.epochs, seen.seconds, seen.accuracy) == (3, EPOCH["seconds"], EPOCH.get("val_accuracy"))
+    with file.open("a") as more:
+        more.write(line[20:])
+    assert progress.look().epochs == 4 == progress.look().epochs

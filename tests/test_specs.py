@@ -109,3 +109,22 @@ def test_every_lock_file_promises_versions_of_keras_and_of_the_backend(name: str
 def test_a_fork_of_keras_counts_as_keras() -> None:
     backend = BACKENDS["keras2/mxnet"]
     assert specs.locked_versions(backend.builds[-1], backend.distribution)["keras"].startswith("2.2.4")
+
+
+def test_variables_that_matter_are_the_backends_own_and_those_of_libraries() -> None:
+    given = {"PATH": "/bin", "HOME": "/home/a", "OMP_NUM_THREADS": "2", "MKL_CBWR": "AVX2", "LD_PRELOAD": "x.so"}
+    given |= {"MY_FLAGS": "1", "KERAS_HOME": "/run/keras", "XLA_FLAGS": "--a=b", "USER": "somebody"}
+    assert list(specs.that_matter(given, {"MY_FLAGS"})) == [
+        "LD_PRELOAD",
+        "MKL_CBWR",
+        "MY_FLAGS",
+        "OMP_NUM_THREADS",
+        "XLA_FLAGS",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["MY_TOKEN", "TF_API_KEY", "my_password", "CUDA_SECRET", "MKL_AUTH", "S3_CREDENTIALS"]
+)
+def test_no_secret_is_kept_whoever_sets_it(name: str) -> None:
+    assert specs.that_matter({name: "hunter2"}, {name}) == {}

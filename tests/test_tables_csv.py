@@ -100,7 +100,7 @@ def test_epochs_of_failed_cells_are_kept() -> None:
     ]
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
 def test_no_text_becomes_a_formula(start: str) -> None:
     evil = f'{start}HYPERLINK("x","y")'
     (row,) = read(summary_csv([summary(evil, evil, reason=evil, keras_version=evil, notes=(evil,), form=evil)]))

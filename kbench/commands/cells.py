@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -21,19 +22,21 @@ def run(
     made: Mapping[str, Environment | str],
     settings: Settings,
     reference: Callable[[], float] | None = None,
+    detail: str = screen.USUAL,
 ) -> None:
     """Run the cells and record them in the run's `folder`. See `runner.run`.
 
     Raises UserError where results cannot be written; what was measured until then is kept.
     """
+    passed = {name: os.environ[name] for name in the_plan.request.pass_env if name in os.environ}
     jobs = [preparing.job(planned, made, data) for planned in the_plan.cells]
     mark = leftovers.mark(folder)
-    with watchdog.watching(mark), screen.Progress(len(jobs)) as progress:
+    with watchdog.watching(mark), screen.Progress(len(jobs), detail) as progress:
         runner.run(
             jobs,
             folder,
             settings,
-            lambda environment: environments.variables(environment, the_plan.threads),
+            lambda environment: {**passed, **environments.variables(environment, the_plan.threads)},
             partial(launcher.launch, mark=mark, gpu=settings.device.index),
             progress.listener,
             reference,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable, Mapping
 
 from kbench import backends, devices, examples, interpreters, paths, selection
@@ -44,6 +45,21 @@ def chosen_pythons(options: argparse.Namespace, known: Mapping[str, Backend]) ->
         names, choice = interpreters.parse_python_option(text, known)
         chosen.update(dict.fromkeys(names, choice))
     return chosen
+
+
+def passed_variables(options: argparse.Namespace) -> tuple[str, ...]:
+    """The names of --pass-env, each once. Raises UserError."""
+    for name in options.pass_env:
+        if "=" in name:
+            raise UserError(
+                f"--pass-env takes the name of a variable alone, {name.partition('=')[0]!r}: set its value before, "
+                "for the command line is kept with the results"
+            )
+        if name.upper().startswith("KERAS_"):
+            raise UserError(f"--pass-env {name}: every cell has a keras.json of its own, and this would win over it")
+        if name not in os.environ:
+            raise UserError(f"--pass-env {name}: there is no such environment variable")
+    return tuple(dict.fromkeys(options.pass_env))
 
 
 def chosen_device(options: argparse.Namespace) -> tuple[Device, tuple[Device, ...]]:

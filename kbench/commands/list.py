@@ -3,32 +3,66 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import textwrap
 from collections.abc import Mapping
+from dataclasses import asdict
 
-from tabulate import tabulate
-
-from kbench import datasets, devices, environments, interpreters, paths
-from kbench.commands import choices
+from kbench import datasets, devices, environments, interpreters, paths, published
+from kbench.commands import choices, screen
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.interpreters import Choice
+from kbench.tables import grid
+from kbench.tables import published as tables
+from kbench.tables.json import as_json
 from kbench.values import Backend, Device, Example
+
+_BACKENDS = ["backend", "what it is", "can", "Python", "installed"]
+_EXAMPLES = ["example", "does", "data", "parameters", "full", "what it is"]
+_PUBLISHED = "published"
 
 
 def main(options: argparse.Namespace) -> int:
     """Print the tables that were asked for. Raises UserError."""
+    if options.what == _PUBLISHED:
+        _show_published(options)
+        return 0
+    if options.workload:
+        raise UserError(f"{options.workload!r} follows {_PUBLISHED} alone: `list {_PUBLISHED} {options.workload}`.")
     known = choices.known_backends()
+    shown: dict[str, grid.Grid] = {}
     if options.what in ("all", "backends"):
         device = devices.choose("auto", devices.gpus())
         pythons = choices.chosen_pythons(options, known)
-        rows = [_backend(backend, device, pythons) for backend in known.values()]
-        print(tabulate(rows, headers=["backend", "what it is", "can", "Python", "installed"]))
-    if options.what == "all":
-        print()
+        shown["backends"] = grid.Grid(_BACKENDS, [_backend(one, device, pythons) for one in known.values()])
     if options.what in ("all", "examples"):
-        about = [_example(example) for example in choices.known_examples().values()]
-        headers = ["example", "does", "data", "parameters", "full", "what it is"]
-        print(tabulate(about, headers=headers, maxcolwidths=[None, None, 28, None, None, 40]))
+        rows = [_example(example) for example in choices.known_examples().values()]
+        shown["examples"] = grid.Grid(_EXAMPLES, rows, {"data": 28, "what it is": 40})
+    if options.format == "csv" and len(shown) > 1:
+        raise UserError("One CSV holds one table: `list backends --format csv` or `list examples --format csv`.")
+    screen.show(grid.printed(shown, options.format, screen.width()))
     return 0
+
+
+def _show_published(options: argparse.Namespace) -> None:
+    figures = published.read()
+    names = list(dict.fromkeys(one.workload for one in figures))
+    if options.workload:
+        if options.workload not in names:
+            near = difflib.get_close_matches(options.workload, names, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}."
+            raise UserError(f"There is no published figure of {options.workload!r}: {hint}")
+        figures = [one for one in figures if one.workload == options.workload]
+    if options.format == "csv":
+        screen.show(tables.figures_csv(figures).rstrip())
+    elif options.format == "json":
+        screen.show(as_json([asdict(figure) for figure in figures]))
+    else:
+        heads, rows = (tables.figure_rows if options.workload else tables.workload_rows)(figures)
+        shown = {_PUBLISHED: grid.Grid(heads, rows)}
+        screen.show(grid.printed(shown, options.format, screen.width()))
+        if options.format == "table":
+            screen.show(textwrap.fill(tables.WHERE, screen.width(), initial_indent="\n"))
 
 
 def _backend(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> list[str]:
@@ -50,7 +84,7 @@ def _installed(backend: Backend, device: Device, pythons: Mapping[str, Choice]) 
         return f"no: {error}"
 
 
-def _example(example: Example) -> list[object]:
+def _example(example: Example) -> list[str]:
     full = example.profiles["full"]
     unit = "epochs" if example.task == "train" else "passes"
     return [

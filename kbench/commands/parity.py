@@ -40,27 +40,28 @@ def main(options: argparse.Namespace) -> int:
     check_place(place, options.name)
     the_plan = _plan(selected, examples, _request(options), device, pythons)
     screen.print_plan(the_plan, preparing.to_make(the_plan), None, "parity: one batch, dropout off")
-    data = preparing.arrays(the_plan)
-    made = preparing.make_environments(the_plan)
-    told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
-    run = results.create(place, _record(the_plan, data, options.form), told, options.name)
-    with interrupts.ended_as_interrupted():
-        try:
-            cells.run(the_plan, run, data, made, _settings(the_plan))
-        except KeyboardInterrupt:
-            show(run)
-            print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
-            return interrupts.INTERRUPTED_STATUS
-        agree = show(run)
-        return 0 if agree and cells.acceptable(the_plan, results.read(run)) else 1
+    with preparing.reserved(the_plan):
+        data = preparing.arrays(the_plan)
+        made = preparing.make_environments(the_plan)
+        told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
+        run = results.create(place, _record(the_plan, data, options.form), told, options.name)
+        with interrupts.ended_as_interrupted():
+            try:
+                cells.run(the_plan, run, data, made, _settings(the_plan))
+            except KeyboardInterrupt:
+                show(run)
+                print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
+                return interrupts.INTERRUPTED_STATUS
+            agree = show(run)
+    return 0 if agree and cells.acceptable(the_plan, results.read(run)) else 1
 
 
-def show(run: Path) -> bool:
-    """Write the run's tables anew and print them; whether all that was compared is the same or explained."""
+def show(run: Path, form: str = screen.TABLE) -> bool:
+    """Write the tables anew and print them in a format; whether all that was compared is the same or explained."""
     read = results.read(run)
     rows = records.rebuild(read)
-    screen.print_parity(rows, records.heading_facts(read))
-    screen.print_folder(run, "Tables and arrays", "parity.md")
+    screen.print_parity(rows, records.heading_facts(read), form)
+    screen.print_folder(run, "Tables and arrays", "parity.md", None if form == screen.TABLE else sys.stderr)
     ended = [row for row, one in zip(rows, read.measured, strict=True) if one.outcome.status == OK]
     return parity.passes(ended)
 
@@ -76,6 +77,7 @@ def _request(options: argparse.Namespace) -> Request:
         memory_limit_mib=options.memory_limit,
         data_source=options.data,
         data_dir=data_folder(options),
+        pass_env=choices.passed_variables(options),
     )
 
 
@@ -112,6 +114,7 @@ def _record(the_plan: Plan, data: dict[tuple[str, str], Data], form: str) -> dic
         image_data_format=request.image_data_format,
         seed=request.seed,
         data_source=request.data_source,
+        pass_env=request.pass_env,
         threads=the_plan.threads,
         timeout=request.timeout,
         memory_limit_mib=request.memory_limit_mib,

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
-from kbench import datasets, environments, plan
+from kbench import cache, datasets, environment_folders, environments, paths, plan
 from kbench.commands import screen
 from kbench.errors import Unavailable, UserError
 from kbench.plan import Plan, PlannedCell
 from kbench.runner import Job
 from kbench.values import UNAVAILABLE, Data, Environment, Outcome
+
+
+def reserved(the_plan: Plan) -> AbstractContextManager[None]:
+    """While it is entered, `clean` leaves alone what the plan needs: there now, or about to be made."""
+    prefixes = [environment_folders.prefix(backend, build) for backend, build in the_plan.environments()]
+    names = ["data/", "compiled/own-"]
+    names += [f"{folder}/{prefix}" for folder in ("environments", "compiled") for prefix in prefixes]
+    return cache.in_use(paths.cache_folder(), names)
 
 
 def to_make(the_plan: Plan) -> list[str]:

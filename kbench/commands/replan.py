@@ -43,6 +43,7 @@ def again(asked: object, known: Mapping[str, Backend], gpus: Sequence[Device], r
         if gone:
             raise UserError(f"{run} has the backend {gone[0]}, which kbench does not know any more: measure it anew.")
         values = {field.name: asked[field.name] for field in fields(Request) if field.name in asked}
+        values["pass_env"] = tuple(asked.get("pass_env") or ())
         values["data_dir"] = paths.expanded(asked["data_dir"]) if asked.get("data_dir") else None
         return plan.make(
             Backends(tuple(known[name] for name in asked["backends"]), frozenset(asked["named_backends"])),

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kbench import arguments, devices, leftovers, paths, provenance, results, runner
-from kbench.commands import cells, choices, preparing, replan, run
+from kbench.commands import choices, preparing, recording, replan, run, screen
 from kbench.errors import UserError
 from kbench.plan import Plan, PlannedCell
 from kbench.results import RunResults
 from kbench.runner import Settings
-from kbench.values import INTERRUPTED, UNAVAILABLE, Data, Measured
+from kbench.values import INTERRUPTED, UNAVAILABLE, Data, Device, Measured
 
 # What has changed about a cell, by the part of its identity.
 CHANGED = {
@@ -35,39 +36,44 @@ def main(options: argparse.Namespace) -> int:
             raise UserError(f"{folder} is a run of `{there.plan['kind']}`, which is computed anew and not resumed.")
         gpus = devices.gpus()
         the_plan = replan.again(there.plan.get("request"), choices.known_backends(), gpus, folder)
-        now = provenance.read(gpus, [*arguments.program().split(), *options.argv])
-        differences = _same_machine(there, now)
-        data = preparing.arrays(the_plan)
-        missing, changed = _missing(the_plan, there, data, run.settings(the_plan), options.retry)
-        rest = replace(the_plan, cells=tuple(missing))
-        print(f"Resuming {there.name}: {len(rest.cells)} of {len(the_plan.cells)} cells are to be measured.")
-        for line in changed:
-            print(f"  {line} since: measured again")
-        for line in differences:
-            print(f"  not as it was: {line}")
-        if not missing:
-            return run.finish(the_plan, folder)
-        made = preparing.make_environments(rest)
-        kept = {planned.cell.id for planned in the_plan.cells} - {planned.cell.id for planned in missing}
-        for one in there.measured:
-            if one.cell.id not in kept:
-                results.set_aside(folder, one.cell.id)
-        resumed = {**now, "cells": len(missing), "changed": changed, "differences": differences}
-        results.update(folder, run.record(the_plan, data), resumed)
-        return run.measure(
-            the_plan, folder, lambda: cells.run(rest, folder, data, made, run.settings(the_plan), run.PACE)
-        )
+        with preparing.reserved(the_plan):
+            return _go_on(the_plan, there, gpus, options)
+
+
+def _go_on(the_plan: Plan, there: RunResults, gpus: Sequence[Device], options: argparse.Namespace) -> int:
+    argv = [*arguments.program().split(), *options.argv]
+    differences = _same_machine(there, provenance.read(gpus, argv))
+    data = preparing.arrays(the_plan)
+    missing, changed = _missing(the_plan, there, data, run.settings(the_plan), options.retry)
+    if options.detail != screen.QUIET:
+        out = sys.stdout if options.format == screen.TABLE else sys.stderr
+        print(f"Resuming {there.name}: {len(missing)} of {len(the_plan.cells)} cells are to be measured.", file=out)
+        lines = [f"{one} since: measured again" for one in changed] + [f"not as it was: {one}" for one in differences]
+        for line in lines:
+            print(f"  {line}", file=out)
+    if not missing:
+        return run.finish(the_plan, there.folder, options.format)
+    rest = replace(the_plan, cells=tuple(missing))
+    made = preparing.make_environments(rest)
+    told = recording.machine(the_plan, gpus, argv, made)
+    kept = {planned.cell.id for planned in the_plan.cells} - {planned.cell.id for planned in missing}
+    for one in there.measured:
+        if one.cell.id not in kept:
+            results.set_aside(there.folder, one.cell.id)
+    resumed = {**told, "cells": len(missing), "changed": changed, "differences": differences}
+    results.update(there.folder, recording.plan_record(the_plan, data), resumed)
+    return run.measure(the_plan, rest, there.folder, data, made, gpus, options)
 
 
 def _same_machine(there: RunResults, now: Mapping[str, Any]) -> list[str]:
     """What is not as it was, and yet the same machine. Raises UserError where it is another one."""
-    hard, soft = provenance.differences(there.provenance, now)
-    if hard:
+    other = provenance.machine_differences(now, there.provenance)
+    if other:
         raise UserError(
-            f"{there.folder} was measured on another machine ({'; '.join(hard)}): rows of two machines do not "
-            "stand in one table; start a new run here."
+            f"{there.folder} was measured on another machine ({'; '.join(other)}): rows of two machines do not stand "
+            "in one table; start a new run here."
         )
-    return soft
+    return provenance.other_differences(now, there.provenance)
 
 
 def _missing(
@@ -75,7 +81,7 @@ def _missing(
     there: RunResults,
     data: Mapping[tuple[str, str], Data],
     settings: Settings,
-    retried: frozenset[str],
+    retried: Collection[str],
 ) -> tuple[list[PlannedCell], list[str]]:
     """The cells to measure, and a line for each thing that has changed."""
     measured = {one.cell.id: one for one in there.measured}

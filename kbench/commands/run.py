@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kbench import (
@@ -19,13 +19,11 @@ from kbench import (
     steadiness,
 )
 from kbench import selection as selecting
-from kbench.commands import cells, choices, interrupts, preparing, replan, screen
+from kbench.commands import cells, choices, interrupts, preparing, recording, screen
 from kbench.errors import UserError
 from kbench.plan import Plan, Request
 from kbench.runner import Settings
-from kbench.values import Data
-
-PACE = steadiness.reference_seconds  # times the machine before each cell
+from kbench.values import Data, Device, Environment
 
 
 def main(options: argparse.Namespace) -> int:
@@ -39,16 +37,24 @@ def main(options: argparse.Namespace) -> int:
     check_place(place, options.name)
     baseline = choices.chosen_baseline(options, [backend.name for backend in selected.chosen])
     the_plan = plan.make(selected, examples, _request(options, baseline), device, pythons)
-    screen.print_plan(the_plan, preparing.to_make(the_plan), None)
+    _print_plan(the_plan, options)
     if options.dry_run:
         return 0
-    data = preparing.arrays(the_plan)
-    # Before the run's folder is made, for a wrong --python is found out here.
-    made = preparing.make_environments(the_plan)
-    told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
-    run = results.create(place, record(the_plan, data), told, options.name)
-    with results.filling(run):
-        return measure(the_plan, run, lambda: cells.run(the_plan, run, data, made, settings(the_plan), PACE))
+    with preparing.reserved(the_plan):
+        data = preparing.arrays(the_plan)
+        # Before the run's folder is made, for a wrong --python is found out here.
+        made = preparing.make_environments(the_plan)
+        told = recording.machine(the_plan, gpus, [*arguments.program().split(), *options.argv], made)
+        run = results.create(place, recording.plan_record(the_plan, data), told, options.name)
+        with results.filling(run):
+            return measure(the_plan, the_plan, run, data, made, gpus, options)
+
+
+def _print_plan(the_plan: Plan, options: argparse.Namespace) -> None:
+    """On stdout, but for what a program reads from there; with --quiet only where nothing else was asked for."""
+    if options.dry_run or options.detail != screen.QUIET:
+        alone = options.dry_run or options.format == screen.TABLE
+        screen.print_plan(the_plan, preparing.to_make(the_plan), None, file=None if alone else sys.stderr)
 
 
 def _request(options: argparse.Namespace, baseline: str) -> Request:
@@ -68,6 +74,7 @@ def _request(options: argparse.Namespace, baseline: str) -> Request:
         memory_limit_mib=options.memory_limit,
         data_source=options.data,
         data_dir=data_folder(options),
+        pass_env=choices.passed_variables(options),
         baseline=baseline,
     )
 
@@ -89,52 +96,36 @@ def check_place(parent: Path, name: str | None) -> None:
         raise UserError(f"{existing} is not yours to write: choose another place with --results.")
 
 
-def record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, object]:
-    """What run.json keeps of the plan."""
-    request = the_plan.request
-    return results.plan_record(
-        [planned.cell for planned in the_plan.cells],
-        the_plan.backends,
-        the_plan.examples,
-        {example: one for (example, _), one in data.items()},
-        profile=request.profile,
-        device=the_plan.device.label,
-        image_data_format=request.image_data_format,
-        seed=request.seed,
-        seeds=request.seeds,
-        baseline=request.baseline,
-        augment=request.augment,
-        init=request.init,
-        data_source=request.data_source,
-        threads=the_plan.threads,
-        timeout=request.timeout,
-        memory_limit_mib=request.memory_limit_mib,
-        request=replan.record(the_plan),
-    )
-
-
-def measure(the_plan: Plan, run: Path, run_cells: Callable[[], None]) -> int:
-    """Run cells of the plan in the run's folder, and print the tables of all; returns the exit status."""
+def measure(
+    the_plan: Plan,
+    to_run: Plan,
+    run: Path,
+    data: Mapping[tuple[str, str], Data],
+    made: Mapping[str, Environment | str],
+    gpus: Sequence[Device],
+    options: argparse.Namespace,
+) -> int:
+    """Run the cells of `to_run` and print the tables of the whole plan; returns the exit status."""
     with interrupts.ended_as_interrupted():
         try:
-            run_cells()
+            cells.run(to_run, run, data, made, settings(the_plan), steadiness.reference_seconds, options.detail)
+            results.record_end(run, provenance.ended(gpus))
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):  # the terminal may be gone
-                finish(the_plan, run)
+                finish(the_plan, run, options.format)
                 print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
             return interrupts.INTERRUPTED_STATUS
         except UserError as error:
             raise UserError(f"{str(error).rstrip('.')}; once that is mended, {screen.resuming(run)}") from error
-        return finish(the_plan, run)
+        return finish(the_plan, run, options.format)
 
 
-def finish(the_plan: Plan, run: Path) -> int:
+def finish(the_plan: Plan, run: Path, form: str) -> int:
     """Write and print the tables, and how to go on where something is missing; returns the exit status."""
     results.rebuild(run)
     there = results.read(run)
-    screen.print_tables(there)
-    screen.print_folder(run)
-    screen.print_resuming(there)
+    screen.print_results(there, form=form)
+    screen.print_resuming(there, None if form == screen.TABLE else sys.stderr)
     return 0 if cells.acceptable(the_plan, there) else 1
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 
-from kbench import devices, environments
+from kbench import cache, devices, environments, paths
 from kbench.commands import choices, screen
 from kbench.errors import Unavailable, Unsupported
+from kbench.interpreters import Choice
+from kbench.selection import Backends
+from kbench.values import Device
 
 
 def main(options: argparse.Namespace) -> int:
@@ -15,6 +19,11 @@ def main(options: argparse.Namespace) -> int:
     selected = choices.chosen_backends(options, known)
     pythons = choices.chosen_pythons(options, known)
     device, _ = choices.chosen_device(options)
+    with cache.in_use(paths.cache_folder(), ["environments/"]):
+        return _make(selected, pythons, device)
+
+
+def _make(selected: Backends, pythons: Mapping[str, Choice], device: Device) -> int:
     status = 0
     for backend in selected.chosen:
         choice = pythons.get(backend.name)

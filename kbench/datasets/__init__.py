@@ -105,9 +105,18 @@ def _published(
     files = present or next((v for v in variants if all(file.addresses for file in v)), variants[0])
     obtain = partial(fetch.obtain, mirror=mirror, folder=brought, dataset=name, progress=progress)
     sources = tuple(obtain(file) for file in files)
-    from kbench.datasets import making
+    from kbench.datasets import archives, making
 
-    return making.published(_recipe(name, input, layout, files), parent, files, sources)
+    recipe = _recipe(name, input, layout, files)
+    try:
+        return making.published(recipe, parent, files, sources)
+    except archives.Damaged as damage:  # a disk's fault, or a download of long ago
+        try:
+            for file, path in zip(files, sources, strict=True):
+                fetch.renew(file, path, brought, dataset=name, progress=progress)
+        except (UserError, OSError):
+            raise damage from None  # says what to do without a net
+        return making.published(recipe, parent, files, sources)
 
 
 def _recipe(name: str, input: str, layout: str, files: tuple[File, ...]) -> Recipe:

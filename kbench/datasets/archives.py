@@ -20,10 +20,14 @@ DAMAGE = (EOFError, OSError, ValueError, KeyError, tarfile.TarError, zlib.error)
 T = TypeVar("T")
 
 
-def damaged(path: Path, why: object, file: File | None = None) -> UserError:
+class Damaged(UserError):
+    """A file is there but is not the published one."""
+
+
+def damaged(path: Path, why: object, file: File | None = None) -> Damaged:
     """The error for a file that is there but is not the published one."""
     origin = f" from {file.addresses[0]}" if file and file.addresses else ""
-    return UserError(
+    return Damaged(
         f"{path} is not the published file ({why}): delete it or put the original{origin} in its place, "
         "or use --data synthetic"
     )

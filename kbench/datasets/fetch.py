@@ -48,6 +48,20 @@ def obtain(file: File, mirror: Path | None, folder: Path, *, dataset: str, progr
         ) from error
 
 
+def renew(file: File, path: Path, folder: Path, *, dataset: str, progress: bool) -> None:
+    """Downloads `file` anew where the one at `path` is damaged, lies in `folder`, the cache's, and has an address.
+
+    What lies there stays until the new one has come whole. Raises UserError where none can be had.
+    """
+    if path.parent != folder or not file.addresses:
+        return
+    with FileLock(folder / f".{file.name}.lock"):
+        try:
+            archives.verify(path, file)  # another process may have renewed it
+        except archives.Damaged:
+            _download(file, folder, dataset=dataset, progress=progress)
+
+
 def _download(file: File, folder: Path, *, dataset: str, progress: bool) -> Path:
     # Imported late: it takes a quarter of a second, which a run with all data at hand should not pay.
     import pooch

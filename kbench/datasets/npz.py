@@ -94,6 +94,8 @@ def _load(path: Path, name: str) -> Array:
             array: Array = file[name]
     except (*archives.DAMAGE, zipfile.BadZipFile) as error:
         raise _unreadable(path, error) from error
+    except MemoryError as error:
+        raise UserError(f"{name} in {path} is larger than the free memory: store fewer samples") from error
     return array
 
 

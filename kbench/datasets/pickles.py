@@ -34,6 +34,20 @@ ALLOWED: dict[tuple[str, str], Callable[..., Any]] = {
 }
 
 
+# What reading nonsense raises; memory, where it asks for an array larger than any.
+MISREAD = (
+    pickle.UnpicklingError,
+    AttributeError,
+    EOFError,
+    ImportError,
+    LookupError,
+    MemoryError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+)
+
+
 class _Restricted(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         try:
@@ -51,5 +65,5 @@ def load(content: bytes | io.BufferedIOBase) -> Any:
     stream = io.BytesIO(content) if isinstance(content, bytes) else content
     try:
         return _Restricted(stream, encoding="bytes").load()
-    except (pickle.UnpicklingError, AttributeError, ImportError, IndexError, TypeError) as error:
+    except MISREAD as error:
         raise ValueError(f"its pickle cannot be read: {error}") from error

@@ -107,6 +107,15 @@ def run(spec, events):
     events.write(
         "memory", at="end", peak_mib=hardware.peak_memory_mib(), allocator_peak_mib=hardware.allocator_peak_mib(model)
     )
+    import libraries
+
+    # At the end: some frameworks load their libraries with the first step.
+    events.write(
+        "libraries",
+        libraries=libraries.mapped(),
+        framework_threads=libraries.framework_threads(),
+        numpy_blas=libraries.numpy_blas(),
+    )
 
 
 def load_example(path):
@@ -184,12 +193,15 @@ def build(example, spec, events):
     import forms
     import generations
     import keras
+    import shapes as shapes_of
     import weights
 
     shapes = [tuple(shape) for shape in spec["data"]["input_shapes"]]
     made = example.build_model(shapes[0] if len(shapes) == 1 else shapes, spec["data"]["num_classes"])
     if not isinstance(made, keras.models.Model):
         raise Refused("example", "build_model of the example returns no Keras model but %r" % type(made).__name__)
+    # Of the model as its file describes it: a form that a backend needs changes how it is computed, not what.
+    events.write("shapes", inputs=shapes_of.inputs(made), layers=shapes_of.layers(made))
     if spec.get("parity"):
         made = forms.without_dropout(made)
     model, form, _ = forms.arrange(made, spec["recurrent"], spec["fixed_batch"], spec["batch_size"])

@@ -25,8 +25,13 @@ def layers(model):
         if hasattr(layer, "layers"):
             found.extend(layers(layer))
         elif layer.__class__.__name__ != "InputLayer":
-            found.append([_class_name(layer), _settings(layer), _shapes(layer)])
+            found.append(describe(layer))
     return found
+
+
+def describe(layer):
+    """[layer class, settings, shapes of its weights] of one layer."""
+    return [_class_name(layer), _settings(layer), _shapes(layer)]
 
 
 def compiled(model, loss, batch_size):

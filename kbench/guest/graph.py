@@ -26,6 +26,13 @@ def nodes(model, pictures_channels_first):
     return found
 
 
+def uses(model):
+    """{layer's name: how often the model calls it}; a Sequential calls each entry of its list once."""
+    config = model.get_config()
+    layers = config["layers"] if isinstance(config, dict) else config
+    return {layer["config"]["name"]: max(1, len(layer.get("inbound_nodes", ()))) for layer in layers}
+
+
 def kind(layer):
     """The layer's class as people know it: forms of kbench's own by Keras's name, wrappers with what they wrap."""
     name = layer["class_name"].split(">")[-1]

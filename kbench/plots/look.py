@@ -84,6 +84,12 @@ def looks(rows: Sequence[Summary], colors: Mapping[str, str]) -> dict[Key, Look]
     return chosen
 
 
+def luminance(color: Sequence[float]) -> float:
+    """Relative luminance by WCAG 2, 0 for black and 1 for white."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in color[:3]]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
 def literal(text: str, length: int = 60) -> str:
     """`text` as matplotlib shows it unchanged: one line, shortened, and $ begins no formula."""
     line = plain(text)

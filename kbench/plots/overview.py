@@ -10,7 +10,7 @@ from matplotlib import colormaps
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
-from kbench.plots.look import Key, Look, key, literal, render
+from kbench.plots.look import Key, Look, key, literal, luminance, render
 from kbench.values import OK, Summary
 from kbench.wording import plain, significant
 
@@ -55,7 +55,7 @@ def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look]) -> Figure:
             va="center",
             fontsize=8.5 if ratio is not None else 7,
             fontweight="bold" if ratio == 1.0 else "normal",
-            color="white" if ratio is not None and _luminance(colors(norm(ratio))) < _DARK else "#222222",
+            color="white" if ratio is not None and luminance(colors(norm(ratio))) < _DARK else "#222222",
         )
     axes.set_xticks(np.arange(len(columns)) + 0.5, [_broken(column) for column in columns], fontsize=8)
     axes.set_yticks(np.arange(len(examples)) + 0.5, [literal(example, 40) for example in examples])
@@ -75,12 +75,6 @@ def _norm(grid: np.ndarray, both_sides: bool) -> Normalize:
     """Of the fastest all ratios are above 1; of a baseline as far below as above, with the same colour's strength."""
     widest = max(_WIDEST, float(np.nanmax(grid)), 1 / float(np.nanmin(grid)) if both_sides else 1.0)
     return LogNorm(1 / widest if both_sides else 1.0, widest)
-
-
-def _luminance(color: tuple[float, float, float, float]) -> float:
-    """Relative luminance by WCAG 2, 0 for black and 1 for white."""
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in color[:3]]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def _words(row: Summary) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from kbench.results.events import Told, read_events
+from kbench.results.events import Told, read_events, understand
 from kbench.results.reading import RunResults, identity, read
 from kbench.results.store import (
     CellFolder,
@@ -15,6 +16,7 @@ from kbench.results.store import (
     find,
     latest,
     plan_record,
+    record_end,
     set_aside,
     update,
     write_outcome,
@@ -36,15 +38,18 @@ __all__ = [
     "read",
     "read_events",
     "rebuild",
+    "record_end",
     "set_aside",
+    "understand",
     "update",
     "write_outcome",
+    "write_page",
     "write_spec",
 ]
 
 
 def rebuild(run: Path, baseline: str = "") -> list[Path]:
-    """Write what is derived from the raw files of `run`: tables, plots and a page; return their paths.
+    """Write what is derived from the raw files of `run`: tables, plots and pages; return their paths.
 
     The same raw files give the same bytes. `baseline` is the full name of a backend to compare with instead of
     the one in the run's plan. Raises UserError where the run cannot be read or written.
@@ -53,3 +58,10 @@ def rebuild(run: Path, baseline: str = "") -> list[Path]:
     from kbench.results.derived import rebuild_all
 
     return rebuild_all(run, baseline)
+
+
+def write_page(page: Path, runs: Sequence[RunResults], baseline: str = "") -> None:
+    """Write one report.html of several runs to `page`. Raises UserError where it cannot be written."""
+    from kbench.results.derived import page_of_several
+
+    page_of_several(page, runs, baseline)

@@ -1,4 +1,4 @@
-"""Derive tables, plots and a page from a run's raw files; deleted ones come back byte for byte."""
+"""Derive tables, plots and pages from a run's raw files; deleted ones come back byte for byte."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from itertools import groupby
 from pathlib import Path
 
 from kbench import steadiness
+from kbench.errors import UserError
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.look import key, looks
 from kbench.plots.overview import overview
 from kbench.provenance import describe
+from kbench.report.page import Run, html
+from kbench.results import logs
 from kbench.results.files import cannot, replace
 from kbench.results.reading import RunResults, read
 from kbench.stats import summarise
+from kbench.tables.configuration import configuration
 from kbench.tables.csv import epochs_csv, summary_csv
+from kbench.tables.latex import latex
 from kbench.tables.page import page
 from kbench.values import FAILED, TIMEOUT, Measured, Summary
 
@@ -25,12 +30,14 @@ from kbench.values import FAILED, TIMEOUT, Measured, Summary
 def rebuild_all(run: Path, baseline: str = "") -> list[Path]:
     """Write all derived files of `run` and return their paths. Raises UserError."""
     results = read(run)
-    summaries = summarise(results.measured, baseline or results.baseline)
+    summaries = summarise(results.measured, baseline or results.baseline, results.limits)
     pictures = _pictures(results, summaries)
     files = {
         "summary.csv": summary_csv(summaries).encode(),
         "epochs.csv": epochs_csv(results.measured).encode(),
         "summary.md": _page(results, summaries, pictures).encode(),
+        "summary.tex": latex(summaries).encode(),
+        "report.html": report([(results, summaries)]),
     }
     for of_example in pictures.values():
         files |= of_example
@@ -42,6 +49,40 @@ def rebuild_all(run: Path, baseline: str = "") -> list[Path]:
         # Not durable: what a power cut takes can be derived again, and waiting for the disk is slow.
         replace(run / name, content, durable=False)
     return [run / name for name in files]
+
+
+def page_of_several(path: Path, runs: Sequence[RunResults], baseline: str = "") -> None:
+    """Write the runs' report.html to `path`. Raises UserError."""
+    content = report([(run, summarise(run.measured, baseline or run.baseline, run.limits)) for run in runs])
+    if path.is_dir():
+        raise UserError(f"{path} is a folder: name a file with --output.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot("make", path.parent, error) from error
+    replace(path, content, durable=False)
+
+
+def report(runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> bytes:
+    """report.html of the runs, each with its rows."""
+    return html(
+        [
+            Run(
+                name=results.name,
+                created=results.created,
+                machine=describe(results.provenance),
+                provenance=results.provenance,
+                plan=results.plan,
+                backends=_objects(results.plan.get("backends")),
+                examples=_objects(results.plan.get("examples")),
+                summaries=summaries,
+                measured=results.measured,
+                remarks=steadiness.remarks(results.measured, results.provenance),
+                logs=logs.of_failed(results),
+            )
+            for results, summaries in runs
+        ]
+    ).encode(errors="replace")
 
 
 def _pictures(results: RunResults, summaries: Sequence[Summary]) -> dict[str, dict[str, bytes]]:
@@ -71,6 +112,9 @@ def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[s
         plots={example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()},
         backends=_objects(results.plan.get("backends")),
         remarks=[*steadiness.remarks(results.measured, results.provenance), *_sittings(results)],
+        configuration=configuration(
+            results.provenance, _objects(results.plan.get("examples")), results.measured, summaries
+        ),
         failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
     )
 
@@ -95,9 +139,9 @@ def _named(stem: str, formats: Mapping[str, bytes]) -> dict[str, bytes]:
 def _file_name(example: str) -> str:
     """A name fit for a file and a link: the example's own where it is, or else told apart by a hash."""
     fit = re.sub(r"[^A-Za-z0-9._-]+", "_", example)[:60]
-    if fit == example and not fit.startswith("."):
+    if fit == example and not fit.startswith((".", "-")):
         return fit
-    return f"{fit.lstrip('.')}-{hashlib.sha256(example.encode(errors='replace')).hexdigest()[:8]}"
+    return f"{fit.lstrip('.-') or 'example'}-{hashlib.sha256(example.encode(errors='replace')).hexdigest()[:8]}"
 
 
 def _objects(value: object) -> dict[str, dict[str, object]]:

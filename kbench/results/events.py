@@ -29,10 +29,11 @@ class Told:
 
     Facts are the keys of its start, loaded, device, model and compiled events (python, keras_version,
     backend_version, numpy_version, floatx, epsilon, parameters, form, layers, optimizer, ...), and `order_sha256`,
-    `probe` (outputs before training), `import_memory_mib` and `peak_memory_mib` (the most it held until then),
-    `allocator_peak_mib` (the most that the framework had allocated on a GPU, where it tells),
-    `notes` (list of text), `parity` (stage -> its event, of a parity run), `error` (its last message), `error_kind`,
-    `guest_seconds`, and `events_damaged` (lines that could not be understood).
+    `input_shapes` and `layer_shapes` (for counting operations), `libraries` (kind, file and threads of each one that
+    computes), `framework_threads`, `numpy_blas`, `probe` (outputs before training), `import_memory_mib` and
+    `peak_memory_mib` (the most it held until then), `allocator_peak_mib` (the most that the framework had allocated
+    on a GPU, where it tells), `notes` (list of text), `parity` (stage -> its event, of a parity run), `error` (its
+    last message), `error_kind`, `guest_seconds`, and `events_damaged` (lines that could not be understood).
     """
 
     epochs: tuple[Epoch, ...]
@@ -79,6 +80,10 @@ def understand(lines: Iterable[bytes]) -> Told:
                 notes.append(_text(event["text"]))
             elif kind == "order":
                 facts["order_sha256"] = _text(event["sha256"])
+            elif kind == "shapes":
+                facts |= {"input_shapes": event["inputs"], "layer_shapes": event["layers"]}
+            elif kind == "libraries":
+                facts |= {name: event[name] for name in ("libraries", "framework_threads", "numpy_blas")}
             elif kind == "memory":
                 facts[_MEMORY[event["at"]]] = _metric(event["peak_mib"])
                 if event.get("allocator_peak_mib") is not None:

@@ -11,6 +11,7 @@ from kbench.errors import UserError
 from kbench.results.events import read_events, understand
 from kbench.results.files import read_json
 from kbench.results.store import SCHEMA, CellFolder, cell_folder
+from kbench.roofline import Limits, limits
 from kbench.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome
 
 _TYPES = {"str": str, "int": int}  # of a cell's fields, as kbench.values spells them
@@ -36,6 +37,11 @@ class RunResults:
         """The backend that the run was asked to compare with; empty where none was."""
         found = self.plan.get("baseline")
         return found if isinstance(found, str) else ""
+
+    @property
+    def limits(self) -> Limits | None:
+        """What the machine was measured to do at most; None where it was not."""
+        return limits(self.provenance.get("limits"))
 
 
 def read(run: Path) -> RunResults:

@@ -26,6 +26,7 @@ from kbench.results.files import cannot, read_json, replace_json
 from kbench.values import Backend, Cell, Data, Example, Outcome
 
 SCHEMA = 1
+LONGEST_NAME = 200  # file systems take 255 bytes
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,12 @@ def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any],
     return run
 
 
+def record_end(run: Path, told: Mapping[str, Any]) -> None:
+    """Add to run.json what the machine told when all cells had ended. Raises UserError."""
+    record = read_json(run / "run.json")
+    replace_json(run / "run.json", {**record, "provenance": {**record["provenance"], "ended": told}})
+
+
 def _new_folder(parent: Path, name: str | None, started: datetime) -> Path:
     if name is not None:
         check_name(parent, name)
@@ -156,6 +163,8 @@ def check_name(parent: Path, name: str) -> None:
     """Raises UserError where no run below `parent` can have this name: it is no folder's name, or taken."""
     if not name or Path(name).name != name or name in (".", ".."):
         raise UserError(f"A run's name is a plain folder name, and {name!r} is not: choose one without '/'.")
+    if len(name.encode(errors="replace")) > LONGEST_NAME:
+        raise UserError(f"A run's name has up to {LONGEST_NAME} characters, and this one is too long: shorten it.")
     if (parent / name).exists():
         raise UserError(f"{parent / name} exists already: choose another name for the run.")
 

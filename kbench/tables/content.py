@@ -11,7 +11,7 @@ from kbench.values import EPOCHS, NO_DIFFERENCE, OK, Interval, Summary
 from kbench.wording import MISSING, plain, significant
 
 # What the other columns give, too: a verdict shows in the ratio, and samples/s are s/epoch the other way round.
-_SPARE = ("verdict", "samples/s", "images/s", "first epoch (s)", "cold pass (s)", "95 % interval (s)")
+_SPARE = ("% of limit", "verdict", "samples/s", "images/s", "first epoch (s)", "cold pass (s)", "95 % interval (s)")
 
 _ENOUGH = 5  # values, from which on an interval of 95 % can be one
 
@@ -119,10 +119,12 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     else:
         columns["s/epoch"] = lambda row: significant(row.epoch_seconds)
     if any(row.epoch_interval for row in rows):
-        columns["95 % interval (s)"] = lambda row: _ends(row.per_1000_interval if infers else row.epoch_interval)
+        columns["95 % interval (s)"] = lambda row: ends(row.per_1000_interval if infers else row.epoch_interval)
     columns |= _comparison(rows)
     columns["cold pass (s)" if infers else "first epoch (s)"] = lambda row: significant(row.first_epoch_seconds)
     columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
+    if any(row.percent_of_limit is not None for row in rows):
+        columns["% of limit"] = lambda row: significant(row.percent_of_limit, 2)
     if not infers:
         columns["val. accuracy"] = lambda row: _accuracy(row.final_val_accuracy, row.final_val_accuracy_sd)
     return columns | _target_columns(rows)
@@ -139,7 +141,7 @@ def _comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
         name: lambda row: ("~" if row.verdict == NO_DIFFERENCE else "") + significant(ratio(row))
     }
     if any(interval(row) for row in rows):
-        columns["95 % interval (x)"] = lambda row: _ends(interval(row), _beside_one)
+        columns["95 % interval (x)"] = lambda row: ends(interval(row), beside_one)
         columns["verdict"] = lambda row: row.verdict or MISSING
     return columns
 
@@ -155,11 +157,12 @@ def _target_columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], st
     }
 
 
-def _ends(interval: Interval | None, shown: Callable[[float], str] = significant) -> str:
+def ends(interval: Interval | None, shown: Callable[[float], str] = significant) -> str:
+    """An interval as tables show it."""
     return MISSING if interval is None else f"{shown(interval.low)}-{shown(interval.high)}"
 
 
-def _beside_one(ratio: float) -> str:
+def beside_one(ratio: float) -> str:
     """A ratio by which one sees on which side of 1 it lies: 1.003 and not 1.00."""
     shown = significant(ratio)
     return significant(ratio, 4) if shown == significant(1.0) and ratio != 1 else shown
@@ -191,6 +194,11 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
     if rows[0].epochs == 1:
         once = "One pass only" if rows[0].task == "infer" else "One epoch only"
         remarks.append(f"{once}: it holds compilation and warm-up, so no steady time and no ratio are given.")
+    if any((row.percent_of_limit or 0) > 100 for row in rows):
+        remarks.append(
+            "% of limit: more than 100 means that the machine had less to give, perhaps to other programs, when its "
+            "limit was measured, or that the backend computes with fewer operations than were counted."
+        )
     remarks += [*_on_comparison(rows), *_on_learning(rows)]
     if any(row.form for row in rows):
         remarks.append(

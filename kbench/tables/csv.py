@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-import pandas as pd
-
 from kbench.values import Epoch, Measured, Summary
+from kbench.wording import no_formula
 
 # The order of these is a promise: programs read them by place. Further columns follow.
 SUMMARY_COLUMNS = (
@@ -103,41 +104,59 @@ _MORE_SUMMARY: Mapping[str, Callable[[Summary], object]] = {
     "device_memory_mib": attrgetter("device_memory_mib"),
     "device_memory_source": attrgetter("device_memory_source"),
     "allocator_peak_mib": attrgetter("allocator_peak_mib"),
+    "operations_per_sample": attrgetter("operations_per_sample"),
+    "percent_of_limit": attrgetter("percent_of_limit"),
 }
 
 
 def summary_csv(summaries: Sequence[Summary]) -> str:
     """One line a row of the tables. Empty: not applicable or not measured; nan: measured as not a number."""
+    return csv_text(summary_columns(summaries))
+
+
+def summary_columns(summaries: Sequence[Summary]) -> dict[str, list[Any]]:
+    """The columns of summary.csv by name; None is not applicable or not measured."""
     columns = {name: attrgetter(name) for name in SUMMARY_COLUMNS} | dict(_MORE_SUMMARY)
-    return _csv({name: [value(row) for row in summaries] for name, value in columns.items()})
+    return {name: [value(row) for row in summaries] for name, value in columns.items()}
+
+
+def summary_records(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
+    """One object a row, with the names of summary.csv's columns."""
+    columns = summary_columns(summaries)
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def epochs_csv(measured: Iterable[Measured]) -> str:
     """One line an epoch of a cell, those of cells that did not end ok included; in the order of the plan."""
+    return csv_text(epochs_columns(measured))
+
+
+def epochs_columns(measured: Iterable[Measured]) -> dict[str, list[Any]]:
+    """The columns of epochs.csv by name."""
     rows = [(one.cell, epoch) for one in measured for epoch in one.epochs]
     columns: dict[str, list[Any]] = {name: [getattr(cell, name) for cell, _ in rows] for name in _OF_CELL}
     of_epoch = (*EPOCHS_COLUMNS[len(_OF_CELL) :], "evaluation_seconds")
-    return _csv(columns | {name: _epoch_column(rows, name) for name in of_epoch})
+    return columns | {name: _epoch_column(rows, name) for name in of_epoch}
 
 
 def _epoch_column(rows: Iterable[tuple[object, Epoch]], name: str) -> list[Any]:
     return [getattr(epoch, name) for _, epoch in rows]
 
 
-def _csv(columns: Mapping[str, Sequence[object]]) -> str:
-    frame = pd.DataFrame(
-        {name: pd.Series([_entry(value) for value in values], dtype=object) for name, values in columns.items()}
-    )
-    text: str = frame.to_csv(index=False, lineterminator="\n")
-    return text
+def csv_text(columns: Mapping[str, Sequence[object]]) -> str:
+    """Columns of equal length as CSV. None is an empty entry."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(map(_entry, values) for values in columns.values()), strict=True))
+    return file.getvalue()
 
 
 def _entry(value: object) -> object:
     if value is None:
         return ""
     if isinstance(value, str):
-        # A spreadsheet would run it as a formula.
-        return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+        return no_formula(value)
     if isinstance(value, float) and math.isnan(value):
-        return "nan"  # pandas would write nothing, which means: not measured
+        return "nan"
     return value

@@ -13,11 +13,18 @@ from kbench.wording import plain
 
 # An underscore within a word, as in mnist_cnn, is no markup.
 _MARKUP = re.compile(r"[\\`*~$\[\]|&<>]|(?<![^\W_])_|_(?![^\W_])")
+# What makes a heading, a list or a rule of a line that begins so; a dash alone is an empty cell.
+_LINE = re.compile(r"^(?:[#+-]+(?=\s)|(?=[-=]{2,}$)|\d+(?=[.)]\s))")
 
 
 def markdown(summaries: Iterable[Summary]) -> str:
     """All tables as Markdown, one per example, each under its heading in bold."""
-    return "\n\n".join(f"**{escape(table.heading)}**\n\n{body(table)}" for table in tables(summaries))
+    return together(tables(summaries))
+
+
+def together(found: Iterable[Table]) -> str:
+    """Tables as Markdown, each under its heading in bold."""
+    return "\n\n".join(f"**{escape(table.heading)}**\n\n{body(table)}" for table in found)
 
 
 def body(table: Table) -> str:
@@ -37,4 +44,13 @@ def body(table: Table) -> str:
 def escape(text: str) -> str:
     """`text` as Markdown that shows just that: | ends no cell, and < begins no HTML."""
     entities = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-    return _MARKUP.sub(lambda found: entities.get(found[0], f"\\{found[0]}"), plain(text))
+    shown = _MARKUP.sub(lambda found: entities.get(found[0], f"\\{found[0]}"), plain(text))
+    # A number is escaped behind its digits: a backslash before one would be shown.
+    return _LINE.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", shown)
+
+
+def code(text: str) -> str:
+    """`text` as inline code: in a fence longer than any in it, for a code span knows no escapes."""
+    line = plain(text)
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"

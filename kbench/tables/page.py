@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from kbench.tables.content import headline, tables
-from kbench.tables.markdown import body, escape
+from kbench.tables.markdown import body, code, escape
 from kbench.values import Measured, Summary
 from kbench.wording import plain
 
@@ -19,17 +19,19 @@ def page(
     plots: Mapping[str, Sequence[str]],
     backends: Mapping[str, Mapping[str, object]],
     remarks: Sequence[str] = (),
+    configuration: Sequence[str] = (),
     failures: Sequence[Measured] = (),
 ) -> str:
     """The page of the run `name`.
 
     `machine` is one sentence on where it ran and `command` the command line. `plots` maps an example's name,
     or "" for the whole run, to the paths of its pictures relative to the page. `backends` maps a backend's
-    name to its title and notes. `remarks` are on the whole run; `failures` are shown with the end of their logs.
+    name to its title and notes. `remarks` are on the whole run, `configuration` is its section's paragraphs, and
+    `failures` are shown with the end of their logs.
     """
     parts = [f"# kbench: {escape(name)}", headline_of(summaries)]
     parts += [f"Machine: {escape(machine)}."] if machine else []
-    parts += [f"Command: {_code(command)}"] if command else []
+    parts += [f"Command: {code(command)}"] if command else []
     parts += [f"**Note:** {escape(remark)}" for remark in remarks]
     if summaries:
         parts.append(
@@ -38,11 +40,12 @@ def page(
         )
     if any(row.epoch_interval for row in summaries):
         parts.append(_WORDS)
+    if any(row.percent_of_limit is not None for row in summaries):
+        parts.append(_LIMIT)
     parts += _pictures("all examples", plots.get("", ()))
     for table, example in zip(tables(summaries), dict.fromkeys(row.example for row in summaries), strict=True):
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
-    parts += _failures(failures)
-    parts += _versions(summaries, backends)
+    parts += [*_failures(failures), *_versions(summaries, backends), *configuration]
     return "\n\n".join(parts) + "\n"
 
 
@@ -50,6 +53,11 @@ def page(
 _WORDS = (
     "Intervals are 95 % bootstrap intervals. The verdict is on the interval of the ratio: *slower* where all of it "
     "lies above 1, *faster* where all of it lies below, and *no difference shown* (~) where it holds 1."
+)
+
+_LIMIT = (
+    "% of limit is the least time that this machine could take for a sample, by its own measured arithmetic and "
+    "memory rates and the operations counted from the layers, over the time that it took."
 )
 
 
@@ -101,10 +109,3 @@ def _failures(cells: Sequence[Measured]) -> list[str]:
             fence = "`" * max(3, 1 + max(map(len, re.findall("`+", lines)), default=0))
             parts.append(f"{fence}text\n{lines}\n{fence}")
     return parts
-
-
-def _code(text: str) -> str:
-    """`text` as inline code: in a fence longer than any in it, for a code span knows no escapes."""
-    line = plain(text)
-    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
-    return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"

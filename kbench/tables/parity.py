@@ -15,7 +15,7 @@ from kbench.parity_values import QUANTITIES, Agreement, Deviation
 from kbench.tables import text as plain_text
 from kbench.tables.content import Table
 from kbench.tables.markdown import body, escape
-from kbench.wording import MISSING, plain
+from kbench.wording import MISSING, no_formula, plain
 
 # The order of these is a promise: programs read them by place.
 COLUMNS = (
@@ -75,6 +75,11 @@ def csv(rows: Sequence[Agreement]) -> str:
         entries += [row.reference, *sizes, *first, *where, "; ".join(row.notes)]
         writer.writerow([_safe(entry) for entry in entries])
     return file.getvalue()
+
+
+def records(rows: Sequence[Agreement]) -> list[dict[str, str]]:
+    """One object a row, with the names and entries of the CSV."""
+    return list(csv_files.DictReader(io.StringIO(csv(rows))))
 
 
 def headline(rows: Sequence[Agreement]) -> str:
@@ -157,8 +162,7 @@ def _size(deviation: Deviation | None) -> object:
 def _safe(entry: object) -> object:
     if isinstance(entry, float) and not math.isfinite(entry):
         return str(entry)
-    # A spreadsheet would run it as a formula.
-    return f"'{entry}" if isinstance(entry, str) and entry.startswith(("=", "+", "-", "@", "\t", "\r")) else entry
+    return no_formula(entry) if isinstance(entry, str) else entry
 
 
 def _width_without_layer(table: Table) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import zip_longest
 
 from tabulate import tabulate
@@ -12,20 +13,27 @@ from tabulate import tabulate
 from kbench.tables.content import Table, tables
 from kbench.values import Summary
 
+_NARROWEST = 13  # columns of the terminal, of a column that is wrapped
+
 
 def text(summaries: Iterable[Summary], width: int = 100) -> str:
     """All tables, one per example, a blank line between them; headings and footnotes wrap at `width`.
 
     Where a table is wider, columns that it can spare are left out, and the last line names them.
     """
+    return together(tables(summaries), width, "in summary.md")
+
+
+def together(found: Iterable[Table], width: int, elsewhere: str) -> str:
+    """Tables below one another; `elsewhere` is where the columns are for which there is no room."""
     parts = []
     left_out: dict[str, None] = {}  # as a set that keeps its order
-    for table in tables(summaries):
-        body, without = _body(table, width)
-        parts.append(_with_notes(table, body, width))
+    for one in found:
+        body, without = _body(one, width)
+        parts.append(_with_notes(one, body, width))
         left_out |= dict.fromkeys(without)
     if left_out:
-        parts.append(textwrap.fill(f"Left out here for width, and in summary.md: {', '.join(left_out)}.", width))
+        parts.append(textwrap.fill(f"Left out here for width, and {elsewhere}: {', '.join(left_out)}.", width))
     return "\n\n".join(parts)
 
 
@@ -38,12 +46,35 @@ def _body(table: Table, width: int) -> tuple[str, tuple[str, ...]]:
     """The grid, and which of the spare columns had to be left out of it: those that matter most stay."""
     without = table.spare
     grid = _grid(table, without)
+    if _wide(grid) > width:
+        return _grid(_wrapped(table, without, width), without), without
     for column in reversed(table.spare):
         others = tuple(other for other in without if other != column)
         wider = _grid(table, others)
-        if max(map(len, wider.splitlines())) <= width:
+        if _wide(wider) <= width:
             grid, without = wider, others
     return grid, without
+
+
+def _wide(grid: str) -> int:
+    return max(map(len, grid.splitlines()))
+
+
+def _wrapped(table: Table, without: tuple[str, ...], width: int) -> Table:
+    """The table with text columns on several lines a row, the widest first, but not the first: no wider than `width`
+    where that can be.
+    """
+    own = {
+        place: max((len(row[place]) for row in table.rows), default=0)
+        for place, column in enumerate(table.columns)
+        if place and column in table.text_columns and column not in without
+    }
+    while own and (excess := _wide(_grid(table, without)) - width) > 0:
+        place = max(own, key=lambda place: own[place])
+        room = max(_NARROWEST, own.pop(place) - excess)
+        rows = [(*row[:place], "\n".join(textwrap.wrap(row[place], room)), *row[place + 1 :]) for row in table.rows]
+        table = replace(table, rows=tuple(rows))
+    return table
 
 
 def _grid(table: Table, without: tuple[str, ...]) -> str:
@@ -51,13 +82,17 @@ def _grid(table: Table, without: tuple[str, ...]) -> str:
     rows = [[row[place] for place, _ in shown] for row in table.rows]
     # The heads are rows like the others: as headers, tabulate would give each column two blanks more than it needs.
     heads = list(zip_longest(*(_narrow(column).split("\n") for _, column in shown), fillvalue=""))
-    rules = ["-" * max(map(len, column)) for column in zip(*heads, *rows, strict=True)]
+    rules = ["-" * max(map(_length, column)) for column in zip(*heads, *rows, strict=True)]
     return tabulate(
         [*heads, rules, *rows],
         tablefmt="plain",
         colalign=["left" if column in table.text_columns else "right" for _, column in shown],
         disable_numparse=True,
     )
+
+
+def _length(entry: str) -> int:
+    return max(map(len, entry.split("\n")))
 
 
 def _with_notes(table: Table, body: str, width: int) -> str:
@@ -78,4 +113,6 @@ def _narrow(column: str) -> str:
         return column
     if column == "val. accuracy":
         return "val.\nacc."
+    if column == "% of limit":
+        return "% of\nlimit"
     return re.sub(" (?!%)", "\n", column) if " " in column else column.replace("/", "\n/")

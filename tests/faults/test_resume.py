@@ -182,10 +182,10 @@ def test_another_machine_is_refused_and_another_kernel_is_said(bench: Bench) -> 
     other = {"cpu": {"model": "Another", "visible": 2}}
     bench.patch.setattr(provenance, "read", lambda *asked: {**here(*asked), **other})
     said = bench("resume", "mine")
-    assert said.status == 2 and "was measured on another machine (processor Another, where it was " in said.err
+    assert said.status == 2 and "was measured on another machine (processor Another instead of " in said.err
     bench.patch.setattr(provenance, "read", lambda *asked: {**here(*asked), "memory_mib": 1})
     said = bench("resume", "mine")
-    assert said.status == 0 and "  not as it was: memory (MiB) 1, where it was " in said.out
+    assert said.status == 0 and "  not as it was: memory (MiB) 1 instead of " in said.out
 
 
 def test_two_hosts_do_not_fill_one_run(bench: Bench) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from measured import Run, measure, measure_once
 
-from kbench import backends, examples, paths
+from kbench import backends, examples, operations, paths, results, roofline
+from kbench.stats import summarise
 from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example, Measured
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
@@ -25,6 +27,30 @@ CHANCE = {
 }
 # float32: a dot product of n terms is good to about n**0.5 * 6e-8 of its size, and ResNet-50 has 53 in a row.
 SAME = {"rtol": 1e-3, "atol": 1e-4}
+# Of a forward pass, by hand: products and sums, then biases, activations, pooling and gates; see test_operations.py.
+OPERATIONS = {
+    "mnist_mlp": 2 * (784 * 512 + 512 * 512 + 512 * 10) + 2 * (512 + 512 + 10),
+    "mnist_cnn": 24_139_028,
+    "mnist_hrnn": 28 * 28 * (2 * 129 * 512 + 17 * 128) + 28 * (2 * 256 * 512 + 17 * 128) + 2 * 128 * 10 + 2 * 10,
+    "cifar10_cnn": 32 * 32 * 32 * (2 * 27 + 2)
+    + 30 * 30 * 32 * (2 * 288 + 2)
+    + 15 * 15 * 32 * 4
+    + 15 * 15 * 64 * (2 * 288 + 2)
+    + 13 * 13 * 64 * (2 * 576 + 2)
+    + 6 * 6 * 64 * 4
+    + 512 * (2 * 2304 + 2)
+    + 10 * (2 * 512 + 2),
+    "babi_rnn": (552 + 5) * (2 * 100 * 200 + 17 * 50) + 552 * 50 + 36 * (2 * 50 + 2),
+    "imdb_gru": 150 * (2 * 225 * 300 + 14 * 100) + 2 * (2 * 100 + 2),
+    # The products without the classifier's; a bias, a scale and a shift for each number of 53 convolutions; 49 times
+    # relu; 16 additions; both poolings.
+    "resnet50_features": 2 * (3_857_973_248 - 2048 * 1000)
+    + 3 * 10_587_136
+    + 9_081_856
+    + 5_519_360
+    + 56 * 56 * 64 * 9
+    + 7 * 7 * 2048,
+}
 CELLS = [
     pytest.param(example, backend, id=f"{example.name}-{backend.name}")
     for backend in sorted(BACKENDS.values(), key=lambda one: not one.programs)  # those that compile take longest
@@ -49,6 +75,8 @@ def test_a_backend_runs_an_example_and_learns(example: Example, backend: Backend
     _what_was_loaded_is_what_was_asked_for(measured, backend)
     assert measured.facts["parameters"] == example.parameters
     assert measured.facts["weights_left"] == []
+    _operations_are_those_of_the_example(measured)
+    _libraries_and_packages_are_told(run, measured, backend)
     if example.task == "train":
         _it_learns(measured, CHANCE[example.name])
     _outputs_are_those_of_the_other_backends(measured, shared_folder / "probes" / example.name)
@@ -105,6 +133,30 @@ def _what_was_loaded_is_what_was_asked_for(measured: Measured, backend: Backend)
         layers = {str(layer[0]) for layer in facts["layers"]}  # type: ignore[attr-defined]
         wanted = [how for layer, how in backend.recurrent.items() if layer in layers]
         assert all(how in form for how in wanted) if wanted else form == "symbolic"
+
+
+def _operations_are_those_of_the_example(measured: Measured) -> None:
+    """In whatever form and layout it runs."""
+    layers = operations.read(measured.facts["layer_shapes"])
+    assert layers is not None
+    counted = operations.count(layers)
+    assert (counted.forward, counted.unknown) == (OPERATIONS[measured.cell.example], ())
+
+
+def _libraries_and_packages_are_told(run: Run, measured: Measured, backend: Backend) -> None:
+    libraries: Any = measured.facts["libraries"]
+    assert libraries and all(one["threads"] is None or one["threads"] >= 1 for one in libraries)
+    told = results.read(run.folder).provenance
+    kept = told["environments"][backend.name]
+    assert any(name.startswith("keras") for name in kept["packages"]) and "numpy" in kept["packages"]
+    assert kept["variables"]["OMP_NUM_THREADS"]
+    rates = roofline.limits(told["limits"])
+    (row,) = (
+        row
+        for row in summarise(results.read(run.folder).measured, limits=rates)
+        if row.example == measured.cell.example
+    )
+    assert row.percent_of_limit is not None and row.percent_of_limit > 0
 
 
 def _it_learns(measured: Measured, chance: float) -> None:

@@ -40,9 +40,11 @@ class Sequential(Model):
         if not self.layers:
             self.inputs = [Tensor((None, *layer.input_shape), [])]
             self._shape = layer.input_shape
+        taken = Tensor((None, *self._shape), list(self.layers))
         self._shape = layer.build(self._shape)
         self.layers.append(layer)
         layer.output = Tensor((None, *self._shape), list(self.layers))
+        layer._inbound_nodes = [SimpleNamespace(input_tensors=taken, output_tensors=[layer.output])]
 
     @property
     def weights(self):

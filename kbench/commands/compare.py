@@ -1,0 +1,133 @@
+"""`compare`: runs, or backends of one run, beside one another."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from kbench import paths, published, results, selection, sides
+from kbench.commands import screen
+from kbench.errors import UserError
+from kbench.provenance import describe
+from kbench.results import parity
+from kbench.side_values import About, Pair
+from kbench.sides import Side
+from kbench.tables import published as published_tables
+from kbench.tables import sides as tables
+from kbench.tables.json import as_json
+
+REFERENCE = "reference"
+LATEST = "latest"
+PUBLISHED = "published"
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def main(options: argparse.Namespace) -> int:
+    """Compare and print; returns 1 where --fail-above finds what it looks for. Raises UserError."""
+    if not 2 <= len(options.runs) <= len(_LETTERS):
+        raise UserError(
+            f"Name two runs to compare, or up to {len(_LETTERS)}: `compare {options.runs[0]} {REFERENCE}`, "
+            "or two backends of one run: `compare latest:BACKEND latest:BACKEND`."
+        )
+    parent = paths.expanded(str(options.results))
+    if PUBLISHED in options.runs:
+        return _with_published(options, parent)
+    compared = [_side(letter, text, parent) for letter, text in zip(_LETTERS, options.runs, strict=False)]
+    found = sides.pairs(compared, options.allow)
+    if not any(pair.first and pair.other for pair in found):
+        raise UserError(
+            f"{options.runs[0]} and {' and '.join(options.runs[1:])} have no example and backend in common; "
+            "to compare different backends, name them: RUN:BACKEND."
+        )
+    _show([one.about for one in compared], found, options.format)
+    return _status(found, options.fail_above)
+
+
+def _with_published(options: argparse.Namespace, parent: Path) -> int:
+    """A run beside the figures in print."""
+    runs = [text for text in options.runs if text != PUBLISHED]
+    if len(runs) != 1:
+        raise UserError(f"Name one run beside {PUBLISHED}: `compare latest {PUBLISHED}`.")
+    if options.fail_above is not None:
+        raise UserError(f"--fail-above is for runs: what is {PUBLISHED} was measured on other machines.")
+    side = _side("A", runs[0], parent)
+    found = published.held([one.row for one in side.rows], published.read())
+    if not found:
+        raise UserError(f"There is no published figure for what {runs[0]} measured; see `list {PUBLISHED}`.")
+    if options.format == "table":
+        screen.show(published_tables.text(found, side.about.machine, screen.width()))
+    elif options.format == "markdown":
+        screen.show(published_tables.markdown(found, side.about.machine))
+    elif options.format == "csv":
+        screen.show(published_tables.csv(found).rstrip())
+    else:
+        screen.show(as_json({"schema": 1, "run": vars(side.about), "rows": published_tables.records(found)}))
+    return 0
+
+
+def _show(abouts: list[About], found: list[Pair], form: str) -> None:
+    if form == "table":
+        screen.show(tables.text(abouts, found, screen.width()))
+    elif form == "markdown":
+        screen.show(tables.markdown(abouts, found))
+    elif form == "csv":
+        screen.show(tables.csv(abouts, found).rstrip())
+    else:
+        record = {"schema": 1, "runs": [vars(about) for about in abouts], "rows": tables.records(abouts, found)}
+        screen.show(as_json(record))
+
+
+def _status(found: list[Pair], limit: float | None) -> int:
+    """The exit status, with the reason on stderr. Raises UserError where nothing could be compared."""
+    if all(pair.ratio is None for pair in found):
+        kinds = sorted({kind for pair in found for kind in pair.kinds})
+        advice = f"`--allow {','.join(kinds)}` compares all the same." if kinds else "their rows say why."
+        raise UserError(f"Nothing could be compared: {advice}")
+    worse = [] if limit is None else sides.regressions(found, limit)
+    for pair in worse:
+        shown = f"{pair.ratio:.3f} x" if pair.ratio is not None else "; ".join(pair.refused)
+        print(f"kbench: {pair.row.example} on {pair.row.backend}, {pair.side} against A: {shown}.", file=sys.stderr)
+    return 1 if worse else 0
+
+
+def _side(letter: str, text: str, parent: Path) -> Side:
+    folder, wanted = _located(text, parent)
+    read = results.read(folder)
+    if parity.is_parity(read):
+        raise UserError(f"{text} is a parity run, which times nothing: compare runs of `run`.")
+    names = list(dict.fromkeys(one.cell.backend for one in read.measured))
+    backend = selection.select_baseline(wanted, names, text.removesuffix(wanted)) if wanted else ""
+    return sides.side(_about(letter, text, folder, read), read.measured, read.provenance, backend)
+
+
+def _about(letter: str, text: str, folder: Path, read: results.RunResults) -> About:
+    told = read.provenance.get("kbench")
+    known = told if isinstance(told, dict) else {}
+    commit = str(known.get("commit") or "")[:7]
+    version = f"kbench {known.get('version', '')}".strip() + (f" ({commit})" if commit else "")
+    name = text.replace(LATEST, folder.name, 1) if text.partition(":")[0] == LATEST else text
+    return About(letter, name, describe(read.provenance), read.created[:16].replace("T", " "), version)
+
+
+def _located(text: str, parent: Path) -> tuple[Path, str]:
+    """The run's folder, and the backend that is named after a colon; a folder's own name may have one."""
+    run, colon, backend = text.rpartition(":")
+    if not colon or _exists(text, parent):
+        return _run(text, parent), ""
+    if not run or not backend:
+        raise UserError(f"{text!r} is neither a run nor RUN:BACKEND.")
+    return _run(run, parent), backend
+
+
+def _exists(text: str, parent: Path) -> bool:
+    return any((folder / "run.json").is_file() for folder in (Path(text), parent / text))
+
+
+def _run(text: str, parent: Path) -> Path:
+    shipped = paths.project_folder("results") / REFERENCE
+    if text == REFERENCE and not _exists(text, parent):
+        if (shipped / "run.json").is_file():
+            return shipped
+        raise UserError("The reference run comes with a checkout of kbench, and this is none: name another run.")
+    return results.find(text, parent)

@@ -1,0 +1,69 @@
+"""`doctor`: what this machine has of all that a run needs; each line is ok or says what to type."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from kbench import arguments, checkup, paths
+from kbench.checkup import Finding
+from kbench.commands import choices
+from kbench.commands.run import data_folder
+from kbench.datasets import names
+from kbench.errors import UserError
+from kbench.wording import plain
+
+TO_DO = "to do"
+
+
+def main(options: argparse.Namespace) -> int:
+    """Look everything over and print it; 1 where there is something to do. Raises UserError."""
+    known = choices.known_backends()
+    pythons = choices.chosen_pythons(options, known)
+    device, gpus = choices.chosen_device(options)
+    mirror = data_folder(options)
+    if mirror is not None and not mirror.is_dir():
+        raise UserError(f"{mirror} is not a folder: give --data-dir or KBENCH_DATA one that exists")
+    cache = paths.cache_folder()
+    setup = f"{arguments.program()} setup --backends"
+    backends = [checkup.backend(one, device, pythons.get(one.name), cache, setup) for one in known.values()]
+    to_make = sum(makes for _, makes in backends)
+    here = Path.cwd()
+    parts = {
+        "Machine": [
+            *checkup.machine(cache, here, to_make, device),
+            *checkup.compilers(known.values()),
+            *checkup.gpus(gpus),
+        ],
+        f"Backends, on {device.label}": [finding for finding, _ in backends],
+        "Data": [checkup.data(name, mirror, cache) for name in names()],
+    }
+    print("\n\n".join(f"{title}\n{_lines(findings)}" for title, findings in parts.items()))
+    todo = sum(bool(finding.todo) for findings in parts.values() for finding in findings)
+    print(f"\n{'All is fine.' if not todo else f'{todo} to do: see the lines marked so.'}")
+    return 1 if todo else 0
+
+
+def _lines(findings: Sequence[Finding]) -> str:
+    width = max(len(finding.what) for finding in findings)
+    return "\n".join(_line(finding, width) for finding in findings)
+
+
+def _line(finding: Finding, width: int) -> str:
+    said = plain(f"{finding.found}: {finding.todo}" if finding.todo else finding.found)
+    state = TO_DO if finding.todo else "ok"
+    head = f"  {state:<{len(TO_DO)}}  {finding.what:<{width}}  "
+    columns = max(60, shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100)
+    # Neither at hyphens nor within words: what is to be typed has to be whole.
+    return textwrap.fill(
+        said,
+        columns,
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,81 @@
+"""What run.json keeps of a run: the plan, the machine, and each backend's environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kbench import devices, environments, installed, machine_limits, provenance, results, specs
+from kbench.commands import replan
+from kbench.plan import Plan
+from kbench.values import CHANNELS_FIRST, Data, Device, Environment
+
+
+def plan_record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, object]:
+    """The cells, backends and examples, and what was asked for."""
+    request = the_plan.request
+    return results.plan_record(
+        [planned.cell for planned in the_plan.cells],
+        the_plan.backends,
+        the_plan.examples,
+        {example: one for (example, _), one in data.items()},
+        profile=request.profile,
+        device=the_plan.device.label,
+        image_data_format=request.image_data_format,
+        seed=request.seed,
+        seeds=request.seeds,
+        baseline=request.baseline,
+        augment=request.augment,
+        init=request.init,
+        data_source=request.data_source,
+        pass_env=request.pass_env,
+        threads=the_plan.threads,
+        timeout=request.timeout,
+        memory_limit_mib=request.memory_limit_mib,
+        request=replan.record(the_plan),
+    )
+
+
+def machine(
+    the_plan: Plan, gpus: Sequence[Device], argv: Sequence[str], made: Mapping[str, Environment | str]
+) -> dict[str, Any]:
+    """What all cells share: the machine, what its processor does at most, and the environments. About a second."""
+    told = provenance.read(gpus, argv)
+    told["environments"] = {
+        name: _environment(the_plan, one) for name, one in made.items() if isinstance(one, Environment)
+    }
+    if the_plan.device.kind == "cpu":
+        caches = told["cpu"]["caches_kib"]
+        told["limits"] = machine_limits.measure(the_plan.threads, 1024 * max(caches.values(), default=0) or None)
+    return told
+
+
+def _environment(the_plan: Plan, environment: Environment) -> dict[str, Any]:
+    backend = next(one for one in the_plan.backends if one.name == environment.backend)
+    record: dict[str, Any] = {
+        "build": environment.build,
+        "as_is": environment.folder is None,
+        "lock_sha256": environment.lock_sha256,
+        "packages": installed.packages(environment),
+        "variables": _variables(the_plan, environment, {}),
+    }
+    layouts = {one.cell.image_data_format for one in the_plan.cells if one.backend.name == backend.name}
+    if backend.channels_first and CHANNELS_FIRST in layouts:
+        of_layout = _variables(the_plan, environment, backend.channels_first)
+        record["channels_first"] = {
+            name: value for name, value in of_layout.items() if record["variables"].get(name) != value
+        }
+    return record
+
+
+def _variables(the_plan: Plan, environment: Environment, further: Mapping[str, str]) -> dict[str, str]:
+    """The variables that matter, as the backend's cells get them."""
+    own = {**environments.variables(environment, the_plan.threads), **further}
+    pinned = devices.pin_variables(the_plan.device)
+    passed = {name: os.environ[name] for name in the_plan.request.pass_env if name in os.environ}
+    given = specs.environment_variables(os.environ, {**passed, **own}, pinned, Path())
+    if the_plan.device.uuid:  # which identifies the card
+        given = {name: value.replace(the_plan.device.uuid, the_plan.device.label) for name, value in given.items()}
+    return {name: provenance.without_home(value) for name, value in specs.that_matter(given, own).items()}

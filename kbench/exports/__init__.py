@@ -1,0 +1,41 @@
+"""A run's data for other programs: Parquet and JSON files, TensorBoard event files, MLflow runs."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from kbench.errors import UserError
+from kbench.results import RunResults
+
+# Target -> the package that it takes and kbench does not bring.
+TARGETS = {"parquet": "pyarrow", "json": "", "tensorboard": "tensorboard", "mlflow": "mlflow"}
+
+
+def write(run: RunResults, target: str, out: Path) -> list[str]:
+    """Write the run below the folder `out`; returns what was made: paths, or where it was sent.
+
+    Raises UserError where the target's package is not installed, or the folder cannot be written.
+    """
+    package = TARGETS[target]
+    if package:
+        _require(package, target)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"Cannot make {out}: {error.strerror or error}; choose another folder with --out.") from error
+    module = importlib.import_module(f"kbench.exports.to_{target}")
+    made: list[str] = module.write(run, out)
+    return made
+
+
+def _require(package: str, target: str) -> None:
+    try:
+        importlib.import_module(package)
+    except ImportError as error:
+        import sys
+
+        raise UserError(
+            f"--to {target} needs {package}, which is not installed: `{sys.executable} -m uv pip install {package}`, "
+            f"or `pip install 'kbench[{target}]'` where pip installed kbench."
+        ) from error

@@ -1,0 +1,53 @@
+"""MLflow: an experiment for the run, an MLflow run a cell, by MLflow's own client."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+from mlflow.tracking import MlflowClient
+
+from kbench.errors import UserError
+from kbench.results import RunResults
+from kbench.values import OK, Measured
+
+_METRICS = ("seconds", "loss", "accuracy", "val_loss", "val_accuracy")
+_FACTS = ("keras_version", "backend_version", "parameters")
+
+
+def write(run: RunResults, out: Path) -> list[str]:
+    """Log every cell to `MLFLOW_TRACKING_URI`, or to a database below `out`; returns where. Raises UserError."""
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{(out / 'mlflow.db').absolute()}"
+    name = f"kbench {run.name}"
+    try:
+        client = MlflowClient(tracking_uri=uri)
+        if client.get_experiment_by_name(name) is not None:
+            raise UserError(f"{uri} has an experiment {name!r} already: delete it there, or choose another --out.")
+        experiment = client.create_experiment(name)
+        for one in run.measured:
+            _log(client, experiment, one)
+    except UserError:
+        raise
+    except Exception as error:  # a server has many ways to fail, and MLflow a kind for each
+        reason = (str(error).splitlines() or [repr(error)])[0].rstrip(".")
+        raise UserError(f"MLflow at {uri} refuses: {reason}.") from error
+    return [f"{uri} (experiment {name!r})"]
+
+
+def _log(client: MlflowClient, experiment: str, one: Measured) -> None:
+    logged = client.create_run(experiment, run_name=one.cell.id).info.run_id
+    facts = {name: one.facts[name] for name in _FACTS if one.facts.get(name) not in (None, "")}
+    for name, value in {**asdict(one.cell), **facts}.items():
+        client.log_param(logged, name, value)
+    for epoch in one.epochs:
+        for name in _METRICS:
+            value = getattr(epoch, name)
+            if value is not None:
+                client.log_metric(logged, f"epoch_{name}", value, step=epoch.epoch)
+    for phase, seconds in one.phases.items():
+        client.log_metric(logged, f"{phase}_seconds", seconds)
+    client.set_tag(logged, "status", one.outcome.status)
+    if one.outcome.reason:
+        client.set_tag(logged, "reason", one.outcome.reason)
+    client.set_terminated(logged, "FINISHED" if one.outcome.status == OK else "FAILED")

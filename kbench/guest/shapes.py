@@ -1,0 +1,80 @@
+"""What each layer takes in and gives back, of the model as its file describes it: enough to count its operations.
+
+Read before the model is given another form, and kept apart from the fingerprint.
+"""
+
+import fingerprint
+import generations
+import graph
+
+
+def layers(model):
+    """[{class, settings, weights, inputs, output, uses, trained, fed_by_data}] of each layer that computes something.
+
+    Nested models are opened. Shapes are without the batch axis, in the layout of this backend; inputs and output are
+    None where they cannot be read. uses: how often the model calls the layer. trained: whether it has weights that
+    training changes. fed_by_data: whether nothing before it has, so that its gradient by its input is never needed.
+    """
+    return _layers(model, False, 1)
+
+
+def inputs(model):
+    """The shapes of the model's inputs, without the batch axis."""
+    return [_without_batch(tensor) for tensor in model.inputs]
+
+
+def _layers(model, nested, uses):
+    inbound, calls = _graph(model)
+    found, behind_training = [], set()  # names of the layers whose outputs depend on trained weights
+    for layer in model.layers:
+        times, before = uses * calls.get(layer.name, 1), inbound.get(layer.name)
+        trained = bool(getattr(layer, "trainable_weights", layer.weights))
+        fed_by_data = not nested and before is not None and not behind_training.intersection(before)
+        if trained or not fed_by_data:
+            behind_training.add(layer.name)
+        if hasattr(layer, "layers"):
+            found.extend(_layers(layer, True, times))
+        elif layer.__class__.__name__ != "InputLayer":
+            found.append(_layer(layer, times, trained, fed_by_data))
+    return found
+
+
+def _layer(layer, uses, trained, fed_by_data):
+    name, settings, weights = fingerprint.describe(layer)
+    taken, given = _first_call(layer)
+    return {
+        "class": name,
+        "settings": settings,
+        "weights": weights,
+        "inputs": taken,
+        "output": given,
+        "uses": uses,
+        "trained": trained,
+        "fed_by_data": fed_by_data,
+    }
+
+
+def _graph(model):
+    """({layer's name: names of the layers that it takes in, None where it is used twice}, {its name: its uses})."""
+    try:
+        return {name: node.inbound for name, node in graph.nodes(model, False).items()}, graph.uses(model)
+    except Exception:  # a model that describes itself in another way: each layer counts once, as behind others
+        return {}, {}
+
+
+def _first_call(layer):
+    """(shapes of the inputs, shape of the output) of the layer's first use; (None, None) where nobody tells."""
+    try:
+        node = layer._inbound_nodes[0]
+        given = _list(node.output_tensors)[0]
+        return [_without_batch(tensor) for tensor in _list(node.input_tensors)], _without_batch(given)
+    except Exception:  # a layer that is called inside another one alone
+        return None, None
+
+
+def _without_batch(tensor):
+    return [None if axis is None else int(axis) for axis in generations.shape_of(tensor)[1:]]
+
+
+def _list(tensors):
+    return list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]

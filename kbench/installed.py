@@ -1,0 +1,50 @@
+"""The packages that a backend's environment has, read from their metadata: nothing of them is started."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from kbench.values import Environment
+
+SECONDS = 30  # a Python on a cold network folder takes its time
+SEARCH_PATH = "import json, sys; print(json.dumps(sys.path[1:]))"  # without the current folder
+
+
+def packages(environment: Environment) -> dict[str, str]:
+    """Name -> version of each package, in the order of the names; empty where they cannot be read. Never raises."""
+    try:
+        folders = _site_packages(environment.folder) if environment.folder else _search_path(environment.python)
+        found: dict[str, str] = {}
+        for one in importlib.metadata.distributions(path=folders):
+            name = re.sub(r"[-_.]+", "-", one.metadata["Name"] or "").lower()  # PEP 503
+            if name:
+                found.setdefault(name, one.version)  # the first on the path is the one that is imported
+    except Exception:  # half a package, or a Python that does not start: a run does not fail for a list
+        return {}
+    return dict(sorted(found.items()))
+
+
+def _site_packages(folder: Path) -> list[str]:
+    """Of an environment of kbench's own, which needs not be started for this."""
+    return [str(one) for pattern in ("lib/python*", "Lib") for one in folder.glob(f"{pattern}/site-packages")]
+
+
+def _search_path(python: Path) -> list[str]:
+    """Where the Python looks for modules when it is a cell's; it says so itself."""
+    answer = subprocess.run(
+        [str(python), "-c", SEARCH_PATH],
+        env={**os.environ, "PYTHONNOUSERSITE": "1", "PYTHONPATH": ""},
+        cwd=Path.home(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        timeout=SECONDS,
+        check=True,
+    )
+    return [str(one) for one in json.loads(answer.stdout.strip().splitlines()[-1])]

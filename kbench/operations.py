@@ -1,0 +1,281 @@
+"""Floating-point operations that a model takes for one sample, counted from the shapes of its layers.
+
+A multiplication and an addition count as one each, so that a matrix product of m x n by n x k takes 2mnk. Adding a
+bias, an activation (whatever the function), a comparison in a pooling window and a gate's product count as one for
+each number. Training counts the forward pass once more for the gradient by a layer's input and, where the layer has
+trained weights, once more for the gradient by these: three times the forward pass, as in Amodei and Hernandez, "AI
+and Compute" (2018), and in Kaplan et al., "Scaling Laws for Neural Language Models" (2020), section 2.1. Unlike
+there, the gradient by the data itself is not counted, for no program needs it. Left out are the loss, dropout, the
+mean and variance of a batch, and the optimizer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer in the words of the fingerprint, with the shapes of what goes in and comes out, without the batch."""
+
+    class_name: str
+    settings: Mapping[str, object]
+    weights: tuple[Shape, ...]  # in the layout that all backends share
+    inputs: tuple[Shape, ...] | None  # None where nobody told
+    output: Shape | None
+    uses: int = 1  # how often the model calls it
+    trained: bool = False  # whether it has weights that training changes
+    fed_by_data: bool = False  # whether no trained layer comes before it
+
+
+@dataclass(frozen=True)
+class Operations:
+    """What one sample takes."""
+
+    forward: int
+    training: int
+    unknown: tuple[str, ...]  # classes of layers that were counted as nothing
+
+
+def count(layers: Sequence[Layer]) -> Operations:
+    """The operations of a model's layers."""
+    forward = training = 0
+    unknown: dict[str, None] = {}  # as a set that keeps its order
+    for layer in layers:
+        once = of_layer(layer)
+        if once is None:
+            unknown[layer.class_name] = None
+            continue
+        forward += layer.uses * once
+        training += layer.uses * _trained(layer, once)
+    return Operations(forward, training, tuple(unknown))
+
+
+def of_layer(layer: Layer) -> int | None:
+    """The operations of one forward pass of one use; None for a layer that is not known, or not with these shapes."""
+    counting = _COUNTS.get(layer.class_name)
+    if counting is None or layer.inputs is None or layer.output is None:
+        return None
+    try:
+        return counting(layer, layer.inputs, layer.output)
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # another layer under a name that is known
+        return None
+
+
+def _trained(layer: Layer, once: int) -> int:
+    """The operations of a step of training, of one use of a layer whose forward pass takes `once`."""
+    if not layer.trained:
+        return once if layer.fed_by_data else 2 * once
+    return 3 * once - (_by_input(layer, once) if layer.fed_by_data else 0)
+
+
+def _by_input(layer: Layer, once: int) -> int:
+    """Of a forward pass of `once`, what multiplies the layer's input: as much as the gradient by it takes."""
+    if layer.inputs is None or layer.output is None:
+        return 0
+    if layer.class_name in _WRAPPERS:
+        times, inner = _WRAPPERS[layer.class_name](layer, layer.inputs[0], layer.output)
+        return times * _by_input(inner, of_layer(inner) or 0)
+    if _COUNTS[layer.class_name] is _recurrent:  # the states of its steps have gradients even so
+        return layer.inputs[0][0] * 2 * math.prod(layer.weights[0])
+    return once - _bias(layer, layer.output) - _activation(layer, layer.output)
+
+
+def read(told: object) -> tuple[Layer, ...] | None:
+    """The layers as a guest tells them; None where it told none, or something else."""
+    if not isinstance(told, list):
+        return None
+    try:
+        return tuple(_layer(entry) for entry in told)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def shapes(told: object) -> tuple[Shape, ...] | None:
+    """Shapes as a guest tells them; None where it told none, or one has an axis of no fixed length."""
+    try:
+        return _known_shapes(told)
+    except (TypeError, ValueError):
+        return None
+
+
+def _layer(entry: Mapping[str, object]) -> Layer:
+    inputs, output, settings, uses = entry["inputs"], entry["output"], entry["settings"], entry["uses"]
+    if not isinstance(settings, Mapping) or not isinstance(uses, int):
+        raise ValueError("no layer")
+    return Layer(
+        class_name=str(entry["class"]),
+        settings=settings,
+        weights=_shapes(entry["weights"]),
+        inputs=_known_shapes(inputs),
+        output=None if output is None or (known := _known_shapes([output])) is None else known[0],
+        uses=uses,
+        trained=bool(entry["trained"]),
+        fed_by_data=bool(entry["fed_by_data"]),
+    )
+
+
+def _shapes(value: object) -> tuple[Shape, ...]:
+    if not isinstance(value, list):
+        raise ValueError("no list of shapes")
+    return tuple(tuple(int(axis) for axis in shape) for shape in value)
+
+
+def _known_shapes(value: object) -> tuple[Shape, ...] | None:
+    """Shapes; None where one has an axis of no fixed length."""
+    if value is None or (isinstance(value, list) and any(axis is None for shape in value for axis in shape)):
+        return None
+    return _shapes(value)
+
+
+# From here on: functions from a layer, the shapes of its inputs and that of its output to a number of operations.
+# Convolutions are counted from products of axes alone, so that the layout of pictures does not matter.
+
+
+def _nothing(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    return 0
+
+
+def _one_each(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    return math.prod(output)
+
+
+def _two_each(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    """Batch normalisation with known mean and variance: a scale and a shift."""
+    return 2 * math.prod(output)
+
+
+def _activation(layer: Layer, output: Shape, name: str = "activation") -> int:
+    return 0 if layer.settings.get(name) in (None, "linear") else math.prod(output)
+
+
+def _activated(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    return _activation(layer, output)
+
+
+def _bias(layer: Layer, output: Shape) -> int:
+    return math.prod(output) if layer.settings.get("use_bias") else 0
+
+
+def _dense(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    """Each number of the output is a sum over a row of the kernel (inputs, units); any further axes are places."""
+    return 2 * layer.weights[0][0] * math.prod(output) + _bias(layer, output) + _activation(layer, output)
+
+
+def _convolution(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    """The kernel (..., inputs of a group, filters) is applied at each place of the output."""
+    kernel = layer.weights[0]
+    places = math.prod(output) // kernel[-1]
+    return 2 * math.prod(kernel) * places + _bias(layer, output) + _activation(layer, output)
+
+
+def _depthwise(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    """The kernel (rows, columns, inputs, multiplier) gives inputs x multiplier channels at each place."""
+    kernel = layer.weights[0]
+    places = math.prod(output) // math.prod(kernel[-2:])
+    return 2 * math.prod(kernel) * places + _bias(layer, output) + _activation(layer, output)
+
+
+def _separable(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    """A depthwise kernel and then one of 1 x 1, both at each place of the output."""
+    depthwise, pointwise = layer.weights[:2]
+    places = math.prod(output) // pointwise[-1]
+    products = 2 * (math.prod(depthwise) + math.prod(pointwise)) * places
+    return products + _bias(layer, output) + _activation(layer, output)
+
+
+def _transposed(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    """The kernel (..., filters, inputs) is applied at each place of the input."""
+    kernel = layer.weights[0]
+    places = math.prod(inputs[0]) // kernel[-1]
+    return 2 * math.prod(kernel) * places + _bias(layer, output) + _activation(layer, output)
+
+
+def _pooling(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    """One addition or comparison for each number in each window."""
+    window = layer.settings["pool_size"]
+    size = math.prod(window) if isinstance(window, list | tuple) else int(str(window))
+    return size * math.prod(output)
+
+
+def _global_pooling(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    return math.prod(inputs[0])
+
+
+def _merge(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    return (len(inputs) - 1) * math.prod(output)
+
+
+# Operations for each unit and step beside the two matrix products and the bias, activations as one each:
+# SimpleRNN: h = f(xW + hU + b): the sum of the products, f.
+# LSTM: the sum of the products (4), four gates' functions (4), c = f c + i g (3), h = o tanh(c) (2).
+# GRU: the sum of the products (3), three gates' functions (3), r h (1), z h + (1 - z) g (4).
+_BESIDE = {"SimpleRNN": 2, "LSTM": 13, "GRU": 11}
+
+
+def _recurrent(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    """Each step multiplies the input by the kernel (inputs, gates x units) and the state by the recurrent one."""
+    kernel, recurrent, *biases = layer.weights
+    (steps, _), units = inputs[0], recurrent[0]
+    beside = _BESIDE[layer.class_name.removeprefix("CuDNN")]
+    each = 2 * (math.prod(kernel) + math.prod(recurrent)) + sum(map(math.prod, biases)) + beside * units
+    return steps * each
+
+
+def _inner(layer: Layer, weights: tuple[Shape, ...], inputs: Shape, output: Shape) -> Layer:
+    """What a wrapper wraps."""
+    told = layer.settings["layer"]
+    if not isinstance(told, list | tuple):
+        raise ValueError("wraps nothing")
+    name, settings = told
+    return Layer(name, settings, weights, (inputs,), output)
+
+
+def _each_step(layer: Layer, inputs: Shape, output: Shape) -> tuple[int, Layer]:
+    return inputs[0], _inner(layer, layer.weights, inputs[1:], output[1:])
+
+
+def _both_ways(layer: Layer, inputs: Shape, output: Shape) -> tuple[int, Layer]:
+    return 2, _inner(layer, layer.weights[: len(layer.weights) // 2], inputs, output)
+
+
+# (how often it is computed, what is wrapped)
+_WRAPPERS = {"TimeDistributed": _each_step, "Bidirectional": _both_ways}
+
+
+def _wrapper(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    """What it wraps, and one operation a number where the outputs of both ways are not just put side by side."""
+    times, inner = _WRAPPERS[layer.class_name](layer, inputs[0], output)
+    once = of_layer(inner)
+    if once is None:
+        raise ValueError("wraps a layer that is not known")
+    merged = layer.settings.get("merge_mode") in ("sum", "mul", "ave")
+    return times * once + merged * math.prod(output)
+
+
+_SIZES = ("1D", "2D", "3D")
+_FREE = (
+    "Flatten", "Reshape", "Permute", "RepeatVector", "Concatenate", "Embedding", "Masking", "Dropout", "AlphaDropout",
+    "GaussianDropout", "GaussianNoise", "ActivityRegularization", "Identity",
+    *(f"{name}{size}" for name in ("SpatialDropout", "ZeroPadding", "Cropping", "UpSampling") for size in _SIZES),
+)  # fmt: skip
+_COUNTS: Mapping[str, Callable[[Layer, Sequence[Shape], Shape], int]] = {
+    **dict.fromkeys(_FREE, _nothing),
+    **dict.fromkeys(("ReLU", "LeakyReLU", "PReLU", "ELU", "ThresholdedReLU", "Softmax", "Rescaling"), _one_each),
+    **dict.fromkeys(("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"), _merge),
+    **dict.fromkeys(("SimpleRNN", "LSTM", "GRU", "CuDNNLSTM", "CuDNNGRU"), _recurrent),
+    **{f"Conv{size}": _convolution for size in _SIZES},
+    **{f"Conv{size}Transpose": _transposed for size in _SIZES},
+    **{f"DepthwiseConv{size}": _depthwise for size in _SIZES},
+    **{f"SeparableConv{size}": _separable for size in _SIZES},
+    **{f"{name}Pooling{size}": _pooling for name in ("Max", "Average") for size in _SIZES},
+    **{f"Global{name}Pooling{size}": _global_pooling for name in ("Max", "Average") for size in _SIZES},
+    "Dense": _dense,
+    "Activation": _activated,
+    "BatchNormalization": _two_each,
+    **dict.fromkeys(_WRAPPERS, _wrapper),
+}

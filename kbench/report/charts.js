@@ -1,0 +1,164 @@
+// How each kind of chart is drawn: Vega-Lite specifications, from what kbench/report/charts.py gives.
+"use strict";
+
+const kbenchCharts = (() => {
+  // Colours are those of page.css, so that a change between light and dark needs no new drawing.
+  const config = {
+    background: "transparent",
+    font: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif",
+    view: { stroke: null },
+    axis: {
+      labelColor: "var(--faint)", titleColor: "var(--faint)", titleFontWeight: "normal", labelFontSize: 12,
+      titleFontSize: 12, gridColor: "var(--line)", domainColor: "var(--faint)", tickColor: "var(--faint)",
+    },
+  };
+  // The light scheme of Paul Tol: told apart by colour-blind people, and unlike the colours of the backends.
+  const PHASES = [
+    ["import", "#77aadd"], ["data", "#ffaabb"], ["build", "#eedd88"], ["first prediction", "#aaaa00"], ["first step", "#ee8866"],
+    ["rest of first epoch", "#bbcc33"], ["first epoch", "#bbcc33"], ["rest of first pass", "#bbcc33"],
+    ["first pass", "#bbcc33"], ["steady epochs", "#44bb99"], ["steady passes", "#44bb99"],
+    ["evaluation", "#99ddff"], ["other", "#bbbbbb"],
+  ];
+  const MEMORY = [["after import", "#77aadd"], ["more, at its peak", "#ee8866"]];
+  const MARKED = 30; // points a line, up to which each has a marker
+  const shownRows = { filter: "indexof(hidden, datum.row) < 0" };
+
+  // Columns to rows; what is null was no finite number.
+  function rows(columns) {
+    const names = Object.keys(columns);
+    return columns[names[0]].map((_, i) => Object.fromEntries(names.map((name) => [name, columns[name][i]])));
+  }
+
+  function scales(values, styles) {
+    const present = new Set(values.map((value) => value.row));
+    const used = styles.filter((style) => present.has(style.label));
+    const scale = (range) => ({ domain: used.map((style) => style.label), range: used.map(range) });
+    return {
+      color: scale((style) => `var(--s${style.id})`),
+      dash: scale((style) => style.dash),
+      shape: scale((style) => style.shape),
+    };
+  }
+
+  function base(values, hidden, layers) {
+    return {
+      $schema: "https://vega.github.io/schema/vega-lite/v6.json",
+      width: "container",
+      config,
+      params: [{ name: "hidden", value: hidden }],
+      data: { values },
+      transform: [shownRows],
+      ...layers,
+    };
+  }
+
+  // Lines with the row nearest to the pointer told by a tooltip.
+  function lines(values, styles, hidden, x, y, band, tooltip) {
+    const scale = scales(values, styles);
+    const most = Math.max(...Object.values(Object.groupBy ? Object.groupBy(values, (v) => v.row) : { all: values }).map((v) => v.length));
+    const color = { field: "row", type: "nominal", scale: scale.color, legend: null };
+    const marker = { field: "row", type: "nominal", scale: scale.shape, legend: null };
+    const near = { condition: { param: "near", empty: false, value: 1 }, value: most <= MARKED ? 0.9 : 0 };
+    return base(values, hidden, {
+      height: 230,
+      autosize: { type: "fit-x", contains: "padding" },
+      encoding: { x, color, detail: { field: "row" } },
+      layer: [
+        ...(band ? [{ mark: { type: "area", opacity: 0.16, line: false }, encoding: band }] : []),
+        { mark: { type: "line", strokeWidth: 1.8 }, encoding: { y, strokeDash: { field: "row", type: "nominal", scale: scale.dash, legend: null } } },
+        {
+          params: [{ name: "near", select: { type: "point", on: "pointerover", clear: "pointerout", nearest: true } }],
+          mark: { type: "point", filled: true },
+          encoding: {
+            y, shape: marker, opacity: near, tooltip,
+            size: { condition: { param: "near", empty: false, value: 130 }, value: 46 },
+          },
+        },
+      ],
+    });
+  }
+
+  function curve(chart, styles, hidden) {
+    const values = rows(chart.columns);
+    const several = values.some((value) => value.spread !== null);
+    for (const value of several ? values : []) {
+      value.low = value.value - (value.spread ?? 0);
+      value.high = value.value + (value.spread ?? 0);
+    }
+    const format = chart.accuracy ? ".4f" : ".4";
+    const x = chart.x === "epoch"
+      ? { field: "epoch", type: "quantitative", title: "epoch", axis: { tickMinStep: 1, format: "d" }, scale: { zero: false, nice: false, padding: 12 } }
+      : { field: "seconds", type: "quantitative", title: chart.log ? "training time (s, logarithmic)" : "training time (s)",
+          scale: chart.log ? { type: "log", nice: false, padding: 12 } : { zero: true }, axis: { tickCount: 6, format: "~s" } };
+    const y = { field: "value", type: "quantitative", title: chart.metric, scale: { zero: false }, axis: { tickCount: 6 } };
+    const band = several ? { y: { field: "low", type: "quantitative" }, y2: { field: "high" } } : null;
+    const tooltip = [
+      { field: "row", type: "nominal", title: "backend" },
+      { field: "epoch", type: "quantitative", title: "epoch", format: "d" },
+      { field: "seconds", type: "quantitative", title: "training time (s)", format: ".4" },
+      { field: "value", type: "quantitative", title: chart.metric, format },
+      ...(several ? [
+        { field: "spread", type: "quantitative", title: "± sd", format: ".2" },
+        { field: "repeats", type: "quantitative", title: "repeats", format: "d" },
+      ] : []),
+    ];
+    return lines(values, styles, hidden, x, y, band, tooltip);
+  }
+
+  function steps(chart, styles, hidden) {
+    const x = { field: "step", type: "quantitative", title: "step", axis: { tickMinStep: 1, format: "~s" }, scale: { zero: false, nice: false, padding: 12 } };
+    const y = { field: "throughput", type: "quantitative", title: chart.log ? "samples/s (logarithmic)" : "samples/s",
+      scale: chart.log ? { type: "log" } : { zero: true }, axis: { tickCount: chart.log ? 3 : 6, format: "~s" } };
+    const tooltip = [
+      { field: "row", type: "nominal", title: "backend" },
+      { field: "step", type: "quantitative", title: "step", format: "d" },
+      { field: "throughput", type: "quantitative", title: "samples/s", format: ",.4" },
+    ];
+    return lines(rows(chart.columns), styles, hidden, x, y, null, tooltip);
+  }
+
+  // Horizontal bars, stacked; rows in the table's order.
+  function stacked(chart, hidden, part, amount, title, palette) {
+    const values = rows(chart.columns);
+    const present = new Set(values.map((value) => value[part]));
+    const used = palette.filter(([name]) => present.has(name));
+    for (const value of values) value.order = used.findIndex(([name]) => name === value[part]);
+    return base(values, hidden, {
+      height: { step: 24 },
+      mark: { type: "bar", stroke: "var(--paper)", strokeWidth: 1 },
+      encoding: {
+        y: { field: "row", type: "nominal", sort: [...new Set(values.map((value) => value.row))], title: null,
+          axis: { labelColor: "var(--ink)", labelLimit: 170, ticks: false, domain: false } },
+        x: { field: amount, type: "quantitative", title, axis: { tickCount: 6, format: "~s" } },
+        color: { field: part, type: "nominal", scale: { domain: used.map(([name]) => name), range: used.map(([, color]) => color) }, legend: null },
+        order: { field: "order", type: "quantitative" },
+        tooltip: [
+          { field: "row", type: "nominal", title: "backend" },
+          { field: part, type: "nominal", title: part },
+          { field: amount, type: "quantitative", title, format: ",.4" },
+        ],
+      },
+    });
+  }
+
+  function drawn(chart, styles, hidden) {
+    switch (chart.kind) {
+      case "curve": return curve(chart, styles, hidden);
+      case "steps": return steps(chart, styles, hidden);
+      case "phases": return stacked(chart, hidden, "phase", "seconds", "seconds", PHASES);
+      case "memory": return stacked(chart, hidden, "part", "mib", "MiB", MEMORY);
+      default: throw new Error(`no chart of the kind ${chart.kind}`);
+    }
+  }
+
+  const PALETTES = { phases: ["phase", PHASES], memory: ["part", MEMORY] };
+  return {
+    rows,
+    // Name and colour of the parts of a chart's bars, for a legend that breaks into lines.
+    legend(chart) {
+      const [part, palette] = PALETTES[chart.kind] ?? [null, []];
+      return palette.filter(([name]) => chart.columns[part].includes(name));
+    },
+    specification: (chart, styles, hidden) => ({ ...drawn(chart, styles, hidden), description: chart.alternative }),
+  };
+})();

@@ -1,0 +1,129 @@
+// What the page does: draw charts as they come into view, toggle rows, sort tables, lay values out as tables.
+"use strict";
+
+(() => {
+  const { charts, styles } = JSON.parse(document.getElementById("data").textContent);
+  const views = new Map(); // id of a chart to its view, once it is drawn
+  const hidden = {}; // id of an example to the rows that are not shown
+  let before = null;
+  for (const chart of Object.values(charts)) {
+    chart.columns ??= before.columns; // against seconds: the values of the chart against epochs
+    before = chart;
+    hidden[chart.example] ??= [];
+  }
+  const options = { actions: false, ast: true, logLevel: vega.Error, renderer: "svg", tooltip: { theme: "custom" } };
+
+  function legend(figure, parts) {
+    const list = document.createElement("ul");
+    list.className = "legend";
+    for (const [name, color] of parts) {
+      const item = document.createElement("li");
+      item.textContent = name;
+      item.style.setProperty("--own", color);
+      list.append(item);
+    }
+    figure.querySelector(".plot").before(list);
+  }
+
+  function draw(figure) {
+    const id = figure.dataset.chart;
+    if (views.has(id)) return views.get(id);
+    const chart = charts[id];
+    const parts = kbenchCharts.legend(chart);
+    if (parts.length) legend(figure, parts);
+    const spec = kbenchCharts.specification(chart, styles, hidden[chart.example]);
+    const drawn = vegaEmbed(figure.querySelector(".plot"), spec, options).then(({ view }) => {
+      figure.dataset.drawn = "";
+      // One picture with one text: hundreds of marks read out help nobody, and the values stand in a table.
+      figure.querySelector(".plot").setAttribute("role", "img");
+      figure.querySelector(".plot svg").setAttribute("aria-hidden", "true");
+      return view.signal("hidden", hidden[chart.example]).runAsync();
+    });
+    views.set(id, drawn);
+    return drawn;
+  }
+
+  const figures = [...document.querySelectorAll("figure[data-chart]")];
+  const watch = new IntersectionObserver((entries) => {
+    for (const entry of entries.filter((one) => one.isIntersecting)) {
+      watch.unobserve(entry.target);
+      draw(entry.target);
+    }
+  }, { rootMargin: "400px" });
+  figures.forEach((figure) => watch.observe(figure));
+  window.addEventListener("beforeprint", () => figures.forEach(draw));
+
+  for (const toggles of document.querySelectorAll(".toggles")) {
+    const example = toggles.dataset.example;
+    const boxes = [...toggles.querySelectorAll("input")];
+    const apply = () => {
+      hidden[example] = boxes.filter((box) => !box.checked).map((box) => box.value);
+      for (const [id, drawn] of views) {
+        if (charts[id].example === example) drawn.then((view) => view.signal("hidden", hidden[example]).runAsync());
+      }
+    };
+    toggles.addEventListener("change", apply);
+    toggles.addEventListener("click", (event) => {
+      const all = event.target.dataset.all;
+      if (all === undefined) return;
+      for (const box of boxes) box.checked = all !== "";
+      apply();
+    });
+    apply(); // a browser that comes back to the page keeps its boxes
+  }
+
+  // A number as the tables write it (~1.03, 10.2-10.3, 22,369), or the text; what is missing comes last.
+  function sortKey(cell) {
+    const text = cell.textContent.trim();
+    if (!cell.classList.contains("number")) return text;
+    const number = parseFloat(text.replace(/[~,]/g, ""));
+    return Number.isNaN(number) ? null : number;
+  }
+
+  function sort(heading) {
+    const table = heading.closest("table");
+    const place = heading.cellIndex;
+    const down = heading.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+    for (const other of table.querySelectorAll("thead th")) other.removeAttribute("aria-sort");
+    heading.setAttribute("aria-sort", down === 1 ? "ascending" : "descending");
+    const body = table.tBodies[0];
+    const keyed = [...body.rows].map((row) => [sortKey(row.cells[place]), row]);
+    keyed.sort(([a], [b]) => {
+      if (a === null || b === null) return (a === null) - (b === null);
+      return down * (typeof a === "number" ? a - b : a.localeCompare(b));
+    });
+    body.append(...keyed.map(([, row]) => row));
+  }
+  for (const button of document.querySelectorAll("table.sortable thead button")) {
+    button.addEventListener("click", () => sort(button.parentElement));
+  }
+
+  const NAMES = { row: "backend", seconds: "seconds", mib: "MiB", throughput: "samples/s", spread: "± sd" };
+  function fill(details) {
+    const place = details.querySelector(".scroll");
+    if (place.firstChild) return;
+    const chart = charts[details.closest("figure").dataset.chart];
+    const names = Object.keys(chart.columns).filter((name) => chart.columns[name].some((value) => value !== null));
+    const table = document.createElement("table");
+    const head = table.createTHead().insertRow();
+    for (const name of names) {
+      const cell = document.createElement("th");
+      cell.scope = "col";
+      cell.textContent = name === "value" ? chart.metric : NAMES[name] ?? name;
+      head.append(cell);
+    }
+    const body = table.createTBody();
+    for (const row of kbenchCharts.rows(chart.columns)) {
+      const line = body.insertRow();
+      for (const name of names) {
+        const cell = line.insertCell();
+        cell.textContent = row[name] ?? "-";
+        if (typeof row[name] === "number") cell.className = "number";
+      }
+    }
+    place.append(table);
+  }
+  for (const details of document.querySelectorAll("figure details")) {
+    details.addEventListener("toggle", () => details.open && fill(details));
+  }
+})();

@@ -1,0 +1,270 @@
+"""report.html: runs on one page that holds all it needs, opens from disk and loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from kbench.plots.look import Key, Look, key, looks
+from kbench.report import charts, colors, curves, machine, words
+from kbench.tables import configuration
+from kbench.tables.content import headline, table
+from kbench.values import NO_DIFFERENCE, OK, Measured, Summary
+from kbench.wording import indented, plain, significant
+
+_HERE = Path(__file__).resolve().parent
+_SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-embed.min.js", "charts.js", "page.js")
+
+# The markers of the pictures, as Vega names or draws them.
+_SHAPES = {
+    "o": "circle",
+    "s": "square",
+    "D": "diamond",
+    "^": "triangle-up",
+    "v": "triangle-down",
+    "<": "triangle-left",
+    ">": "triangle-right",
+    "P": "cross",
+    "X": "M-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0L-1,-.6Z",
+    "*": "M0,-1L.25,-.35L.95,-.31L.4,.13L.59,.81L0,.43L-.59,.81L-.4,.13L-.95,-.31L-.25,-.35Z",
+}
+_DASHES = {"-": [1, 0], "--": [6, 3], "-.": [6, 3, 1, 3]}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as the page shows it."""
+
+    name: str
+    created: str
+    machine: str  # one sentence
+    provenance: Mapping[str, Any]
+    plan: Mapping[str, Any]
+    backends: Mapping[str, Mapping[str, Any]]  # of the plan: title, color, notes
+    examples: Mapping[str, Mapping[str, Any]]  # of the plan
+    summaries: Sequence[Summary]
+    measured: Sequence[Measured]
+    remarks: Sequence[str] = ()  # on the machine during the run
+    logs: Sequence[Log] = ()
+
+
+@dataclass(frozen=True)
+class Log:
+    """The end of what a cell that did not end ok printed."""
+
+    cell: str
+    status: str
+    reason: str
+    lines: Sequence[str]
+
+
+def html(runs: Sequence[Run]) -> str:
+    """The page. The same runs give the same text."""
+    chosen = _looks(runs)
+    styles = _styles(chosen)
+    each = curves.points_each(4 * sum(len(run.summaries) for run in runs))
+    shown = [_run(number, run, chosen, styles, each) for number, run in enumerate(runs)]
+    drawn = [chart for run in shown for example in run["examples"] for chart in example["charts"]]
+    data = {"charts": {chart["id"]: chart for chart in drawn}, "styles": list(styles.values())}
+    scripts = [Markup(_script(name)) for name in _SCRIPTS]
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # What a guest or a file says is one line without control characters, whatever it was.
+        finalize=lambda value: plain(value) if type(value) is str else value,
+    )
+    return environment.get_template("page.html.j2").render(
+        runs=shown,
+        styles=list(styles.values()),
+        css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
+        data=Markup(_json(data)),
+        scripts=scripts,
+        policy=_policy(scripts),
+        several=len(runs) > 1,
+    )
+
+
+def _looks(runs: Sequence[Run]) -> dict[Key, Look]:
+    """One look a row for all runs, so that a backend is the same everywhere."""
+    known = {name: str(about.get("color", "")) for run in runs for name, about in run.backends.items()}
+    return looks([row for run in runs for row in run.summaries], known)
+
+
+def _styles(chosen: Mapping[Key, Look]) -> dict[str, dict[str, Any]]:
+    """By label: how charts.js and page.css draw a row."""
+    by_label = {look.label: look for look in chosen.values()}
+    return {
+        label: {
+            "id": number,
+            "label": label,
+            "color": look.color,
+            "dark": colors.on_dark(look.color),
+            "shape": _SHAPES.get(look.marker, "circle"),
+            "dash": _DASHES.get(look.line_style, [1, 0]),
+            "filled": look.filled,
+        }
+        for number, (label, look) in enumerate(by_label.items())
+    }
+
+
+def _run(
+    number: int, run: Run, chosen: Mapping[Key, Look], styles: Mapping[str, Mapping[str, Any]], each: int
+) -> dict[str, Any]:
+    cells: dict[str, list[Measured]] = {}
+    for one in run.measured:
+        cells.setdefault(one.cell.example, []).append(one)
+    examples = []
+    for place, (example, group) in enumerate(groupby(run.summaries, key=lambda row: row.example)):
+        rows = list(group)
+        examples.append(_example(f"r{number}e{place}", rows, cells[example], chosen, styles, each))
+    learnt, unlike = words.learning(run.summaries)
+    return {
+        "id": f"r{number}",
+        "name": run.name,
+        "created": run.created[:16].replace("T", " "),
+        "machine": run.machine,
+        "command": str(run.provenance.get("command_line", "")),
+        "headline": headline(run.summaries) if run.summaries else "Nothing was measured.",
+        "leads": words.leads(run.summaries),
+        "learnt": learnt,
+        "unlike": unlike,
+        "remarks": run.remarks,
+        "matrix": _matrix(run.summaries, chosen, styles),
+        "examples": examples,
+        "settings": machine.settings({**run.provenance, **_asked(run.plan)}),
+        "grids": configuration.grids(run.provenance, run.examples, run.measured, run.summaries),
+        "variables": [
+            (name, [f"{key}={value}" for key, value in some.items()])
+            for name, some in configuration.variables(run.provenance)
+        ],
+        "titles": machine.titles(run.backends),
+        "fairness": _fairness(run.summaries, chosen),
+        "logs": [(log, Markup("\n").join(indented(line) for line in log.lines)) for log in run.logs],
+    }
+
+
+def _example(
+    name: str,
+    rows: Sequence[Summary],
+    measured: Sequence[Measured],
+    chosen: Mapping[Key, Look],
+    styles: Mapping[str, Mapping[str, Any]],
+    each: int,
+) -> dict[str, Any]:
+    content = table(rows)
+    found = charts.of_example(rows, measured, chosen, each)
+    drawn = {row for chart in found if chart["columns"] for row in chart["columns"]["row"]}
+    return {
+        "id": name,
+        "name": rows[0].example,
+        "facts": content.heading.removeprefix(plain(rows[0].example)).strip(" ()"),
+        "columns": [(column, column not in content.text_columns) for column in content.columns],
+        "rows": [
+            (cells, styles[chosen[key(row)].label], row.status == OK)
+            for row, cells in zip(rows, content.rows, strict=True)
+        ],
+        "footnotes": content.footnotes,
+        "remarks": content.remarks,
+        "toggles": [style for label, style in styles.items() if label in drawn],
+        "charts": [
+            {**chart, "id": f"{name}c{place}", "example": name, "alternative": charts.alternative(chart)}
+            for place, chart in enumerate(found)
+        ],
+    }
+
+
+def _matrix(
+    summaries: Sequence[Summary], chosen: Mapping[Key, Look], styles: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Examples by rows of the run: text, colours, and the reason where there is no ratio."""
+    present = {chosen[key(row)].label for row in summaries}
+    labels = [label for label in styles if label in present]
+    examples = list(dict.fromkeys(row.example for row in summaries))
+    by_place = {(row.example, chosen[key(row)].label): row for row in summaries}
+    baseline = next((row.baseline for row in summaries if row.baseline), "")
+    ratios = [ratio for row in summaries if (ratio := _ratio(row)) is not None]
+    scale = colors.Scale(ratios, both_sides=bool(baseline))
+    return {
+        "columns": [styles[label] for label in labels],
+        "rows": [
+            (place, example, [_heat(by_place.get((example, label)), scale) for label in labels])
+            for place, example in enumerate(examples)
+        ],
+        "timed": bool(ratios),
+        "baseline": baseline,
+    }
+
+
+def _ratio(row: Summary) -> float | None:
+    return row.relative_to_baseline if row.baseline else row.relative_to_fastest
+
+
+def _heat(row: Summary | None, scale: colors.Scale) -> dict[str, Any]:
+    if row is None:
+        return {"text": "", "why": "", "ground": "", "ink": "", "best": False}
+    if (ratio := _ratio(row)) is None:
+        once = "one epoch" if row.status == OK and row.epochs == 1 else row.status
+        text = "no baseline" if row.relative_to_fastest is not None else once
+        text = "differs" if row.status == OK and row.differs else text
+        return {"text": text, "why": row.reason, "ground": "", "ink": "", "best": False}
+    ground, ink = scale.heat(ratio)
+    sign = "~" if row.verdict == NO_DIFFERENCE else ""
+    best = row.relative_to_fastest == 1
+    return {"text": sign + significant(ratio), "why": "", "ground": ground, "ink": ink, "best": best}
+
+
+def _asked(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The request, without what has a table of its own."""
+    asked = {name: value for name, value in plan.items() if name not in ("cells", "backends", "examples")}
+    return {"request": asked}
+
+
+def _fairness(summaries: Sequence[Summary], chosen: Mapping[Key, Look]) -> list[dict[str, Any]]:
+    """Per example: its fingerprints with the rows that have them, and what differs."""
+    found = []
+    for example, group in groupby(summaries, key=lambda row: row.example):
+        rows = list(group)
+        shared: dict[str, list[str]] = {}
+        for row in rows:
+            if row.fingerprint:
+                shared.setdefault(row.fingerprint, []).append(chosen[key(row)].label)
+        differing = [(chosen[key(row)].label, said) for row in rows for said in row.differs]
+        found.append({"example": example, "shared": list(shared.items()), "differing": differing})
+    return found
+
+
+def _json(value: object) -> str:
+    """JSON that is safe within a script element and as HTML."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _script(name: str) -> str:
+    """A script as it stands in the page; without the map that only its authors have."""
+    text = (_HERE / name).read_text(encoding="utf-8")
+    return re.sub(r"^//# sourceMappingURL=.*$", "", text, flags=re.MULTILINE).strip()
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """What a browser may do with the page: run these very scripts, and reach nothing."""
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
+    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,140 @@
+"""The run in sentences: by how much the fastest is fastest, and which models did not learn what the others learnt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
+from statistics import median
+
+from kbench.values import NO_DIFFERENCE, OK, Summary
+from kbench.wording import significant
+
+# Of the difference between two rows: what chance alone gives in 3 of 1,000 comparisons.
+STANDARD_ERRORS = 3.0
+
+_ENOUGH_LOSSES = 4  # of the others, to know how far losses lie apart
+_SMALL = 0.01  # of a loss: nearer than this is alike, however near the others are to one another
+_NAMED = 4  # rows, in the sentence at the top of the page
+
+
+def leads(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
+    """For each example (and device, where there are several) its name and, in words, who leads by how much."""
+    several = len({row.device for row in summaries}) > 1
+    found = []
+    for (example, device), group in groupby(
+        sorted(summaries, key=lambda row: row.device) if several else summaries,
+        key=lambda row: (row.example, row.device),
+    ):
+        rows = sorted(
+            (row for row in group if row.relative_to_fastest is not None),
+            key=lambda row: row.relative_to_fastest or 0.0,
+        )
+        found.append((f"{example} ({device})" if several else example, _lead(rows)))
+    return found
+
+
+def _lead(rows: Sequence[Summary]) -> str:
+    if not rows:
+        return "no steady time to compare"
+    said = [f"{rows[0].backend}, {_time(rows[0])}"]
+    if len(rows) == 1:
+        return f"{said[0]}; no other to compare with"
+    unsure = [row for row in rows[1:] if _unsure(row)]
+    sure = next((row for row in rows[1:] if not _unsure(row)), None)
+    if unsure:
+        names = " and ".join(f"{row.backend}, {_times(row)}," for row in unsure)
+        said.append(f"{names} cannot be told from it")
+    if sure:
+        said.append(f"{'then' if unsure else 'next'} {sure.backend}, {_times(sure)}")
+    return "; ".join(said)
+
+
+def _unsure(row: Summary) -> bool:
+    interval = row.relative_interval
+    return row.verdict == NO_DIFFERENCE if not row.baseline else bool(interval and interval.low <= 1)
+
+
+def _time(row: Summary) -> str:
+    if row.task == "infer":
+        return f"{significant(row.seconds_per_1000_samples)} s per 1,000 samples"
+    return f"{significant(row.epoch_seconds)} s an epoch"
+
+
+def _times(row: Summary) -> str:
+    interval = row.relative_interval
+    sure = f" ({_ratio(interval.low)} to {_ratio(interval.high)})" if interval else ""
+    return f"{_ratio(row.relative_to_fastest or 0.0)} times as long{sure}"
+
+
+def _ratio(value: float) -> str:
+    """A ratio by which one sees on which side of 1 it lies: 1.003 and not 1.00."""
+    return significant(value, 4) if value != 1 and significant(value) == significant(1.0) else significant(value)
+
+
+def learning(summaries: Sequence[Summary]) -> tuple[str, list[str]]:
+    """Whether the backends learnt alike, in a sentence; and one for each row that did not learn like the others.
+
+    Both are empty where nothing was validated, or no example has three rows to compare.
+    """
+    unlike, said, compared = [], [], 0
+    for example, group in groupby(summaries, key=lambda row: row.example):
+        rows = [row for row in group if row.task == "train" and row.status == OK and not row.differs]
+        known = [row for row in rows if row.final_val_accuracy is not None]
+        if len(known) < 3:
+            continue
+        compared += 1
+        for row in known:
+            others = [other for other in known if other is not row]
+            how = [text for text in (_by_accuracy(row, others), _by_loss(row, others)) if text]
+            if how:
+                unlike.append(f"{row.backend} in {example}")
+                said.append(f"{unlike[-1]}: {'; '.join(how)}.")
+    if not compared:
+        return "", []
+    if unlike:
+        names = ", ".join(unlike[:_NAMED]) + (f" and {len(unlike) - _NAMED} more" if len(unlike) > _NAMED else "")
+        return f"Not learning like the others: {names}.", said
+    where = "the one example" if compared == 1 else f"all {compared} examples"
+    return f"All backends learn alike in {where} that can be compared.", []
+
+
+def _by_accuracy(row: Summary, others: Sequence[Summary]) -> str:
+    """How far its final validation accuracy is from the median of the others, where that is further than three
+    standard errors of a difference: of counting right answers (binomial), or of its repeats where they spread more.
+    """
+    own, usual = _number(row.final_val_accuracy), median(_number(other.final_val_accuracy) for other in others)
+    allowed = STANDARD_ERRORS * math.sqrt(2) * _standard_error(row, usual)
+    if abs(own - usual) <= allowed:
+        return ""
+    return (
+        f"a validation accuracy of {own:.4f}, where the others' median is {usual:.4f} "
+        f"and chance alone makes a difference of up to {significant(allowed, 2)}"
+    )
+
+
+def _by_loss(row: Summary, others: Sequence[Summary]) -> str:
+    """How far its final validation loss is from all the others', where that is three times further than they are
+    from one another. A loss has no binomial error: without enough others nothing is said.
+    """
+    own = _number(row.final_val_loss)
+    told = [_number(other.final_val_loss) for other in others]
+    if len(told) < _ENOUGH_LOSSES or not all(map(math.isfinite, told)):
+        return ""
+    low, high = min(told), max(told)
+    if max(low - own, own - high) <= max(STANDARD_ERRORS * (high - low), _SMALL * abs(high)):
+        return ""
+    return f"a validation loss of {own:.4g}, where the others end between {low:.4g} and {high:.4g}"
+
+
+def _standard_error(row: Summary, expected: float) -> float:
+    """Of the row's mean accuracy: `expected` is what it should be, were it like the others."""
+    middle = min(1.0, max(0.0, expected))
+    # Repeats are scored on the same samples, so that more of them do not make the count surer.
+    counting = math.sqrt(middle * (1 - middle) / row.validation_samples) if row.validation_samples else 0.0
+    spread = (row.final_val_accuracy_sd or 0.0) / math.sqrt(max(1, row.repeats))
+    return max(counting, spread)
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

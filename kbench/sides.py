@@ -1,0 +1,264 @@
+"""Runs beside one another: which rows belong together, whether they may be compared, and what that shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kbench import fairness, intervals, provenance, stats
+from kbench.comparison import Timed, holding, verdict
+from kbench.side_values import (
+    EQUAL,
+    FINGERPRINT,
+    HIGHER,
+    LOWER,
+    MACHINE,
+    NOT_COMPARED,
+    WITHIN,
+    About,
+    Pair,
+)
+from kbench.values import OK, Interval, Measured, Summary
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the runs that are compared, or the rows of one backend in it."""
+
+    about: About
+    rows: tuple[Timed, ...]  # in the order of the run's tables
+    cells: Mapping[tuple[str, str, str, str], tuple[Measured, ...]]  # of each row: its repeats
+    provenance: Mapping[str, Any]
+    of_one_backend: bool  # then its rows are told apart by the example alone
+
+
+def side(about: About, measured: Sequence[Measured], told: Mapping[str, Any], backend: str = "") -> Side:
+    """The side that `measured` makes, or what `backend`, a full name, has of it."""
+    chosen = [one for one in measured if backend in ("", one.cell.backend)]
+    cells: dict[tuple[str, str, str, str], list[Measured]] = {}
+    for one in chosen:
+        cells.setdefault(stats.row_of(one.cell), []).append(one)
+    return Side(
+        about,
+        tuple(stats.timed(chosen)),
+        {row: tuple(repeats) for row, repeats in cells.items()},
+        told,
+        bool(backend),
+    )
+
+
+def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
+    """Each row of the first side beside its like of each other side; then the rows that only others have.
+
+    Rows are alike that have the same example and backend; the example alone counts where every side is of one
+    backend. Of several, the one with the same layout and device is taken, and else the fastest. Rows that were
+    measured on another machine, or whose fingerprints differ, are not compared unless `allowed` names that.
+    """
+    first, *others = sides
+    by_example = all(one.of_one_backend for one in sides)
+    found = []
+    used: set[tuple[str, int]] = set()
+    for row in first.rows:
+        for other in others:
+            like = _like(row.row, other, by_example)
+            if like is None:
+                found.append(Pair(other.about.letter, row.row, None))
+                continue
+            used.add((other.about.letter, id(like)))
+            found.append(_pair(first, row, other, like, allowed))
+    for other in others:
+        left = [row.row for row in other.rows if (other.about.letter, id(row)) not in used]
+        # A further layout of a row that has been compared is not news.
+        found += [Pair(other.about.letter, None, row) for row in left if _like(row, first, by_example) is None]
+    return found
+
+
+def regressions(found: Iterable[Pair], limit: float) -> list[Pair]:
+    """The pairs that a check has to fail for.
+
+    A ratio counts where its whole interval lies above `limit`, so that it is shown and not chance. A row that was
+    ok on the first side and could not be compared counts, too: it failed since, or was measured otherwise.
+    """
+    return [
+        pair
+        for pair in found
+        if (pair.interval is not None and pair.interval.low > limit)
+        or (pair.first is not None and pair.first.status == OK and bool(pair.refused))
+    ]
+
+
+def _like(row: Summary, other: Side, by_example: bool) -> Timed | None:
+    names = [
+        one for one in other.rows if one.row.example == row.example and (by_example or one.row.backend == row.backend)
+    ]
+    exact = (row.image_data_format, row.device)
+    return next((one for one in names if (one.row.image_data_format, one.row.device) == exact), None) or next(
+        iter(names), None
+    )
+
+
+def _pair(first: Side, one: Timed, other: Side, two: Timed, allowed: Collection[str]) -> Pair:
+    pair = Pair(other.about.letter, one.row, two.row, remarks=_remarks(one.row, two.row))
+    ended = _not_ok(first, one.row, other, two.row)
+    if ended:
+        return replace(pair, refused=ended, verdict=NOT_COMPARED)
+    unlike = {
+        MACHINE: _machines(first, one.row, other, two.row),
+        FINGERPRINT: _fingerprints(_cells(first, one), first, _cells(other, two), other),
+    }
+    kinds = tuple(kind for kind, said in unlike.items() if said and kind not in allowed)
+    if kinds:
+        said = tuple(f"{kind}: {words}" for kind in kinds for words in unlike[kind])
+        return replace(pair, refused=said, kinds=kinds, verdict=NOT_COMPARED)
+    told = tuple(f"{kind}: {words}" for kind, said in unlike.items() for words in said)
+    largest, epochs = _losses(_cells(first, one), _cells(other, two))
+    ratio, interval = _ratio(one, two)
+    to_target, target_interval = _target(one, two)
+    return replace(
+        pair,
+        remarks=(*pair.remarks, *told),
+        ratio=ratio,
+        interval=interval,
+        verdict=verdict(interval),
+        accuracy=_accuracy(one.row, two.row),
+        target_ratio=to_target,
+        target_interval=target_interval,
+        target_verdict=verdict(target_interval),
+        largest_loss_difference=largest,
+        compared_epochs=epochs,
+    )
+
+
+def _not_ok(first: Side, one: Summary, other: Side, two: Summary) -> tuple[str, ...]:
+    said: dict[tuple[str, str], list[str]] = {}  # what is alike on both sides is said once
+    for side, row in ((first, one), (other, two)):
+        if row.status != OK:
+            said.setdefault((row.status, row.reason), []).append(side.about.letter)
+    return tuple(
+        f"{status} in {' and '.join(letters)}{f': {reason}' if reason else ''}"
+        for (status, reason), letters in said.items()
+    )
+
+
+def _cells(of: Side, timed: Timed) -> tuple[Measured, ...]:
+    row = timed.row
+    return of.cells[row.example, row.backend, row.image_data_format, row.device]
+
+
+def _remarks(one: Summary, two: Summary) -> tuple[str, ...]:
+    """What may differ: it is what people compare, or does not touch the figures."""
+    names = {
+        "backend": "backend",
+        "keras_version": "Keras",
+        "backend_version": f"version of {two.backend}",
+        **({"image_data_format": "layout"} if one.input == "image" else {}),
+        "form": "recurrent layers",
+        "epochs": "epochs",
+    }
+    same_backend = one.backend == two.backend
+    return tuple(
+        f"{words} {getattr(two, name) or 'default'} instead of {getattr(one, name) or 'default'}"
+        for name, words in names.items()
+        if getattr(one, name) != getattr(two, name) and (same_backend or name not in ("backend_version", "backend"))
+    )
+
+
+def _machines(first: Side, one: Summary, other: Side, two: Summary) -> list[str]:
+    said = [] if one.device == two.device else [f"device {two.device} instead of {one.device}"]
+    with_gpu = "gpu" in one.device or "gpu" in two.device
+    return [*said, *provenance.machine_differences(other.provenance, first.provenance, with_gpu)]
+
+
+def _fingerprints(one: Sequence[Measured], first: Side, two: Sequence[Measured], other: Side) -> list[str]:
+    """In what the first like repeats that ended ok were not measured alike."""
+    for mine in one:
+        for theirs in two:
+            if mine.cell.repeat == theirs.cell.repeat and mine.outcome.status == theirs.outcome.status == OK:
+                bare = [
+                    side.about.letter
+                    for side, cell in ((first, mine), (other, theirs))
+                    if not fairness.fingerprint(cell)
+                ]
+                if bare:
+                    return [f"{' and '.join(bare)} {'has' if len(bare) == 1 else 'have'} none"]
+                counts = [
+                    f"{getattr(theirs.cell, name):,} {words} instead of {getattr(mine.cell, name):,}"
+                    for name, words in (("samples", "samples"), ("batch_size", "samples a step"))
+                    if getattr(theirs.cell, name) != getattr(mine.cell, name)
+                ]
+                return [*counts, *fairness.unlike(theirs, mine)]
+    return ["no repeat ended ok on both sides"]
+
+
+def _ratio(one: Timed, two: Timed) -> tuple[float | None, Interval | None]:
+    scale = 1.0
+    if one.row.samples != two.row.samples:  # where that is allowed, a sample's time is what can be compared
+        scale = _per_sample(two.row) / _per_sample(one.row)
+    return _of(one.row.epoch_seconds, one.sample, two.row.epoch_seconds, two.sample, scale)
+
+
+def _per_sample(row: Summary) -> float:
+    if not row.epoch_seconds or not row.seconds_per_1000_samples:
+        return math.nan
+    return row.seconds_per_1000_samples / row.epoch_seconds
+
+
+def _target(one: Timed, two: Timed) -> tuple[float | None, Interval | None]:
+    if one.row.target_accuracy != two.row.target_accuracy:
+        return None, None
+    return _of(one.row.seconds_to_target, one.to_target, two.row.seconds_to_target, two.to_target)
+
+
+def _of(
+    first: float | None, sample: Sequence[float], other: float | None, others: Sequence[float], scale: float = 1.0
+) -> tuple[float | None, Interval | None]:
+    """other / first, and how sure that is; None where one of them is no time or not above 0."""
+    if not (first and other) or not 0 < (ratio := scale * other / first) < math.inf:
+        return None, None
+    interval = intervals.of_ratio([scale * value for value in others], sample)
+    return ratio, holding(interval, ratio) if interval else None
+
+
+def _accuracy(one: Summary, two: Summary) -> str:
+    """Whether the final validation accuracies lie further apart than both their spreads over the repeats."""
+    first, other = one.final_val_accuracy, two.final_val_accuracy
+    if first is None or other is None or one.epochs != two.epochs:
+        return ""
+    if first == other:
+        return EQUAL
+    if one.final_val_accuracy_sd is None or two.final_val_accuracy_sd is None:
+        return ""
+    if abs(other - first) <= one.final_val_accuracy_sd + two.final_val_accuracy_sd:
+        return WITHIN
+    return HIGHER if other > first else LOWER
+
+
+def _losses(one: Sequence[Measured], two: Sequence[Measured]) -> tuple[float | None, int]:
+    """The largest difference of a loss, and of how many epochs: of repeats with one number and seed."""
+    others = {(cell.cell.repeat, cell.cell.seed): cell for cell in two if cell.outcome.status == OK}
+    largest: float | None = None
+    epochs = 0
+    for mine in one:
+        theirs = others.get((mine.cell.repeat, mine.cell.seed))
+        if theirs is None or mine.outcome.status != OK:
+            continue
+        by_number = {epoch.epoch: epoch for epoch in theirs.epochs}
+        for epoch in mine.epochs:
+            like = by_number.get(epoch.epoch)
+            if like is None:
+                continue
+            values = ((epoch.loss, like.loss), (epoch.val_loss, like.val_loss))
+            apart = [_apart(a, b) for a, b in values if a is not None and b is not None]
+            if apart:
+                epochs += 1
+                largest = max(apart) if largest is None else max(largest, *apart)
+    return largest, epochs
+
+
+def _apart(one: float, two: float) -> float:
+    if one == two or (math.isnan(one) and math.isnan(two)):
+        return 0.0
+    apart = abs(one - two)
+    return math.inf if math.isnan(apart) else apart

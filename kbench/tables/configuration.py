@@ -1,0 +1,272 @@
+"""The configuration section of summary.md: machine, system, examples and environments, as a paper states them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tabulate import tabulate
+
+from kbench.tables.markdown import code, escape
+from kbench.values import Measured, Summary
+from kbench.wording import MISSING, significant
+
+_LIBRARIES_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One table of the configuration, as plain text, and a remark on it."""
+
+    name: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    remark: str = ""
+
+
+def grids(
+    provenance: Mapping[str, Any],
+    examples: Mapping[str, Mapping[str, Any]],
+    measured: Sequence[Measured],
+    summaries: Sequence[Summary],
+) -> list[Grid]:
+    """Machine, examples and environments; those left out of which nothing is known."""
+    environments = _objects(provenance.get("environments"))
+    remark = _THREADS if any(one.facts.get("framework_threads") for one in measured) else ""
+    heads = ["example", "code", "data", "parameters", "operations / sample"]
+    found = [
+        Grid("Machine", ["", ""], [(what, said) for what, said in _machine(provenance) if said]),
+        Grid("Examples", heads, _examples(examples, summaries)),
+        Grid("Environments", list(_BACKEND_COLUMNS), _backends(measured, environments), remark),
+    ]
+    return [grid for grid in found if grid.rows]
+
+
+def configuration(
+    provenance: Mapping[str, Any],
+    examples: Mapping[str, Mapping[str, Any]],
+    measured: Sequence[Measured],
+    summaries: Sequence[Summary],
+) -> list[str]:
+    """Paragraphs of Markdown; empty where nothing is known. `examples` are those of the plan, by their names."""
+    found = grids(provenance, examples, measured, summaries)
+    parts = [part for grid in found for part in (_grid(grid.rows, grid.heads), grid.remark)]
+    known = [part for part in (*parts, _markdown_variables(variables(provenance))) if part]
+    return ["## Configuration", *known] if known else []
+
+
+def _machine(told: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    cpu, system, own = (_object(told.get(name)) for name in ("cpu", "system", "kbench"))
+    caches = _object(cpu.get("caches_kib"))
+    yield (
+        "processor",
+        _said(
+            cpu.get("model"),
+            _text("{:g} cores", cpu.get("visible")),
+            ", ".join(f"{name} {_size(size)}" for name, size in caches.items()),
+            _text("governor {}", cpu.get("governor")),
+        ),
+    )
+    free, limit = told.get("memory_available_mib"), told.get("memory_limit_mib")
+    total = [_gib("{}", told.get("memory_mib")), _gib("{} free", free), _gib("limited to {}", limit)]
+    yield "memory", _said(*total)
+    ended = _object(told.get("ended"))
+    for gpu in _list(told.get("gpus")):
+        yield f"gpu:{gpu.get('index')}", _gpu(gpu, _object(ended.get("gpus")))
+    yield "load", _load(told, ended)
+    yield "limits", _limits(_object(told.get("limits")))
+    kernel = f"{system.get('name', '')} {system.get('kernel', '')}".strip()
+    yield "system", _said(system.get("distribution"), kernel, system.get("machine"))
+    commit = _text("commit {:.12}", own.get("commit")) + (" with changes" if own.get("dirty") else "")
+    yield "kbench", _said(own.get("version"), commit, told.get("python"))
+    yield "time", _said(_text("from {}", told.get("started")), _text("to {}", ended.get("time")))
+
+
+def _gpu(gpu: Mapping[str, Any], at_end: Mapping[str, Any]) -> str:
+    states = {"at the start": gpu.get("state"), "at the end": at_end.get(f"gpu:{gpu.get('index')}")}
+    said = [_said(gpu.get("name"), _text("driver {}", gpu.get("driver")), _gib("{}", gpu.get("memory_mib")))]
+    for when, state in states.items():
+        if isinstance(state, Mapping):
+            of = state.get
+            told = _said(
+                _text("{} of {} MHz", of("sm_clock_mhz"), of("max_sm_clock_mhz")),
+                _text("memory {} of {} MHz", of("memory_clock_mhz"), of("max_memory_clock_mhz")),
+                _text("{:.0f} of {:.0f} W", of("power_watts"), of("power_limit_watts")),
+                _text("{} °C", of("temperature_celsius")),
+                _text("slowed: {}", " and ".join(_texts(of("throttled")))),
+            )
+            said += [f"{when}: {told}"] if told else []
+    return "; ".join(part for part in said if part)
+
+
+def _load(told: Mapping[str, Any], ended: Mapping[str, Any]) -> str:
+    first, last = (next(iter(_numbers(of.get("load_average"))), None) for of in (told, ended))
+    busy = _object(told.get("cpu")).get("busy")
+    return _said(
+        _text("{} over the minute before the start", first),
+        _text("{} before the end", last),
+        _text("other programs kept {:.1f} cores busy", busy),
+    )
+
+
+def _limits(limits: Mapping[str, Any]) -> str:
+    rates = limits.get("operations_per_second"), limits.get("bytes_per_second")
+    if not all(isinstance(rate, int | float) for rate in rates):
+        return ""
+    arithmetic, memory = (significant(float(rate) / 1e9) for rate in rates if rate is not None)
+    size = limits.get("matrix")
+    return (
+        f"{arithmetic} GFLOP/s (float32 product of {size} x {size} matrices), {memory} GB/s (copying "
+        f"{_size(_kib(limits.get('array_bytes')))}), with {limits.get('threads')} threads"
+    )
+
+
+def _examples(examples: Mapping[str, Mapping[str, Any]], summaries: Sequence[Summary]) -> list[Sequence[str]]:
+    rows: list[Sequence[str]] = []
+    for name, about in examples.items():
+        of_example = [row for row in summaries if row.example == name]
+        counted = dict.fromkeys(row.operations_per_sample for row in of_example if row.operations_per_sample)
+        parameters = dict.fromkeys(row.parameters for row in of_example if row.parameters)
+        data = _said(about.get("data"), about.get("data_source"), _text("{:.12}", about.get("data_sha256")))
+        rows.append(
+            (
+                name,
+                _text("{:.12}", about.get("sha256")),
+                data,
+                " or ".join(f"{number:,}" for number in parameters) or MISSING,
+                " or ".join(f"{number:,}" for number in counted) or MISSING,
+            )
+        )
+    return rows
+
+
+_THREADS = (
+    "libraries: those that were loaded when a cell ended, with the threads that they would use; what a framework "
+    "carries inside its own files does not show. threads: as the framework holds them, where it tells; 0 is left to "
+    "itself and to its environment variables."
+)
+_BACKEND_COLUMNS = ("backend", "Python", "Keras", "version", "build", "lock", "packages", "libraries", "threads")
+
+
+def _backends(measured: Sequence[Measured], environments: Mapping[str, Mapping[str, Any]]) -> list[Sequence[str]]:
+    rows: list[Sequence[str]] = []
+    for name in dict.fromkeys([*environments, *(one.cell.backend for one in measured)]):
+        facts: dict[str, Any] = {}
+        for one in measured:
+            if one.cell.backend == name:
+                facts = {**one.facts, **facts}  # as the first cell that knows it told
+        own = environments.get(name, {})
+        packages = own.get("packages")
+        if own or facts.get("python"):
+            rows.append(
+                (
+                    name,
+                    _text("{}", facts.get("python")) or MISSING,
+                    _text("{}", facts.get("keras_version")) or MISSING,
+                    _text("{}", facts.get("backend_version")) or MISSING,
+                    "the user's own" if own.get("as_is") else _text("{}", own.get("build")) or MISSING,
+                    _text("{:.12}", own.get("lock_sha256")) or MISSING,
+                    str(len(packages)) if isinstance(packages, Mapping) and packages else MISSING,
+                    _libraries(facts),
+                    _threads(facts),
+                )
+            )
+    return rows
+
+
+def _libraries(facts: Mapping[str, Any]) -> str:
+    """The kinds that the process had, with their threads; and the BLAS of its numpy."""
+    found: dict[str, None] = {}
+    for one in _list(facts.get("libraries")):
+        threads = one.get("threads")
+        found[f"{one.get('kind')}" + (f" ({threads})" if isinstance(threads, int) else "")] = None
+    shown = [*found][:_LIBRARIES_SHOWN]
+    return _said(*shown, _text("numpy: {}", facts.get("numpy_blas"))) or MISSING
+
+
+def _threads(facts: Mapping[str, Any]) -> str:
+    told = _object(facts.get("framework_threads"))
+    return ", ".join(f"{name} {value if value != '' else 'none'}" for name, value in told.items()) or MISSING
+
+
+def variables(provenance: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The environment variables that all backends share, and each backend's further ones, by whose they are."""
+    environments = _objects(provenance.get("environments"))
+    given = {name: _object(about.get("variables")) for name, about in environments.items()}
+    if not any(given.values()):
+        return []
+    first = next(iter(given.values()))
+    shared = {name: value for name, value in first.items() if all(own.get(name) == value for own in given.values())}
+    lines: list[tuple[str, Mapping[str, Any]]] = [("every backend", shared)] if len(given) > 1 else []
+    for name, own in given.items():
+        lines.append((name, {key: value for key, value in own.items() if len(given) == 1 or key not in shared}))
+        lines.append((f"{name}, channels_first", dict(_object(environments[name].get("channels_first")))))
+    return [(name, some) for name, some in lines if some]
+
+
+def _markdown_variables(lines: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    if not lines:
+        return ""
+    said = [
+        f"- **{escape(name)}**: {' '.join(code(f'{key}={value}') for key, value in some.items())}"
+        for name, some in lines
+    ]
+    return "\n".join(["Environment variables:", "", *said])
+
+
+def _grid(rows: Sequence[Sequence[str]], heads: Sequence[str]) -> str:
+    if not rows:
+        return ""
+    cells = [[escape(cell) for cell in row] for row in rows]
+    return tabulate(cells, headers=[escape(head) for head in heads], tablefmt="pipe", disable_numparse=True)
+
+
+def _said(*parts: object) -> str:
+    return ", ".join(str(part) for part in parts if part)
+
+
+def _text(form: str, *values: object) -> str:
+    """`form` with the values in it; empty where one is not known, or of another kind."""
+    if any(value in (None, "") for value in values):
+        return ""
+    try:
+        return form.format(*values)
+    except (TypeError, ValueError):
+        return ""
+
+
+def _gib(form: str, mib: object) -> str:
+    return _text(form, f"{mib / 1024:.1f} GiB") if isinstance(mib, int | float) else ""
+
+
+def _kib(size: object) -> object:
+    return size // 1024 if isinstance(size, int) else None
+
+
+def _size(kib: object) -> str:
+    if not isinstance(kib, int):
+        return MISSING
+    return f"{kib // 1024} MiB" if kib >= 1024 and kib % 1024 == 0 else f"{kib} KiB"
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> list[Mapping[str, Any]]:
+    """The objects of a list."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def _numbers(value: object) -> list[float]:
+    return [one for one in value if isinstance(one, int | float)] if isinstance(value, list) else []
+
+
+def _texts(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _objects(value: object) -> dict[str, Mapping[str, Any]]:
+    """The entries of `value` that are objects themselves."""
+    return {str(key): entry for key, entry in _object(value).items() if isinstance(entry, Mapping)}

@@ -1,0 +1,159 @@
+"""Figures from the literature, alone and beside a run's own, as people and programs read them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import Any
+
+from kbench.published_values import Figure, Held
+from kbench.tables import markdown as as_markdown
+from kbench.tables import text as as_text
+from kbench.tables.content import Table
+from kbench.tables.csv import csv_text
+from kbench.values import Summary
+from kbench.wording import MISSING, plain, significant
+
+WHERE = "Sources: results/published/README.md. None of the published figures was measured by kbench."
+
+
+def text(found: Sequence[Held], machine: str, width: int) -> str:
+    """For the terminal: a table an example."""
+    body = as_text.together(tables(found), width, "in --format csv and json")
+    here = textwrap.fill(f"here: {machine}", width, subsequent_indent="  ")
+    return "\n\n".join([here, body, textwrap.fill(WHERE, width)])
+
+
+def markdown(found: Sequence[Held], machine: str) -> str:
+    """The same as Markdown."""
+    parts = [f"here: {machine}", as_markdown.together(tables(found)), WHERE]
+    return "\n\n".join(part if place == 1 else as_markdown.escape(part) for place, part in enumerate(parts))
+
+
+def csv(found: Sequence[Held]) -> str:
+    """One line for each row of the run and figure. `found` is not empty."""
+    rows = records(found)
+    return csv_text({name: [row[name] for row in rows] for name in rows[0]})
+
+
+def records(found: Sequence[Held]) -> list[dict[str, Any]]:
+    """One object for each row of the run and figure, with the names of the CSV's columns."""
+    return [
+        {
+            "example": one.row.example,
+            "backend": one.row.backend,
+            "image_data_format": one.row.image_data_format,
+            "device": one.row.device,
+            "measure": "seconds per 1,000 samples" if one.row.task == "infer" else "seconds per epoch",
+            "seconds": one.seconds,
+            "framework": one.figure.framework,
+            "same_backend": one.same_backend,
+            "hardware": one.figure.hardware,
+            "published_seconds": one.published,
+            "ratio": one.ratio,
+            "differs": "; ".join(one.differs),
+            "source": one.figure.source,
+            "note": one.figure.note,
+        }
+        for one in found
+    ]
+
+
+def figures_csv(figures: Sequence[Figure]) -> str:
+    """The figures with the columns of the file that they are from."""
+    rows = [asdict(figure) for figure in figures]
+    return csv_text({name: [row[name] for row in rows] for name in rows[0]})
+
+
+def figure_rows(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of a table of figures."""
+    heads = ["framework", "hardware", "batch", "what", "value", "source"]
+    rows = [
+        [
+            plain(one.framework),
+            plain(_hardware(one)) or MISSING,
+            MISSING if one.batch_size is None else str(one.batch_size),
+            one.metric.replace("_", " "),
+            f"{one.value:g} {one.unit}",
+            one.source,
+        ]
+        for one in figures
+    ]
+    return heads, rows
+
+
+def workload_rows(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of a table with one row a workload."""
+    heads = ["workload", "figures", "frameworks", "sources"]
+    rows = []
+    for name in dict.fromkeys(one.workload for one in figures):
+        of_workload = [one for one in figures if one.workload == name]
+        frameworks = len({one.framework for one in of_workload})
+        sources = ", ".join(dict.fromkeys(one.source for one in of_workload))
+        rows.append([name, str(len(of_workload)), str(frameworks), sources])
+    return heads, rows
+
+
+def tables(found: Sequence[Held]) -> list[Table]:
+    """One table per example: this run's rows and what is in print, fastest first."""
+    return [_table(list(group)) for _, group in groupby(found, key=lambda one: one.row.example)]
+
+
+def _table(found: Sequence[Held]) -> Table:
+    footnotes: list[str] = []
+    shared = set.intersection(*({*one.differs, *_note(one)} for one in found))
+    infers = found[0].row.task == "infer"
+    unit = "s/1,000 samples" if infers else "s/epoch"
+    own = {(one.row.backend, one.row.image_data_format, one.row.device): one for one in found}
+    printed = {id(one.figure): one for one in found}
+    lines = [(one.seconds, _own(one.row, one.seconds)) for one in own.values()]
+    lines += [(one.published, _printed(one, found, footnotes, shared)) for one in printed.values()]
+    row, same = found[0].row, any(one.same_backend for one in found)
+    of_all = "" if infers else f" of {row.available_samples or row.samples:,} samples"
+    return Table(
+        heading=plain(f"{row.example} ({unit}{of_all}, here and in print)"),
+        columns=("framework", "hardware", unit, "x print", "source"),
+        rows=tuple(line for _, line in sorted(lines, key=lambda pair: pair[0])),
+        text_columns=frozenset({"framework", "hardware", "x print", "source"}),
+        footnotes=tuple(footnotes),
+        remarks=(
+            *(["x print: how many times the published time the same backend takes here."] if same else []),
+            *(f"All: {note}." for note in sorted(shared)),
+        ),
+    )
+
+
+def _note(one: Held) -> tuple[str, ...]:
+    return (one.figure.note,) if one.figure.note else ()
+
+
+def _own(row: Summary, seconds: float) -> tuple[str, ...]:
+    return plain(row.backend), f"here ({plain(row.device)})", significant(seconds), MISSING, "this run"
+
+
+def _printed(one: Held, found: Sequence[Held], footnotes: list[str], shared: Collection[str]) -> tuple[str, ...]:
+    ratios = [
+        f"{significant(other.ratio)} ({other.row.backend.partition('/')[0]})"
+        for other in found
+        if other.figure is one.figure and other.same_backend
+    ]
+    marks = []
+    for note in map(plain, [note for note in (*one.differs, *_note(one)) if note not in shared]):
+        if note not in footnotes:
+            footnotes.append(note)
+        marks.append(f"[{footnotes.index(note) + 1}]")
+    return (
+        plain(one.figure.framework),
+        plain(_hardware(one.figure)),
+        significant(one.published),
+        ", ".join(ratios) or MISSING,
+        " ".join([one.figure.source, *marks]),
+    )
+
+
+def _hardware(figure: Figure) -> str:
+    threads = f", {figure.threads} threads" if figure.threads else ""
+    gpus = f"{figure.gpus} x " if figure.gpus and figure.gpus > 1 else ""
+    return f"{gpus}{figure.hardware}{threads}"

@@ -1,0 +1,87 @@
+"""Pages for the browser's tests, and how a page is opened and watched."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from fake_runs import learning, plan, write_events
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from kbench import results
+from kbench.results.derived import report
+from kbench.stats import summarise
+from kbench.values import FAILED, OK, Cell, Outcome
+
+CHECKOUT = Path(__file__).resolve().parent.parent.parent
+REFERENCE = CHECKOUT / "results" / "reference"
+
+
+def page_of(run: Path) -> Path:
+    """Make the run's report.html, and nothing else that takes long."""
+    read = results.read(run)
+    page = run / "report.html"
+    page.write_bytes(report([(read, summarise(read.measured))]))
+    return page
+
+
+def reference_page(folder: Path) -> Path:
+    shutil.copytree(REFERENCE, folder / "reference")
+    return page_of(folder / "reference")
+
+
+def fake_page(parent: Path, cells: Iterable[Cell], failing: str = "", log: str = "", provenance: Any = None) -> Path:
+    """The page of a run of cells that learn; those on the backend `failing` fail with that log."""
+    planned = list(cells)
+    run = results.create(parent, plan(planned), provenance or {})
+    for place, one in enumerate(planned, 1):
+        fails = one.backend == failing
+        seconds = 0.5 + 0.1 * place
+        told = [*learning(one, seconds)[:-1], {"event": "memory", "at": "import", "peak_mib": 300.0}]
+        told += [{"event": "memory", "at": "end", "peak_mib": 500.0 + place}, {"event": "end", "seconds": 30.0}]
+        write_events(run, one, [] if fails else told)
+        results.write_outcome(run, one, Outcome(FAILED, "it broke") if fails else Outcome(OK))
+        if fails:
+            results.cell_folder(run, one).log.write_text(log)
+    return page_of(run)
+
+
+def draw_all(page: Page) -> None:
+    """Have all charts drawn, as before printing."""
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.wait_for_function("!document.querySelector('figure[data-chart]:not([data-drawn])')")
+
+
+class Opener:
+    """Opens pages; closing it fails the test where one of them complained or asked for anything."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self._said: list[str] = []
+
+    def __call__(self, page: Path, **how: Any) -> Page:
+        """The page; its charts are drawn as they come into view. `how` is Playwright's: viewport, ..."""
+        context = self._browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **how})
+        self._contexts.append(context)
+        opened = context.new_page()
+        own = page.as_uri()
+        opened.on("console", lambda message: self._said.append(f"{message.type}: {message.text}"))
+        opened.on("pageerror", lambda error: self._said.append(str(error)))
+        opened.on("dialog", lambda dialog: (self._said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        opened.on("request", lambda request: request.url == own or self._said.append(f"asks for {request.url}"))
+        opened.goto(own)
+        return opened
+
+    def forget(self, what: str) -> None:
+        """Leave out the complaints, at least one, that hold these words: the test has provoked them."""
+        provoked = [said for said in self._said if what in said]
+        assert provoked
+        self._said = [said for said in self._said if said not in provoked]
+
+    def close(self) -> None:
+        for context in self._contexts:
+            context.close()
+        assert self._said == []

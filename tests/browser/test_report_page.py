@@ -1,0 +1,286 @@
+"""report.html in a real browser: it loads nothing, complains of nothing, and answers pointer and keyboard."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import installed_browser
+import pandas as pd
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from fake_runs import COLORS, cell
+from playwright.sync_api import Locator, Page, expect
+from report_pages import REFERENCE, Opener, draw_all, fake_page, page_of
+
+from kbench import backends, paths, results
+from kbench.results.derived import report
+from kbench.stats import summarise
+
+PHONE = {"viewport": {"width": 390, "height": 844}}
+MARKUP = "<script>alert(1)</script>"
+
+
+def section(page: Page, example: str) -> Locator:
+    return page.locator("section.example").filter(has=page.get_by_role("heading", name=example, exact=True))
+
+
+def chart(page: Page, example: str, title: str) -> Locator:
+    """The chart, once it has come into view and is drawn."""
+    figure = section(page, example).locator("figure").filter(has=page.locator("figcaption", has_text=title))
+    figure.scroll_into_view_if_needed()
+    expect(figure).to_have_attribute("data-drawn", "")
+    return figure
+
+
+def points(figure: Locator) -> Locator:
+    return figure.locator("g.mark-symbol path")
+
+
+def tooltip(page: Page, mark: Locator) -> dict[str, str]:
+    """What is told under the pointer, once it stands on the mark."""
+    mark.scroll_into_view_if_needed()
+    box = mark.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    shown = page.locator("#vg-tooltip-element.visible")
+    expect(shown).to_be_visible()
+    keys, values = shown.locator("td.key").all_inner_texts(), shown.locator("td.value").all_inner_texts()
+    return {name.rstrip(":"): value for name, value in zip(keys, values, strict=True)}
+
+
+def column(page: Page, example: str, number: int) -> list[str]:
+    cells = section(page, example).locator(f"table.sortable tbody tr > :nth-child({number})")
+    return [text.strip() for text in cells.all_inner_texts()]
+
+
+def test_the_reference_page_loads_nothing_says_nothing_and_draws_every_chart(opened: Opener, reference: Path) -> None:
+    page = opened(reference)
+    draw_all(page)
+    figures = page.locator("figure[data-chart]")
+    assert figures.count() >= 6 * 5 + 1
+    for figure in figures.all():
+        assert figure.locator("svg.marks path").count() > 5
+        assert len(figure.locator(".plot").get_attribute("aria-label") or "") > 60
+    assert page.title() == "kbench: reference"
+    assert page.locator("h1").inner_text() == "reference"
+    assert "was fastest in" in page.locator(".headline").inner_text()
+
+
+def test_the_page_may_reach_nothing_even_if_it_wanted_to(opened: Opener, reference: Path) -> None:
+    page = opened(reference)
+    blocked = page.evaluate(
+        """() => new Promise((tell) => {
+            addEventListener("securitypolicyviolation", (event) => tell(event.effectiveDirective));
+            const script = document.createElement("script");
+            script.textContent = "document.title = 'taken over'";
+            document.body.append(script);
+        })"""
+    )
+    assert blocked.startswith("script-src")
+    assert page.title() == "kbench: reference"
+    policy = page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content") or ""
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "connect-src" not in policy
+    opened.forget("Executing inline script")
+
+
+def test_the_matrix_has_a_cell_for_every_example_and_backend(opened: Opener, reference: Path) -> None:
+    page = opened(reference)
+    summary = pd.read_csv(REFERENCE / "summary.csv")
+    matrix = page.locator("table.matrix")
+    assert matrix.locator("tbody tr").count() == summary.example.nunique()
+    assert matrix.locator("tbody td").count() == len(summary)
+    assert matrix.locator("td[data-best]").all_inner_texts() == ["1.00"] * summary.example.nunique()
+    assert matrix.get_by_text("unsupported").count() == (summary.status == "unsupported").sum()
+    matrix.get_by_role("link", name="mnist_cnn").click()
+    expect(section(page, "mnist_cnn")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("axis", ["epochs", "seconds"])
+def test_tooltips_give_the_values_of_the_csv(opened: Opener, reference: Path, axis: str) -> None:
+    page = opened(reference)
+    rows = pd.read_csv(REFERENCE / "epochs.csv").query("example == 'mnist_cnn'")
+    figure = chart(page, "mnist_cnn", f"validation accuracy against {axis}")
+    marks = points(figure)
+    assert marks.count() == len(rows)
+    for place in range(0, marks.count(), 4):
+        told = tooltip(page, marks.nth(place))
+        (row,) = rows[(rows.backend == told["backend"]) & (rows.epoch == int(told["epoch"]))].itertuples()
+        assert told["validation accuracy"] == f"{row.val_accuracy:.4f}"
+        passed = rows[(rows.backend == row.backend) & (rows.epoch <= row.epoch)].seconds.sum()
+        assert float(told["training time (s)"]) == pytest.approx(passed, rel=1e-3)
+
+
+def test_the_values_stand_in_a_table_for_those_who_do_not_point(opened: Opener, reference: Path) -> None:
+    page = opened(reference)
+    rows = pd.read_csv(REFERENCE / "epochs.csv").query("example == 'imdb_gru'")
+    figure = chart(page, "imdb_gru", "validation loss against epochs")
+    figure.locator("summary").focus()
+    page.keyboard.press("Enter")
+    lines = figure.locator("tbody tr")
+    expect(lines).to_have_count(len(rows))
+    cells = [line.split("\t") for line in lines.all_inner_texts()]
+    told = {(backend, int(epoch)): float(value) for backend, epoch, _, value, *_ in cells}
+    for row in rows.itertuples():
+        assert told[row.backend, row.epoch] == pytest.approx(row.val_loss, rel=1e-6)
+
+
+def test_a_backend_is_toggled_in_all_charts_of_its_example_and_in_no_other(opened: Opener, reference: Path) -> None:
+    page = opened(reference)
+    epochs = pd.read_csv(REFERENCE / "epochs.csv").query("example == 'mnist_mlp'")
+    own = chart(page, "mnist_mlp", "validation loss against seconds")
+    bars = chart(page, "mnist_mlp", "where the time went").locator("g.mark-rect path")
+    other = points(chart(page, "mnist_cnn", "validation loss against seconds"))
+    before, all_bars = other.count(), bars.count()
+    box = section(page, "mnist_mlp").get_by_role("checkbox", name="keras3/jax")
+    box.uncheck()
+    expect(points(own)).to_have_count(sum(epochs.backend != "keras3/jax"))
+    assert bars.count() < all_bars
+    assert other.count() == before
+    section(page, "mnist_mlp").get_by_role("button", name="none", exact=True).click()
+    expect(points(own)).to_have_count(0)
+    box.focus()
+    page.keyboard.press("Space")
+    expect(points(own)).to_have_count(sum(epochs.backend == "keras3/jax"))
+    section(page, "mnist_mlp").get_by_role("button", name="all", exact=True).click()
+    expect(points(own)).to_have_count(len(epochs))
+
+
+def test_tables_sort_by_pointer_and_keyboard_and_keep_what_is_missing_last(opened: Opener, reference: Path) -> None:
+    page = opened(reference)
+    table = section(page, "mnist_cnn").locator("table.sortable")
+    names = [text.split("\n")[0].strip() for text in table.locator("thead th").all_inner_texts()]
+    number = names.index("first epoch (s)") + 1
+    header = table.locator(f"thead th:nth-child({number})")
+    for press, direction in ((False, "ascending"), (True, "descending")):
+        button = header.get_by_role("button")
+        button.focus()
+        page.keyboard.press("Enter") if press else button.click()
+        expect(header).to_have_attribute("aria-sort", direction)
+        values = column(page, "mnist_cnn", number)
+        assert values[-1] == "-"
+        numbers = [float(value.replace(",", "")) for value in values[:-1]]
+        assert numbers == sorted(numbers, reverse=direction == "descending")
+        assert len(numbers) == 7
+    table.locator("thead th:nth-child(1)").get_by_role("button").click()
+    assert column(page, "mnist_cnn", 1) == sorted(column(page, "mnist_cnn", 1))
+    assert header.get_attribute("aria-sort") is None
+
+
+@pytest.mark.parametrize("how", [{}, {"color_scheme": "dark"}, PHONE], ids=["light", "dark", "phone"])
+def test_an_accessibility_checker_finds_no_serious_fault(
+    opened: Opener, reference: Path, how: dict[str, Any]
+) -> None:
+    page = opened(reference, **how)
+    for figure in section(page, "mnist_cnn").locator("figure").all():
+        figure.locator("summary").click()
+        expect(figure).to_have_attribute("data-drawn", "")
+    found = Axe().run(page).response["violations"]
+    serious = [one for one in found if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], one["help"], one["nodes"][0]["html"][:300]) for one in serious] == []
+
+
+def test_a_phone_scrolls_tables_and_not_the_page(opened: Opener, reference: Path) -> None:
+    page = opened(reference, **PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    chart(page, "mnist_cnn", "where the time went")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_dark_and_light_have_the_colours_of_the_backends_files(opened: Opener, reference: Path) -> None:
+    known = backends.load_all(paths.project_folder("backends"))
+    page = opened(reference)
+    for label in section(page, "mnist_cnn").locator(".toggles label").all():
+        color = label.locator(".swatch .stroke").evaluate("path => getComputedStyle(path).stroke")
+        red, green, blue = map(int, re.findall(r"\d+", color))
+        assert f"#{red:02x}{green:02x}{blue:02x}" == known[label.inner_text().strip()].color.lower()
+    line = chart(page, "mnist_cnn", "validation accuracy against epochs").locator("g.mark-line path").first
+    light = line.evaluate("path => getComputedStyle(path).stroke")
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != ground
+    assert line.evaluate("path => getComputedStyle(path).stroke") != light
+
+
+def test_printing_draws_all_charts_on_light_paper(opened: Opener, reference: Path) -> None:
+    page = opened(reference, color_scheme="dark")
+    page.pdf()
+    assert page.locator("figure[data-chart]:not([data-drawn])").count() == 0
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator(".toggles button").first.is_visible()
+    assert page.locator(".toggles .swatch").first.is_visible()
+
+
+def test_repeats_are_a_mean_with_its_spread_and_memory_is_drawn(opened: Opener, tmp_path: Path) -> None:
+    cells = [cell(backend=name, repeat=number) for name in ("keras2/cntk", "keras3/jax") for number in (1, 2, 3)]
+    page_file = fake_page(tmp_path, cells)
+    page = opened(page_file)
+    results.rebuild(page_file.parent)
+    rows = pd.read_csv(page_file.parent / "epochs.csv")
+    told = tooltip(page, points(chart(page, "mnist_cnn", "validation loss against epochs")).nth(0))
+    own = rows[(rows.backend == told["backend"]) & (rows.epoch == int(told["epoch"]))].val_loss
+    assert told["repeats"] == "3"
+    assert float(told["validation loss"]) == pytest.approx(own.mean(), rel=1e-3)
+    assert float(told["± sd"]) == pytest.approx(own.std(), rel=0.05)
+    assert chart(page, "mnist_cnn", "validation loss against epochs").locator("g.mark-area path").count() == 2
+    memory = chart(page, "mnist_cnn", "peak memory").locator(".plot").get_attribute("aria-label")
+    assert memory and "keras3/jax 505 MiB" in memory
+
+
+def test_names_and_logs_that_are_markup_stay_text(opened: Opener, tmp_path: Path) -> None:
+    cells = [cell(example=MARKUP, backend=name) for name in (f"keras2/{MARKUP}", "keras3/jax", "keras3/torch")]
+    log = f"\x1b[31m  {MARKUP}\x1b[0m\n</pre>{MARKUP}\n"
+    told = {"command_line": MARKUP, "environments": {MARKUP: {"packages": [MARKUP]}}}
+    page = opened(fake_page(tmp_path, cells, "keras3/torch", log, told))
+    assert page.locator("section.example h2").inner_text() == MARKUP
+    assert page.locator(".toggles label").first.inner_text().strip() == f"keras2/{MARKUP}"
+    shown = page.locator("pre").text_content() or ""
+    assert shown.splitlines() == [f"  {MARKUP}", f"</pre>{MARKUP}"]
+    assert tooltip(page, points(chart(page, MARKUP, "validation loss against epochs")).nth(0))["backend"]
+    assert page.locator("body script:not([type])").count() == 5
+
+
+def test_several_runs_stand_on_one_page_under_their_names(opened: Opener, tmp_path: Path) -> None:
+    first, second = (fake_page(tmp_path / name, [cell(), cell(backend="keras3/jax")]).parent for name in "ab")
+    read = [results.read(run) for run in (first, second)]
+    together = tmp_path / "report.html"
+    together.write_bytes(report([(run, summarise(run.measured)) for run in read]))
+    page = opened(together)
+    assert page.locator("header.run").count() == 2
+    boxes = page.get_by_role("checkbox", name="keras3/jax")
+    assert boxes.count() == 2
+    boxes.nth(1).uncheck()
+    title = page.locator("figcaption", has_text="validation loss against epochs")
+    figures = page.locator("figure").filter(has=title)
+    draw_all(page)
+    expect(points(figures.nth(1))).to_have_count(3)
+    expect(points(figures.nth(0))).to_have_count(6)
+
+
+def test_eight_backends_seven_examples_three_repeats_are_under_five_megabytes(opened: Opener, tmp_path: Path) -> None:
+    cells = [
+        cell(example=f"example_{number}", backend=name, repeat=repeat, epochs=50)
+        for number in range(7)
+        for name in COLORS
+        for repeat in (1, 2, 3)
+    ]
+    page_file = fake_page(tmp_path, cells)
+    assert page_file.stat().st_size < 5_000_000
+    page = opened(page_file)
+    assert page.locator("figure[data-chart]").count() == 7 * 6
+    assert points(chart(page, "example_6", "validation accuracy against epochs")).count() == 8 * 50
+
+
+def test_the_page_of_the_reference_run_is_under_five_megabytes(reference: Path) -> None:
+    assert reference.stat().st_size < 5_000_000
+    assert page_of(reference.parent).read_bytes() == reference.read_bytes()
+
+
+def test_a_machine_without_a_browser_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(installed_browser, "PLACES", {})
+    with pytest.raises(FileNotFoundError, match=r"install Chromium .*, Chrome or Edge"):
+        installed_browser.find()

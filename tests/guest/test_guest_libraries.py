@@ -1,0 +1,52 @@
+"""The guest finds the libraries of its process in the list of what is mapped, and asks them for their threads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from guest_modules import guest
+
+MAPS = """\
+7f00-7f01 r-xp 00000000 08:01 11 /env/lib/libmkl_rt.so.2
+7f01-7f02 r--p 00001000 08:01 11 /env/lib/libmkl_rt.so.2
+7f02-7f03 r-xp 00000000 08:01 12 /env/with a blank/libgomp-a34b3233.so.1.0.0
+7f03-7f04 r-xp 00000000 08:01 13 /env/libopenblasp-r0-2ecf47d5.3.7.dev.so (deleted)
+7f04-7f05 r-xp 00000000 08:01 14 /env/libopenblas_wrapper.txt.d/libc.so.6
+7f05-7f06 rw-p 00000000 00:00 0
+7f06-7f07 rw-p 00000000 00:00 0 [heap]
+7f07-7f08 r-xp 00000000 08:01 15 /env/libdnnl.so.3
+"""
+
+
+@pytest.fixture
+def libraries(tmp_path: Path) -> ModuleType:
+    with guest(tmp_path, "libraries") as (module,):
+        return module
+
+
+def test_each_library_is_named_once_and_others_are_not(libraries: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "maps").write_text(MAPS)
+    assert libraries.mapped(str(tmp_path / "maps")) == [
+        {"kind": "oneDNN", "file": "libdnnl.so.3", "threads": None},
+        {"kind": "GNU OpenMP", "file": "libgomp-a34b3233.so.1.0.0", "threads": None},
+        {"kind": "MKL", "file": "libmkl_rt.so.2", "threads": None},
+        {"kind": "OpenBLAS", "file": "libopenblasp-r0-2ecf47d5.3.7.dev.so", "threads": None},
+    ]
+
+
+def test_where_the_system_does_not_tell_there_are_none(libraries: ModuleType, tmp_path: Path) -> None:
+    assert libraries.mapped(str(tmp_path / "missing")) == []
+
+
+def test_the_blas_of_this_numpy_is_found_with_its_threads(libraries: ModuleType) -> None:
+    np.ones((2, 2)) @ np.ones((2, 2))
+    named = libraries.numpy_blas()
+    found = libraries.mapped()
+    assert "openblas" not in named or any(one["kind"] == "OpenBLAS" and one["threads"] >= 1 for one in found)
+
+
+def test_a_framework_that_does_not_tell_has_no_threads(libraries: ModuleType) -> None:
+    assert libraries.framework_threads() == {}  # the fake one has no such setting

@@ -1,0 +1,64 @@
+"""The machine's own rates: measured with the threads that a run has, and never a reason to fail."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import threadpoolctl
+
+from kbench import machine_limits, roofline
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small sizes: what is promised does not depend on them."""
+    monkeypatch.setattr(machine_limits, "MATRIX", 8)
+    monkeypatch.setattr(machine_limits, "LARGEST_MATRIX", 16)
+    monkeypatch.setattr(machine_limits, "SMALLEST_ARRAY", 1 << 12)
+    monkeypatch.setattr(machine_limits, "LARGEST_ARRAY", 1 << 16)
+    monkeypatch.setattr(machine_limits, "ROUNDS_SECONDS", 0.0)
+
+
+def test_both_rates_are_measured_and_fit_for_json() -> None:
+    told = machine_limits.measure(2, 1 << 14)
+    assert told is not None
+    assert json.loads(json.dumps(told)) == told
+    assert told["threads"] == 2 and told["cache_bytes"] == 1 << 14 and told["array_bytes"] == 1 << 15
+    assert told["operations_per_second"] > 0 and told["bytes_per_second"] > 0
+    assert roofline.limits(told) is not None
+
+
+def test_arrays_are_larger_than_the_cache_but_not_without_end() -> None:
+    sizes = [(machine_limits.measure(1, cache) or {})["array_bytes"] for cache in (None, 1, 1 << 30)]
+    assert sizes == [1 << 12, 1 << 12, 1 << 16]
+
+
+def test_the_product_has_as_many_threads_as_a_cell_and_gives_them_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def product_rate() -> tuple[float, int]:
+        seen.extend(pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas")
+        return float(len(seen)), 8
+
+    monkeypatch.setattr(machine_limits, "_product_rate", product_rate)
+    before = threadpoolctl.threadpool_info()
+    assert (machine_limits.measure(2) or {})["operations_per_second"] == 2.0 * (len(seen) // 2)
+    assert set(seen) <= {1, 2} and 1 in seen
+    assert threadpoolctl.threadpool_info() == before
+
+
+@pytest.mark.parametrize("error", [MemoryError("no room"), RuntimeError("can't start new thread"), OSError(12, "x")])
+def test_what_cannot_be_measured_is_none(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(np, "matmul", refuse)
+    assert machine_limits.measure(2) is None
+
+
+def test_a_machine_with_little_memory_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_limits.psutil, "virtual_memory", lambda: type("Memory", (), {"available": 1 << 14})())
+    assert machine_limits.measure(1) is None
