@@ -8,15 +8,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from kbench import __version__
+from kbench import __version__, readers
 from kbench.errors import UserError
-from kbench.plan import DIFFERENT, FORMATS, LAST_SEED, SAME, TIMEOUTS
+from kbench.plan import DIFFERENT, FORMATS, LAST_SEED, PROFILES, SAME
 from kbench.side_values import ALLOWABLE
+from kbench.values import FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 
-COMMANDS = ("run", "list", "setup", "report", "compare", "export", "parity", "doctor", "clean")
+COMMANDS = ("run", "resume", "list", "setup", "report", "compare", "export", "parity", "doctor", "clean")
 EXPORTS = ("parquet", "json", "tensorboard", "mlflow")
 KINDS = ("environments", "data", "compiled", "all")  # of what `clean` can free
 OUTPUTS = ("table", "markdown", "csv", "json")
+RETRIED = (FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED)  # what `resume --retry` can measure again
 
 
 class Parser(argparse.ArgumentParser):
@@ -75,18 +77,20 @@ def _run(parser: argparse.ArgumentParser) -> None:
     _examples(parser)
     parser.add_argument(
         "--profile",
-        choices=tuple(TIMEOUTS),
+        choices=PROFILES,
         default="quick",
         help="how much is run: smoke (seconds a cell), quick (the default: a subset of the data, minutes a "
         "backend) or full (the published settings)",
     )
     counts = parser.add_argument_group("instead of the profile's and the example's numbers")
-    counts.add_argument("--epochs", type=_whole(1, 10**6), metavar="N", help="epochs, or passes of inference")
+    counts.add_argument("--epochs", type=readers.whole(1, 10**6), metavar="N", help="epochs, or passes of inference")
     counts.add_argument(
-        "--samples", type=_whole(1, 10**9), metavar="N", help="training samples, from the front of the data"
+        "--samples", type=readers.whole(1, 10**9), metavar="N", help="training samples, from the front of the data"
     )
-    counts.add_argument("--batch-size", type=_whole(1, 10**9), metavar="N", help="samples a step")
-    counts.add_argument("--repeats", type=_whole(1, 1000), metavar="N", default=1, help="fresh processes a cell (1)")
+    counts.add_argument("--batch-size", type=readers.whole(1, 10**9), metavar="N", help="samples a step")
+    counts.add_argument(
+        "--repeats", type=readers.whole(1, 1000), metavar="N", default=1, help="fresh processes a cell (1)"
+    )
     _seed(counts)
     counts.add_argument(
         "--seeds",
@@ -101,16 +105,11 @@ def _run(parser: argparse.ArgumentParser) -> None:
         help="initial weights: seeded, alike on every backend (the default), or each backend's own",
     )
     counts.add_argument("--augment", action="store_true", help="augment pictures where an example says how")
-    _layout_timeout_and_data(parser, ", ".join(f"{name} {seconds:g}" for name, seconds in TIMEOUTS.items()))
+    _layout_timeout_and_data(parser, "as its samples and epochs let expect")
     _baseline(parser)
     parser.add_argument("--name", metavar="NAME", help="the run's folder below --results (the time of day)")
     parser.add_argument("--dry-run", action="store_true", help="print the plan and stop")
-    detail = parser.add_mutually_exclusive_group()
-    for name, words in (
-        ("quiet", "neither plan nor progress: the tables alone"),
-        ("verbose", "a line for each epoch, with its seconds, loss and accuracy"),
-    ):
-        detail.add_argument(f"--{name}", dest="detail", action="store_const", const=name, default="usual", help=words)
+    _detail(parser)
     _format(parser)
     _results(parser)
 
@@ -122,7 +121,7 @@ def _parity(parser: argparse.ArgumentParser) -> None:
     )
     _selection(parser)
     _examples(parser)
-    parser.add_argument("--batch-size", type=_whole(1, 10**9), metavar="N", help="samples in the batch")
+    parser.add_argument("--batch-size", type=readers.whole(1, 10**9), metavar="N", help="samples in the batch")
     _seed(parser)
     parser.add_argument(
         "--form",
@@ -168,6 +167,21 @@ def _report(parser: argparse.ArgumentParser) -> None:
     _results(parser)
 
 
+def _resume(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Go on with a run: measure the cells that have no finished outcome, or whose files changed."
+    parser.add_argument("run", nargs="?", default="latest", help="a run's folder or name (the latest)")
+    parser.add_argument(
+        "--retry",
+        type=readers.some_of(RETRIED),
+        default=(),
+        metavar="LIST",
+        help=f"measure cells that ended so again: some of {', '.join(RETRIED)}",
+    )
+    _detail(parser)
+    _format(parser)
+    _results(parser)
+
+
 def _compare(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Put runs beside one another: for each example and backend the steady times, their ratio with its 95 % "
@@ -182,14 +196,14 @@ def _compare(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--fail-above",
-        type=_ratio,
+        type=readers.ratio,
         metavar="RATIO",
         help="exit status 1 where a row became slower than so many times the first, shown by the whole 95 %% "
         "interval of its ratio, or was ok and can no longer be compared; for CI",
     )
     parser.add_argument(
         "--allow",
-        type=_of(ALLOWABLE),
+        type=readers.some_of(ALLOWABLE),
         metavar="LIST",
         default=(),
         help="compare in spite of what differs: machine (processor, cores, GPU, device), fingerprint (model, data, "
@@ -204,7 +218,7 @@ def _export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", nargs="?", default="latest", help="a run's folder or name (the latest)")
     parser.add_argument(
         "--to",
-        type=_of(EXPORTS),
+        type=readers.some_of(EXPORTS),
         metavar="LIST",
         required=True,
         help=f"some of {', '.join(EXPORTS)}, with commas",
@@ -258,7 +272,7 @@ def _examples(parser: argparse.ArgumentParser) -> None:
 def _seed(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--seed",
-        type=_whole(0, LAST_SEED),
+        type=readers.whole(0, LAST_SEED),
         metavar="N",
         default=0,
         help="of weights and of the order of samples (0)",
@@ -274,11 +288,19 @@ def _layout_timeout_and_data(parser: argparse.ArgumentParser, timeout: str) -> N
     )
     parser.add_argument(
         "--threads",
-        type=_whole(1, 4096),
+        type=readers.whole(1, 4096),
         metavar="N",
         help="CPU threads of a cell, where its framework lets itself be told (as many as cores may be used)",
     )
-    parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", help=f"end a cell after so long ({timeout})")
+    parser.add_argument(
+        "--timeout", type=readers.seconds, metavar="SECONDS", help=f"end a cell after so long ({timeout})"
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=readers.mib,
+        metavar="SIZE",
+        help="end a cell whose processes hold more memory together, such as 8GiB (no limit)",
+    )
     parser.add_argument(
         "--pass-env",
         action="append",
@@ -319,6 +341,15 @@ def _results(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _detail(parser: argparse.ArgumentParser) -> None:
+    detail = parser.add_mutually_exclusive_group()
+    for name, words in (
+        ("quiet", "neither plan nor progress: the tables alone"),
+        ("verbose", "a line for each epoch, with its seconds, loss and accuracy"),
+    ):
+        detail.add_argument(f"--{name}", dest="detail", action="store_const", const=name, default="usual", help=words)
+
+
 def _format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
@@ -326,52 +357,6 @@ def _format(parser: argparse.ArgumentParser) -> None:
         default="table",
         help="of what is printed: table (the default), markdown, csv or json; stdout then holds that alone",
     )
-
-
-def _of(words: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
-    """Reads a list of some of the words."""
-
-    def read(text: str) -> tuple[str, ...]:
-        items = tuple(item.strip() for item in text.split(",") if item.strip())
-        wrong = [item for item in items if item not in words]
-        if wrong or not items:
-            what = f"{wrong[0][:50]!r} is" if wrong else "it is empty and"
-            raise argparse.ArgumentTypeError(f"{what} not one of {', '.join(words)}")
-        return items
-
-    return read
-
-
-def _ratio(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1e6:
-        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a ratio above 0, such as 1.10")
-    return number
-
-
-def _whole(lowest: int, highest: int) -> Callable[[str], int]:
-    """Reads a whole number between the two, both included."""
-
-    def read(text: str) -> int:
-        # int() itself refuses thousands of digits, with a text about how Python is set up.
-        if text.isdecimal() and len(text) <= 20 and lowest <= int(text) <= highest:
-            return int(text)
-        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a whole number from {lowest} to {highest:,}")
-
-    return read
-
-
-def _seconds(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1e9:
-        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a number of seconds above 0")
-    return number
 
 
 _OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
@@ -384,4 +369,5 @@ _OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "export": _export,
     "doctor": _doctor,
     "clean": _clean,
+    "resume": _resume,
 }

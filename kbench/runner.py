@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kbench import results, specs
+from kbench.cell_files import last_lines, open_regular
 from kbench.launcher import Exit, Launcher
 from kbench.values import (
     CHANNELS_FIRST,
@@ -30,6 +31,9 @@ from kbench.values import (
 )
 from kbench.wording import plain
 
+LINES_KEPT = 12  # of the log of a cell that did not end ok
+MOST_REASON = 500  # characters
+
 
 @dataclass(frozen=True)
 class Job:
@@ -42,6 +46,7 @@ class Job:
     environment: Environment | None
     data: Data | None
     verdict: Outcome | None = None
+    timeout: float = 3600.0  # seconds: an estimate of what it can take at most
 
 
 @dataclass(frozen=True)
@@ -50,12 +55,13 @@ class Settings:
 
     device: Device
     pinned: Mapping[str, str]  # variables that show the guest this device alone
-    timeout: float  # seconds
+    timeout: float | None  # seconds, of each cell; None: as each job estimates
     augment: bool
     init: str  # "seeded": common initial weights, or "backend": each backend's own
     guest: Path  # the guest's folder
     published_weights: Mapping[str, Path]  # example -> file
     parity: Mapping[str, Any] | None = None  # what a guest computes where nothing is timed
+    memory_limit_mib: float | None = None  # of a cell: its processes together
 
 
 @dataclass(frozen=True)
@@ -105,7 +111,11 @@ def run(
             listener.ended(job, outcome)
             raise
         # Recorded here and not at the end: a later failure must not lose what is known.
-        results.write_outcome(folder, job.cell, outcome)
+        try:
+            results.write_outcome(folder, job.cell, outcome)
+        except KeyboardInterrupt:
+            results.write_outcome(folder, job.cell, outcome)
+            raise
         outcomes.append(outcome)
         listener.ended(job, outcome)
     return outcomes
@@ -135,24 +145,48 @@ def _measure(
         events=files.events,
         parity=settings.parity,
     )
+    spec["identity"] = identity(job, settings)
     path = results.write_spec(folder, job.cell, spec, specs.keras_json(job.backend, job.cell))
     of_layout = job.backend.channels_first if job.cell.image_data_format == CHANNELS_FIRST else {}
     environment = specs.environment_variables(
         os.environ, {**variables(job.environment), **of_layout}, settings.pinned, files.keras_home
     )
     progress = Progress(files.events)
+    timeout = settings.timeout or job.timeout
     try:
         ended = launcher(
             [str(job.environment.python), str(settings.guest), str(path)],
             variables=environment,
             folder=files.path,
             log=files.log,
-            timeout=settings.timeout,
+            timeout=timeout,
+            memory_limit_mib=settings.memory_limit_mib,
             watch=lambda: listener.epoch(job, progress.look()),
         )
     except OSError as error:
         return Outcome(FAILED, f"its Python cannot be started: {error.strerror or error}")
-    return judge(ended, results.read_events(files.events), job.cell, files.log, settings.timeout)
+    try:
+        told = results.read_events(files.events)
+    except OSError as error:
+        reason = f"its events cannot be read: {error.strerror or error}"
+        return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
+    return judge(ended, told, job.cell, files.log, timeout, settings.memory_limit_mib)
+
+
+def identity(job: Job, settings: Settings) -> dict[str, str]:
+    """What a job's cell measures, by content; it has a backend's build and data. See `specs.identity`."""
+    assert job.build is not None and job.data is not None
+    return specs.identity(
+        job.cell,
+        job.example,
+        job.backend,
+        job.build,
+        job.data,
+        augment=settings.augment,
+        init=settings.init,
+        published_weights=job.example.name in settings.published_weights,
+        parity=settings.parity,
+    )
 
 
 class Progress:
@@ -166,7 +200,7 @@ class Progress:
     def look(self) -> Seen:
         """The epochs that are done."""
         try:
-            with self._path.open("rb") as file:
+            with open_regular(self._path) as file:
                 file.seek(self._position)
                 added = file.read()
         except OSError:
@@ -188,13 +222,20 @@ def _seen(epochs: int, line: bytes) -> Seen:
     return Seen(epochs, last.seconds, last.loss, accuracy)
 
 
-def judge(ended: Exit, told: results.Told, cell: Cell, log: Path, timeout: float) -> Outcome:
+def judge(
+    ended: Exit, told: results.Told, cell: Cell, log: Path, timeout: float, memory_limit_mib: float | None = None
+) -> Outcome:
     """What came of a cell, from how its process ended and what its guest told before."""
     error = str(told.facts.get("error", ""))
     complete = "guest_seconds" in told.facts and len(told.epochs) == cell.epochs
+    lines = [plain(line) for line in last_lines(log, LINES_KEPT)]
+    end = _last_words(told, lines)
     if ended.timed_out:
         done = f"{len(told.epochs)} of {cell.epochs} epochs were done"
         status, reason = TIMEOUT, f"not done after {timeout:g} s ({done}); give it longer with --timeout"
+    elif ended.over_memory:
+        held = f"it held {ended.peak_memory_mib or 0:.0f} MiB, where --memory-limit allows {memory_limit_mib:.0f} MiB"
+        status, reason = FAILED, f"killed for its memory: {held}"
     elif ended.code == 0 and complete:
         status, reason = OK, ""
     elif told.facts.get("error_kind") in ("device", "unsupported"):
@@ -202,19 +243,21 @@ def judge(ended: Exit, told: results.Told, cell: Cell, log: Path, timeout: float
     elif error:
         status, reason = FAILED, error
     elif ended.code < 0:
-        status, reason = FAILED, f"ended by {_signal_name(-ended.code)}{_last_words(log)}"
+        status, reason = FAILED, f"killed by {_signal_name(-ended.code)}{_of_memory(ended)}{end}"
     elif ended.code == 0:
-        status, reason = FAILED, f"ended without a result{_last_words(log)}"
+        status, reason = FAILED, f"ended without a result{end}"
     else:
-        status, reason = FAILED, f"ended with exit status {ended.code}{_last_words(log)}"
+        status, reason = FAILED, f"ended with exit status {ended.code}{end}"
     return Outcome(
         status,
-        plain(reason),
+        plain(reason)[:MOST_REASON],
         ended.seconds,
         ended.code,
         ended.peak_memory_mib,
         device_memory_mib=ended.device_memory_mib,
         device_memory_source=ended.device_memory_source,
+        last_event="" if status == OK else plain(told.last),
+        last_lines=() if status == OK else tuple(lines),
     )
 
 
@@ -225,14 +268,17 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _last_words(log: Path) -> str:
-    """The last line of the log that says something, for the one-line reason."""
-    try:
-        with log.open("rb") as file:
-            file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - 4096))
-            lines = file.read().decode("utf-8", "replace").splitlines()
-    except OSError:
+def _of_memory(ended: Exit) -> str:
+    """What SIGKILL most often means, where the system sent it."""
+    if _signal_name(-ended.code) != "SIGKILL":
         return ""
-    said = [line.strip() for line in lines if line.strip()]
-    return f": {said[-1][:200]}" if said else ""
+    held = "" if ended.peak_memory_mib is None else f"; it held {ended.peak_memory_mib:.0f} MiB"
+    return f", as the system does where memory runs out{held}"
+
+
+def _last_words(told: results.Told, lines: Sequence[str]) -> str:
+    """The last event, damage and the last line of the log, for the one-line reason."""
+    damaged = told.facts.get("events_damaged")
+    facts = [f"last event: {told.last}" if told.last else "it told nothing"]
+    facts += [f"{damaged} damaged lines among its events"] if damaged else []
+    return f" ({'; '.join(facts)}){f': {lines[-1]}' if lines else ''}"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +105,41 @@ def spec(
         "published_weights": portable(published_weights) if published_weights else "",
         "events": portable(events),
         **({} if parity is None else {"parity": dict(parity)}),
+    }
+
+
+def identity(
+    cell: Cell,
+    example: Example,
+    backend: Backend,
+    build: Build,
+    data: Data,
+    *,
+    augment: bool,
+    init: str,
+    published_weights: bool,
+    parity: Mapping[str, Any] | None = None,
+) -> dict[str, str]:
+    """What a cell measures, by content: {example, lock, data, settings}, a hash each.
+
+    A cell whose identity is the same has nothing new to tell. Where things lie is no part of it.
+    """
+    settings = {
+        "cell": asdict(cell),
+        "keras_json": keras_json(backend, cell),
+        "task": example.task,
+        "augment": augment and example.augmentation,
+        "init": init,
+        "published_weights": published_weights,
+        "parity": parity,
+        "forms": [dict(backend.recurrent), list(backend.fixed_batch), backend.ordered_updates],
+        "variables": [dict(backend.variables), dict(build.variables), dict(backend.channels_first)],
+    }
+    return {
+        "example": example.sha256,
+        "lock": hashlib.sha256(build.lock.read_bytes()).hexdigest() if build.lock else "",
+        "data": data.sha256,
+        "settings": hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest(),
     }
 
 

@@ -201,6 +201,8 @@ class Outcome:
     reference_seconds: float | None = None  # of a fixed computation on this machine just before the cell
     device_memory_mib: float | None = None  # on the GPU, the most that was seen; None on the CPU
     device_memory_source: str = ""  # whose that is: see kbench.device_memory
+    last_event: str = ""  # the last thing that the guest told, such as "epoch 2", where the status is not ok
+    last_lines: tuple[str, ...] = ()  # of its log, where the status is not ok
 
 
 @dataclass(frozen=True)

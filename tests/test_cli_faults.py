@@ -17,11 +17,13 @@ KILL = "import os, signal; os.kill(os.getpid(), signal.%s)"
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        (KILL % "SIGSEGV", "ended by SIGSEGV"),
-        (KILL % "SIGKILL", "ended by SIGKILL"),
-        ("import os; print('no memory', flush=True); os.abort()", "ended by SIGABRT: no memory"),
-        ("import os; os._exit(0)", "ended without a result"),
-        ("import os; os._exit(42)", "ended with exit status 42"),
+        (KILL % "SIGSEGV", "killed by SIGSEGV (last event: phase data)"),
+        (
+            "import os; print('no memory', flush=True); os.abort()",
+            "killed by SIGABRT (last event: phase data): no memory",
+        ),
+        ("import os; os._exit(0)", "ended without a result (last event: phase data)"),
+        ("import os; os._exit(42)", "ended with exit status 42 (last event: phase data)"),
         ("import sys; sys.exit('enough')", "SystemExit: enough"),
         ("raise RuntimeError('first line\\nsecond line')", "RuntimeError: first line"),
         ("raise KeyboardInterrupt", "KeyboardInterrupt: no message"),

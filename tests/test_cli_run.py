@@ -360,7 +360,7 @@ def test_kbench_can_be_asked_for_what_it_has(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["--help"], ["run", "--help"], ["list", "-h"], ["setup", "-h"], ["report", "-h"]]
+    "command", [["--help"], ["run", "--help"], ["list", "-h"], ["setup", "-h"], ["report", "-h"], ["resume", "-h"]]
 )
 def test_every_command_has_help(bench: Bench, command: list[str]) -> None:
     said = bench(*command)

@@ -32,7 +32,7 @@ def check(bench: Bench, arguments: tuple[str, ...], *words: str) -> None:
 NAMES = [
     ((), "Name the backends", "--help"),
     (("run",), "required: --backends"),
-    (("rnu", "--backends", "fake"), "no command 'rnu'", "run, list, setup, report"),
+    (("rnu", "--backends", "fake"), "no command 'rnu'", "run, resume, list, setup, report"),
     (("",), "no command ''"),
     (("run", "fake"), "required: --backends"),
     ((*RUN, "extra"), "Unrecognized arguments: extra"),
@@ -67,6 +67,8 @@ NUMBERS = [
 ]
 NUMBERS += [((*RUN, "--seed", seed), "whole number from 0 to 4,294,967,295") for seed in ("-1", "x", "4294967296")]
 NUMBERS += [((*RUN, "--timeout", time), "seconds above 0") for time in ("0", "-1", "x", "nan", "inf", "1e300")]
+NUMBERS += [((*RUN, "--memory-limit", size), "a size such as 8GiB") for size in ("0GiB", "8", "x", "1e9GB")]
+NUMBERS += [(("resume", "--retry", text), "failed, timeout") for text in ("", "ok", "failed,interrupted")]
 
 OPTIONS = [
     ((*RUN, "--profile", "quik"), "invalid choice: 'quik'", "quick"),
@@ -106,6 +108,8 @@ OPTIONS = [
     (("report", "--results", "my_example.py"), "There is no run in my_example.py yet"),
     (("report", "x" * 300), "File name too long"),
     (("report", "a", "b"), "There is no run 'a'"),
+    (("resume", "yesterday"), "There is no run 'yesterday'"),
+    (("resume",), "There is no run in results yet"),
 ]
 
 
@@ -310,6 +314,7 @@ OPTION_NAMES += [
     "--image-data-format",
     "--threads",
     "--timeout",
+    "--memory-limit",
     "--data",
     "--data-dir",
     "--results",

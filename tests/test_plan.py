@@ -122,9 +122,16 @@ def test_more_samples_than_there_are_and_fewer_than_a_batch_are_one_sentence() -
         make("jax", "mnist_mlp", samples=127)
 
 
-def test_the_time_limit_is_the_profiles_unless_the_user_gives_another() -> None:
-    assert make("jax", "mnist_mlp", profile="smoke").timeout == plan.TIMEOUTS["smoke"]
-    assert make("jax", "mnist_mlp", timeout=5.0).timeout == 5.0
+def test_the_time_limit_of_a_cell_grows_with_what_it_does() -> None:
+    def limit(example: str, **asked: Any) -> float:
+        (planned,) = make("jax", example, **asked).cells
+        return plan.timeout(planned.cell, planned.example.task)
+
+    smoke = limit("mnist_mlp", profile="smoke")
+    assert smoke == 900 + 0.2 * (2048 + 512) * 3
+    assert smoke < limit("mnist_mlp") < limit("mnist_mlp", epochs=10) < limit("mnist_mlp", profile="full")
+    assert limit("resnet50_features", profile="smoke") == 900 + 5.0 * 32 * 2
+    assert limit("cifar10_cnn", profile="full") == 48 * 3600  # a night and a day, however large
 
 
 def test_a_backend_that_cannot_train_is_unsupported_with_its_own_reason_and_needs_no_environment() -> None:

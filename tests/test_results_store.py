@@ -124,6 +124,8 @@ def test_spec_and_outcome_lie_in_the_cells_folder(tmp_path: Path) -> None:
         "reference_seconds": 0.02,
         "device_memory_mib": 64.5,
         "device_memory_source": "process",
+        "last_event": "",
+        "last_lines": [],
     }
     assert results.read(run).measured[0].outcome == Outcome(FAILED, "boom", 1.5, -11, 120.5, 0.02, 64.5, "process")
 

@@ -179,25 +179,37 @@ RAISED = {"event": "error", "kind": "exception", "message": "ValueError: bad\nva
 @pytest.mark.parametrize(
     ("fate", "status", "reason"),
     [
-        (telling(START, EPOCH), "failed", "ended without a result"),
-        (telling(START, EPOCH, END), "failed", "ended without a result"),
-        (telling(), "failed", "ended without a result"),
-        (telling(START, log=b"last words\n\n"), "failed", "ended without a result: last words"),
-        (telling(START, code=7), "failed", "ended with exit status 7"),
+        (telling(START, EPOCH), "failed", "ended without a result (last event: epoch 1)"),
+        (telling(START, EPOCH, END), "failed", "ended without a result (last event: end)"),
+        (telling(), "failed", "ended without a result (it told nothing)"),
+        (telling(START, log=b"last words\n\n"), "failed", "ended without a result (last event: start): last words"),
+        (telling(START, code=7), "failed", "ended with exit status 7 (last event: start)"),
         (
             telling(code=1, log=b"x\nImportError: no keras\n"),
             "failed",
-            "ended with exit status 1: ImportError: no keras",
+            "ended with exit status 1 (it told nothing): ImportError: no keras",
         ),
-        (telling(START, EPOCH, code=-11), "failed", "ended by SIGSEGV"),
-        (telling(START, code=-6, log=b"double free\n"), "failed", "ended by SIGABRT: double free"),
-        (telling(START, code=-9), "failed", "ended by SIGKILL"),
-        (telling(code=-99), "failed", "ended by signal 99"),
+        (telling(START, EPOCH, code=-11), "failed", "killed by SIGSEGV (last event: epoch 1)"),
+        (
+            telling(START, code=-6, log=b"double free\n"),
+            "failed",
+            "killed by SIGABRT (last event: start): double free",
+        ),
+        (
+            telling(START, code=-9),
+            "failed",
+            "killed by SIGKILL, as the system does where memory runs out (last event: start)",
+        ),
+        (telling(code=-99), "failed", "killed by signal 99 (it told nothing)"),
         (telling(START, RAISED, code=1), "failed", "ValueError: bad value"),
         (telling(START, RAISED, code=-11), "failed", "ValueError: bad value"),
         (telling(START, DEVICE, code=1), "unsupported", "it runs on the cpu"),
-        (telling(*learning(cell(), 0.5), code=-11), "failed", "ended by SIGSEGV"),
-        (telling(code=1, log=b"\x1b[31mred\x1b[0m \xff\n"), "failed", "ended with exit status 1: red \ufffd"),
+        (telling(*learning(cell(), 0.5), code=-11), "failed", "killed by SIGSEGV (last event: end)"),
+        (
+            telling(code=1, log=b"\x1b[31mred\x1b[0m \xff\n"),
+            "failed",
+            "ended with exit status 1 (it told nothing): red \ufffd",
+        ),
         (
             telling(START, EPOCH, code=-15, timed_out=True),
             "timeout",
@@ -213,7 +225,7 @@ def test_what_came_of_a_cell_is_one_line(stage: Stage, fate: Fate, status: str, 
 
 def test_last_words_are_cut_where_they_are_long(stage: Stage) -> None:
     (outcome,) = stage.run({"a": telling(code=1, log=b"start\n" + b"x" * 100_000)})
-    assert outcome.reason == "ended with exit status 1: " + "x" * 200
+    assert outcome.reason == "ended with exit status 1 (it told nothing): " + "x" * 200
 
 
 def test_one_cells_fate_does_not_stop_the_run(stage: Stage) -> None:

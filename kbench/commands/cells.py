@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from kbench import environments, launcher, plan, runner
-from kbench.commands import interrupts, preparing, screen
+from kbench import environments, launcher, leftovers, plan, runner, watchdog
+from kbench.commands import preparing, screen
 from kbench.plan import Plan
+from kbench.results import RunResults
 from kbench.runner import Settings
 from kbench.values import Data, Environment
 
@@ -22,19 +23,27 @@ def run(
     settings: Settings,
     reference: Callable[[], float] | None = None,
     detail: str = screen.USUAL,
-) -> bool:
-    """Run the cells and record them in the run's `folder`; whether all are acceptable. See `runner.run`."""
+) -> None:
+    """Run the cells and record them in the run's `folder`. See `runner.run`.
+
+    Raises UserError where results cannot be written; what was measured until then is kept.
+    """
     passed = {name: os.environ[name] for name in the_plan.request.pass_env if name in os.environ}
     jobs = [preparing.job(planned, made, data) for planned in the_plan.cells]
-    with interrupts.ended_as_interrupted(), screen.Progress(len(jobs), detail) as progress:
-        outcomes = runner.run(
+    mark = leftovers.mark(folder)
+    with watchdog.watching(mark), screen.Progress(len(jobs), detail) as progress:
+        runner.run(
             jobs,
             folder,
             settings,
             lambda environment: {**passed, **environments.variables(environment, the_plan.threads)},
-            partial(launcher.launch, gpu=settings.device.index),
+            partial(launcher.launch, mark=mark, gpu=settings.device.index),
             progress.listener,
             reference,
         )
-    pairs = zip(the_plan.cells, outcomes, strict=True)
-    return all(plan.acceptable(the_plan, planned, outcome) for planned, outcome in pairs)
+
+
+def acceptable(the_plan: Plan, there: RunResults) -> bool:
+    """Whether all cells of the plan came out as they should; see `plan.acceptable`."""
+    outcomes = {one.cell.id: one.outcome for one in there.measured}
+    return all(plan.acceptable(the_plan, planned, outcomes[planned.cell.id]) for planned in the_plan.cells)

@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from typing import NoReturn
 
+INTERRUPTED_STATUS = 130
+
 
 @contextlib.contextmanager
 def ended_as_interrupted() -> Iterator[None]:
-    """A batch system or a closed terminal ends a run as Ctrl-C does: no guest stays behind, results are kept."""
+    """The first of SIGINT, SIGTERM and SIGHUP raises KeyboardInterrupt; a second one ends the process at once.
 
-    def interrupt(number: int, frame: object) -> NoReturn:
+    Ending at once leaves the guests to the watchdog, and files are replaced whole or not at all. A second SIGHUP does
+    nothing: where a terminal closes, the system and the shell both send one.
+    """
+    ours: list[int] = []
+
+    def first(number: int, frame: object) -> NoReturn:
+        for one in ours:
+            signal.signal(one, signal.SIG_IGN if one == getattr(signal, "SIGHUP", None) else second)
         raise KeyboardInterrupt
 
-    known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # Another handler, or none under nohup, is somebody's decision.
-    ours = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
-    if threading.current_thread() is not threading.main_thread():  # only that one may ask for signals
-        ours = []
+    def second(number: int, frame: object) -> NoReturn:
+        with contextlib.suppress(OSError):
+            os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, b"\nkbench: stopped at once.\n")
+        os._exit(INTERRUPTED_STATUS)
+
+    known = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    usual = {number: signal.getsignal(number) for number in known}
+    if threading.current_thread() is threading.main_thread():  # only that one may ask for signals
+        # Another handler, or none under nohup, is somebody's decision.
+        ours += [number for number in known if usual[number] in (signal.SIG_DFL, signal.default_int_handler)]
     for number in ours:
-        signal.signal(number, interrupt)
+        signal.signal(number, first)
     try:
         yield
     finally:
         for number in ours:
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, usual[number])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kbench import arguments, devices, parity, paths, plan, provenance, results
 from kbench import selection as selecting
-from kbench.commands import cells, choices, preparing, screen
+from kbench.commands import cells, choices, interrupts, preparing, screen
 from kbench.commands.run import check_place, data_folder
 from kbench.interpreters import Choice
 from kbench.plan import Plan, PlannedCell, Request
@@ -45,14 +45,15 @@ def main(options: argparse.Namespace) -> int:
         made = preparing.make_environments(the_plan)
         told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
         run = results.create(place, _record(the_plan, data, options.form), told, options.name)
-        try:
-            acceptable = cells.run(the_plan, run, data, made, _settings(the_plan))
-        except KeyboardInterrupt:
-            show(run)
-            print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
-            return 130
-        agree = show(run)
-    return 0 if agree and acceptable else 1
+        with interrupts.ended_as_interrupted():
+            try:
+                cells.run(the_plan, run, data, made, _settings(the_plan))
+            except KeyboardInterrupt:
+                show(run)
+                print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
+                return interrupts.INTERRUPTED_STATUS
+            agree = show(run)
+    return 0 if agree and cells.acceptable(the_plan, results.read(run)) else 1
 
 
 def show(run: Path, form: str = screen.TABLE) -> bool:
@@ -73,6 +74,7 @@ def _request(options: argparse.Namespace) -> Request:
         batch_size=options.batch_size,
         threads=options.threads,
         timeout=options.timeout or TIMEOUT,
+        memory_limit_mib=options.memory_limit,
         data_source=options.data,
         data_dir=data_folder(options),
         pass_env=choices.passed_variables(options),
@@ -114,7 +116,8 @@ def _record(the_plan: Plan, data: dict[tuple[str, str], Data], form: str) -> dic
         data_source=request.data_source,
         pass_env=request.pass_env,
         threads=the_plan.threads,
-        timeout=the_plan.timeout,
+        timeout=request.timeout,
+        memory_limit_mib=request.memory_limit_mib,
     )
 
 
@@ -122,10 +125,11 @@ def _settings(the_plan: Plan) -> Settings:
     return Settings(
         device=the_plan.device,
         pinned=devices.pin_variables(the_plan.device),
-        timeout=the_plan.timeout,
+        timeout=the_plan.request.timeout,
         augment=False,
         init="seeded",
         guest=paths.GUEST,
         published_weights={},
         parity={"steps": list(parity.STEPS)},
+        memory_limit_mib=the_plan.request.memory_limit_mib,
     )

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
-from kbench import cache, datasets, environment_folders, environments, paths
+from kbench import cache, datasets, environment_folders, environments, paths, plan
 from kbench.commands import screen
 from kbench.errors import Unavailable, UserError
 from kbench.plan import Plan, PlannedCell
@@ -96,4 +96,5 @@ def job(planned: PlannedCell, made: Mapping[str, Environment | str], data: Mappi
         environment=environment if isinstance(environment, Environment) else None,
         data=data.get((planned.example.name, planned.cell.image_data_format)),
         verdict=verdict,
+        timeout=plan.timeout(planned.cell, planned.example.task),
     )

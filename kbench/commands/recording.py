@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kbench import devices, environments, installed, machine_limits, provenance, results, specs
+from kbench.commands import replan
 from kbench.plan import Plan
 from kbench.values import CHANNELS_FIRST, Data, Device, Environment
 
@@ -31,7 +32,9 @@ def plan_record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[st
         data_source=request.data_source,
         pass_env=request.pass_env,
         threads=the_plan.threads,
-        timeout=the_plan.timeout,
+        timeout=request.timeout,
+        memory_limit_mib=request.memory_limit_mib,
+        request=replan.record(the_plan),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from kbench import (
     steadiness,
 )
 from kbench import selection as selecting
-from kbench.commands import cells, choices, preparing, recording, screen
+from kbench.commands import cells, choices, interrupts, preparing, recording, screen
 from kbench.errors import UserError
 from kbench.plan import Plan, Request
 from kbench.runner import Settings
@@ -45,7 +46,8 @@ def main(options: argparse.Namespace) -> int:
         made = preparing.make_environments(the_plan)
         told = recording.machine(the_plan, gpus, [*arguments.program().split(), *options.argv], made)
         run = results.create(place, recording.plan_record(the_plan, data), told, options.name)
-        return _measure(the_plan, run, data, made, gpus, options)
+        with results.filling(run):
+            return measure(the_plan, the_plan, run, data, made, gpus, options)
 
 
 def _print_plan(the_plan: Plan, options: argparse.Namespace) -> None:
@@ -69,6 +71,7 @@ def _request(options: argparse.Namespace, baseline: str) -> Request:
         init=options.init,
         threads=options.threads,
         timeout=options.timeout,
+        memory_limit_mib=options.memory_limit,
         data_source=options.data,
         data_dir=data_folder(options),
         pass_env=choices.passed_variables(options),
@@ -93,28 +96,40 @@ def check_place(parent: Path, name: str | None) -> None:
         raise UserError(f"{existing} is not yours to write: choose another place with --results.")
 
 
-def _measure(
+def measure(
     the_plan: Plan,
+    to_run: Plan,
     run: Path,
     data: Mapping[tuple[str, str], Data],
     made: Mapping[str, Environment | str],
     gpus: Sequence[Device],
     options: argparse.Namespace,
 ) -> int:
-    """Run the cells, print the tables."""
-    settings, pace = _settings(the_plan), steadiness.reference_seconds
-    try:
-        acceptable = cells.run(the_plan, run, data, made, settings, pace, options.detail)
-        results.record_end(run, provenance.ended(gpus))
-    except KeyboardInterrupt:
-        _print_results(run, options.format)
-        print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
-        return 130
-    _print_results(run, options.format)
-    return 0 if acceptable else 1
+    """Run the cells of `to_run` and print the tables of the whole plan; returns the exit status."""
+    with interrupts.ended_as_interrupted():
+        try:
+            cells.run(to_run, run, data, made, settings(the_plan), steadiness.reference_seconds, options.detail)
+            results.record_end(run, provenance.ended(gpus))
+        except KeyboardInterrupt:
+            with contextlib.suppress(OSError):  # the terminal may be gone
+                finish(the_plan, run, options.format)
+                print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
+            return interrupts.INTERRUPTED_STATUS
+        except UserError as error:
+            raise UserError(f"{str(error).rstrip('.')}; once that is mended, {screen.resuming(run)}") from error
+        return finish(the_plan, run, options.format)
 
 
-def _settings(the_plan: Plan) -> Settings:
+def finish(the_plan: Plan, run: Path, form: str) -> int:
+    """Write and print the tables, and how to go on where something is missing; returns the exit status."""
+    results.rebuild(run)
+    there = results.read(run)
+    screen.print_results(there, form=form)
+    screen.print_resuming(there, None if form == screen.TABLE else sys.stderr)
+    return 0 if cells.acceptable(the_plan, there) else 1
+
+
+def settings(the_plan: Plan) -> Settings:
     folders = [the_plan.request.data_dir, paths.cache_folder() / "data" / "files"]
     published = {
         example.name: folder / example.published_weights
@@ -125,14 +140,10 @@ def _settings(the_plan: Plan) -> Settings:
     return Settings(
         device=the_plan.device,
         pinned=devices.pin_variables(the_plan.device),
-        timeout=the_plan.timeout,
+        timeout=the_plan.request.timeout,
+        memory_limit_mib=the_plan.request.memory_limit_mib,
         augment=the_plan.request.augment,
         init=the_plan.request.init,
         guest=paths.GUEST,
         published_weights=published,
     )
-
-
-def _print_results(run: Path, form: str) -> None:
-    results.rebuild(run)
-    screen.print_results(results.read(run), form=form)

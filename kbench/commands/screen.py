@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import shutil
 import sys
 import textwrap
@@ -14,8 +15,8 @@ from typing import TextIO
 
 from tqdm import tqdm
 
+from kbench import arguments, results, steadiness
 from kbench import plan as planning
-from kbench import results, steadiness
 from kbench.parity_values import Agreement
 from kbench.plan import Plan
 from kbench.runner import Job, Listener, Seen
@@ -23,7 +24,7 @@ from kbench.stats import summarise
 from kbench.tables import csv, markdown, text
 from kbench.tables import parity as parity_tables
 from kbench.tables.json import as_json
-from kbench.values import OK, Outcome
+from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Outcome
 from kbench.wording import significant
 
 TABLE = "table"
@@ -217,6 +218,27 @@ def print_folder(
     file: TextIO | None = None,
 ) -> None:
     """The last lines: where everything is."""
+    print(f"\n{what}: {_short(run)} (start with {start})", file=file or sys.stdout)
+
+
+def print_resuming(run: results.RunResults, file: TextIO | None = None) -> None:
+    """How to go on with a run in which cells are missing or failed; nothing where there are none."""
+    statuses = [one.outcome.status for one in run.measured]
+    unfinished = statuses.count(INTERRUPTED)
+    failed = sorted({FAILED, TIMEOUT} & set(statuses))
+    if unfinished:
+        print(f"Not measured: {unfinished} of {len(statuses)} cells; {resuming(run.folder)}", file=file or sys.stdout)
+    elif failed:
+        again = resuming(run.folder, " --retry " + ",".join(failed))
+        print(f"To try again what did not end ok, {again}", file=file or sys.stdout)
+
+
+def resuming(run: Path, options: str = "") -> str:
+    """How to go on with the run in that folder: the end of a sentence."""
+    return f"go on with `{arguments.program()} resume {shlex.quote(str(_short(run)))}{options}`."
+
+
+def _short(run: Path) -> Path:
     with contextlib.suppress(ValueError, OSError):  # not below the current folder, or that folder is gone
-        run = run.absolute().relative_to(Path.cwd())
-    print(f"\n{what}: {run} (start with {start})", file=file or sys.stdout)
+        return run.absolute().relative_to(Path.cwd())
+    return run

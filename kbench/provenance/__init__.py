@@ -87,6 +87,18 @@ def machine_differences(provenance: Mapping[str, Any], other: Mapping[str, Any],
     return [f"{words} {own} instead of {theirs}" for words, own, theirs in told if own and theirs and own != theirs]
 
 
+def other_differences(provenance: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """What else is not as it was, on what may well be the same machine: kernel, drivers, memory, kbench."""
+    facts = {
+        "kernel": lambda told: _object(told.get("system")).get("kernel"),
+        "GPU drivers": lambda told: ", ".join(str(_object(one).get("driver")) for one in told.get("gpus") or ()),
+        "memory (MiB)": lambda told: told.get("memory_mib"),
+        "kbench": lambda told: " ".join(map(str, _object(told.get("kbench")).values())),
+    }
+    told = [(words, fact(provenance), fact(other)) for words, fact in facts.items()]
+    return [f"{words} {own} instead of {theirs}" for words, own, theirs in told if own != theirs]
+
+
 def _model(provenance: Mapping[str, Any]) -> str:
     return str(_object(provenance.get("cpu")).get("model") or "")
 

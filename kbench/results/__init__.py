@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kbench.results.events import Told, read_events, understand
-from kbench.results.reading import RunResults, read
+from kbench.results.reading import RunResults, identity, read
 from kbench.results.store import (
     CellFolder,
     cell_folder,
     check_name,
     create,
+    filling,
     find,
     latest,
     plan_record,
     record_end,
+    set_aside,
+    update,
     write_outcome,
     write_spec,
 )
@@ -27,14 +30,18 @@ __all__ = [
     "cell_folder",
     "check_name",
     "create",
+    "filling",
     "find",
+    "identity",
     "latest",
     "plan_record",
     "read",
     "read_events",
     "rebuild",
     "record_end",
+    "set_aside",
     "understand",
+    "update",
     "write_outcome",
     "write_page",
     "write_spec",

@@ -24,7 +24,7 @@ from kbench.tables.configuration import configuration
 from kbench.tables.csv import epochs_csv, summary_csv
 from kbench.tables.latex import latex
 from kbench.tables.page import page
-from kbench.values import Measured, Summary
+from kbench.values import FAILED, TIMEOUT, Measured, Summary
 
 
 def rebuild_all(run: Path, baseline: str = "") -> list[Path]:
@@ -111,11 +111,25 @@ def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[s
         summaries=summaries,
         plots={example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()},
         backends=_objects(results.plan.get("backends")),
-        remarks=steadiness.remarks(results.measured, results.provenance),
+        remarks=[*steadiness.remarks(results.measured, results.provenance), *_sittings(results)],
         configuration=configuration(
             results.provenance, _objects(results.plan.get("examples")), results.measured, summaries
         ),
+        failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
     )
+
+
+def _sittings(results: RunResults) -> list[str]:
+    """That the run was gone on with, when, and what was not as it was."""
+    said = []
+    if results.resumed:
+        count = len(results.resumed)
+        last = results.resumed[-1].get("started", "")
+        said.append(f"This run was resumed {count} {'time' if count == 1 else 'times'}, last at {last}.")
+    for one in results.resumed:
+        differences = one.get("differences")
+        said += [f"When it was resumed, not as it was: {', '.join(map(str, differences))}."] if differences else []
+    return list(dict.fromkeys(said))
 
 
 def _named(stem: str, formats: Mapping[str, bytes]) -> dict[str, bytes]:

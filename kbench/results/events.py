@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kbench.cell_files import open_regular
 from kbench.values import Epoch
 
 # Keys of an event that are not facts about the cell.
@@ -38,12 +39,13 @@ class Told:
     epochs: tuple[Epoch, ...]
     phases: Mapping[str, float]
     facts: Mapping[str, object]
+    last: str = ""  # the last event: "epoch 2", "phase import" or its name alone
 
 
 def read_events(path: Path) -> Told:
-    """What the events file at `path` tells; a missing one tells nothing. Raises OSError."""
+    """What the events file at `path` tells; a missing one tells nothing. Raises OSError, also where it is no file."""
     try:
-        with path.open("rb") as lines:
+        with open_regular(path) as lines:
             return understand(lines)
     except FileNotFoundError:
         return understand(())
@@ -57,6 +59,7 @@ def understand(lines: Iterable[bytes]) -> Told:
     notes: list[str] = []
     parity: dict[str, Any] = {}
     damaged = 0
+    last = ""
     for line in lines:
         if not line.strip():
             continue
@@ -93,13 +96,21 @@ def understand(lines: Iterable[bytes]) -> Told:
                 facts |= {"error": _text(event["message"]), "error_kind": _text(event.get("kind", ""))}
             elif kind == "end":
                 facts["guest_seconds"] = _seconds(event["seconds"])
+            last = _name(kind, event)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             damaged += 1
     return Told(
         epochs=tuple(epochs[number] for number in sorted(epochs)),
         phases=phases,
         facts={**facts, **({"parity": parity} if parity else {}), "notes": notes, "events_damaged": damaged},
+        last=last,
     )
+
+
+def _name(kind: object, event: Mapping[str, Any]) -> str:
+    """An event in a word or two."""
+    which = event.get({"epoch": "epoch", "phase": "name", "parity": "stage"}.get(str(kind), ""))
+    return (str(kind) if which is None else f"{kind} {which}")[:60]
 
 
 def _epoch(event: Mapping[str, Any]) -> Epoch:

@@ -10,6 +10,7 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from kbench.cell_files import open_regular
 from kbench.errors import UserError
 
 
@@ -45,7 +46,8 @@ def replace_json(path: Path, value: object) -> None:
 def read_json(path: Path) -> Mapping[str, Any]:
     """The object in the file at `path`. Raises UserError where it is missing, torn or anything else."""
     try:
-        value = json.loads(path.read_bytes())
+        with open_regular(path) as file:
+            value = json.loads(file.read())
     except OSError as error:
         raise cannot("read", path, error) from error
     except (ValueError, RecursionError) as error:

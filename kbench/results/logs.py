@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kbench.cell_files import open_regular
 from kbench.report.page import Log
 from kbench.results.reading import RunResults
 from kbench.results.store import cell_folder
@@ -29,7 +30,7 @@ def _log(run: Path, one: Measured) -> Log:
 def last_lines(path: Path) -> list[str]:
     """The last lines of the file; none where it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - _BYTES))
             text = file.read(_BYTES).decode(errors="replace")

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from kbench.errors import UserError
-from kbench.results.events import read_events
-from kbench.results.files import cannot, read_json
+from kbench.results.events import read_events, understand
+from kbench.results.files import read_json
 from kbench.results.store import SCHEMA, CellFolder, cell_folder
 from kbench.roofline import Limits, limits
-from kbench.values import INTERRUPTED, STATUSES, Cell, Measured, Outcome
+from kbench.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome
 
 _TYPES = {"str": str, "int": int}  # of a cell's fields, as kbench.values spells them
 
@@ -30,6 +30,7 @@ class RunResults:
     plan: Mapping[str, Any]
     provenance: Mapping[str, Any]
     measured: tuple[Measured, ...]  # in the plan's order, cells that never ran included
+    resumed: tuple[Mapping[str, Any], ...] = ()  # the provenance of each time that it was gone on with
 
     @property
     def baseline(self) -> str:
@@ -53,10 +54,9 @@ def read(run: Path) -> RunResults:
         raise UserError(f"{run} is not a run's folder: it has no run.json.")
     record = read_json(run / "run.json")
     schema = record.get("schema")
-    if isinstance(schema, int) and schema > SCHEMA:
-        raise UserError(
-            f"{run} was written by a newer kbench (schema {schema}; this one reads {SCHEMA}): update kbench."
-        )
+    if isinstance(schema, int) and schema != SCHEMA:
+        age, advice = ("a newer", "update kbench") if schema > SCHEMA else ("an older", "read it with that one")
+        raise UserError(f"{run} was written by {age} kbench (schema {schema}; this one reads {SCHEMA}): {advice}.")
     plan, provenance = record.get("plan"), record.get("provenance")
     if schema != SCHEMA or not isinstance(plan, dict) or not isinstance(provenance, dict):
         raise UserError(f"{run / 'run.json'} is damaged: it has no schema, plan or provenance that kbench knows.")
@@ -64,6 +64,7 @@ def read(run: Path) -> RunResults:
     if not isinstance(planned, list):
         raise UserError(f"{run / 'run.json'} is damaged: its plan lists no cells.")
     examples = _objects(plan.get("examples"))
+    resumed = record.get("resumed")
     return RunResults(
         folder=run,
         name=str(record.get("name", run.name)),
@@ -71,7 +72,17 @@ def read(run: Path) -> RunResults:
         plan=plan,
         provenance=provenance,
         measured=tuple(_measured(run, _cell(run, value), examples) for value in planned),
+        resumed=tuple(one for one in resumed if isinstance(one, dict)) if isinstance(resumed, list) else (),
     )
+
+
+def identity(run: Path, cell: Cell) -> Mapping[str, Any]:
+    """What the cell's guest was given to measure, by content; empty where it never got as far."""
+    try:
+        found = read_json(cell_folder(run, cell).spec).get("identity")
+    except UserError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _objects(value: object) -> dict[str, dict[str, Any]]:
@@ -96,15 +107,22 @@ def _cell(run: Path, value: object) -> Cell:
 
 def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) -> Measured:
     folder = cell_folder(run, cell)
+    outcome = _outcome(folder)
     try:
         told = read_events(folder.events)
-    except OSError as error:
-        raise cannot("read", folder.events, error) from error
+    except OSError as error:  # one cell's fate does not keep the others from being read
+        told = understand(())
+        if outcome.status == OK:
+            outcome = Outcome(INTERRUPTED, f"its events.jsonl cannot be read: {error.strerror or error}")
+    if outcome.status == OK and ("guest_seconds" not in told.facts or len(told.epochs) != cell.epochs):
+        outcome = Outcome(
+            INTERRUPTED, f"its events.jsonl is damaged: {len(told.epochs)} of {cell.epochs} epochs are left"
+        )
     example = examples.get(cell.example, {})
     planned = {key: example[key] for key in _EXAMPLE_FACTS if example.get(key) is not None}
     return Measured(
         cell=cell,
-        outcome=_outcome(folder),
+        outcome=outcome,
         epochs=told.epochs,
         phases=told.phases,
         facts={**planned, **_data_facts(folder), **told.facts},
@@ -148,6 +166,8 @@ def _outcome(folder: CellFolder) -> Outcome:
         _number(value.get("reference_seconds")),
         _number(value.get("device_memory_mib")),
         source if isinstance(source := value.get("device_memory_source"), str) else "",
+        str(value.get("last_event") or ""),
+        tuple(map(str, value.get("last_lines") or ())) if isinstance(value.get("last_lines"), list) else (),
     )
 
 

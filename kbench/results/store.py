@@ -2,15 +2,20 @@
 
 results/<run>/run.json           schema, plan, provenance
 results/<run>/cells/<cell>/      spec.json, events.jsonl (by the guest), log.txt, outcome.json
+results/<run>/earlier/<cell>.<n>/  the same of a cell that was measured again, as it was
+results/<run>/.lock              held by the host that fills the run
 
 run.json's plan is what `plan_record` returns. Everything else in a run's folder is derived from these files.
 """
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import itertools
-from collections.abc import Mapping, Sequence
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -42,7 +47,7 @@ class CellFolder:
 
     @property
     def log(self) -> Path:
-        """The guest's stdout and stderr, whole."""
+        """The guest's stdout and stderr; see `cell_files.trim`."""
         return self.path / "log.txt"
 
     @property
@@ -164,6 +169,47 @@ def check_name(parent: Path, name: str) -> None:
         raise UserError(f"{parent / name} exists already: choose another name for the run.")
 
 
+@contextlib.contextmanager
+def filling(run: Path) -> Iterator[None]:
+    """While this lasts, no other host fills `run`; one that was killed holds nothing. Raises UserError."""
+    from filelock import FileLock, Timeout  # here, since most commands fill no run
+
+    lock = FileLock(run / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise UserError(f"{run} is being measured by another kbench: wait until that has ended, or end it.") from None
+    except OSError as error:
+        raise cannot("write", run / ".lock", error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def update(run: Path, plan: Mapping[str, Any], resumed: Mapping[str, Any]) -> None:
+    """Give `run` another plan, and note what `resumed` tells of the time and the machine. Raises UserError."""
+    record = read_json(run / "run.json")
+    earlier = record.get("resumed")
+    replace_json(
+        run / "run.json",
+        {**record, "plan": plan, "resumed": [*(earlier if isinstance(earlier, list) else []), resumed]},
+    )
+
+
+def set_aside(run: Path, cell_id: str) -> None:
+    """Move what there is of a cell below `earlier/`: it is to be measured again. Raises UserError."""
+    folder = run / "cells" / cell_id
+    if not os.path.lexists(folder):
+        return
+    try:
+        (run / "earlier").mkdir(exist_ok=True)
+        number = next(n for n in itertools.count(1) if not os.path.lexists(run / "earlier" / f"{cell_id}.{n}"))
+        folder.rename(run / "earlier" / f"{cell_id}.{number}")
+    except OSError as error:
+        raise cannot("set aside", folder, error) from error
+
+
 def cell_folder(run: Path, cell: Cell) -> CellFolder:
     """Where the files of `cell` are, or will be once `write_spec` has made the folder."""
     return CellFolder(run / "cells" / cell.id)
@@ -184,12 +230,22 @@ def write_spec(run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mappi
 def write_outcome(run: Path, cell: Cell, outcome: Outcome) -> None:
     """Record what came of `cell`; from then on it counts as ended. Raises UserError."""
     folder = cell_folder(run, cell)
+    if _is_not(folder.path, stat.S_ISDIR) or _is_not(folder.outcome, stat.S_ISREG):
+        set_aside(run, cell.id)  # what a guest has put there is in the way, or leads elsewhere
     try:
         # A cell whose environment cannot be made has no spec, and yet an outcome.
         folder.path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot("make", folder.path, error) from error
     replace_json(folder.outcome, asdict(outcome))
+
+
+def _is_not(path: Path, kind: Callable[[int], bool]) -> bool:
+    """Whether there is something at `path`, and something else than a `kind`."""
+    try:
+        return not kind(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def latest(parent: Path) -> Path:

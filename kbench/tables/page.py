@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from kbench.tables.content import headline, tables
 from kbench.tables.markdown import body, code, escape
-from kbench.values import Summary
+from kbench.values import Measured, Summary
+from kbench.wording import plain
 
 
 def page(
@@ -18,12 +20,14 @@ def page(
     backends: Mapping[str, Mapping[str, object]],
     remarks: Sequence[str] = (),
     configuration: Sequence[str] = (),
+    failures: Sequence[Measured] = (),
 ) -> str:
     """The page of the run `name`.
 
     `machine` is one sentence on where it ran and `command` the command line. `plots` maps an example's name,
     or "" for the whole run, to the paths of its pictures relative to the page. `backends` maps a backend's
-    name to its title and notes. `remarks` are on the whole run, and `configuration` its section's paragraphs.
+    name to its title and notes. `remarks` are on the whole run, `configuration` is its section's paragraphs, and
+    `failures` are shown with the end of their logs.
     """
     parts = [f"# kbench: {escape(name)}", headline_of(summaries)]
     parts += [f"Machine: {escape(machine)}."] if machine else []
@@ -41,7 +45,7 @@ def page(
     parts += _pictures("all examples", plots.get("", ()))
     for table, example in zip(tables(summaries), dict.fromkeys(row.example for row in summaries), strict=True):
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
-    parts += [*_versions(summaries, backends), *configuration]
+    parts += [*_failures(failures), *_versions(summaries, backends), *configuration]
     return "\n\n".join(parts) + "\n"
 
 
@@ -89,3 +93,19 @@ def _versions(summaries: Sequence[Summary], backends: Mapping[str, Mapping[str, 
         said += [str(note) for note in notes] if isinstance(notes, list | tuple) else []
         lines.append(f"- **{escape(name)}**: {escape('; '.join(part.rstrip('.') for part in said if part))}")
     return ["## Backends", "\n".join(lines)] if lines else []
+
+
+def _failures(cells: Sequence[Measured]) -> list[str]:
+    """Each cell that failed: where it was, and the end of its log."""
+    parts = ["## What failed"] if cells else []
+    for one in cells:
+        cell, outcome = one.cell, one.outcome
+        name = f"{cell.example} on {cell.backend} ({cell.image_data_format}, repeat {cell.repeat})"
+        said = [f"{outcome.status}: {outcome.reason}"]
+        said += [f"last event: {outcome.last_event}"] if outcome.last_event else []
+        parts.append(f"**{escape(name)}** {escape('; '.join(said))}")
+        if outcome.last_lines:
+            lines = "\n".join(map(plain, outcome.last_lines))
+            fence = "`" * max(3, 1 + max(map(len, re.findall("`+", lines)), default=0))
+            parts.append(f"{fence}text\n{lines}\n{fence}")
+    return parts

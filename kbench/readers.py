@@ -1,0 +1,64 @@
+"""Reads the values of options; what does not fit is an error that says what does."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+
+
+def some_of(words: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
+    """Reads a list of some of the words."""
+
+    def read(text: str) -> tuple[str, ...]:
+        items = tuple(item.strip() for item in text.split(",") if item.strip())
+        wrong = [item for item in items if item not in words]
+        if wrong or not items:
+            what = f"{wrong[0][:50]!r} is" if wrong else "it is empty and"
+            raise argparse.ArgumentTypeError(f"{what} not one of {', '.join(words)}")
+        return items
+
+    return read
+
+
+def ratio(text: str) -> float:
+    """A ratio above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a ratio above 0, such as 1.10")
+    return number
+
+
+def whole(lowest: int, highest: int) -> Callable[[str], int]:
+    """Reads a whole number between the two, both included."""
+
+    def read(text: str) -> int:
+        # int() itself refuses thousands of digits, with a text about how Python is set up.
+        if text.isdecimal() and len(text) <= 20 and lowest <= int(text) <= highest:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a whole number from {lowest} to {highest:,}")
+
+    return read
+
+
+def seconds(text: str) -> float:
+    """A number of seconds above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e9:
+        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a number of seconds above 0")
+    return number
+
+
+def mib(text: str) -> float:
+    """A size such as 8GiB, in MiB."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s*([MGT])i?B", text.strip(), re.IGNORECASE)
+    number = float(found[1]) * {"M": 1, "G": 2**10, "T": 2**20}[found[2].upper()] if found else 0.0
+    if number <= 0:
+        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a size such as 8GiB or 500MiB")
+    return number
