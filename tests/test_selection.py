@@ -146,7 +146,13 @@ def test_any_text_is_a_list_of_backends_or_one_sentence(text: str) -> None:
 
 
 @settings(deadline=None)
-@given(st.one_of(st.text(), st.text().map(lambda text: f"{text}.py"), st.sampled_from(["~x/y.py", "\0.py", "..py", "x" * 300 + ".py"])))
+@given(
+    st.one_of(
+        st.text(),
+        st.text().map(lambda text: f"{text}.py"),
+        st.sampled_from(["~x/y.py", "\0.py", "..py", "x" * 300 + ".py"]),
+    )
+)
 def test_any_text_is_a_list_of_examples_or_one_sentence(text: str) -> None:
     try:
         assert selection.select_examples(text, EXAMPLES).chosen
