@@ -80,7 +80,7 @@ def test_two_backends_of_one_run_are_compared(compare: Compare) -> None:
 
 
 def test_tables_fit_80_columns(compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: type("Size", (), {"columns": 80})())
+    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("kbench.commands.screen.width", lambda: 80)
     said = compare("before", "after", "other_machine", "--allow", "machine")
     assert max(map(len, said.out.splitlines())) <= 80

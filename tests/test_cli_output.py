@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -139,7 +138,7 @@ def test_what_is_printed_fits_the_terminal_and_has_no_colour(
 
 
 def test_the_width_is_the_terminals_and_100_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: os.terminal_size((77, 24)))
+    monkeypatch.setenv("COLUMNS", "77")
     assert screen.width() == 100
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: True))
     assert screen.width() == 77

@@ -55,7 +55,7 @@ NAMES = [
     (("--backends", "fake", "--examples", "~no-such-user/x.py"), "no example file ~no-such-user/x.py"),
     (("--backends", "fake", "--examples", "notes.txt"), "no example 'notes.txt'"),
     (("--backends", "fake", "--examples", "patterns.npz"), "no example 'patterns.npz'"),
-    (("--backends", "fake", "--examples", f"{'x' * 300}.py"), "File name too long"),
+    (("--backends", "fake", "--examples", f"{'x' * 300}.py"), "no example file xxx"),
     (("setup", "--backends", "fakke"), "did you mean fake"),
     (("list", "backend"), "invalid choice: 'backend'"),
 ]
