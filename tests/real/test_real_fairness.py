@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from measured import measure
 
 from kbench import results
 from kbench.stats import summarise
 
+pytestmark = pytest.mark.timeout(2400)
 CHEAT = '''"""A GRU and a convolution that are not the same everywhere."""
 
 import keras

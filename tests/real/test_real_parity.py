@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from measured import CHECKOUT, environment, own_threads
 
 from kbench import backends, paths, results
 
+pytestmark = pytest.mark.timeout(2400)
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 
 
