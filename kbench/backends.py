@@ -22,7 +22,7 @@ else:
 
 TASKS = ("train", "infer")
 LAYOUTS = (CHANNELS_FIRST, CHANNELS_LAST)
-EXPLANATION_KEYS = {"what", "bound", "reason", "layer", "optimizer"}
+EXPLANATION_KEYS = {"what", "bound", "reason", "layer", "optimizer", "unlike"}
 PLACEHOLDERS = ("env", "cache", "threads", "threads_from_2", "python_lib", "inherited")
 
 # One check per key: the value as the dataclass wants it, or ValueError with what was expected.
@@ -184,7 +184,7 @@ def _explanations(value: object) -> tuple[Explanation, ...]:
 
 
 def _explanation(item: object) -> Explanation:
-    wanted = "tables with `what`, `bound`, `reason` and, it may be, `layer` and `optimizer`"
+    wanted = "tables with `what`, `bound`, `reason` and, it may be, `layer`, `optimizer` and `unlike`"
     if not isinstance(item, dict) or not {"what", "bound", "reason"} <= set(item) <= EXPLANATION_KEYS:
         raise ValueError(wanted)
     what, bound = _texts(item["what"]), item["bound"]
@@ -193,7 +193,7 @@ def _explanation(item: object) -> Explanation:
     if not isinstance(bound, (int, float)) or isinstance(bound, bool) or not 0 < bound < float("inf"):
         raise ValueError(f"{wanted}; `bound` is a number above 0")
     only = {key: _text(item[key]) for key in ("layer", "optimizer") if key in item}
-    return Explanation(what, float(bound), _text(item["reason"]), **only)
+    return Explanation(what, float(bound), _text(item["reason"]), unlike=_texts(item.get("unlike", [])), **only)
 
 
 def _device(value: object) -> str:

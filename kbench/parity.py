@@ -5,7 +5,6 @@ Pure functions over arrays. What the tolerances rest on is in docs/parity.md.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kbench.deviations import form, loss_deviation, output_deviation, step_deviation
 from kbench.parity_values import Agreement, Computed, Deviation, LayerOutput, Step
 from kbench.values import Explanation, Measured
 
@@ -69,6 +69,7 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     # A backend that computes another model must not move the middle of the others.
     sound = [computed for computed in there if _within(forward[id(computed)][0])] or there
     steps = {number: _middle_step(sound, number) for number in STEPS}
+    names = {id(one.computed): one.measured.cell.backend for one in subjects if one.computed is not None}
     told = [computed.reported for computed in sound if computed.reported is not None]
     reported = float(np.median(told)) if len(told) > 1 else None
     pair = [subject for subject in subjects if any(subject.computed is one for one in sound)]
@@ -76,20 +77,36 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     for subject in subjects:
         if len(pair) == 2 and any(subject is one for one in pair):
             # Of two, each is as far from their mean as the other: what explains the one explains both.
-            subject = replace(subject, explained=tuple(known for one in pair for known in one.explained))
+            subject = replace(subject, explained=_of_both(pair))
         computed = subject.computed
         if computed is None:
             rows.append(_row(subject, "", {}, None))
             continue
         deviations, first = forward[id(computed)]
-        trained = {
-            f"{number} step{'s' * (number > 1)}": step_deviation(computed.steps[number], middle)
-            for number, middle in steps.items()
-            if middle is not None and number in computed.steps
-        }
+        trained = {}
+        for number, middle in steps.items():
+            if middle is not None and number in computed.steps:
+                nearest = next((names[id(one)] for one in sound if one.steps.get(number) is middle), "")
+                what = f"{number} step{'s' * (number > 1)}"
+                trained[what] = replace(step_deviation(computed.steps[number], middle), against=nearest)
         forward_deviations = _with_reported(deviations, computed.reported, reported)
         rows.append(_row(subject, standard.name if standard else "", {**forward_deviations, **trained}, first))
     return rows
+
+
+def _of_both(pair: Sequence[Subject]) -> tuple[Explanation, ...]:
+    """The explanations of two subjects, those that hold between them."""
+    one, other = (subject.measured.cell.backend for subject in pair)
+    return tuple(
+        replace(known, unlike=())
+        for subject, against in zip(pair, (other, one), strict=True)
+        for known in subject.explained
+        if _is_against(known, against)
+    )
+
+
+def _is_against(known: Explanation, backend: str) -> bool:
+    return not known.unlike or any(name in (backend, backend.partition("/")[0]) for name in known.unlike)
 
 
 def _within(deviations: Mapping[str, Deviation]) -> bool:
@@ -141,7 +158,7 @@ def judge(deviations: Mapping[str, Deviation], explained: Sequence[Explanation])
 def _explanation(what: str, deviation: Deviation, explained: Sequence[Explanation]) -> str | None:
     for one in explained:
         layer_fits = not one.layer or one.layer in (deviation.class_name, *_parts(deviation.class_name))
-        if what in one.what and layer_fits and deviation.size <= one.bound:
+        if what in one.what and layer_fits and deviation.size <= one.bound and _is_against(one, deviation.against):
             return one.reason
     return None
 
@@ -240,23 +257,6 @@ def _with_reported(
     return {**deviations, "loss": Deviation(size, "as reported by the backend", known.class_name)}
 
 
-def output_deviation(own: Array, right: Array) -> float:
-    """The largest difference between two numbers; relative to the largest of `right` where that is above 1."""
-    if own.size != right.size:
-        return math.inf
-    if own.size == 0:
-        return 0.0
-    scale = max(1.0, float(np.max(np.abs(right))))
-    return _number(np.max(np.abs(own.reshape(-1).astype(np.float64) - right.reshape(-1))) / scale)
-
-
-def loss_deviation(own: float | None, right: float | None) -> float | None:
-    """The relative difference of two losses; None where one is missing."""
-    if own is None or right is None:
-        return None
-    return _number(abs(own - right) / max(abs(right), 1e-12))
-
-
 def _middle_step(computed: Sequence[Computed], number: int) -> Step | None:
     """The model that is nearest to all others after so many steps; of two, their mean; None where there is one.
 
@@ -265,7 +265,7 @@ def _middle_step(computed: Sequence[Computed], number: int) -> Step | None:
     trained = [one.steps[number] for one in computed if number in one.steps]
     if len(trained) < 2:
         return None
-    if len(trained) == 2 and _form(trained[0]) == _form(trained[1]):
+    if len(trained) == 2 and form(trained[0]) == form(trained[1]):
         return _mean(*trained)
     return min(trained, key=lambda step: sum(step_deviation(other, step).size for other in trained))
 
@@ -279,47 +279,6 @@ def _mean(one: Step, other: Step) -> Step:
         for layer, right in zip(one.layers, other.layers, strict=True)
     ]
     return Step(_middle_number([one.loss, other.loss]), tuple(layers), one.optimizer)
-
-
-def _form(step: Step) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    return tuple((layer.class_name, layer.sizes) for layer in step.layers)
-
-
-def step_deviation(own: Step, middle: Step) -> Deviation:
-    """The largest of: each layer's distance from the middle, relative to the middle's norm, and that of the loss.
-
-    A layer's weights are taken together, since a bias that begins at zero has next to no norm of its own.
-    """
-    if _form(own) != _form(middle):
-        return Deviation(math.inf)
-    found = [
-        Deviation(weights_deviation(layer.values, right.values, layer.sizes), layer.name, layer.class_name)
-        for layer, right in zip(own.layers, middle.layers, strict=True)
-    ]
-    furthest = max(found, key=lambda one: one.size, default=Deviation(0.0))
-    loss = loss_deviation(own.loss, middle.loss)
-    if loss is None or loss <= furthest.size:
-        return furthest
-    return Deviation(loss, "the loss", furthest.class_name)  # which the layers have made
-
-
-def weights_deviation(own: Sequence[Array], right: Sequence[Array], sizes: Sequence[int]) -> float:
-    """|own - right| / |right| over all weights of a layer, where each array may be a sample of `sizes` numbers."""
-    distance = norm = 0.0
-    for mine, other, size in zip(own, right, sizes, strict=True):
-        if mine.size != other.size:
-            return math.inf
-        share = size / max(mine.size, 1)
-        distance += share * float(np.sum((mine.astype(np.float64) - other) ** 2))
-        norm += share * float(np.sum(other.astype(np.float64) ** 2))
-    if distance == 0.0:
-        return 0.0
-    return _number(math.sqrt(distance) / math.sqrt(norm)) if norm > 0 else math.inf
-
-
-def _number(value: float) -> float:
-    """NaN is as far off as can be."""
-    return math.inf if math.isnan(value) else float(value)
 
 
 def passes(rows: Sequence[Agreement]) -> bool:

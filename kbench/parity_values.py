@@ -67,6 +67,7 @@ class Deviation:
     size: float  # infinite where shapes differ
     layer: str = ""
     class_name: str = ""
+    against: str = ""  # after steps: the backend that it is compared with; empty for a mean of two
 
 
 @dataclass(frozen=True)

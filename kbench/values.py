@@ -56,6 +56,7 @@ class Explanation:
     reason: str
     layer: str = ""  # only where a layer of this class differs most; empty for all
     optimizer: str = ""  # only of models that this optimizer trains; empty for all
+    unlike: tuple[str, ...] = ()  # only from these backends or generations; empty for all
 
 
 @dataclass(frozen=True)

@@ -217,6 +217,7 @@ def test_a_wrong_request_is_one_sentence_and_status_2(bench: Bench, arguments: t
         ('what = ["speed"]\nbound = 1.0\nreason = "x"', "`what` lists some of outputs"),
         ('what = ["loss"]\nbound = 0\nreason = "x"', "`bound` is a number above 0"),
         ('what = ["loss"]\nreason = "x"', "it must be tables with"),
+        ('what = ["loss"]\nbound = 1.0\nreason = "x"\nunlike = "keras2"', "it must be a list of"),
         ('what = ["loss"]\nbound = 1.0\nreason = "x"\nwhy = "y"', "it must be tables with"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from fake_runs import cell, measured
 
 from kbench import parity
+from kbench.deviations import output_deviation, weights_deviation
 from kbench.parity import Subject, compare, judge
 from kbench.parity_values import Agreement, Computed, Deviation, LayerOutput, LayerWeights, Step
 from kbench.values import FAILED, Explanation
@@ -108,7 +109,7 @@ def test_layers_are_matched_by_class_and_number_whatever_they_are_called() -> No
 
 
 def test_large_numbers_are_compared_relative_to_the_largest() -> None:
-    assert parity.output_deviation(np.array([1000.0, 0.1]), np.array([1000.05, 0.0])) == pytest.approx(1e-4, rel=0.01)
+    assert output_deviation(np.array([1000.0, 0.1]), np.array([1000.05, 0.0])) == pytest.approx(1e-4, rel=0.01)
 
 
 def test_without_a_reference_the_majority_counts() -> None:
@@ -156,8 +157,8 @@ def test_what_explains_one_of_two_explains_both() -> None:
 def test_the_norm_of_a_layer_takes_its_bias_with_it() -> None:
     zero = (np.array([3.0, 4.0]), np.zeros(1))
     off = (np.array([3.0, 4.0]), np.array([0.05]))
-    assert parity.weights_deviation(off, zero, (2, 1)) == pytest.approx(0.01)
-    assert parity.weights_deviation(zero, zero, (2, 1)) == 0
+    assert weights_deviation(off, zero, (2, 1)) == pytest.approx(0.01)
+    assert weights_deviation(zero, zero, (2, 1)) == 0
 
 
 def test_a_sample_of_a_large_weight_counts_for_all_of_it() -> None:
@@ -165,11 +166,11 @@ def test_a_sample_of_a_large_weight_counts_for_all_of_it() -> None:
     own = (np.full(10, 3.1), np.full(10, 4.0))
     # 90 numbers off by .1, of 90 threes and 10 fours.
     wanted = np.sqrt(90 * 0.1**2) / np.sqrt(90 * 9 + 10 * 16)
-    assert parity.weights_deviation(own, right, (90, 10)) == pytest.approx(wanted)
+    assert weights_deviation(own, right, (90, 10)) == pytest.approx(wanted)
 
 
 def test_other_shapes_are_as_far_off_as_can_be() -> None:
-    assert parity.weights_deviation((np.zeros(3),), (np.zeros(4),), (4,)) == float("inf")
+    assert weights_deviation((np.zeros(3),), (np.zeros(4),), (4,)) == float("inf")
     other = computed(steps=None)
     changed = replace(other, steps={1: step(), 10: Step(1.0, (LayerWeights("a", "Conv2D", (EXACT,), (4,)),))})
     assert verdicts(computed(), computed(), changed) == ["same", "same", "differs"]
@@ -203,6 +204,17 @@ def test_an_explanation_for_one_optimizer_is_not_for_another() -> None:
     assert verdicts(computed(), computed(), off, explained=(known,))[2] == "differs"
     fits = replace(known, optimizer="SGD")
     assert verdicts(computed(), computed(), off, explained=(fits,))[2] == "explained"
+
+
+def test_an_explanation_of_what_tells_it_from_some_holds_only_against_those() -> None:
+    off = computed(steps=(0.05, 0.05))
+    known = Explanation(("1 step", "10 steps"), 1.0, "known", unlike=("keras9",))
+    assert verdicts(computed(), computed(), off, explained=(known,))[2] == "explained"
+    assert verdicts(computed(), computed(), off, explained=(replace(known, unlike=("keras9/b0",)),))[2] == "explained"
+    assert verdicts(computed(), computed(), off, explained=(replace(known, unlike=("keras8",)),))[2] == "differs"
+    # Of two, each is compared with the other.
+    assert verdicts(computed(), off, explained=(replace(known, unlike=("keras9/b1",)),)) == ["explained"] * 2
+    assert verdicts(computed(), off, explained=(replace(known, unlike=("keras8",)),)) == ["differs"] * 2
 
 
 def test_a_cell_that_did_not_end_ok_keeps_its_status() -> None:

@@ -140,7 +140,14 @@ def _loss(value: object) -> float | None:
 def _explained(about: Mapping[str, Any]) -> tuple[Explanation, ...]:
     found: Sequence[Any] = about.get("explained") or ()
     return tuple(
-        Explanation(tuple(one["what"]), float(one["bound"]), str(one["reason"]), one["layer"], one["optimizer"])
+        Explanation(
+            tuple(one["what"]),
+            float(one["bound"]),
+            str(one["reason"]),
+            one["layer"],
+            one["optimizer"],
+            tuple(one.get("unlike", ())),
+        )
         for one in found
     )
 
