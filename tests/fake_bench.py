@@ -50,8 +50,9 @@ def build_model(input_shape, num_classes):
 LIMITS = {"operations_per_second": 1e11, "bytes_per_second": 1e10, "matrix": 768, "array_bytes": 1 << 26}
 START = """
 import sys
-from kbench import cli
+from kbench import cli, machine_limits
 from kbench.results import derived
+machine_limits.measure = lambda threads, cache_bytes: None
 derived._pictures = lambda _, rows: {"": {}} | {row.example: {} for row in rows}
 sys.exit(cli.main())
 """

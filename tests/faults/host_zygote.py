@@ -1,14 +1,20 @@
 """Forks a kbench for each line of its input, so that a hundred hosts need no hundred starts: see test_killed_host.
 
-Line in: the arguments, as JSON. Lines out: `started PID`, and once it has ended `ended STATUS`.
+Line in: the arguments and the seconds after which it is killed or null, as JSON. Line out: how it ended, as
+os.waitstatus_to_exitcode says it; and a first one, `ready`.
 """
 
 import json
 import os
+import select
+import signal
 import sys
 from pathlib import Path
 
-from kbench import cli, launcher, paths, steadiness
+import scipy.stats  # noqa: F401  # or each host would take seconds to load it
+
+from kbench import cli, launcher, machine_limits, paths, steadiness
+from kbench.commands import resume, run  # noqa: F401  # the same
 from kbench.results import derived
 
 # What is not measured in these tests takes the same time in each, so that tables can be compared byte for byte.
@@ -17,17 +23,23 @@ launcher.Memory.look = lambda self: None
 launcher.POLL_SECONDS = 0.02
 steadiness.busy_cores = lambda: 0.0
 steadiness.reference_seconds = lambda: 0.01
+machine_limits.measure = lambda threads, cache_bytes: None
 paths.GUEST = Path(__file__).with_name("stub_guest.py")
 
+print("ready", flush=True)
 for line in sys.stdin:
+    argv, kill_after = json.loads(line)
     child = os.fork()
     if child == 0:
         quiet = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1):
             os.dup2(quiet, number)
-        status = cli.main(json.loads(line))
+        status = cli.main(argv)
         sys.stderr.flush()
         os._exit(status)
-    print(f"started {child}", flush=True)
-    _, ended = os.waitpid(child, 0)
-    print(f"ended {os.waitstatus_to_exitcode(ended)}", flush=True)
+    ended = os.pidfd_open(child)
+    if kill_after is not None and not select.select([ended], [], [], kill_after)[0]:
+        os.kill(child, signal.SIGKILL)
+    _, how = os.waitpid(child, 0)
+    os.close(ended)
+    print(os.waitstatus_to_exitcode(how), flush=True)
