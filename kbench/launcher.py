@@ -110,7 +110,7 @@ def launch(
         finally:
             _signal(process.pid, _SIGKILL)  # what it left behind in its group, and then wherever else
             leftovers.end(mark, besides=others)
-            cell_files.trim(log)
+            cell_files.trim(log, ended=True)
     return Exit(
         process.returncode,
         time.monotonic() - start,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from fake_bench import EXAMPLE
 from fake_runs import PROVENANCE, cell, plan
 
 from kbench import cell_files, devices, examples, launcher, leftovers, results, runner
-from kbench.runner import Job, Listener, Settings
+from kbench.runner import Job, Listener, Seen, Settings
 from kbench.values import Data, Environment, Measured
 
 GUEST = Path(__file__).with_name("stub_guest.py")
@@ -46,8 +47,9 @@ class Fault:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-SOON = {"timeout": 0.3}
-TIMEOUT = r"not done after 0\.3 s \(1 of 3 epochs were done\); give it longer with --timeout"
+READY = "tell('note', text='ready')"  # from here on the time limit of a fault with SOON is over
+SOON = {"timeout": 900.0}
+TIMEOUT = r"not done after 900 s \(1 of 3 epochs were done\); give it longer with --timeout"
 AFTER_1 = r" \(last event: epoch 1\)"
 DAMAGED = r"ended without a result \(last event: end; 1 damaged lines among its events\)"
 UNREADABLE = "its events cannot be read: "
@@ -71,17 +73,17 @@ FAULTS = {
         "tell('error', kind='exception', message='\\x1b[31m' + 'x' * 10**6); os._exit(1)", "failed", "x{500}"
     ),
     # It does not end.
-    "endless loop": Fault("while True: pass", "timeout", TIMEOUT, SOON),
-    "stopped": Fault(KILL % "SIGSTOP", "timeout", TIMEOUT, SOON),
+    "endless loop": Fault(f"{READY}\nwhile True: pass", "timeout", TIMEOUT, SOON),
+    "stopped": Fault(f"{READY}\n{KILL % 'SIGSTOP'}", "timeout", TIMEOUT, SOON),
     "deaf to SIGTERM": Fault(
-        f"import signal; signal.signal(15, signal.SIG_IGN); {FOREVER}", "timeout", TIMEOUT, SOON
+        f"import signal; signal.signal(15, signal.SIG_IGN); {READY}; {FOREVER}", "timeout", TIMEOUT, SOON
     ),
     "waits for input": Fault("assert sys.stdin.read() == ''", "ok"),
     # It leaves processes behind.
     "twenty children that sleep": Fault(f"for _ in range(20):\n    if os.fork() == 0: {FOREVER}", "ok"),
     "a daemon in a session of its own": Fault(DAEMON, "ok"),
     "a daemon, and dies": Fault(f"{DAEMON}\nos._exit(3)", "failed", f"ended with exit status 3{AFTER_1}"),
-    "a daemon, and hangs": Fault(f"{DAEMON}\n{FOREVER}", "timeout", TIMEOUT, SOON),
+    "a daemon, and hangs": Fault(f"{DAEMON}\n{READY}; {FOREVER}", "timeout", TIMEOUT, SOON),
     "a child that goes on telling": Fault(
         "if os.fork() == 0:\n    while True: tell('note', text='still here')", "ok"
     ),
@@ -178,14 +180,39 @@ FAULTS = {
 }
 
 
+class Clock:
+    """The launcher's clock, which a test can set forward."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+    @staticmethod
+    def time() -> float:
+        return time.time()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(launcher, "time", made)
+    return made
+
+
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launcher, "POLL_SECONDS", 0.02)
     monkeypatch.setattr(launcher, "GRACE_SECONDS", 0.05)
 
 
-def run(tmp_path: Path, fault: Fault) -> tuple[Path, Measured, Measured]:
-    """The run's folder, the cell with the fault, and the cell after it."""
+def run(tmp_path: Path, fault: Fault, clock: Clock | None = None) -> tuple[Path, Measured, Measured]:
+    """The run's folder, the cell with the fault, and the cell after it.
+
+    What a fault with a time limit does is waited for, and then the time is over: nothing depends on how fast the
+    machine is.
+    """
     backend = installable(tmp_path / "files")
     environment = Environment(backend.name, "cpu", Path(sys.executable), None, {}, "")
     (tmp_path / "mine.py").write_text(EXAMPLE)
@@ -197,8 +224,14 @@ def run(tmp_path: Path, fault: Fault) -> tuple[Path, Measured, Measured]:
         (tmp_path / f"{one.example}.py").write_text(code)
         of_its_own = replace(example, name=one.example, path=tmp_path / f"{one.example}.py")
         jobs.append(Job(one, of_its_own, backend, backend.builds[0], environment, DATA))
-    settings = Settings(devices.CPU, {}, 60.0, False, "seeded", GUEST, {})
-    listener = Listener(lambda job: None, lambda job, done: None, lambda job, outcome: None)
+    settings = Settings(devices.CPU, {}, 300.0, False, "seeded", GUEST, {})
+
+    def look(job: Job, seen: Seen) -> None:
+        events = results.cell_folder(folder, job.cell).events
+        if clock and job.cell.example == "faulty" and events.exists() and b'"ready"' in events.read_bytes():
+            clock.ahead = fault.settings["timeout"]
+
+    listener = Listener(lambda job: None, look, lambda job, outcome: None)
     for job, special in zip(jobs, (fault.settings, {}), strict=True):
         runner.run([job], folder, replace(settings, **special), lambda _: {}, launcher.launch, listener)
     faulty, after = results.read(folder).measured
@@ -207,8 +240,8 @@ def run(tmp_path: Path, fault: Fault) -> tuple[Path, Measured, Measured]:
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_a_cell_ends_alone_and_says_how(tmp_path: Path, fault: Fault) -> None:
-    folder, faulty, after = run(tmp_path, fault)
+def test_a_cell_ends_alone_and_says_how(tmp_path: Path, fault: Fault, clock: Clock) -> None:
+    folder, faulty, after = run(tmp_path, fault, clock if fault.settings == SOON else None)
     assert faulty.outcome.status == fault.status, faulty.outcome
     assert re.fullmatch(fault.reason, faulty.outcome.reason, re.DOTALL), faulty.outcome.reason
     assert (after.outcome.status, len(after.epochs)) == ("ok", 3), after.outcome
@@ -227,6 +260,19 @@ def test_of_a_flood_the_first_and_the_last_part_are_kept(tmp_path: Path) -> None
     assert log.stat().st_size <= cell_files.LOG_LIMIT
     said = log.read_bytes()
     assert said.startswith(b"first\n") and cell_files.LEFT_OUT in said and said.endswith(b"last\n")
+
+
+def test_while_a_cell_speaks_nothing_of_its_log_is_moved_where_it_could_be_lost(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_bytes(b"first\n" + b"shout! " * (4 << 20) + b"last\n")
+    size = log.stat().st_size
+    cell_files.trim(log)
+    assert log.stat().st_size == size and log.stat().st_blocks * 512 <= cell_files.LOG_LIMIT
+    cell_files.trim(log, ended=True)
+    assert log.stat().st_size <= cell_files.LOG_LIMIT
+    said = log.read_bytes()
+    assert said.startswith(b"first\n") and cell_files.LEFT_OUT in said and said.endswith(b"last\n")
+    assert b"\0" not in said
 
 
 @pytest.mark.usefixtures("quick")
