@@ -55,6 +55,14 @@ def test_backends_that_compute_the_same_agree_with_numpy_and_each_other(three: B
     assert all(len(line) <= 100 for line in tables.splitlines())
 
 
+def test_the_environments_are_kept_with_their_packages_as_by_run(three: Bench) -> None:
+    assert compare(three)[0] == 0
+    kept = three.last().provenance["environments"]
+    assert sorted(kept) == ["keras9/fake", "keras9/second", "keras9/third"]
+    assert kept["keras9/fake"]["packages"] == {"fake-framework": "1.0", "keras-fake": "2.99.1"}
+    assert len(kept["keras9/fake"]["lock_sha256"]) == 64
+
+
 def test_a_backend_that_computes_something_else_is_found_and_the_layer_named(three: Bench) -> None:
     three.backend("keras9/second", more=OFF)
     status, out = compare(three)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kbench import arguments, devices, parity, paths, plan, provenance, results
 from kbench import selection as selecting
-from kbench.commands import cells, choices, interrupts, preparing, screen
+from kbench.commands import cells, choices, interrupts, preparing, recording, screen
 from kbench.commands.run import check_place, data_folder
 from kbench.interpreters import Choice
 from kbench.plan import Plan, PlannedCell, Request
@@ -44,8 +44,9 @@ def main(options: argparse.Namespace) -> int:
         data = preparing.arrays(the_plan)
         made = preparing.make_environments(the_plan)
         told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
+        told["environments"] = recording.of_environments(the_plan, made)
         run = results.create(place, _record(the_plan, data, options.form), told, options.name)
-        with interrupts.ended_as_interrupted():
+        with results.filling(run), interrupts.ended_as_interrupted():
             try:
                 cells.run(the_plan, run, data, made, _settings(the_plan))
             except KeyboardInterrupt:

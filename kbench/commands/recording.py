@@ -43,13 +43,16 @@ def machine(
 ) -> dict[str, Any]:
     """What all cells share: the machine, what its processor does at most, and the environments. About a second."""
     told = provenance.read(gpus, argv)
-    told["environments"] = {
-        name: _environment(the_plan, one) for name, one in made.items() if isinstance(one, Environment)
-    }
+    told["environments"] = of_environments(the_plan, made)
     if the_plan.device.kind == "cpu":
         caches = told["cpu"]["caches_kib"]
         told["limits"] = machine_limits.measure(the_plan.threads, 1024 * max(caches.values(), default=0) or None)
     return told
+
+
+def of_environments(the_plan: Plan, made: Mapping[str, Environment | str]) -> dict[str, dict[str, Any]]:
+    """Each backend's environment: its lock, its packages with their versions, the variables that matter."""
+    return {name: _environment(the_plan, one) for name, one in made.items() if isinstance(one, Environment)}
 
 
 def _environment(the_plan: Plan, environment: Environment) -> dict[str, Any]:

@@ -44,6 +44,7 @@ def again(asked: object, known: Mapping[str, Backend], gpus: Sequence[Device], r
             raise UserError(f"{run} has the backend {gone[0]}, which kbench does not know any more: measure it anew.")
         values = {field.name: asked[field.name] for field in fields(Request) if field.name in asked}
         values["pass_env"] = tuple(asked.get("pass_env") or ())
+        _check(asked, values)
         values["data_dir"] = paths.expanded(asked["data_dir"]) if asked.get("data_dir") else None
         return plan.make(
             Backends(tuple(known[name] for name in asked["backends"]), frozenset(asked["named_backends"])),
@@ -58,5 +59,31 @@ def again(asked: object, known: Mapping[str, Backend], gpus: Sequence[Device], r
                 for name, choice in asked["pythons"].items()
             },
         )
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise UserError(f"{run / 'run.json'} is damaged: what was asked for cannot be read from it.") from error
+
+
+def _check(asked: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Raises TypeError or ValueError where a value is none that the command line could have given."""
+    for name in ("backends", "named_backends", "examples", "named_examples"):
+        if not _are_texts(asked[name]) or (name in ("backends", "examples") and not asked[name]):
+            raise TypeError(name)
+    for name in ("profile", "image_data_format", "seeds", "init", "data_source", "baseline"):
+        if not isinstance(values.get(name, ""), str):
+            raise TypeError(name)
+    for name in ("repeats", "seed", "epochs", "samples", "batch_size", "threads"):
+        value = values.get(name)
+        if type(value) is not int and not (value is None and name not in ("repeats", "seed")):
+            raise TypeError(name)
+        if value is not None and value < (name != "seed"):
+            raise ValueError(name)
+    for name in ("timeout", "memory_limit_mib"):
+        value = values.get(name)
+        if value is not None and (type(value) not in (int, float) or not value > 0):
+            raise ValueError(name)
+    if not isinstance(values.get("augment", False), bool) or not _are_texts(list(values["pass_env"])):
+        raise TypeError("augment or pass_env")
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -30,10 +31,10 @@ def main(options: argparse.Namespace) -> int:
     """Measure what is missing and print the tables of the whole run; returns the exit status. Raises UserError."""
     folder = results.find(options.run, paths.expanded(str(options.results))).absolute()
     with results.filling(folder):
-        leftovers.end_of_run(folder)  # of a host that was killed together with its watchdog
         there = results.read(folder)
         if "kind" in there.plan:
             raise UserError(f"{folder} is a run of `{there.plan['kind']}`, which is computed anew and not resumed.")
+        leftovers.end_of_run(folder)  # of a host that was killed together with its watchdog
         gpus = devices.gpus()
         the_plan = replan.again(there.plan.get("request"), choices.known_backends(), gpus, folder)
         with preparing.reserved(the_plan):
@@ -53,6 +54,7 @@ def _go_on(the_plan: Plan, there: RunResults, gpus: Sequence[Device], options: a
             print(f"  {line}", file=out)
     if not missing:
         return run.finish(the_plan, there.folder, options.format)
+    _same_variables(the_plan, there.folder)
     rest = replace(the_plan, cells=tuple(missing))
     made = preparing.make_environments(rest)
     told = recording.machine(the_plan, gpus, argv, made)
@@ -63,6 +65,15 @@ def _go_on(the_plan: Plan, there: RunResults, gpus: Sequence[Device], options: a
     resumed = {**told, "cells": len(missing), "changed": changed, "differences": differences}
     results.update(there.folder, recording.plan_record(the_plan, data), resumed)
     return run.measure(the_plan, rest, there.folder, data, made, gpus, options)
+
+
+def _same_variables(the_plan: Plan, folder: Path) -> None:
+    """Raises UserError where a variable that the run's cells were given with --pass-env is not there any more."""
+    for name in the_plan.request.pass_env:
+        if name not in os.environ:
+            raise UserError(
+                f"{folder} gave its cells the variable {name} (--pass-env), which is not set here: set it."
+            )
 
 
 def _same_machine(there: RunResults, now: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fake_bench import EXAMPLE, Bench, dying
 
-from kbench import launcher, provenance, results
+from kbench import cli, launcher, leftovers, provenance, results
 
 NAMES = "a.py,b.py,c.py"
 
@@ -188,6 +188,41 @@ def test_another_machine_is_refused_and_another_kernel_is_said(bench: Bench) -> 
     assert said.status == 0 and "  not as it was: memory (MiB) 1 instead of " in said.out
 
 
+def test_a_variable_that_its_cells_were_given_has_to_be_there_again(bench: Bench) -> None:
+    bench.patch.setenv("MY_LICENCE", "hunter2")
+    for name in NAMES.split(","):
+        bench.example(name)
+    with pytest.MonkeyPatch.context() as patch:
+        before, bench.patch = bench.patch, patch
+        interrupt_at(bench, 2)
+        assert bench.measure("--name", "mine", "--pass-env", "MY_LICENCE", examples=NAMES).status == 130
+        bench.patch = before
+    bench.patch.delenv("MY_LICENCE")
+    said = bench("resume", "mine")
+    assert said.status == 2
+    assert "mine gave its cells the variable MY_LICENCE (--pass-env), which is not set here: set it." in said.err
+    bench.patch.setenv("MY_LICENCE", "hunter2")
+    assert bench("resume", "mine").status == 0
+
+
+def test_a_run_of_parity_is_refused_and_one_that_goes_on_is_not_disturbed(bench: Bench) -> None:
+    ended: list[Path] = []
+    beside: list[int] = []
+    launch = launcher.launch
+    bench.patch.setattr(leftovers, "end_of_run", ended.append)
+    bench.patch.setattr(
+        launcher, "launch", lambda command, **asked: beside.append(cli.main(["resume"])) or launch(command, **asked)
+    )
+    asked = ("--backends", "fake", "--examples", "my_example.py", "--device", "cpu")
+    said = bench("parity", *asked, "--name", "same")
+    assert said.status == 0 and beside == [2]
+    assert "same is being measured by another kbench: wait until that has ended, or end it." in said.err
+    said = bench("resume", "same")
+    assert said.status == 2 and said.err.count("\n") == 1
+    assert "same is a run of `parity`, which is computed anew and not resumed." in said.err
+    assert ended == []
+
+
 def test_two_hosts_do_not_fill_one_run(bench: Bench) -> None:
     run = interrupted(bench)
     with results.filling(run):
@@ -213,6 +248,24 @@ def test_a_run_that_does_not_tell_how_it_was_asked_for_is_refused(bench: Bench) 
         ({"backends": 5}, "run.json is damaged: what was asked for cannot be read from it"),
         ({"pythons": []}, "run.json is damaged: what was asked for cannot be read from it"),
         ({"profile": "none"}, "run.json is damaged: what was asked for cannot be read from it"),
+        *(
+            (change, "run.json is damaged: what was asked for cannot be read from it")
+            for change in (
+                {"backends": []},
+                {"image_data_format": ["channels_last"]},
+                {"epochs": "x"},
+                {"epochs": 0},
+                {"seed": 3.5},
+                {"seed": -1},
+                {"repeats": None},
+                {"threads": True},
+                {"timeout": "x"},
+                {"timeout": float("nan")},
+                {"memory_limit_mib": -1},
+                {"augment": 1},
+                {"pass_env": [1]},
+            )
+        ),
         ({"examples": ["gone.py"]}, "The example gone.py cannot be read"),
     ],
 )
@@ -224,7 +277,7 @@ def test_a_request_that_cannot_be_met_any_more_is_one_sentence(
     whole["plan"]["request"] |= change
     (run / "run.json").write_text(json.dumps(whole))
     said = bench("resume", "mine")
-    assert said.status == 2 and sentence in said.err and "Traceback" not in said.err
+    assert said.status == 2 and sentence in said.err and said.err.count("\n") == 1
 
 
 def test_a_full_disk_ends_the_run_with_a_sentence_and_resume_does_the_rest(bench: Bench) -> None:
