@@ -49,9 +49,10 @@ def in_use(cache: Path, names: Sequence[str]) -> Iterator[None]:
         # A cache that cannot be written may still have all that is needed, and nobody can clean it either.
         with contextlib.suppress(OSError):
             mark(cache)
-            (cache / USES).mkdir(exist_ok=True)
             note = cache / USES / f"{os.getpid()}-{secrets.token_hex(4)}.json"
             with turn(cache):
+                (cache / USES).mkdir(exist_ok=True)
+                users(cache)  # removes what a killed one left
                 lock = filelock.FileLock(note.with_suffix(".lock"))
                 lock.acquire(timeout=0)
                 held.callback(_forget, lock, note)

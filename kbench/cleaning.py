@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import secrets
 import shutil
@@ -95,14 +96,20 @@ def remove(cache: Path, items: Sequence[Item], *, dry_run: bool = False) -> Clea
                 with _quiet(item, dry_run):
                     # Gone in one step, before minutes of deleting: nobody finds half of it.
                     trash += [item.path] if dry_run else [_thrown_away(item.path)]
+                    if item.lock is not None and not dry_run:
+                        item.lock.unlink(missing_ok=True)  # while it is held: who takes it later makes it anew
                 removed.append(item)
             except filelock.Timeout:
                 kept[item] = "it is being made"
             except OSError as error:
                 failed[item] = error.strerror or str(error)
     size = cache_folder.size(trash)
-    for path in trash if not dry_run else ():
-        _delete(path)
+    if not dry_run:
+        for path in trash:
+            _delete(path)
+        with _turn(cache):
+            if not cache_folder.users(cache):
+                _sweep(cache)
     return Cleaned(tuple(removed), kept, failed, size)
 
 
@@ -162,7 +169,7 @@ def _own(cache: Path) -> Iterator[Item]:
             if TRASH.fullmatch(path.name):
                 yield Item(OWN, path, "it is left over")
             elif path.is_dir() and re.fullmatch(r"[0-9a-f]{16}", path.name) and (path / OWN_MARKER).is_file():
-                yield Item(OWN, path)
+                yield Item(OWN, path, lock=path.with_suffix(".lock"))
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -185,6 +192,26 @@ def _downloads() -> set[str]:
     """Files that can be had again; what has no address was brought by the user."""
     variants = [files for dataset in registry.REGISTRY.values() for files in dataset.variants]
     return {file.name for files in variants for file in files if file.addresses}
+
+
+def _sweep(cache: Path) -> None:
+    """Remove locks, logs and empty folders of what is gone; to be called in one's turn, where no kbench runs."""
+    environments, data = cache / "environments", cache / "data"
+    hidden = [path for name in ("prepared", "files") for path in _entries(data / name) if path.name.startswith(".")]
+    locks = {path: path.with_suffix("") for path in [*_entries(environments), *_entries(cache / "interpreters")]}
+    locks |= {path: path.with_name(path.name[1:]).with_suffix("") for path in hidden}
+    for lock, of in locks.items():
+        if lock.suffix == ".lock" and lock.is_file() and not os.path.lexists(of):
+            with contextlib.suppress(OSError), filelock.FileLock(lock).acquire(timeout=0):
+                lock.unlink(missing_ok=True)
+    for log in _entries(environments / "logs"):
+        if re.fullmatch(rf"(?:{COMPILED_NAME.pattern})\.log", log.name) and not (environments / log.stem).exists():
+            with contextlib.suppress(OSError):
+                log.unlink()
+    kinds = ("environments/logs", "environments", "data/prepared", "data/files", "data", "compiled", "interpreters")
+    for name in (*kinds, cache_folder.USES):
+        with contextlib.suppress(OSError):  # there is something in it
+            (cache / name).rmdir()
 
 
 def _turn(cache: Path) -> contextlib.AbstractContextManager[object]:

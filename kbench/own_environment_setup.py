@@ -123,12 +123,16 @@ def _remove(folder: Path) -> None:
 @contextlib.contextmanager
 def _locked(path: Path, purpose: str) -> Iterator[IO[bytes]]:
     """Hold the file lock `path`, saying so where another process has it."""
-    with path.open("ab") as file:
-        if not _try_lock(file):
-            print(f"Waiting for another process to set up {purpose} ...", file=sys.stderr, flush=True)
-            while not _try_lock(file):
-                time.sleep(0.2)
-        yield file  # closing the file, here or in the last child that inherited it, frees the lock
+    while True:
+        with path.open("ab") as file:
+            if not _try_lock(file):
+                print(f"Waiting for another process to set up {purpose} ...", file=sys.stderr, flush=True)
+                while not _try_lock(file):
+                    time.sleep(0.2)
+            if os.name != "nt" and os.fstat(file.fileno()).st_nlink == 0:
+                continue  # `clean` removed it while we waited: it locks nothing any more
+            yield file  # closing the file, here or in the last child that inherited it, frees the lock
+            return
 
 
 def _try_lock(file: IO[bytes]) -> bool:

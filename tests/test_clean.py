@@ -156,6 +156,42 @@ def test_a_kind_is_freed_whole(bench: Bench, place: Path, what: str) -> None:
     assert bool(list((place / "data" / "prepared").glob("patterns*"))) == (what not in ("data", "all"))
 
 
+def test_nothing_is_left_of_what_was_freed(bench: Bench, place: Path) -> None:
+    (made,) = folders(place, "environments")
+    own = place / "host" / "0123456789abcdef"
+    own.mkdir(parents=True)
+    (own / cleaning.OWN_MARKER).write_text("x")
+    left = [made.with_name(f"{made.name}.lock"), made.parent / "logs" / f"{made.name}.log", own.with_suffix(".lock")]
+    left += [place / "environments" / "keras9-gone-cpu-py3.6-0123456789ab.lock", place / "interpreters" / "uv.lock"]
+    for path in left:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("")
+    frees(bench("clean", "all"), "environments/")
+    there = {path.relative_to(place).as_posix() for path in place.rglob("*")}
+    assert there == {cache.TAG, cache.TURNS, "host"}, there  # the marker, and the lock under which it is cleaned
+
+
+def test_locks_stay_as_long_as_a_kbench_runs(bench: Bench, place: Path) -> None:
+    lock = place / "environments" / "keras9-other-cpu-py3.6-0123456789ab.lock"
+    lock.write_text("")
+    process = running(place, "environments/keras9-other-cpu-")
+    try:
+        assert bench("clean", "all").status == 0
+        assert lock.exists()
+    finally:
+        process.communicate("\n", timeout=60)
+    assert bench("clean").status == 0
+    assert not lock.exists()
+
+
+def test_the_next_kbench_forgets_one_that_was_killed(place: Path) -> None:
+    process = running(place, "data/")
+    process.kill()
+    process.communicate(timeout=60)
+    with cache.in_use(place, ["data/"]):
+        assert len(list((place / cache.USES).glob("*.json"))) == 1
+
+
 def test_how_much_is_freed_is_said(bench: Bench, place: Path) -> None:
     there = cache.size(folders(place, "compiled"))
     assert there.there == there.freed >= 10_000
@@ -207,7 +243,7 @@ def test_a_run_that_was_killed_keeps_nothing(bench: Bench, place: Path) -> None:
     process.kill()
     process.communicate()
     frees(bench("clean", "environments"), "environments/")
-    assert not list((place / cache.USES).iterdir())
+    assert not list(place.glob(f"{cache.USES}/*"))
 
 
 def test_an_environment_that_is_being_made_is_left(bench: Bench, place: Path) -> None:
