@@ -26,6 +26,7 @@ from kbench.values import FAILED, OK, Outcome
 
 RUN = ("--backends", "fake", "--examples", "my_example.py", "--profile", "smoke", "--device", "cpu")
 FEW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
+FEWER = settings(FEW, max_examples=50)  # where each makes all tables and the report
 
 NUMBERS = st.one_of(st.integers(-(10**30), 10**30), st.floats(), st.booleans())
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -234,7 +235,7 @@ def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return fake_run(tmp_path, [*fates, (cell("imdb_gru"), 1.0, Outcome(FAILED, "why"))])
 
 
-@FEW
+@FEWER
 @given(st.data())
 def test_any_value_in_run_json_is_used_or_refused_in_one_sentence(whole: Path, data: st.DataObject) -> None:
     kept = whole / "kept.json"
@@ -247,7 +248,7 @@ def test_any_value_in_run_json_is_used_or_refused_in_one_sentence(whole: Path, d
     assert {path.name for path in whole.parent.iterdir()} == {whole.name}
 
 
-@FEW
+@FEWER
 @given(st.data())
 def test_any_value_in_an_outcome_is_used_or_the_cell_counts_as_interrupted(whole: Path, data: st.DataObject) -> None:
     path = results.cell_folder(whole, cell(backend="keras3/jax")).outcome
@@ -262,7 +263,7 @@ def test_any_value_in_an_outcome_is_used_or_the_cell_counts_as_interrupted(whole
     derive(whole)
 
 
-@FEW
+@FEWER
 @given(st.binary(max_size=40), st.sampled_from(["run.json", "outcome.json", "spec.json", "events.jsonl"]))
 def test_any_bytes_in_a_file_of_a_run_are_used_or_refused(whole: Path, content: bytes, name: str) -> None:
     folder = results.cell_folder(whole, cell(backend="keras3/jax")).path

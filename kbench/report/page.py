@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 import re
@@ -12,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from kbench.plots.look import Key, Look, key, looks
@@ -68,15 +69,8 @@ class Log:
     lines: Sequence[str]
 
 
-def html(runs: Sequence[Run]) -> str:
-    """The page. The same runs give the same text."""
-    chosen = _looks(runs)
-    styles = _styles(chosen)
-    each = curves.points_each(4 * sum(len(run.summaries) for run in runs))
-    shown = [_run(number, run, chosen, styles, each) for number, run in enumerate(runs)]
-    drawn = [chart for run in shown for example in run["examples"] for chart in example["charts"]]
-    data = {"charts": {chart["id"]: chart for chart in drawn}, "styles": list(styles.values())}
-    scripts = [Markup(_script(name)) for name in _SCRIPTS]
+@functools.cache  # to compile it takes longer than to fill it in
+def _template() -> Template:
     environment = Environment(
         loader=FileSystemLoader(_HERE),
         autoescape=True,
@@ -86,7 +80,19 @@ def html(runs: Sequence[Run]) -> str:
         # What a guest or a file says is one line without control characters, whatever it was.
         finalize=lambda value: plain(value) if type(value) is str else value,
     )
-    return environment.get_template("page.html.j2").render(
+    return environment.get_template("page.html.j2")
+
+
+def html(runs: Sequence[Run]) -> str:
+    """The page. The same runs give the same text."""
+    chosen = _looks(runs)
+    styles = _styles(chosen)
+    each = curves.points_each(4 * sum(len(run.summaries) for run in runs))
+    shown = [_run(number, run, chosen, styles, each) for number, run in enumerate(runs)]
+    drawn = [chart for run in shown for example in run["examples"] for chart in example["charts"]]
+    data = {"charts": {chart["id"]: chart for chart in drawn}, "styles": list(styles.values())}
+    scripts = [Markup(_script(name)) for name in _SCRIPTS]
+    return _template().render(
         runs=shown,
         styles=list(styles.values()),
         css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),

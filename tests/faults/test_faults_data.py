@@ -319,7 +319,7 @@ ARRAY = pickle.dumps({b"data": np.arange(6, dtype=np.uint8), b"labels": [1, 2], 
 OPCODES = st.binary(min_size=1, max_size=6)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
 @given(st.lists(st.tuples(st.integers(0, len(ARRAY) - 1), OPCODES), max_size=6))
 @example([(0, b"cposix\nsystem\n(S'true'\ntR.")])
 @example([(0, b"cnumpy\nndarray\n(I1000000000000000\ntR.")])
