@@ -17,7 +17,7 @@ from kbench import leftovers
 from kbench.paths import PACKAGE
 
 _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from kbench.watchdog import main; main(sys.argv[1])"
-LOOKS = 10  # after the host's end: a guest that was just being started gets its mark a moment later
+LOOKS = 100  # after the host's end: a guest that was just being started gets its mark seconds later on a busy machine
 PAUSE = 0.05
 
 

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import time_limit
 from fake_bench import Bench, Shop, open_shop
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Tests that were started in the background ignore Ctrl-C, and so would every process that they send one to.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    real = "real" in item.path.parts  # these install gigabytes
-    with time_limit.ends_after(4 * time_limit.SECONDS if real else time_limit.SECONDS):
-        return (yield)
 
 
 @pytest.fixture(scope="session")
