@@ -52,7 +52,7 @@ START = """
 import sys
 from kbench import cli
 from kbench.results import derived
-derived._pictures = lambda _, rows: {"": {}} | {row.example: {} for row in rows}
+derived._pictures = lambda _, rows, style: {"": {}} | {row.example: {} for row in rows}
 sys.exit(cli.main())
 """
 INFERENCE = EXAMPLE.replace('DATA = "patterns.npz"', 'TASK = "infer"\nDATA = "patterns.npz"')
@@ -115,7 +115,7 @@ class Bench:
         # To measure them takes longer than all else.
         patch.setattr(machine_limits, "measure", lambda threads, cache_bytes: {**LIMITS, "threads": threads})
         self._pictures = derived._pictures
-        patch.setattr(derived, "_pictures", lambda _, rows: {"": {}} | {row.example: {} for row in rows})
+        patch.setattr(derived, "_pictures", lambda _, rows, style: {"": {}} | {row.example: {} for row in rows})
         self.backend()
         self.example("my_example.py")
         write_patterns(self.folder / "patterns.npz")
