@@ -132,6 +132,7 @@ def _parity(parser: argparse.ArgumentParser) -> None:
     )
     _layout_timeout_and_data(parser, "3600")
     parser.add_argument("--name", metavar="NAME", help="the run's folder below --results (the time of day)")
+    _format(parser)
     _results(parser)
 
 
@@ -161,6 +162,18 @@ def _report(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="where the page of several runs goes (report.html in the results folder)",
+    )
+    parser.add_argument(
+        "--plot-style",
+        metavar="STYLE",
+        help="a style of matplotlib's, such as grayscale, or an .mplstyle file, laid over the plots' own; backends "
+        "keep their colours",
+    )
+    parser.add_argument(
+        "--plot-size",
+        type=readers.inches,
+        metavar="WIDTHxHEIGHT",
+        help="of each plot, in inches, such as 3.3x2.5 (as its content asks for)",
     )
     _baseline(parser)
     _format(parser)

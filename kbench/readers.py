@@ -62,3 +62,14 @@ def mib(text: str) -> float:
     if number <= 0:
         raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a size such as 8GiB or 500MiB")
     return number
+
+
+def inches(text: str) -> tuple[float, float]:
+    """A width and a height in inches, such as 3.3x2.5."""
+    found = re.fullmatch(r"(\d{1,3}(?:\.\d{1,4})?)x(\d{1,3}(?:\.\d{1,4})?)", text.strip(), re.ASCII)
+    size = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
+    if not all(1 <= side <= 40 for side in size):
+        raise argparse.ArgumentTypeError(
+            f"{text[:50]!r} is not a width and a height from 1 to 40 inches, such as 3.3x2.5"
+        )
+    return size

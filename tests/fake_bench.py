@@ -53,7 +53,7 @@ import sys
 from kbench import cli, machine_limits
 from kbench.results import derived
 machine_limits.measure = lambda threads, cache_bytes: None
-derived._pictures = lambda _, rows: {"": {}} | {row.example: {} for row in rows}
+derived._pictures = lambda _, rows, style: {"": {}} | {row.example: {} for row in rows}
 sys.exit(cli.main())
 """
 INFERENCE = EXAMPLE.replace('DATA = "patterns.npz"', 'TASK = "infer"\nDATA = "patterns.npz"')
@@ -116,7 +116,7 @@ class Bench:
         # To measure them takes longer than all else.
         patch.setattr(machine_limits, "measure", lambda threads, cache_bytes: {**LIMITS, "threads": threads})
         self._pictures = derived._pictures
-        patch.setattr(derived, "_pictures", lambda _, rows: {"": {}} | {row.example: {} for row in rows})
+        patch.setattr(derived, "_pictures", lambda _, rows, style: {"": {}} | {row.example: {} for row in rows})
         self.backend()
         self.example("my_example.py")
         write_patterns(self.folder / "patterns.npz")

@@ -202,6 +202,7 @@ def test_arrays_outside_the_cells_folder_or_of_objects_are_not_read(three: Bench
         (("--backends", "fakke"), "did you mean fake"),
         (("--backends", "fake", "--examples", "no.py"), "There is no example file no.py"),
         (("--backends", "fake", "--form", "best"), "invalid choice: 'best'"),
+        (("--backends", "fake", "--format", "xml"), "invalid choice: 'xml'"),
         (("--backends", "fake", "--epochs", "3"), "Unrecognized arguments: --epochs"),
         (("--backends", "fake", "--batch-size", "0"), "whole number from 1"),
         (("--backends", "fake", "--examples", "my_example.py", "--batch-size", "999"), "fewer than one batch"),
@@ -233,6 +234,35 @@ def test_a_wrong_explanation_is_said_with_its_key(bench: Bench, more: str, words
     bench.backend(more=f"[[explained]]\n{more}\n")
     said = bench("parity", "--backends", "fake")
     assert said.status == 2 and "`explained`" in said.err and words in said.err
+
+
+@pytest.mark.parametrize("form", ["markdown", "csv", "json"])
+def test_with_another_format_stdout_holds_that_alone(three: Bench, form: str) -> None:
+    status, out = compare(three, "--format", form)
+    assert status == 0
+    (run,) = three.runs()
+    by_report = three("report", "--format", form)
+    assert out == by_report.out
+    if form == "csv":
+        assert out == (run / "parity.csv").read_text()
+    elif form == "json":
+        assert [row["verdict"] for row in json.loads(out)["rows"]] == ["same"] * 3
+    else:
+        assert out.startswith("**my_example (")
+
+
+def test_with_another_format_plan_and_folder_are_on_stderr(three: Bench) -> None:
+    arguments = ("--backends", "fake", "--examples", "my_example.py", "--device", "cpu", "--format", "csv")
+    said = three("parity", *arguments)
+    assert "Plan: 1 cell, parity" in said.err and "start with parity.md" in said.err
+    assert "Plan" not in said.out and "start with" not in said.out
+
+
+def test_parity_has_no_plots_to_style(three: Bench) -> None:
+    assert compare(three)[0] == 0
+    for option in ("--plot-style=ggplot", "--plot-size=3x2"):
+        said = three("report", option)
+        assert said.status == 2 and "is of `parity`, which has no plots: leave --plot-style" in said.err
 
 
 def test_parity_has_help(bench: Bench) -> None:

@@ -107,6 +107,31 @@ def test_a_run_of_no_cells_is_no_error(tmp_path: Path) -> None:
     assert (run / "summary.csv").read_text().startswith("example,backend,")
 
 
+def test_pictures_that_are_no_longer_derived_go_and_the_users_own_files_stay(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    plots = run / "plots"
+    plots.mkdir()
+    stale = ("gone-convergence.png", "gone-convergence.svg", "gone-seconds.png", "gone-seconds.svg")
+    users = ("mine.png", "seconds.png", "gone-seconds.pdf", "overview.png.bak", "my-overview.png", "notes.txt")
+    for name in (*stale, *users):
+        (plots / name).write_bytes(b"there")
+    (plots / "linked-seconds.png").symlink_to(plots / "mine.png")
+    (plots / "folder-seconds.png").mkdir()
+    written = results.rebuild(run)
+    own = {path.name for path in written if path.parent == plots}
+    assert {path.name for path in plots.iterdir()} == own | {*users, "linked-seconds.png", "folder-seconds.png"}
+    assert all((plots / name).read_bytes() == b"there" for name in users)
+
+
+def test_an_overview_of_what_is_no_longer_timed_goes(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    results.rebuild(run)
+    for outcome in run.glob("cells/*/outcome.json"):
+        outcome.write_text('{"status": "failed", "reason": "boom"}')
+    results.rebuild(run)
+    assert [path.name for path in (run / "plots").glob("overview.*")] == []
+
+
 def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     run = fake_run(tmp_path, [(cell(), 1.0, Outcome(FAILED, "boom"))])
     (run / "plots").write_text("in the way")

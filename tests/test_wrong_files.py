@@ -225,8 +225,8 @@ def derive(run: Path) -> None:
 def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run on disk; pictures are prepared and not drawn."""
 
-    def pictures(run: results.RunResults, rows: Any) -> dict[str, dict[str, bytes]]:
-        about = derived._objects(run.plan.get("backends"))
+    def pictures(run: results.RunResults, rows: Any, style: Any) -> dict[str, dict[str, bytes]]:
+        about = derived.objects(run, "backends")
         looks(rows, {name: str(one.get("color", "")) for name, one in about.items()})
         return {"": {}} | {row.example: {} for row in rows}
 

@@ -39,7 +39,8 @@ def main(options: argparse.Namespace) -> int:
     place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
     check_place(place, options.name)
     the_plan = _plan(selected, examples, _request(options), device, pythons)
-    screen.print_plan(the_plan, preparing.to_make(the_plan), None, "parity: one batch, dropout off")
+    beside = None if options.format == screen.TABLE else sys.stderr
+    screen.print_plan(the_plan, preparing.to_make(the_plan), None, "parity: one batch, dropout off", beside)
     with preparing.reserved(the_plan):
         data = preparing.arrays(the_plan)
         made = preparing.make_environments(the_plan)
@@ -50,10 +51,10 @@ def main(options: argparse.Namespace) -> int:
             try:
                 cells.run(the_plan, run, data, made, _settings(the_plan))
             except KeyboardInterrupt:
-                show(run)
+                show(run, options.format)
                 print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
                 return interrupts.INTERRUPTED_STATUS
-            agree = show(run)
+            agree = show(run, options.format)
     return 0 if agree and cells.acceptable(the_plan, results.read(run)) else 1
 
 

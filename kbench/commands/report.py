@@ -25,10 +25,12 @@ def main(options: argparse.Namespace) -> int:
     (run,) = runs
     measured = results.read(run)
     if parity.is_parity(measured):
+        if options.plot_style is not None or options.plot_size is not None:
+            raise UserError(f"{run} is of `parity`, which has no plots: leave --plot-style and --plot-size out.")
         show(run, options.format)
         return 0
     baseline = _baseline(options, [measured])
-    results.rebuild(run, baseline)
+    results.rebuild(run, baseline, *_look(options))
     screen.print_results(measured, baseline, options.format)
     return 0
 
@@ -40,9 +42,22 @@ def _together(runs: Sequence[Path], options: argparse.Namespace, place: Path) ->
         if parity.is_parity(run):
             raise UserError(f"{run.folder} is of `parity`, which has a page of its own: leave it out.")
     page = paths.expanded(str(options.output)) if options.output else place / "report.html"
-    results.write_page(page, read, _baseline(options, read))
+    written = results.write_page(page, read, _baseline(options, read), *_look(options))
     print(f"{len(runs)} runs on one page: {page}")
+    if written.pictures:
+        count = len(written.pictures) // 2
+        pictures = "1 picture" if count == 1 else f"{count} pictures"
+        print(f"Scaling lines: {pictures}, PNG and SVG, in {written.plots}")
+    for said in written.said:
+        print(said)
     return 0
+
+
+def _look(options: argparse.Namespace) -> tuple[str, tuple[float, float] | None]:
+    """Style and size of the pictures."""
+    if options.plot_style == "":
+        raise UserError("--plot-style is empty: name a style of matplotlib's, or an .mplstyle file.")
+    return options.plot_style or "", options.plot_size
 
 
 def _baseline(options: argparse.Namespace, runs: Sequence[RunResults]) -> str:

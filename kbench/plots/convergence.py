@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from kbench.plots.look import Key, Look, key, literal, render
+from kbench.plots.look import Key, Look, key, legend, legend_columns, line_of, literal, points, render
+from kbench.plots.style import OWN, Style
 from kbench.values import OK, Measured
 
 # What is drawn: the first of these that any cell has.
@@ -40,7 +41,7 @@ class Curve:
 
 
 def convergence(
-    measured: Sequence[Measured], looks: Mapping[Key, Look], differing: Collection[Key] = ()
+    measured: Sequence[Measured], looks: Mapping[Key, Look], differing: Collection[Key] = (), style: Style = OWN
 ) -> dict[str, bytes]:
     """The picture of one example's cells as {"png": ..., "svg": ...}; empty where no cell has a metric.
 
@@ -52,25 +53,25 @@ def convergence(
     if metric is None:
         return {}
     marked = {row: replace(look, label=f"{look.label} (differs)") for row, look in looks.items() if row in differing}
-    return render(lambda: _figure([one for one in measured if _has(one, metric)], {**looks, **marked}, metric))
+    drawn = [one for one in measured if _has(one, metric)]
+    return render(lambda: _figure(drawn, {**looks, **marked}, metric, style), style)
 
 
-def _figure(measured: Sequence[Measured], looks: Mapping[Key, Look], metric: str) -> Figure:
+def _figure(measured: Sequence[Measured], looks: Mapping[Key, Look], metric: str, style: Style = OWN) -> Figure:
     rows: dict[Key, list[Measured]] = {}
     for one in sorted(measured, key=lambda one: looks[key(one.cell)].label):
         rows.setdefault(key(one.cell), []).append(one)
-    # A legend in as many columns as the longest label leaves room for: inches per letter, and for the line.
-    longest = max(len(_label(cells, looks[row])) for row, cells in rows.items())
-    columns = max(1, min(4, len(rows), int(_WIDTH / (0.08 * longest + 0.8))))
-    figure = Figure(figsize=(_WIDTH, 3.6 + 0.2 * math.ceil(len(rows) / columns)), layout="constrained")
+    width = style.size[0] if style.size else _WIDTH
+    columns = legend_columns([_label(cells, looks[row]) for row, cells in rows.items()], width)
+    figure = Figure(figsize=style.size or (_WIDTH, 3.6 + 0.2 * math.ceil(len(rows) / columns)), layout="constrained")
     by_epoch, by_seconds = figure.subplots(1, 2, sharey=True)
     handles = [_draw_row(by_epoch, by_seconds, cells, looks[row], metric) for row, cells in rows.items()]
-    figure.suptitle(literal(measured[0].cell.example), fontsize=11)
+    figure.suptitle(literal(measured[0].cell.example), fontsize=points(11))
     by_epoch.set(xlabel="epoch", ylabel=_METRICS[metric])
     by_epoch.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
     by_seconds.set_xlabel("training time (s)")
     _scale_seconds(by_seconds, [_curve(one, metric) for one in measured])
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, handlelength=3.2)
+    legend(figure, handles, width, style)
     return figure
 
 
@@ -80,9 +81,7 @@ def _draw_row(by_epoch: Axes, by_seconds: Axes, cells: Sequence[Measured], look:
     cut_short = [_curve(one, metric) for one in cells if one.outcome.status != OK]
     mean = _mean(ok)
     thin: dict[str, Any] = {"color": look.color, "linestyle": look.line_style, "linewidth": 0.7, "alpha": 0.5}
-    face = look.color if look.filled else "white"
-    marked = {"marker": look.marker, "markersize": 4.5, "markerfacecolor": face, "markeredgewidth": 1.0}
-    thick: dict[str, Any] = {"color": look.color, "linestyle": look.line_style, "linewidth": 1.6, **marked}
+    thick = line_of(look)
     for axes, along in ((by_epoch, "epochs"), (by_seconds, "seconds")):
         for curve in [*(ok if len(ok) > 1 else []), *cut_short]:
             axes.plot(getattr(curve, along), curve.values, **thin)

@@ -13,18 +13,30 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
 
+from kbench.errors import UserError
+from kbench.plots.fitting import fit, too_small
+from kbench.plots.style import OWN, Style
 from kbench.values import Cell, Summary
 from kbench.wording import plain
 
 _MARKERS = "osD^vPX*<>hpd8"
 _SPARE_COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#222222", "#999933")
 _LINE_STYLES = {"keras2": "-", "keras3": "--"}
+_SIZE = 9.0  # points, of text
+_LEAST_SIZE = 6.0  # points: smaller text is not read in print
+_USUAL_WIDTH = 6.5  # inches: narrower pictures have smaller text
+_MOST_PIXELS = 64e6
+_MOST_BYTES = 32 << 20
 _STYLE: Any = {  # Any: matplotlib's own type for it lists every key, and differs by version
     "font.family": "DejaVu Sans",  # comes with matplotlib, so every machine draws the same
     "figure.dpi": 150.0,  # of the PNG; an SVG has no use for it
-    "font.size": 9.0,
+    "font.size": _SIZE,
     "axes.titlesize": 10.0,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
@@ -96,20 +108,112 @@ def literal(text: str, length: int = 60) -> str:
     return (line if len(line) <= length else line[: length - 1] + "…").replace("$", r"\$")
 
 
-def render(draw: Callable[[], Figure]) -> dict[str, bytes]:
-    """The figure as {"png": ..., "svg": ...}, drawn in the project's style, whatever the user's is."""
+def points(size: float) -> float:
+    """A size of text, given for the project's own style, in the style at hand."""
+    return float(size * mpl.rcParams["font.size"] / _SIZE)
+
+
+def line_of(look: Look) -> dict[str, Any]:
+    """How a row's line is drawn, with its markers."""
+    return {
+        "color": look.color,
+        "linestyle": look.line_style,
+        "marker": look.marker,
+        "markerfacecolor": look.color if look.filled else mpl.rcParams["axes.facecolor"],
+        "markeredgewidth": 1.0,
+    }
+
+
+def legend_columns(labels: Sequence[str], width: float) -> int:
+    """So many columns as the longest label leaves room for in `width` inches: of each letter, and of the line."""
+    size = FontProperties(size=mpl.rcParams["legend.fontsize"]).get_size_in_points() / _SIZE
+    return max(1, min(4, len(labels), int(width / (size * (0.08 * max(map(len, labels)) + 0.8)))))
+
+
+def legend(figure: Figure, handles: Sequence[Line2D], width: float, style: Style) -> None:
+    """Below the axes, closer together where the user gave a size."""
+    labels = [str(handle.get_label()) for handle in handles]
+    close: Any = {"handlelength": 3.2}
+    columns = legend_columns(labels, width)
+    if style.size:
+        close = {"handlelength": 2.6, "columnspacing": 1.0}
+        columns = legend_columns(labels, 1.2 * width)
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, **close)
+
+
+def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
+    """The figure as {"png": ..., "svg": ...}: in the project's style, whatever the user's is, with `style` over it.
+
+    Raises UserError where that style or its size cannot be drawn.
+    """
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a name may be in any script
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)
-        figure = draw()
-        png, svg = BytesIO(), BytesIO()
-        agg: Any = FigureCanvasAgg(figure)  # Any: their print methods have no types
-        # Laid out once, and printed without savefig, which lays out and draws each format twice.
-        if engine := figure.get_layout_engine():
-            engine.execute(figure)
-            figure.set_layout_engine("none")
-        agg.print_png(png, metadata={"Software": None})
-        as_svg: Any = FigureCanvasSVG(figure)
-        as_svg.print_svg(svg, metadata={"Date": None, "Creator": None})
+        if style.own:
+            return _written(draw())
+        warnings.filterwarnings("error", message="constrained_layout not applied")
+        try:
+            mpl.rcParams.update(_laid_over(style))
+            figure = draw()
+            _check_pixels(figure)
+            fit(figure)
+            if too_small(figure):
+                raise UserError(_no_room(style))
+            files = _written(figure)
+        except UserError:
+            raise
+        except Exception as error:  # there are many ways to write a style, and as many in which matplotlib ends
+            raise UserError(_undrawable(style, error)) from error
+    if (most := max(map(len, files.values()))) > _MOST_BYTES:
+        raise UserError(f"With that --plot-style a picture takes {most >> 20} MiB: simplify it.")
+    return files
+
+
+def _laid_over(style: Style) -> Any:
+    """Its settings, with text and lines as small as a narrow picture asks for, but for what a file says itself."""
+    narrow = min(1.0, (style.size[0] / _USUAL_WIDTH) ** 0.5) if style.size else 1.0
+    size = style.settings.get("font.size", _SIZE)
+    own = {"font.size": size, "axes.titlesize": _STYLE["axes.titlesize"] * size / _SIZE}
+    own |= {name: _STYLE[name] for name in ("lines.linewidth", "lines.markersize")}
+    settings = {**own, **style.settings}
+    for name, value in settings.items():
+        if isinstance(value, int | float) and not (style.exact and name in style.settings):
+            if name == "font.size" or name.endswith(("labelsize", "titlesize", "fontsize")):
+                settings[name] = max(min(_LEAST_SIZE, value), value * narrow)
+            elif name in ("lines.linewidth", "lines.markersize"):
+                settings[name] = value * narrow
+    return settings
+
+
+def _check_pixels(figure: Figure) -> None:
+    width, height = figure.get_size_inches()
+    if width * height * figure.dpi**2 > _MOST_PIXELS:
+        raise UserError(
+            f"A picture of {width:.3g} x {height:.3g} inches with {figure.dpi:g} dots an inch has more than "
+            f"{_MOST_PIXELS / 1e6:.0f} million pixels: give a smaller --plot-size, or a smaller dpi in --plot-style."
+        )
+
+
+def _undrawable(style: Style, error: Exception) -> str:
+    if "constrained_layout" in str(error):
+        return _no_room(style)
+    return f"No picture can be drawn with that --plot-style: {plain(str(error))[:200].rstrip('.')}."
+
+
+def _no_room(style: Style) -> str:
+    size = f"{style.size[0]:g}x{style.size[1]:g} inches" if style.size else "a picture of the usual size"
+    return f"Text of {mpl.rcParams['font.size']:.3g} points does not fit into {size}: give a larger --plot-size."
+
+
+def _written(figure: Figure) -> dict[str, bytes]:
+    png, svg = BytesIO(), BytesIO()
+    agg: Any = FigureCanvasAgg(figure)  # Any: their print methods have no types
+    # Laid out once, and printed without savefig, which lays out and draws each format twice.
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+    agg.print_png(png, metadata={"Software": None})
+    as_svg: Any = FigureCanvasSVG(figure)
+    as_svg.print_svg(svg, metadata={"Date": None, "Creator": None})
     return {"png": png.getvalue(), "svg": svg.getvalue()}

@@ -7,10 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib import colormaps
+from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
-from kbench.plots.look import Key, Look, key, literal, luminance, render
+from kbench.plots.fitting import lay_out, width_of
+from kbench.plots.look import Key, Look, key, literal, luminance, points, render
+from kbench.plots.style import OWN, Style
 from kbench.values import OK, Summary
 from kbench.wording import plain, significant
 
@@ -19,16 +23,17 @@ _BOTH_SIDES = "PuOr_r"  # of a baseline: violet is faster, orange slower, white 
 _WIDEST = 4.0  # the least ratio that gets the darkest colour: small differences look small
 # Below this relative luminance white text has the better contrast (WCAG 2: equal at about 0.18).
 _DARK = 0.18
+_SMALLEST = 4.5  # points, of a word in a cell
 
 
-def overview(summaries: Sequence[Summary], looks: Mapping[Key, Look]) -> dict[str, bytes]:
+def overview(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
     """The picture as {"png": ..., "svg": ...}; empty where no row has a steady time."""
     if all(_ratio(row) is None for row in summaries):
         return {}
-    return render(lambda: _figure(summaries, looks))
+    return render(lambda: _figure(summaries, looks, style), style)
 
 
-def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look]) -> Figure:
+def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> Figure:
     examples = list(dict.fromkeys(row.example for row in summaries))
     columns = sorted({looks[key(row)].label for row in summaries})
     cells = {(row.example, looks[key(row)].label): row for row in summaries}
@@ -39,32 +44,59 @@ def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look]) -> Figure:
     baseline = next((row.baseline for row in summaries if row.baseline), "")
     norm = _norm(grid, bool(baseline))
     colors = colormaps[_BOTH_SIDES if baseline else _COLORS]
-    figure = Figure(figsize=(2.2 + 0.82 * len(columns), 1.5 + 0.4 * len(examples)), layout="constrained")
+    size = style.size or (2.2 + 0.82 * len(columns), 1.5 + 0.4 * len(examples))
+    figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots()
     axes.grid(visible=False)
     axes.set_facecolor("#eeeeee")
     # Drawn as shapes and not as an image, so that print and SVG stay sharp.
     axes.pcolormesh(np.ma.masked_invalid(grid), cmap=colors, norm=norm, edgecolors="white", linewidth=1.5)
+    texts: list[Text] = []
     for (example, column), row in cells.items():
         ratio = _ratio(row)
-        axes.text(
+        text = axes.text(
             columns.index(column) + 0.5,
             examples.index(example) + 0.5,
             _words(row),
             ha="center",
             va="center",
-            fontsize=8.5 if ratio is not None else 7,
+            fontsize=points(8.5 if ratio is not None else 7),
             fontweight="bold" if ratio == 1.0 else "normal",
             color="white" if ratio is not None and luminance(colors(norm(ratio))) < _DARK else "#222222",
         )
-    axes.set_xticks(np.arange(len(columns)) + 0.5, [_broken(column) for column in columns], fontsize=8)
+        texts.append(text)
+    axes.set_xticks(np.arange(len(columns)) + 0.5, [_broken(column) for column in columns], fontsize=points(8))
     axes.set_yticks(np.arange(len(examples)) + 0.5, [literal(example, 40) for example in examples])
     axes.tick_params(length=0)
     axes.xaxis.tick_top()
     axes.invert_yaxis()
     axes.spines[:].set_visible(False)
-    figure.suptitle(f"steady epoch time, x {literal(baseline, 40) if baseline else 'fastest'}", fontsize=10)
+    figure.suptitle(f"steady epoch time, x {literal(baseline, 40) if baseline else 'fastest'}", fontsize=points(10))
+    if not style.own:
+        _make_room(figure, axes, texts, len(columns))
     return figure
+
+
+def _make_room(figure: Figure, axes: Axes, texts: Sequence[Text], columns: int) -> None:
+    """In columns narrower than their words: heads upright, smaller figures, letters with a legend for statuses."""
+    lay_out(figure)
+    if width_of(axes.get_xticklabels()) > axes.get_window_extent().width / columns:
+        axes.tick_params(axis="x", rotation=90)
+        lay_out(figure)
+    room = 0.92 * axes.get_window_extent().width / columns
+    letters: dict[str, str] = {}
+    for text in texts:
+        if (width := width_of([text])) <= room:
+            continue
+        size = float(text.get_fontsize()) * room / width
+        if size >= _SMALLEST or any(sign.isdigit() for sign in text.get_text()):
+            text.set_fontsize(size)
+        else:
+            text.set_text(letters.setdefault(text.get_text(), chr(ord("a") + len(letters))))
+    if letters:
+        legend = ", ".join(f"{letter}: {said}" for said, letter in letters.items())
+        axes.set_xlabel(legend, fontsize=points(7), labelpad=2)
+        axes.xaxis.set_label_position("bottom")
 
 
 def _ratio(row: Summary) -> float | None:

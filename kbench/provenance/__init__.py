@@ -82,7 +82,7 @@ def machine_differences(provenance: Mapping[str, Any], other: Mapping[str, Any],
     Memory and kernel are left out: they move no steady time, and change from one start of a virtual machine to the
     next. What one of the two does not tell is not compared.
     """
-    facts = {"processor": _model, "cores": _cores, **({"GPU": _gpu_names} if with_gpu else {})}
+    facts = {"processor": processor, "cores": _cores, **({"GPU": gpu_names} if with_gpu else {})}
     told = [(words, fact(provenance), fact(other)) for words, fact in facts.items()]
     return [f"{words} {own} instead of {theirs}" for words, own, theirs in told if own and theirs and own != theirs]
 
@@ -99,7 +99,8 @@ def other_differences(provenance: Mapping[str, Any], other: Mapping[str, Any]) -
     return [f"{words} {own} instead of {theirs}" for words, own, theirs in told if own != theirs]
 
 
-def _model(provenance: Mapping[str, Any]) -> str:
+def processor(provenance: Mapping[str, Any]) -> str:
+    """Its model; empty where it is not told."""
     return str(_object(provenance.get("cpu")).get("model") or "")
 
 
@@ -108,7 +109,8 @@ def _cores(provenance: Mapping[str, Any]) -> str:
     return f"{cores:g}" if isinstance(cores, int | float) else ""
 
 
-def _gpu_names(provenance: Mapping[str, Any]) -> str:
+def gpu_names(provenance: Mapping[str, Any]) -> str:
+    """Of all GPUs, or "none"; empty where it is not told."""
     gpus = provenance.get("gpus")
     if not isinstance(gpus, list):
         return ""

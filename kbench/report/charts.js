@@ -53,7 +53,7 @@ const kbenchCharts = (() => {
   }
 
   // Lines with the row nearest to the pointer told by a tooltip.
-  function lines(values, styles, hidden, x, y, band, tooltip) {
+  function lines(values, styles, hidden, x, y, below, tooltip) {
     const scale = scales(values, styles);
     const most = Math.max(...Object.values(Object.groupBy ? Object.groupBy(values, (v) => v.row) : { all: values }).map((v) => v.length));
     const color = { field: "row", type: "nominal", scale: scale.color, legend: null };
@@ -64,7 +64,7 @@ const kbenchCharts = (() => {
       autosize: { type: "fit-x", contains: "padding" },
       encoding: { x, color, detail: { field: "row" } },
       layer: [
-        ...(band ? [{ mark: { type: "area", opacity: 0.16, line: false }, encoding: band }] : []),
+        ...below,
         { mark: { type: "line", strokeWidth: 1.8 }, encoding: { y, strokeDash: { field: "row", type: "nominal", scale: scale.dash, legend: null } } },
         {
           params: [{ name: "near", select: { type: "point", on: "pointerover", clear: "pointerout", nearest: true } }],
@@ -91,7 +91,8 @@ const kbenchCharts = (() => {
       : { field: "seconds", type: "quantitative", title: chart.log ? "training time (s, logarithmic)" : "training time (s)",
           scale: chart.log ? { type: "log", nice: false, padding: 12 } : { zero: true }, axis: { tickCount: 6, format: "~s" } };
     const y = { field: "value", type: "quantitative", title: chart.metric, scale: { zero: false }, axis: { tickCount: 6 } };
-    const band = several ? { y: { field: "low", type: "quantitative" }, y2: { field: "high" } } : null;
+    const ends = { y: { field: "low", type: "quantitative" }, y2: { field: "high" } };
+    const band = several ? [{ mark: { type: "area", opacity: 0.16, line: false }, encoding: ends }] : [];
     const tooltip = [
       { field: "row", type: "nominal", title: "backend" },
       { field: "epoch", type: "quantitative", title: "epoch", format: "d" },
@@ -114,7 +115,38 @@ const kbenchCharts = (() => {
       { field: "step", type: "quantitative", title: "step", format: "d" },
       { field: "throughput", type: "quantitative", title: "samples/s", format: ",.4" },
     ];
-    return lines(rows(chart.columns), styles, hidden, x, y, null, tooltip);
+    return lines(rows(chart.columns), styles, hidden, x, y, [], tooltip);
+  }
+
+  // Against what varies between runs; the ideal line has no row, and stays.
+  function scaling(chart, styles, hidden) {
+    const values = rows(chart.columns);
+    const measured = [...new Set(values.map((value) => value.at))].sort((a, b) => a - b);
+    const x = { field: "at", type: "quantitative", title: chart.x, scale: { type: "log", base: 2, nice: false, padding: 16 },
+      axis: { values: measured, format: ",", labelOverlap: true, labelSeparation: 6, grid: false } };
+    const y = { field: "throughput", type: "quantitative", title: "samples/s", scale: { type: "log", nice: false, padding: 10 },
+      axis: { tickCount: 4, format: "~s" } };
+    const ideal = {
+      data: { values: rows(chart.ideal) },
+      mark: { type: "line", strokeWidth: 1, tooltip: false },
+      encoding: { x, y, color: { value: "var(--faint)" } },
+    };
+    const known = values.some((value) => value.low !== null);
+    const interval = {
+      transform: [{ filter: "datum.low !== null" }],
+      mark: { type: "rule", strokeWidth: 1.2 },
+      encoding: { y: { field: "low", type: "quantitative" }, y2: { field: "high" } },
+    };
+    const tooltip = [
+      { field: "row", type: "nominal", title: "backend" },
+      { field: "at", type: "quantitative", title: chart.x, format: "," },
+      { field: "throughput", type: "quantitative", title: "samples/s", format: ",.4" },
+      ...(known ? [
+        { field: "low", type: "quantitative", title: "at least", format: ",.4" },
+        { field: "high", type: "quantitative", title: "at most", format: ",.4" },
+      ] : []),
+    ];
+    return lines(values, styles, hidden, x, y, [ideal, ...(known ? [interval] : [])], tooltip);
   }
 
   // Horizontal bars, stacked; rows in the table's order.
@@ -145,6 +177,7 @@ const kbenchCharts = (() => {
     switch (chart.kind) {
       case "curve": return curve(chart, styles, hidden);
       case "steps": return steps(chart, styles, hidden);
+      case "scaling": return scaling(chart, styles, hidden);
       case "phases": return stacked(chart, hidden, "phase", "seconds", "seconds", PHASES);
       case "memory": return stacked(chart, hidden, "part", "mib", "MiB", MEMORY);
       default: throw new Error(`no chart of the kind ${chart.kind}`);

@@ -8,7 +8,9 @@ from statistics import median
 from typing import Any
 
 from kbench.plots.look import Key, Look, key
+from kbench.plots.scaling import AXES, ideal_label
 from kbench.report import curves
+from kbench.scaling import Lines
 from kbench.values import OK, Measured, Summary
 from kbench.wording import plain, significant
 
@@ -175,6 +177,37 @@ def _memory(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
     if not told:
         return None
     return {"kind": "memory", "thinned": "", "title": "peak memory", "columns": columns, "told": "; ".join(told)}
+
+
+def of_scaling(lines: Lines, looks: Mapping[Key, Look]) -> Chart:
+    """Throughput against what varies between runs."""
+    columns: dict[str, list[Any]] = {"row": [], "at": [], "throughput": [], "low": [], "high": []}
+    told = []
+    for points in lines.rows:
+        label = looks[key(points[0].row)].label
+        for point in points:
+            columns["row"].append(label)
+            columns["at"].append(point.at)
+            columns["throughput"].append(_short(point.throughput))
+            columns["low"].append(_short(point.interval.low) if point.interval else None)
+            columns["high"].append(_short(point.interval.high) if point.interval else None)
+        said = ", ".join(f"{significant(point.throughput)} at {point.at:,}" for point in points)
+        told.append(f"{label} {said} samples/s")
+    at, throughput = zip(*lines.ideal, strict=True)
+    return {
+        "kind": "scaling",
+        "title": f"{lines.example}: throughput against {lines.variable}",
+        "x": AXES[lines.variable],
+        "ideal": {"at": at, "throughput": [_short(value) for value in throughput]},
+        "columns": columns,
+        "thinned": f"Grey: {ideal_label(lines)} from the fastest on." + _left_out(lines),
+        "told": "; ".join(told),
+    }
+
+
+def _left_out(lines: Lines) -> str:
+    names = ", ".join(lines.left_out)
+    return f" Not measured like the others, and left out: {names}." if names else ""
 
 
 def _short(value: float | None) -> float | None:

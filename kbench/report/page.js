@@ -98,7 +98,7 @@
     button.addEventListener("click", () => sort(button.parentElement));
   }
 
-  const NAMES = { row: "backend", seconds: "seconds", mib: "MiB", throughput: "samples/s", spread: "± sd" };
+  const NAMES = { row: "backend", seconds: "seconds", mib: "MiB", throughput: "samples/s", spread: "± sd", low: "at least", high: "at most" };
   function fill(details) {
     const place = details.querySelector(".scroll");
     if (place.firstChild) return;
@@ -109,7 +109,7 @@
     for (const name of names) {
       const cell = document.createElement("th");
       cell.scope = "col";
-      cell.textContent = name === "value" ? chart.metric : NAMES[name] ?? name;
+      cell.textContent = { value: chart.metric, at: chart.x }[name] ?? NAMES[name] ?? name;
       head.append(cell);
     }
     const body = table.createTBody();

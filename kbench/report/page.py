@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from kbench.plots.look import Key, Look, key, looks
 from kbench.report import charts, colors, curves, machine, words
+from kbench.scaling import Lines
 from kbench.tables import configuration
 from kbench.tables.content import headline, table
 from kbench.values import NO_DIFFERENCE, OK, Measured, Summary
@@ -83,13 +84,19 @@ def _template() -> Template:
     return environment.get_template("page.html.j2")
 
 
-def html(runs: Sequence[Run]) -> str:
-    """The page. The same runs give the same text."""
+def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[str] = (), plots: str = "") -> str:
+    """The page. The same runs give the same text.
+
+    `scaling` is drawn below several runs, `unscaled` says why an example has no such lines, and `plots` is the
+    folder of their pictures.
+    """
     chosen = _looks(runs)
     styles = _styles(chosen)
     each = curves.points_each(4 * sum(len(run.summaries) for run in runs))
     shown = [_run(number, run, chosen, styles, each) for number, run in enumerate(runs)]
-    drawn = [chart for run in shown for example in run["examples"] for chart in example["charts"]]
+    lines = _scaling(scaling, chosen, styles)
+    sections = [*(example for run in shown for example in run["examples"]), lines]
+    drawn = [chart for section in sections for chart in section["charts"]]
     data = {"charts": {chart["id"]: chart for chart in drawn}, "styles": list(styles.values())}
     scripts = [Markup(_script(name)) for name in _SCRIPTS]
     return _template().render(
@@ -100,7 +107,16 @@ def html(runs: Sequence[Run]) -> str:
         scripts=scripts,
         policy=_policy(scripts),
         several=len(runs) > 1,
+        scaling=lines,
+        unscaled=unscaled,
+        plots=plots,
     )
+
+
+def _scaling(
+    scaling: Sequence[Lines], chosen: Mapping[Key, Look], styles: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    return _drawn("scaling", "scaling", [charts.of_scaling(one, chosen) for one in scaling], styles)
 
 
 def _looks(runs: Sequence[Run]) -> dict[Key, Look]:
@@ -171,11 +187,8 @@ def _example(
     each: int,
 ) -> dict[str, Any]:
     content = table(rows)
-    found = charts.of_example(rows, measured, chosen, each)
-    drawn = {row for chart in found if chart["columns"] for row in chart["columns"]["row"]}
     return {
-        "id": name,
-        "name": rows[0].example,
+        **_drawn(name, rows[0].example, charts.of_example(rows, measured, chosen, each), styles),
         "facts": content.heading.removeprefix(plain(rows[0].example)).strip(" ()"),
         "columns": [(column, column not in content.text_columns) for column in content.columns],
         "rows": [
@@ -184,6 +197,17 @@ def _example(
         ],
         "footnotes": content.footnotes,
         "remarks": content.remarks,
+    }
+
+
+def _drawn(
+    name: str, title: str, found: Sequence[charts.Chart], styles: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The charts of one section, and the rows that may be shown or not."""
+    drawn = {row for chart in found if chart["columns"] for row in chart["columns"]["row"]}
+    return {
+        "id": name,
+        "name": title,
         "toggles": [style for label, style in styles.items() if label in drawn],
         "charts": [
             {**chart, "id": f"{name}c{place}", "example": name, "alternative": charts.alternative(chart)}

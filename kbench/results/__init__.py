@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kbench.results.events import Told, read_events, understand
 from kbench.results.reading import RunResults, identity, read
@@ -22,6 +23,9 @@ from kbench.results.store import (
     write_outcome,
     write_spec,
 )
+
+if TYPE_CHECKING:
+    from kbench.results.together import Written
 
 __all__ = [
     "CellFolder",
@@ -48,20 +52,33 @@ __all__ = [
 ]
 
 
-def rebuild(run: Path, baseline: str = "") -> list[Path]:
+def rebuild(
+    run: Path, baseline: str = "", plot_style: str = "", plot_size: tuple[float, float] | None = None
+) -> list[Path]:
     """Write what is derived from the raw files of `run`: tables, plots and pages; return their paths.
 
     The same raw files give the same bytes. `baseline` is the full name of a backend to compare with instead of
-    the one in the run's plan. Raises UserError where the run cannot be read or written.
+    the one in the run's plan. `plot_style` is a name that matplotlib knows or the path of an .mplstyle file, and
+    `plot_size` the width and height of each picture in inches. Raises UserError where the run cannot be read or
+    written, or a picture not be drawn so; nothing is written then.
     """
     # pandas and matplotlib take a second to load, and most commands never come here.
     from kbench.results.derived import rebuild_all
 
-    return rebuild_all(run, baseline)
+    return rebuild_all(run, baseline, plot_style, plot_size)
 
 
-def write_page(page: Path, runs: Sequence[RunResults], baseline: str = "") -> None:
-    """Write one report.html of several runs to `page`. Raises UserError where it cannot be written."""
-    from kbench.results.derived import page_of_several
+def write_page(
+    page: Path,
+    runs: Sequence[RunResults],
+    baseline: str = "",
+    plot_style: str = "",
+    plot_size: tuple[float, float] | None = None,
+) -> Written:
+    """Write one report.html of several runs to `page`, and pictures of what varies between them beside it.
 
-    page_of_several(page, runs, baseline)
+    Raises UserError where it cannot be written.
+    """
+    from kbench.results.together import page_of_several
+
+    return page_of_several(page, runs, baseline, plot_style, plot_size)

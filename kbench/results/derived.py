@@ -9,15 +9,16 @@ from itertools import groupby
 from pathlib import Path
 
 from kbench import steadiness
-from kbench.errors import UserError
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.look import key, looks
 from kbench.plots.overview import overview
+from kbench.plots.style import Style
+from kbench.plots.style import chosen as chosen_style
 from kbench.provenance import describe
 from kbench.report.page import Run, html
 from kbench.results import logs
-from kbench.results.files import cannot, replace
+from kbench.results.files import cannot, remove_others, replace
 from kbench.results.reading import RunResults, read
 from kbench.stats import summarise
 from kbench.tables.configuration import configuration
@@ -26,12 +27,18 @@ from kbench.tables.latex import latex
 from kbench.tables.page import page
 from kbench.values import FAILED, TIMEOUT, Measured, Summary
 
+# The names of pictures in plots/: files that are called so are kbench's, and all others the user's.
+OWN = tuple(f"{stem}.{suffix}" for stem in ("overview", "*-convergence", "*-seconds") for suffix in ("png", "svg"))
 
-def rebuild_all(run: Path, baseline: str = "") -> list[Path]:
+Size = tuple[float, float] | None  # of a picture: width and height in inches
+
+
+def rebuild_all(run: Path, baseline: str = "", plot_style: str = "", plot_size: Size = None) -> list[Path]:
     """Write all derived files of `run` and return their paths. Raises UserError."""
+    style = chosen_style(plot_style, plot_size)
     results = read(run)
     summaries = summarise(results.measured, baseline or results.baseline, results.limits)
-    pictures = _pictures(results, summaries)
+    pictures = _pictures(results, summaries, style)
     files = {
         "summary.csv": summary_csv(summaries).encode(),
         "epochs.csv": epochs_csv(results.measured).encode(),
@@ -48,58 +55,48 @@ def rebuild_all(run: Path, baseline: str = "") -> list[Path]:
     for name, content in files.items():
         # Not durable: what a power cut takes can be derived again, and waiting for the disk is slow.
         replace(run / name, content, durable=False)
+    remove_others(run / "plots", OWN, {Path(name).name for name in files})
     return [run / name for name in files]
-
-
-def page_of_several(path: Path, runs: Sequence[RunResults], baseline: str = "") -> None:
-    """Write the runs' report.html to `path`. Raises UserError."""
-    content = report([(run, summarise(run.measured, baseline or run.baseline, run.limits)) for run in runs])
-    if path.is_dir():
-        raise UserError(f"{path} is a folder: name a file with --output.")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot("make", path.parent, error) from error
-    replace(path, content, durable=False)
 
 
 def report(runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> bytes:
     """report.html of the runs, each with its rows."""
-    return html(
-        [
-            Run(
-                name=results.name,
-                created=results.created,
-                machine=describe(results.provenance),
-                provenance=results.provenance,
-                plan=results.plan,
-                backends=_objects(results.plan.get("backends")),
-                examples=_objects(results.plan.get("examples")),
-                summaries=summaries,
-                measured=results.measured,
-                remarks=steadiness.remarks(results.measured, results.provenance),
-                logs=logs.of_failed(results),
-            )
-            for results, summaries in runs
-        ]
-    ).encode(errors="replace")
+    return html([of_report(results, summaries) for results, summaries in runs]).encode(errors="replace")
 
 
-def _pictures(results: RunResults, summaries: Sequence[Summary]) -> dict[str, dict[str, bytes]]:
+def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
+    """The run as report.html shows it."""
+    return Run(
+        name=results.name,
+        created=results.created,
+        machine=describe(results.provenance),
+        provenance=results.provenance,
+        plan=results.plan,
+        backends=objects(results, "backends"),
+        examples=objects(results, "examples"),
+        summaries=summaries,
+        measured=results.measured,
+        remarks=steadiness.remarks(results.measured, results.provenance),
+        logs=logs.of_failed(results),
+    )
+
+
+def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -> dict[str, dict[str, bytes]]:
     """Per example, and under "" for the whole run: the bytes of its pictures by their path below the run."""
-    backends = _objects(results.plan.get("backends"))
+    backends = objects(results, "backends")
     colors = {name: str(about.get("color", "")) for name, about in backends.items()}
     chosen = looks(summaries, colors)
     cells: dict[str, list[Measured]] = {}
     for one in results.measured:
         cells.setdefault(one.cell.example, []).append(one)
-    pictures = {"": _named("overview", overview(summaries, chosen))}
+    pictures = {"": _named("overview", overview(summaries, chosen, style))}
     for example, group in groupby(summaries, key=lambda row: row.example):
         rows = list(group)
         differing = {key(row) for row in rows if row.differs}
-        curves = convergence(cells[example], chosen, differing) if rows[0].task == "train" else {}
-        stem = _file_name(example)
-        pictures[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen))
+        curves = convergence(cells[example], chosen, differing, style) if rows[0].task == "train" else {}
+        stem = file_name(example)
+        times = bars(rows, chosen, style)
+        pictures[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", times)
     return pictures
 
 
@@ -110,11 +107,9 @@ def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[s
         command=str(results.provenance.get("command_line", "")),
         summaries=summaries,
         plots={example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()},
-        backends=_objects(results.plan.get("backends")),
+        backends=objects(results, "backends"),
         remarks=[*steadiness.remarks(results.measured, results.provenance), *_sittings(results)],
-        configuration=configuration(
-            results.provenance, _objects(results.plan.get("examples")), results.measured, summaries
-        ),
+        configuration=configuration(results.provenance, objects(results, "examples"), results.measured, summaries),
         failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
     )
 
@@ -136,7 +131,7 @@ def _named(stem: str, formats: Mapping[str, bytes]) -> dict[str, bytes]:
     return {f"plots/{stem}.{suffix}": content for suffix, content in formats.items()}
 
 
-def _file_name(example: str) -> str:
+def file_name(example: str) -> str:
     """A name fit for a file and a link: the example's own where it is, or else told apart by a hash."""
     fit = re.sub(r"[^A-Za-z0-9._-]+", "_", example)[:60]
     if fit == example and not fit.startswith((".", "-")):
@@ -144,8 +139,9 @@ def _file_name(example: str) -> str:
     return f"{fit.lstrip('.-') or 'example'}-{hashlib.sha256(example.encode(errors='replace')).hexdigest()[:8]}"
 
 
-def _objects(value: object) -> dict[str, dict[str, object]]:
-    """The entries of `value` that are objects themselves."""
+def objects(results: RunResults, name: str) -> dict[str, dict[str, object]]:
+    """The entries of that part of the run's plan that are objects themselves."""
+    value = results.plan.get(name)
     if not isinstance(value, dict):
         return {}
     return {str(key): entry for key, entry in value.items() if isinstance(entry, dict)}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, is_dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,27 @@ def read_json(path: Path) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise UserError(f"{path} is damaged: it holds no JSON object.")
     return value
+
+
+def remove_others(folder: Path, own: Collection[str], kept: Collection[str]) -> None:
+    """Remove the regular files in `folder` whose names fit a pattern of `own`, but for those `kept`.
+
+    They are what was derived earlier. Raises UserError where one cannot be removed.
+    """
+    with contextlib.suppress(OSError):  # no folder: nothing to remove
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        stale = [
+            Path(entry.path)
+            for entry in entries
+            if entry.is_file(follow_symlinks=False)
+            and entry.name not in kept
+            and any(fnmatchcase(entry.name, pattern) for pattern in own)
+        ]
+        for path in stale:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise cannot("remove", path, error) from error
 
 
 def cannot(do: str, path: Path, error: OSError) -> UserError:

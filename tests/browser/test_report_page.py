@@ -243,6 +243,28 @@ def test_names_and_logs_that_are_markup_stay_text(opened: Opener, tmp_path: Path
     assert page.locator("body script:not([type])").count() == 5
 
 
+def test_scaling_lines_are_drawn_toggled_and_told_under_the_pointer(opened: Opener, tmp_path: Path) -> None:
+    backends = ("keras2/cntk", "keras3/jax")
+    cells = [[cell(backend=name, batch_size=size) for name in backends] for size in (32, 64, 128)]
+    runs = [fake_page(tmp_path / str(place), some).parent for place, some in enumerate(cells)]
+    written = results.write_page(tmp_path / "report.html", [results.read(run) for run in runs])
+    assert len(written.pictures) == 2
+    page = opened(tmp_path / "report.html")
+    page.get_by_role("link", name="Scaling over the 3 runs").click()
+    figure = page.locator("#scaling figure")
+    expect(figure).to_have_attribute("data-drawn", "")
+    expect(points(figure)).to_have_count(6)
+    told = tooltip(page, points(figure).nth(0))
+    assert told["backend"] in backends and told["batch size (samples a step)"] == "32"
+    assert float(told["at least"].replace(",", "")) <= float(told["samples/s"].replace(",", ""))
+    page.locator("#scaling").get_by_role("checkbox", name="keras3/jax").uncheck()
+    expect(points(figure)).to_have_count(3)
+    figure.locator("summary").click()
+    assert figure.locator("details tbody tr").count() == 6
+    found = Axe().run(page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+
+
 def test_several_runs_stand_on_one_page_under_their_names(opened: Opener, tmp_path: Path) -> None:
     first, second = (fake_page(tmp_path / name, [cell(), cell(backend="keras3/jax")]).parent for name in "ab")
     read = [results.read(run) for run in (first, second)]
