@@ -168,7 +168,7 @@ def test_the_phases_of_a_cell_add_up_to_what_its_guest_took() -> None:
 def test_throughput_is_drawn_step_by_step_where_steps_were_timed() -> None:
     one = measured(cell(batch_size=100), 1.0, 1.0, val_loss=1.0)
     assert not [chart for chart in data_of(page_of([one]))["charts"].values() if chart["kind"] == "steps"]
-    epochs = (replace(epoch, step_seconds=(10.0 / epoch.epoch, 0.5)) for epoch in one.epochs)
+    epochs = (epoch._replace(step_seconds=(10.0 / epoch.epoch, 0.5)) for epoch in one.epochs)
     one = replace(one, epochs=tuple(epochs))
     (chart,) = [chart for chart in data_of(page_of([one]))["charts"].values() if chart["kind"] == "steps"]
     assert chart["columns"]["step"] == [1, 2, 3, 4]

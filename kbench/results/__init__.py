@@ -22,6 +22,7 @@ from kbench.results.store import (
     write_outcome,
     write_spec,
 )
+from kbench.values import Summary
 
 __all__ = [
     "CellFolder",
@@ -48,16 +49,17 @@ __all__ = [
 ]
 
 
-def rebuild(run: Path, baseline: str = "") -> list[Path]:
+def rebuild(run: Path | RunResults, baseline: str = "", rows: Sequence[Summary] | None = None) -> list[Path]:
     """Write what is derived from the raw files of `run`: tables, plots and pages; return their paths.
 
     The same raw files give the same bytes. `baseline` is the full name of a backend to compare with instead of
-    the one in the run's plan. Raises UserError where the run cannot be read or written.
+    the one in the run's plan; `rows` are its summaries, where they have been made. Raises UserError where the run
+    cannot be read or written.
     """
     # pandas and matplotlib take a second to load, and most commands never come here.
     from kbench.results.derived import rebuild_all
 
-    return rebuild_all(run, baseline)
+    return rebuild_all(run if isinstance(run, RunResults) else read(run), baseline, rows)
 
 
 def write_page(page: Path, runs: Sequence[RunResults], baseline: str = "") -> None:

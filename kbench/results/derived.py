@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -18,26 +18,27 @@ from kbench.provenance import describe
 from kbench.report.page import Run, html
 from kbench.results import logs
 from kbench.results.files import cannot, replace
-from kbench.results.reading import RunResults, read
+from kbench.results.reading import RunResults
 from kbench.stats import summarise
 from kbench.tables.configuration import configuration
-from kbench.tables.csv import epochs_csv, summary_csv
+from kbench.tables.csv import epochs_csv_pieces, summary_csv
 from kbench.tables.latex import latex
 from kbench.tables.page import page
 from kbench.values import FAILED, TIMEOUT, Measured, Summary
 
 
-def rebuild_all(run: Path, baseline: str = "") -> list[Path]:
-    """Write all derived files of `run` and return their paths. Raises UserError."""
-    results = read(run)
-    summaries = summarise(results.measured, baseline or results.baseline, results.limits)
-    pictures = _pictures(results, summaries)
-    files = {
-        "summary.csv": summary_csv(summaries).encode(),
-        "epochs.csv": epochs_csv(results.measured).encode(),
-        "summary.md": _page(results, summaries, pictures).encode(),
-        "summary.tex": latex(summaries).encode(),
-        "report.html": report([(results, summaries)]),
+def rebuild_all(results: RunResults, baseline: str = "", rows: Sequence[Summary] | None = None) -> list[Path]:
+    """Write all derived files of the run and return their paths. Raises UserError."""
+    run = results.folder
+    if rows is None:
+        rows = summarise(results.measured, baseline or results.baseline, results.limits)
+    pictures = _pictures(results, rows)
+    files: dict[str, bytes | Iterator[bytes]] = {
+        "summary.csv": summary_csv(rows).encode(),
+        "epochs.csv": (piece.encode() for piece in epochs_csv_pieces(results.measured)),
+        "summary.md": _page(results, rows, pictures).encode(),
+        "summary.tex": latex(rows).encode(),
+        "report.html": report([(results, rows)]),
     }
     for of_example in pictures.values():
         files |= of_example
