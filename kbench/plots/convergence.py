@@ -90,7 +90,8 @@ def _draw_row(by_epoch: Axes, by_seconds: Axes, cells: Sequence[Measured], look:
             for curve in [*(ok if len(ok) > 1 else []), *cut_short]
         ]
         # All at once: there may be a hundred repeats, and each line of its own takes a millisecond.
-        axes.add_collection(LineCollection(lines, colors=look.color, zorder=2, **thin))
+        if lines:
+            axes.add_collection(LineCollection(lines, colors=look.color, zorder=2, **thin))
         for curve in cut_short:
             axes.plot(getattr(curve, along)[-1:], curve.values[-1:], color=look.color, marker="x", linestyle="none")
         if mean is not None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from kbench import steadiness
+from kbench import published, steadiness
 from kbench.errors import UserError
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
@@ -66,6 +66,11 @@ def page_of_several(path: Path, runs: Sequence[RunResults], baseline: str = "") 
 
 def report(runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> bytes:
     """report.html of the runs, each with its rows."""
+    addresses = published.addresses()
+    try:
+        figures = published.read()
+    except UserError:  # a page is more than its last section, and `list published` says what is wrong
+        figures = []
     return html(
         [
             Run(
@@ -80,6 +85,8 @@ def report(runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> bytes:
                 measured=results.measured,
                 remarks=steadiness.remarks(results.measured, results.provenance),
                 logs=logs.of_failed(results),
+                published=published.held(summaries, figures),
+                addresses=addresses,
             )
             for results, summaries in runs
         ]
