@@ -60,13 +60,18 @@ def understand(lines: Iterable[bytes]) -> Told:
     notes: list[str] = []
     parity: dict[str, Any] = {}
     damaged = 0
-    last = ""
+    last: tuple[object, Mapping[str, Any]] = ("", {})
     for line in lines:
         if not line.strip():
             continue
         try:
             event = loads(line)
             kind = event["event"]
+            if kind == "epoch":  # asked for first, and nothing else: most are
+                epoch = _usual_epoch(event) or _epoch(event)
+                epochs[epoch.epoch] = epoch
+                last = kind, event
+                continue
             if kind == "start":
                 epochs, phases, facts, notes, parity, damaged = {}, {}, {}, [], {}, 0
             if kind in ("start", "loaded", "model", "compiled", "device"):
@@ -74,9 +79,6 @@ def understand(lines: Iterable[bytes]) -> Told:
             elif kind == "phase":
                 name = _text(event["name"])
                 phases[name] = phases.get(name, 0.0) + _seconds(event["seconds"])
-            elif kind == "epoch":
-                epoch = _usual_epoch(event) or _epoch(event)
-                epochs[epoch.epoch] = epoch
             elif kind == "note":
                 notes.append(_text(event["text"]))
             elif kind == "order":
@@ -97,14 +99,14 @@ def understand(lines: Iterable[bytes]) -> Told:
                 facts |= {"error": _text(event["message"]), "error_kind": _text(event.get("kind", ""))}
             elif kind == "end":
                 facts["guest_seconds"] = _seconds(event["seconds"])
-            last = _name(kind, event)
+            last = kind, event
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             damaged += 1
     return Told(
         epochs=tuple(epochs[number] for number in sorted(epochs)),
         phases=phases,
         facts={**facts, **({"parity": parity} if parity else {}), "notes": notes, "events_damaged": damaged},
-        last=last,
+        last=_name(*last),
     )
 
 
