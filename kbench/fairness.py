@@ -166,7 +166,7 @@ def _outputs(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
     ]
     if len(probes) < 2:
         return []
-    agreeing = [sum(_same(outputs, others) for _, others in probes) for _, outputs in probes]
+    agreeing = _agreeing([outputs for _, outputs in probes])
     reference, expected = probes[agreeing.index(max(agreeing))]
     return [
         (one, f"unlike {reference.cell.backend} in its outputs before training: {_by(outputs, expected)}")
@@ -180,6 +180,15 @@ def _numbers(value: object) -> np.ndarray | None:
         return np.array(value, dtype=np.float64) if isinstance(value, list) else None
     except (TypeError, ValueError):  # ragged, or no numbers
         return None
+
+
+def _agreeing(outputs: Sequence[np.ndarray]) -> list[int]:
+    """For each how many of them, itself included, are the same."""
+    if len({one.shape for one in outputs}) > 1:
+        return [sum(_same(one, other) for other in outputs) for one in outputs]
+    together = np.stack(outputs).reshape(len(outputs), -1)
+    alike = (np.isclose(one, together, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True) for one in together)
+    return [int(np.count_nonzero(same.all(axis=1))) for same in alike]
 
 
 def _same(own: np.ndarray, other: np.ndarray) -> bool:

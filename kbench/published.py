@@ -31,17 +31,31 @@ def read(path: Path | None = None) -> list[Figure]:
         raise UserError(f"{path} is damaged: it does not have the columns {', '.join(_COLUMNS)}.") from error
 
 
+def addresses(path: Path | None = None) -> dict[str, str]:
+    """Where each source is found, by its name: addresses with https:// alone. Empty where that cannot be read."""
+    path = path or paths.project_folder("results") / "published" / "sources.csv"
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            told = {row.get("source"): row.get("address") for row in csv.DictReader(file)}
+    except (OSError, ValueError, csv.Error):
+        return {}
+    return {name: address for name, address in told.items() if name and address and address.startswith("https://")}
+
+
 def held(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[Held]:
     """Each timed row against each figure of the same workload that is a time; the rows' order, then the file's."""
     found = []
+    by_workload: dict[str, list[Figure]] = {}
+    for figure in figures:
+        by_workload.setdefault(figure.workload, []).append(figure)
     for row in rows:
         seconds = _seconds(row)
         if seconds is None:
             continue
-        for figure in figures:
+        for figure in by_workload.get(row.example, ()):
             published = figure.seconds
             like = (figure.metric == "time_per_1000_images") == (row.task == "infer")
-            if figure.workload == row.example and published and like:
+            if published and like:
                 same = figure.backend.partition("/")[2] == row.backend.partition("/")[2]
                 found.append(Held(row, seconds, figure, published, same, _differs(row, figure)))
     return found

@@ -249,12 +249,14 @@ def _percent_of_limit(
 
 def _deterministic(ok: Sequence[Measured]) -> bool | None:
     """Whether repeats with the same seed have the same losses to the last bit; None where no seed was repeated."""
+    if len({one.cell.seed for one in ok}) == len(ok):
+        return None
     by_seed: dict[int, set[str]] = {}
     for one in ok:
         losses = [(epoch.loss, epoch.val_loss) for epoch in one.epochs]
         by_seed.setdefault(one.cell.seed, set()).add(repr(losses))  # as text, where NaN equals itself
-    repeated = len(ok) > len(by_seed) and any(epoch.loss is not None for one in ok for epoch in one.epochs)
-    return all(len(losses) == 1 for losses in by_seed.values()) if repeated else None
+    known = any(epoch.loss is not None for one in ok for epoch in one.epochs)
+    return all(len(losses) == 1 for losses in by_seed.values()) if known else None
 
 
 def _numbers(measured: Iterable[Measured], fact: str) -> list[float]:

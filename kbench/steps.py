@@ -17,13 +17,13 @@ CHANCE = 0.01  # how often epochs that do not change would look so at most: five
 def median_seconds(epochs: Sequence[Epoch]) -> float | None:
     """The median over all steps of these epochs; None where none was timed."""
     known = _steps(epochs)
-    return median(known) if known else None
+    return float(np.median(known)) if known.size else None
 
 
 def p95_seconds(epochs: Sequence[Epoch]) -> float | None:
     """What 95 % of all steps of these epochs did not exceed, interpolated linearly; None where none was timed."""
     known = _steps(epochs)
-    return float(np.percentile(known, 95)) if known else None
+    return float(np.percentile(known, 95)) if known.size else None
 
 
 def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int) -> str:
@@ -35,7 +35,7 @@ def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int) -> str:
     early: list[float] = []
     late: list[float] = []
     for one in repeats:
-        paces = [_pace(epoch) for epoch in one]
+        paces = _paces(one)
         half = len(paces) // 2
         early += paces[:half]
         late += paces[len(paces) - half :]
@@ -58,10 +58,19 @@ def _beyond_chance(early: Sequence[float], late: Sequence[float]) -> bool:
     return bool(mannwhitneyu(early, late).pvalue < CHANCE)
 
 
+def _paces(epochs: Sequence[Epoch]) -> list[float]:
+    """The pace of each epoch; all at once where they have as many steps, as they usually have."""
+    steps = [epoch.step_seconds for epoch in epochs]
+    if len(set(map(len, steps))) == 1 and steps[0]:
+        paces: list[float] = np.median(np.array(steps), axis=1).tolist()
+        return paces
+    return [_pace(epoch) for epoch in epochs]
+
+
 def _pace(epoch: Epoch) -> float:
     """The usual step of an epoch, which one interruption does not change; its whole time where none was timed."""
     return median(epoch.step_seconds) if epoch.step_seconds else epoch.seconds
 
 
-def _steps(epochs: Sequence[Epoch]) -> list[float]:
-    return list(chain.from_iterable(epoch.step_seconds for epoch in epochs))
+def _steps(epochs: Sequence[Epoch]) -> np.ndarray:
+    return np.fromiter(chain.from_iterable(epoch.step_seconds for epoch in epochs), dtype=np.float64)

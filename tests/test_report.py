@@ -77,15 +77,43 @@ def test_who_leads_is_told_with_by_how_much_and_how_surely() -> None:
     ]
 
 
+ALIKE = [("keras2/cntk", 0.90), ("keras3/jax", 0.91), ("keras2/mxnet", 0.92)]
+
+
 def test_a_row_whose_accuracy_chance_does_not_explain_is_named() -> None:
-    alike = [learnt("keras2/cntk", 0.90), learnt("keras3/jax", 0.91), learnt("keras2/mxnet", 0.92)]
-    assert words.learning(alike) == ("All backends learn alike in the one example that can be compared.", [])
-    said, each = words.learning([*alike, learnt("keras3/torch", 0.80)])
+    alike = [learnt(*one, repeats=3) for one in ALIKE]
+    nobody = "No backend ended apart from the others in the one example that can be compared."
+    assert words.learning(alike) == (nobody, [])
+    said, each = words.learning([*alike, learnt("keras3/torch", 0.80, repeats=3, final_val_accuracy_sd=0.001)])
     assert said == "Not learning like the others: keras3/torch in mnist_cnn."
     assert each == [
         "keras3/torch in mnist_cnn: a validation accuracy of 0.8000, where the others' median is 0.9100 and chance "
         "alone makes a difference of up to 0.038."
     ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words_said"),
+    [
+        ({}, "Of one repeat:"),
+        ({"repeats": 3, "seeds": 1, "deterministic": True}, "Of 3 repeats of one seed that are the same:"),
+    ],
+)
+def test_of_one_training_it_is_not_said_that_it_learns_otherwise(changes: dict[str, Any], words_said: str) -> None:
+    rows = [*(learnt(*one) for one in ALIKE), learnt("keras3/torch", 0.80, **changes)]
+    said, (each,) = words.learning(rows)
+    assert said == "Ended apart from the others, in one training, which may be chance: keras3/torch in mnist_cnn."
+    assert f"{words_said} `--repeats 3 --seeds different` shows whether it is chance." in each
+    assert "chance alone" not in each
+    assert words.learning(rows[:3])[0].endswith("that can be compared, some of them in one training.")
+    assert words.learning(rows[:3])[1] == []
+
+
+def test_sure_and_unsure_rows_are_told_apart() -> None:
+    rows = [learnt(*one, repeats=2) for one in [*ALIKE, ("keras3/tensorflow", 0.915)]]
+    said, each = words.learning([*rows, learnt("keras3/torch", 0.80), learnt("keras2/theano", 0.70, repeats=2)])
+    assert "Not learning like the others: keras2/theano in mnist_cnn. Ended apart" in said
+    assert len(each) == 2
 
 
 def test_repeats_that_spread_widely_make_a_difference_less_sure() -> None:
@@ -99,7 +127,8 @@ def test_a_loss_far_from_all_others_is_named_where_the_accuracies_agree() -> Non
     rows = [learnt(name, 0.9, 0.30 + number / 1000) for number, name in enumerate(names)]
     assert words.learning([*rows, learnt("keras3/jax", 0.9, 0.31)])[1] == []
     assert words.learning([*rows, learnt("keras3/jax", 0.9, 0.25)])[1] == [
-        "keras3/jax in mnist_cnn: a validation loss of 0.25, where the others end between 0.3 and 0.303."
+        "keras3/jax in mnist_cnn: a validation loss of 0.25, where the others end between 0.3 and 0.303. Of one "
+        "repeat: `--repeats 3 --seeds different` shows whether it is chance."
     ]
     assert words.learning([*rows, learnt("keras3/jax", 0.9, float("nan"))])[1] != []
 
@@ -168,7 +197,7 @@ def test_the_phases_of_a_cell_add_up_to_what_its_guest_took() -> None:
 def test_throughput_is_drawn_step_by_step_where_steps_were_timed() -> None:
     one = measured(cell(batch_size=100), 1.0, 1.0, val_loss=1.0)
     assert not [chart for chart in data_of(page_of([one]))["charts"].values() if chart["kind"] == "steps"]
-    epochs = (replace(epoch, step_seconds=(10.0 / epoch.epoch, 0.5)) for epoch in one.epochs)
+    epochs = (epoch._replace(step_seconds=(10.0 / epoch.epoch, 0.5)) for epoch in one.epochs)
     one = replace(one, epochs=tuple(epochs))
     (chart,) = [chart for chart in data_of(page_of([one]))["charts"].values() if chart["kind"] == "steps"]
     assert chart["columns"]["step"] == [1, 2, 3, 4]

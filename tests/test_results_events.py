@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
+import pytest
 from fake_runs import cell, learning
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbench.results.events import read_events, understand
+from kbench.results.events import _epoch, _usual_epoch, read_events, understand
 
 EVENTS = learning(cell(epochs=4), 1.0)
 LINES = [json.dumps(event).encode() + b"\n" for event in EVENTS]
@@ -34,6 +36,48 @@ def test_epochs_phases_and_facts_are_read() -> None:
         "notes": [],
         "events_damaged": 0,
     }
+
+
+USUAL: dict[str, Any] = {"event": "epoch", "epoch": 2, "seconds": 1.5, "samples": 9, "loss": 0.5, "accuracy": 0.25}
+USUAL |= {"val_loss": 1.0, "val_accuracy": 0.5, "evaluation_seconds": 0.1, "step_seconds": [0.5, 1.0]}
+ODD = [
+    -1,
+    -0.5,
+    0,
+    1,
+    2.5,
+    True,
+    None,
+    "1",
+    [],
+    {},
+    math.nan,
+    math.inf,
+    -math.inf,
+    10**400,
+    [1.0, -1.0],
+    [1.0, math.nan],
+]
+
+
+@pytest.mark.parametrize("steps", [[0.5, 1.0], []])
+def test_what_guests_usually_write_is_read_the_short_way_and_means_the_same(steps: list[float]) -> None:
+    event = USUAL | {"step_seconds": steps}
+    assert _usual_epoch(event) == _epoch(event)
+
+
+@pytest.mark.parametrize("key", [key for key in USUAL if key != "event"])
+@pytest.mark.parametrize("value", [*ODD, [1.0, "1"], [1, 2], [1e308, 1e308]], ids=lambda value: str(value)[:9])
+def test_the_short_way_takes_nothing_that_the_long_one_does_not_take_alike(key: str, value: object) -> None:
+    event = USUAL | {key: value}
+    found = _usual_epoch(event)
+    if found is not None:
+        assert repr(found) == repr(_epoch(event))  # as text, where NaN equals itself
+
+
+def test_losses_that_are_no_numbers_are_read_as_guests_write_them() -> None:
+    (epoch,) = understand([json.dumps(USUAL | {"loss": math.nan, "val_loss": -math.inf}).encode()]).epochs
+    assert math.isnan(epoch.loss or 0.0) and epoch.val_loss == -math.inf and epoch.step_seconds == (0.5, 1.0)
 
 
 def test_a_missing_file_tells_nothing(tmp_path: Path) -> None:

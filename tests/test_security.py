@@ -58,6 +58,14 @@ HOSTILE = [
     "\uff1d1+1",
     "%s %n {0} {{7*7}}",
     "\\input{x}",
+    "\\input{/etc/passwd}",
+    "\\write18{id}",
+    "^^5cinput{x}",
+    "100 % of it",
+    "a & b \\\\ \\hline",
+    "\\end{tabular}\\end{table}",
+    "[9cm]",
+    "#1 _x_ {",
 ]
 
 
@@ -94,6 +102,21 @@ def test_nothing_that_comes_from_results_is_a_tag_in_the_report(hostile: Path) -
     for text in HOSTILE:
         if text.startswith("<"):
             assert text not in report
+
+
+def test_nothing_that_comes_from_results_is_a_command_a_comment_or_the_end_of_a_cell_in_latex(hostile: Path) -> None:
+    first, *lines = (hostile / "summary.tex").read_text("utf-8").splitlines()
+    assert first == "% Needs \\usepackage{booktabs}"
+    text = "\n".join(lines)
+    assert r"\textbackslash{}input\{/etc/passwd\}" in text and r"100 \% of it" in text
+    own = r"\\(?:(?:begin|end)\{(?:table|tabular)\}|(?:top|mid|bottom)rule|centering|small\b|par\\smallskip|"
+    own += r"footnotesize|raggedright|caption|label|text\w+\{\}|ldots\{\}|\(|\)|pm|[&%$#_{}\\])"
+    without = re.sub(own, "", text)
+    assert not re.search(r"[\\%$#_^~]", without), re.findall(r".*[\\%$#_^~].*", without)
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == text.count(r"\caption{") == len(HOSTILE)
+    cells = [len(re.findall(r"(?<!\\)&", line)) for line in lines if line.endswith(r"\\") and " & " in line]
+    assert len(cells) == 2 * len(HOSTILE) and cells[::2] == cells[1::2]  # a head and a row each
+    assert not re.search(r"\\\\\s*\[", text)
 
 
 def test_nothing_that_comes_from_results_is_a_link_or_a_picture_of_elsewhere(hostile: Path) -> None:

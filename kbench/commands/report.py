@@ -11,6 +11,7 @@ from kbench.commands import choices, screen
 from kbench.commands.parity import show
 from kbench.errors import UserError
 from kbench.results import RunResults, parity
+from kbench.stats import summarise
 
 
 def main(options: argparse.Namespace) -> int:
@@ -30,8 +31,9 @@ def main(options: argparse.Namespace) -> int:
         show(run, options.format)
         return 0
     baseline = _baseline(options, [measured])
-    results.rebuild(run, baseline, *_look(options))
-    screen.print_results(measured, baseline, options.format)
+    rows = summarise(measured.measured, baseline or measured.baseline, measured.limits)
+    results.rebuild(measured, baseline, rows, *_look(options))
+    screen.print_results(measured, rows, options.format)
     return 0
 
 

@@ -23,6 +23,7 @@ from kbench.commands import cells, choices, interrupts, preparing, recording, sc
 from kbench.errors import UserError
 from kbench.plan import Plan, Request
 from kbench.runner import Settings
+from kbench.stats import summarise
 from kbench.values import Data, Device, Environment
 
 
@@ -122,9 +123,10 @@ def measure(
 
 def finish(the_plan: Plan, run: Path, form: str) -> int:
     """Write and print the tables, and how to go on where something is missing; returns the exit status."""
-    results.rebuild(run)
     there = results.read(run)
-    screen.print_results(there, form=form)
+    rows = summarise(there.measured, there.baseline, there.limits)
+    results.rebuild(there, rows=rows)
+    screen.print_results(there, rows, form)
     screen.print_resuming(there, None if form == screen.TABLE else sys.stderr)
     return 0 if cells.acceptable(the_plan, there) else 1
 

@@ -20,11 +20,10 @@ from kbench import plan as planning
 from kbench.parity_values import Agreement
 from kbench.plan import Plan
 from kbench.runner import Job, Listener, Seen
-from kbench.stats import summarise
 from kbench.tables import csv, markdown, text
 from kbench.tables import parity as parity_tables
 from kbench.tables.json import as_json
-from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Outcome
+from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Outcome, Summary
 from kbench.wording import significant
 
 TABLE = "table"
@@ -165,12 +164,11 @@ def _name(job: Job) -> str:
     return f"{cell.example} on {cell.backend}{layout}{repeat}"
 
 
-def print_results(run: results.RunResults, baseline: str = "", form: str = TABLE) -> None:
-    """The rows of a run in one of the formats, and where everything is; `baseline` is instead of the run's own.
+def print_results(run: results.RunResults, rows: Sequence[Summary], form: str = TABLE) -> None:
+    """The rows of a run in one of the formats, and where everything is.
 
     With another format than the table stdout holds that alone.
     """
-    rows = summarise(run.measured, baseline or run.baseline, run.limits)
     if form == TABLE:
         print()
         show(text.text(rows, width=width()))

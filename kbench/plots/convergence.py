@@ -6,10 +6,11 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from statistics import stdev
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
@@ -80,11 +81,16 @@ def _draw_row(by_epoch: Axes, by_seconds: Axes, cells: Sequence[Measured], look:
     ok = [_curve(one, metric) for one in cells if one.outcome.status == OK]
     cut_short = [_curve(one, metric) for one in cells if one.outcome.status != OK]
     mean = _mean(ok)
-    thin: dict[str, Any] = {"color": look.color, "linestyle": look.line_style, "linewidth": 0.7, "alpha": 0.5}
+    thin: dict[str, Any] = {"linestyle": look.line_style, "linewidth": 0.7, "alpha": 0.5}
     thick = line_of(look)
     for axes, along in ((by_epoch, "epochs"), (by_seconds, "seconds")):
-        for curve in [*(ok if len(ok) > 1 else []), *cut_short]:
-            axes.plot(getattr(curve, along), curve.values, **thin)
+        lines = [
+            np.column_stack((getattr(curve, along), curve.values))
+            for curve in [*(ok if len(ok) > 1 else []), *cut_short]
+        ]
+        # All at once: there may be a hundred repeats, and each line of its own takes a millisecond.
+        if lines:
+            axes.add_collection(LineCollection(lines, colors=look.color, zorder=2, **thin))
         for curve in cut_short:
             axes.plot(getattr(curve, along)[-1:], curve.values[-1:], color=look.color, marker="x", linestyle="none")
         if mean is not None:
@@ -93,7 +99,7 @@ def _draw_row(by_epoch: Axes, by_seconds: Axes, cells: Sequence[Measured], look:
                 high = [value + spread for value, spread in zip(mean.values, mean.spread, strict=True)]
                 axes.fill_between(getattr(mean, along), low, high, color=look.color, alpha=0.15, linewidth=0)
             axes.plot(getattr(mean, along), mean.values, markevery=max(1, len(mean.values) // 10), **thick)
-    handle = thick if ok else {**thin, "marker": "x"}
+    handle = thick if ok else {**thin, "color": look.color, "marker": "x"}
     return Line2D([], [], label=_label(cells, look), **handle)
 
 
@@ -144,10 +150,9 @@ def _mean(curves: Sequence[Curve]) -> Curve | None:
 
 def _spread(by_epoch: Sequence[Sequence[float]]) -> tuple[float, ...]:
     """The sample standard deviation at each epoch; nothing where a loss is too large to square."""
-    try:
-        return tuple(map(stdev, by_epoch))
-    except OverflowError:
-        return ()
+    with np.errstate(all="ignore"):
+        spread = np.std(by_epoch, axis=1, ddof=1)
+    return tuple(spread.tolist()) if np.isfinite(spread).all() else ()
 
 
 def _has(one: Measured, metric: str) -> bool:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from kbench.plots.look import Key, Look, key, looks
-from kbench.report import charts, colors, curves, machine, words
+from kbench.published_values import Held
+from kbench.report import charts, colors, curves, in_print, machine, words
 from kbench.scaling import Lines
 from kbench.tables import configuration
 from kbench.tables.content import headline, table
@@ -58,6 +59,8 @@ class Run:
     measured: Sequence[Measured]
     remarks: Sequence[str] = ()  # on the machine during the run
     logs: Sequence[Log] = ()
+    published: Sequence[Held] = ()  # its rows beside figures in print
+    addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
 
 
 @dataclass(frozen=True)
@@ -166,6 +169,7 @@ def _run(
         "remarks": run.remarks,
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,
+        "in_print": in_print.tables(run.published, run.addresses),
         "settings": machine.settings({**run.provenance, **_asked(run.plan)}),
         "grids": configuration.grids(run.provenance, run.examples, run.measured, run.summaries),
         "variables": [

@@ -73,30 +73,54 @@ def _ratio(value: float) -> str:
 
 
 def learning(summaries: Sequence[Summary]) -> tuple[str, list[str]]:
-    """Whether the backends learnt alike, in a sentence; and one for each row that did not learn like the others.
+    """Whether the backends learnt alike, in a sentence; and one for each row that ended apart from the others.
 
-    Both are empty where nothing was validated, or no example has three rows to compare.
+    Both are empty where nothing was validated, or no example has three rows to compare. That a row does not learn
+    like the others is said of several trainings alone: of one, nobody knows how far the next would end from it.
     """
-    unlike, said, compared = [], [], 0
+    unlike: list[str] = []
+    apart: list[str] = []
+    said, compared, single = [], 0, False
     for example, group in groupby(summaries, key=lambda row: row.example):
         rows = [row for row in group if row.task == "train" and row.status == OK and not row.differs]
         known = [row for row in rows if row.final_val_accuracy is not None]
         if len(known) < 3:
             continue
         compared += 1
+        single = single or any(_single(row) for row in known)
         for row in known:
             others = [other for other in known if other is not row]
             how = [text for text in (_by_accuracy(row, others), _by_loss(row, others)) if text]
             if how:
-                unlike.append(f"{row.backend} in {example}")
-                said.append(f"{unlike[-1]}: {'; '.join(how)}.")
+                name = f"{row.backend} in {example}"
+                (apart if _single(row) else unlike).append(name)
+                said.append(f"{name}: {'; '.join(how)}.{_surely(row)}")
     if not compared:
         return "", []
-    if unlike:
-        names = ", ".join(unlike[:_NAMED]) + (f" and {len(unlike) - _NAMED} more" if len(unlike) > _NAMED else "")
-        return f"Not learning like the others: {names}.", said
-    where = "the one example" if compared == 1 else f"all {compared} examples"
-    return f"All backends learn alike in {where} that can be compared.", []
+    sentences = [f"Not learning like the others: {_names(unlike)}."] if unlike else []
+    if apart:
+        sentences.append(f"Ended apart from the others, in one training, which may be chance: {_names(apart)}.")
+    if sentences:
+        return " ".join(sentences), said
+    where = "the one example" if compared == 1 else f"the {compared} examples"
+    once = ", some of them in one training" if single else ""
+    return f"No backend ended apart from the others in {where} that can be compared{once}.", []
+
+
+def _names(found: Sequence[str]) -> str:
+    return ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+
+
+def _single(row: Summary) -> bool:
+    """Whether the row is one training: one repeat, or several that are the same to the last bit."""
+    return row.repeats < 2 or (row.seeds < 2 and row.deterministic is True)
+
+
+def _surely(row: Summary) -> str:
+    if not _single(row):
+        return ""
+    once = "one repeat" if row.repeats < 2 else f"{row.repeats} repeats of one seed that are the same"
+    return f" Of {once}: `--repeats 3 --seeds different` shows whether it is chance."
 
 
 def _by_accuracy(row: Summary, others: Sequence[Summary]) -> str:
@@ -109,8 +133,12 @@ def _by_accuracy(row: Summary, others: Sequence[Summary]) -> str:
         return ""
     return (
         f"a validation accuracy of {own:.4f}, where the others' median is {usual:.4f} "
-        f"and chance alone makes a difference of up to {significant(allowed, 2)}"
+        f"and {_chance(row)} makes a difference of up to {significant(allowed, 2)}"
     )
+
+
+def _chance(row: Summary) -> str:
+    return "the choice of the validation samples alone" if _single(row) else "chance alone"
 
 
 def _by_loss(row: Summary, others: Sequence[Summary]) -> str:

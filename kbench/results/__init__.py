@@ -23,6 +23,7 @@ from kbench.results.store import (
     write_outcome,
     write_spec,
 )
+from kbench.values import Summary
 
 if TYPE_CHECKING:
     from kbench.results.together import Written
@@ -53,19 +54,24 @@ __all__ = [
 
 
 def rebuild(
-    run: Path, baseline: str = "", plot_style: str = "", plot_size: tuple[float, float] | None = None
+    run: Path | RunResults,
+    baseline: str = "",
+    rows: Sequence[Summary] | None = None,
+    plot_style: str = "",
+    plot_size: tuple[float, float] | None = None,
 ) -> list[Path]:
     """Write what is derived from the raw files of `run`: tables, plots and pages; return their paths.
 
     The same raw files give the same bytes. `baseline` is the full name of a backend to compare with instead of
-    the one in the run's plan. `plot_style` is a name that matplotlib knows or the path of an .mplstyle file, and
-    `plot_size` the width and height of each picture in inches. Raises UserError where the run cannot be read or
-    written, or a picture not be drawn so; nothing is written then.
+    the one in the run's plan; `rows` are its summaries, where they have been made. `plot_style` is a name that
+    matplotlib knows or the path of an .mplstyle file, and `plot_size` the width and height of each picture in
+    inches. Raises UserError where the run cannot be read or written, or a picture not be drawn so; nothing is
+    written then.
     """
     # pandas and matplotlib take a second to load, and most commands never come here.
     from kbench.results.derived import rebuild_all
 
-    return rebuild_all(run, baseline, plot_style, plot_size)
+    return rebuild_all(run if isinstance(run, RunResults) else read(run), baseline, rows, plot_style, plot_size)
 
 
 def write_page(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from kbench import steadiness
+from kbench import published, steadiness
+from kbench.errors import UserError
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.look import key, looks
@@ -19,10 +20,10 @@ from kbench.provenance import describe
 from kbench.report.page import Run, html
 from kbench.results import logs
 from kbench.results.files import cannot, remove_others, replace
-from kbench.results.reading import RunResults, read
+from kbench.results.reading import RunResults
 from kbench.stats import summarise
 from kbench.tables.configuration import configuration
-from kbench.tables.csv import epochs_csv, summary_csv
+from kbench.tables.csv import epochs_csv_pieces, summary_csv
 from kbench.tables.latex import latex
 from kbench.tables.page import page
 from kbench.values import FAILED, TIMEOUT, Measured, Summary
@@ -33,18 +34,25 @@ OWN = tuple(f"{stem}.{suffix}" for stem in ("overview", "*-convergence", "*-seco
 Size = tuple[float, float] | None  # of a picture: width and height in inches
 
 
-def rebuild_all(run: Path, baseline: str = "", plot_style: str = "", plot_size: Size = None) -> list[Path]:
-    """Write all derived files of `run` and return their paths. Raises UserError."""
+def rebuild_all(
+    results: RunResults,
+    baseline: str = "",
+    rows: Sequence[Summary] | None = None,
+    plot_style: str = "",
+    plot_size: Size = None,
+) -> list[Path]:
+    """Write all derived files of the run and return their paths. Raises UserError."""
+    run = results.folder
     style = chosen_style(plot_style, plot_size)
-    results = read(run)
-    summaries = summarise(results.measured, baseline or results.baseline, results.limits)
-    pictures = _pictures(results, summaries, style)
-    files = {
-        "summary.csv": summary_csv(summaries).encode(),
-        "epochs.csv": epochs_csv(results.measured).encode(),
-        "summary.md": _page(results, summaries, pictures).encode(),
-        "summary.tex": latex(summaries).encode(),
-        "report.html": report([(results, summaries)]),
+    if rows is None:
+        rows = summarise(results.measured, baseline or results.baseline, results.limits)
+    pictures = _pictures(results, rows, style)
+    files: dict[str, bytes | Iterator[bytes]] = {
+        "summary.csv": summary_csv(rows).encode(),
+        "epochs.csv": (piece.encode() for piece in epochs_csv_pieces(results.measured)),
+        "summary.md": _page(results, rows, pictures).encode(),
+        "summary.tex": latex(rows).encode(),
+        "report.html": report([(results, rows)]),
     }
     for of_example in pictures.values():
         files |= of_example
@@ -66,6 +74,10 @@ def report(runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> bytes:
 
 def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
     """The run as report.html shows it."""
+    try:
+        figures = published.read()
+    except UserError:  # a page is more than its last section, and `list published` says what is wrong
+        figures = []
     return Run(
         name=results.name,
         created=results.created,
@@ -78,6 +90,8 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         measured=results.measured,
         remarks=steadiness.remarks(results.measured, results.provenance),
         logs=logs.of_failed(results),
+        published=published.held(summaries, figures),
+        addresses=published.addresses(),
     )
 
 

@@ -6,14 +6,15 @@ is counted and left out, and what stands before and after it is kept. Unknown ev
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from kbench.cell_files import open_regular
+from kbench.results.files import loads
 from kbench.values import Epoch
 
 # Keys of an event that are not facts about the cell.
@@ -59,13 +60,18 @@ def understand(lines: Iterable[bytes]) -> Told:
     notes: list[str] = []
     parity: dict[str, Any] = {}
     damaged = 0
-    last = ""
+    last: tuple[object, Mapping[str, Any]] = ("", {})
     for line in lines:
         if not line.strip():
             continue
         try:
-            event = json.loads(line)
+            event = loads(line)
             kind = event["event"]
+            if kind == "epoch":  # asked for first, and nothing else: most are
+                epoch = _usual_epoch(event) or _epoch(event)
+                epochs[epoch.epoch] = epoch
+                last = kind, event
+                continue
             if kind == "start":
                 epochs, phases, facts, notes, parity, damaged = {}, {}, {}, [], {}, 0
             if kind in ("start", "loaded", "model", "compiled", "device"):
@@ -73,9 +79,6 @@ def understand(lines: Iterable[bytes]) -> Told:
             elif kind == "phase":
                 name = _text(event["name"])
                 phases[name] = phases.get(name, 0.0) + _seconds(event["seconds"])
-            elif kind == "epoch":
-                epoch = _epoch(event)
-                epochs[epoch.epoch] = epoch
             elif kind == "note":
                 notes.append(_text(event["text"]))
             elif kind == "order":
@@ -96,14 +99,14 @@ def understand(lines: Iterable[bytes]) -> Told:
                 facts |= {"error": _text(event["message"]), "error_kind": _text(event.get("kind", ""))}
             elif kind == "end":
                 facts["guest_seconds"] = _seconds(event["seconds"])
-            last = _name(kind, event)
+            last = kind, event
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             damaged += 1
     return Told(
         epochs=tuple(epochs[number] for number in sorted(epochs)),
         phases=phases,
         facts={**facts, **({"parity": parity} if parity else {}), "notes": notes, "events_damaged": damaged},
-        last=last,
+        last=_name(*last),
     )
 
 
@@ -111,6 +114,31 @@ def _name(kind: object, event: Mapping[str, Any]) -> str:
     """An event in a word or two."""
     which = event.get({"epoch": "epoch", "phase": "name", "parity": "stage"}.get(str(kind), ""))
     return (str(kind) if which is None else f"{kind} {which}")[:60]
+
+
+# An epoch's numbers as guests write them, and what they are then.
+_NUMBERS = itemgetter(
+    "epoch", "seconds", "samples", "loss", "accuracy", "val_loss", "val_accuracy", "evaluation_seconds"
+)
+_TYPES = (int, float, int, float, float, float, float, float)
+_FLOATS = frozenset({float})
+
+
+def _usual_epoch(event: Mapping[str, Any]) -> Epoch | None:
+    """What `_epoch` gives, in a quarter of the time; None where anything is missing or not just as usual."""
+    try:
+        numbers = _NUMBERS(event)
+    except KeyError:
+        return None
+    steps = event.get("step_seconds", [])
+    if tuple(map(type, numbers)) != _TYPES or type(steps) is not list or not _FLOATS.issuperset(map(type, steps)):
+        return None
+    epoch, seconds, samples, *_, evaluation_seconds = numbers
+    if epoch < 0 or samples < 0 or not 0 <= seconds < math.inf or not 0 <= evaluation_seconds < math.inf:
+        return None
+    if steps and not (min(steps) >= 0 and sum(steps) < math.inf):  # a sum is NaN where one of them is
+        return None
+    return Epoch._make((*numbers, tuple(steps)))
 
 
 def _epoch(event: Mapping[str, Any]) -> Epoch:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -71,9 +72,22 @@ def read(run: Path) -> RunResults:
         created=str(record.get("created", "")),
         plan=plan,
         provenance=provenance,
-        measured=tuple(_measured(run, _cell(run, value), examples) for value in planned),
+        measured=_all_measured(run, planned, examples),
         resumed=tuple(one for one in resumed if isinstance(one, dict)) if isinstance(resumed, list) else (),
     )
+
+
+def _all_measured(
+    run: Path, planned: Sequence[object], examples: Mapping[str, Mapping[str, Any]]
+) -> tuple[Measured, ...]:
+    # Nothing that is made here points back to itself, and looking for such among a million epochs takes seconds.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return tuple(_measured(run, _cell(run, value), examples) for value in planned)
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def identity(run: Path, cell: Cell) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -49,6 +49,7 @@ EPOCHS_COLUMNS = (
     "val_accuracy",
 )
 _OF_CELL = EPOCHS_COLUMNS[:5]
+_OF_EPOCH = (*EPOCHS_COLUMNS[5:], "evaluation_seconds")
 _PHASES = ("import", "data", "build", "first_step")
 
 
@@ -128,15 +129,27 @@ def summary_records(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
 
 def epochs_csv(measured: Iterable[Measured]) -> str:
     """One line an epoch of a cell, those of cells that did not end ok included; in the order of the plan."""
-    return csv_text(epochs_columns(measured))
+    return "".join(epochs_csv_pieces(measured))
+
+
+def epochs_csv_pieces(measured: Iterable[Measured]) -> Iterator[str]:
+    """The same a cell at a time: a run may have a million epochs."""
+    yield csv_text({name: [] for name in (*_OF_CELL, *_OF_EPOCH)})
+    of_cell = attrgetter(*_OF_CELL)
+    of_epoch = attrgetter(*_OF_EPOCH)
+    for one in measured:
+        file = io.StringIO()
+        facts = tuple(map(_entry, of_cell(one.cell)))
+        # Numbers and None alone: a csv.writer itself leaves None empty, and writes NaN as nan.
+        csv.writer(file, lineterminator="\n").writerows(facts + of_epoch(epoch) for epoch in one.epochs)
+        yield file.getvalue()
 
 
 def epochs_columns(measured: Iterable[Measured]) -> dict[str, list[Any]]:
     """The columns of epochs.csv by name."""
     rows = [(one.cell, epoch) for one in measured for epoch in one.epochs]
     columns: dict[str, list[Any]] = {name: [getattr(cell, name) for cell, _ in rows] for name in _OF_CELL}
-    of_epoch = (*EPOCHS_COLUMNS[len(_OF_CELL) :], "evaluation_seconds")
-    return columns | {name: _epoch_column(rows, name) for name in of_epoch}
+    return columns | {name: _epoch_column(rows, name) for name in _OF_EPOCH}
 
 
 def _epoch_column(rows: Iterable[tuple[object, Epoch]], name: str) -> list[Any]:

@@ -16,6 +16,7 @@ from kbench.tables.csv import csv_text
 from kbench.values import Summary
 from kbench.wording import MISSING, plain, significant
 
+OWN = "this run"  # as a source
 WHERE = "Sources: results/published/README.md. None of the published figures was measured by kbench."
 
 
@@ -130,7 +131,7 @@ def _note(one: Held) -> tuple[str, ...]:
 
 
 def _own(row: Summary, seconds: float) -> tuple[str, ...]:
-    return plain(row.backend), f"here ({plain(row.device)})", significant(seconds), MISSING, "this run"
+    return plain(row.backend), f"here ({plain(row.device)})", significant(seconds), MISSING, OWN
 
 
 def _printed(one: Held, found: Sequence[Held], footnotes: list[str], shared: Collection[str]) -> tuple[str, ...]:
