@@ -75,7 +75,7 @@ def test_every_picture_has_the_size_that_was_asked_for_and_its_text_lies_within(
     drawn: list[Figure] = []
     written = look._written
     monkeypatch.setattr(look, "_written", lambda figure: drawn.append(figure) or written(figure))
-    results.rebuild(run, "", style, SMALL)
+    results.rebuild(run, plot_style=style, plot_size=SMALL)
     assert {path.name for path in (run / "plots").glob("*.png")} == {
         "overview.png",
         "mnist_cnn-convergence.png",
@@ -128,7 +128,7 @@ def test_a_long_label_is_wrapped_and_bars_leave_their_labels_room(run: Path) -> 
 def test_a_style_is_laid_over_the_projects_own_and_backends_keep_their_colours(one: Path) -> None:
     results.rebuild(one)
     plain = (one / "plots" / "mnist_cnn-seconds.svg").read_text()
-    results.rebuild(one, "", "ggplot")
+    results.rebuild(one, plot_style="ggplot")
     styled = (one / "plots" / "mnist_cnn-seconds.svg").read_text()
     assert "#e5e5e5" in styled and "#e5e5e5" not in plain
     for color in list(COLORS.values())[:6]:
@@ -158,7 +158,7 @@ def test_a_file_says_dots_an_inch_fonts_and_sizes_and_cannot_make_bytes_differ(o
     assert not {name for name in style.settings if name.startswith(("svg", "backend", "savefig", "figure.hooks"))}
     written = []
     for _ in range(2):
-        results.rebuild(one, "", str(file), SMALL)
+        results.rebuild(one, plot_style=str(file), plot_size=SMALL)
         written.append(files(one / "plots"))
     assert written[0] == written[1]
     assert pixels(written[0]["mnist_cnn-seconds.png"]) == (990, 750)
@@ -231,7 +231,7 @@ def test_a_wrong_style_or_size_is_one_sentence_and_nothing_is_written(
 def test_a_picture_that_takes_too_many_bytes_is_refused(one: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(look, "_MOST_BYTES", 1000)
     with pytest.raises(UserError, match=r"With that --plot-style a picture takes"):
-        results.rebuild(one, "", "ggplot")
+        results.rebuild(one, plot_style="ggplot")
     assert not (one / "summary.csv").exists()
 
 
