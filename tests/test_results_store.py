@@ -6,6 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from fake_runs import PROVENANCE, cell, plan
@@ -48,6 +49,32 @@ def test_a_name_of_the_users_own_is_taken_once(tmp_path: Path) -> None:
     assert create(tmp_path, "mine").name == "mine"
     with pytest.raises(UserError, match="mine exists already: choose another name"):
         create(tmp_path, "mine")
+
+
+def test_a_run_that_ends_while_it_is_made_takes_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(store, "replace_json", Mock(side_effect=KeyboardInterrupt))
+        create(tmp_path, "mine")
+    assert list(tmp_path.iterdir()) == []
+    assert create(tmp_path, "mine").name == "mine"
+
+
+def test_of_two_runs_that_start_at_once_with_one_name_the_second_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = create(tmp_path, "mine")
+    monkeypatch.setattr(store, "check_name", lambda *_: None)  # it looked before the first was there
+    with pytest.raises(UserError, match="mine exists already: choose another name"):
+        results.create(tmp_path, {}, {}, "mine")
+    assert results.read(first).plan != {} and list(tmp_path.iterdir()) == [first]
+
+
+def test_what_a_killed_host_has_half_made_is_no_run(tmp_path: Path) -> None:
+    first = create(tmp_path, "mine")
+    half = tmp_path / f"{store.MAKING}0"
+    half.mkdir()
+    (half / "run.json").write_bytes((first / "run.json").read_bytes())
+    assert results.latest(tmp_path) == first
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/absolute", "../outside"])

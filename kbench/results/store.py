@@ -14,6 +14,8 @@ import contextlib
 import difflib
 import itertools
 import os
+import secrets
+import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -27,6 +29,7 @@ from kbench.values import Backend, Cell, Data, Example, Outcome
 
 SCHEMA = 1
 LONGEST_NAME = 200  # file systems take 255 bytes
+MAKING = ".new-"  # what a run's folder is called until it has its run.json
 
 
 @dataclass(frozen=True)
@@ -116,47 +119,49 @@ def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any],
     Raises UserError where `parent` is a file or cannot be written, or the name is taken.
     """
     started = datetime.now(timezone.utc)
-    run = _new_folder(parent, name, started)
-    record = {
-        "schema": SCHEMA,
-        "name": run.name,
-        "created": started.isoformat(timespec="microseconds"),
-        "plan": plan,
-        "provenance": provenance,
-    }
-    replace_json(run / "run.json", record)
-    return run
+    if name is not None:
+        check_name(parent, name)
+    stem = started.astimezone().strftime("%Y-%m-%dT%H-%M-%S")
+    further = (f"{stem}-{number}" for number in itertools.count(2))
+    making = parent / f"{MAKING}{secrets.token_hex(8)}"
+    try:
+        making.mkdir(parents=True)
+        for run in [parent / name] if name is not None else map(parent.joinpath, itertools.chain([stem], further)):
+            record = {
+                "schema": SCHEMA,
+                "name": run.name,
+                "created": started.isoformat(timespec="microseconds"),
+                "plan": plan,
+                "provenance": provenance,
+            }
+            replace_json(making / "run.json", record)
+            # A run is there with its run.json or not at all, so a host that is killed here leaves no name taken.
+            if _renamed(making, run):
+                return run
+        raise UserError(f"{run} exists already: choose another name for the run.")  # made meanwhile
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UserError(f"{parent} is not a folder: choose another place for the results.") from error
+    except OSError as error:
+        raise cannot("make a run's folder in", parent, error) from error
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def _renamed(folder: Path, to: Path) -> bool:
+    """Whether `folder` could be given its name, which another one may have taken."""
+    try:
+        folder.rename(to)
+    except OSError:
+        if os.path.lexists(to):
+            return False
+        raise
+    return True
 
 
 def record_end(run: Path, told: Mapping[str, Any]) -> None:
     """Add to run.json what the machine told when all cells had ended. Raises UserError."""
     record = read_json(run / "run.json")
     replace_json(run / "run.json", {**record, "provenance": {**record["provenance"], "ended": told}})
-
-
-def _new_folder(parent: Path, name: str | None, started: datetime) -> Path:
-    if name is not None:
-        check_name(parent, name)
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        if name is not None:
-            (parent / name).mkdir()
-            return parent / name
-        stem = started.astimezone().strftime("%Y-%m-%dT%H-%M-%S")
-        for number in itertools.count(1):
-            run = parent / (stem if number == 1 else f"{stem}-{number}")
-            try:
-                run.mkdir()
-                return run
-            except FileExistsError:
-                continue  # another run started within the same second
-    except (FileExistsError, NotADirectoryError) as error:
-        if name is not None:
-            check_name(parent, name)  # another run may have taken it meanwhile
-        raise UserError(f"{parent} is not a folder: choose another place for the results.") from error
-    except OSError as error:
-        raise cannot("make a run's folder in", parent, error) from error
-    raise AssertionError("unreachable: the numbers do not end")
 
 
 def check_name(parent: Path, name: str) -> None:
@@ -276,7 +281,11 @@ def find(run: str, parent: Path) -> Path:
 
 def _runs(parent: Path) -> list[Path]:
     try:
-        return [folder for folder in parent.iterdir() if (folder / "run.json").is_file()]
+        return [
+            folder
+            for folder in parent.iterdir()
+            if (folder / "run.json").is_file() and not folder.name.startswith(MAKING)
+        ]
     except OSError:
         return []
 
