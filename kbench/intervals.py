@@ -13,6 +13,7 @@ from kbench.values import Interval
 
 if TYPE_CHECKING:
     Numbers = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    Places = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 
 LEVEL = 0.95
 # The ends move by less than a tenth of the interval's width from one seed to another, at some milliseconds a row.
@@ -44,7 +45,7 @@ def _usable(values: Sequence[float]) -> bool:
 
 
 def _between(medians: Numbers) -> Interval | None:
-    """The percentile interval. BCa has no value where all numbers are equal."""
+    """The percentile interval of what scipy's bootstrap has drawn."""
     with np.errstate(all="ignore"):
         low, high = np.quantile(medians, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
     return Interval(_rounded(low), _rounded(high)) if math.isfinite(low) and math.isfinite(high) else None
@@ -64,18 +65,29 @@ def _medians(values: Sequence[float], side: int) -> Numbers:
 
 
 @cache
-def _drawn(count: int, side: int) -> tuple[np.ndarray, np.ndarray]:
+def _drawn(count: int, side: int) -> tuple[Places, Places]:
     """For each resample of `count` sorted values, the places of the two in its middle, or twice the one."""
-    chance = np.random.default_rng((_SEED, side))
-    lower, upper = (count - 1) // 2, count // 2
-    kept = []
-    at_once = max(1, _AT_ONCE // count)
-    for start in range(0, RESAMPLES, at_once):
-        drawn = chance.integers(0, count, (min(at_once, RESAMPLES - start), count), dtype=np.int32)
-        drawn.partition([lower, upper], axis=1)
-        kept.append(drawn[:, [lower, upper]])
-    places = np.concatenate(kept)
-    return places[:, 0].copy(), places[:, 1].copy()
+    # Here and not above: it takes most of a second to load, and most commands never come here.
+    from scipy.stats import bootstrap
+
+    lower, upper = bootstrap(
+        (np.arange(float(count)),),
+        _middle,
+        n_resamples=RESAMPLES,
+        batch=max(1, _AT_ONCE // count),
+        vectorized=True,
+        # BCa, scipy's default, has no value where all numbers are equal, and warns.
+        method="percentile",
+        rng=np.random.default_rng((_SEED, side)),
+    ).bootstrap_distribution.astype(np.intp)
+    return lower, upper
+
+
+def _middle(places: Places, axis: int) -> Places:
+    """The lower and the upper of the two in the middle, which are one where their number is odd."""
+    number = places.shape[axis]
+    middle = [(number - 1) // 2, number // 2]
+    return np.stack([np.take(np.partition(places, middle, axis=axis), place, axis=axis) for place in middle])
 
 
 def _rounded(value: float) -> float:

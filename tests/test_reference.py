@@ -18,7 +18,7 @@ REFERENCE = CHECKOUT / "results" / "reference"
 
 @pytest.fixture(scope="module")
 def rows() -> list[Summary]:
-    return summarise(results.read(REFERENCE).measured)
+    return summarise(results.read(REFERENCE).measured, limits=results.read(REFERENCE).limits)
 
 
 def test_it_has_every_backend_on_every_example_on_real_data(rows: list[Summary]) -> None:

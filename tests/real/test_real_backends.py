@@ -15,7 +15,7 @@ from kbench.stats import summarise
 from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example, Measured
 
 # A backend's first test makes its environment, and measures all examples with it.
-pytestmark = pytest.mark.timeout(2400)
+pytestmark = pytest.mark.timeout(3600)
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
 # Chance is one in as many classes; the answers of babi_qa2 are six of its words, and a few batches find that out.

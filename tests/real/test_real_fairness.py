@@ -10,7 +10,7 @@ from measured import measure
 from kbench import results
 from kbench.stats import summarise
 
-pytestmark = pytest.mark.timeout(2400)
+pytestmark = pytest.mark.timeout(3600)
 CHEAT = '''"""A GRU and a convolution that are not the same everywhere."""
 
 import keras

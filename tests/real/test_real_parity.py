@@ -12,7 +12,7 @@ from measured import CHECKOUT, environment, own_threads
 
 from kbench import backends, paths, results
 
-pytestmark = pytest.mark.timeout(2400)
+pytestmark = pytest.mark.timeout(3600)
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 
 
