@@ -30,7 +30,7 @@ sys.path.insert(0, str(CHECKOUT))
 from kbench import backends, devices, environments, intervals, launcher, paths, plan, results, runner, specs  # noqa: E402
 from kbench.values import Backend, Cell  # noqa: E402
 
-SAMPLES = {"mnist_mlp": 20000, "mnist_cnn": 2560}
+SAMPLES = {"mnist_mlp": 10000, "mnist_cnn": 1280}
 EPOCHS = 6  # of the cell under the real command
 
 

@@ -42,11 +42,14 @@ _ASPECTS: Mapping[str, Callable[[Measured], object]] = {
 _HASHED = ("initial weights", "data", "order of samples")  # nothing to show but that they differ
 
 
-def fingerprint(one: Measured) -> str:
-    """A short hash of all that has to be equal; empty where the guest told too little."""
-    told = {name: aspect(one) for name, aspect in _ASPECTS.items()}
-    known = {name: value for name, value in told.items() if value is not None}
-    if told["model"] is None:
+def told(one: Measured) -> dict[str, object]:
+    """All that has to be equal for rows to be compared, as far as the guest told it."""
+    return {name: value for name, aspect in _ASPECTS.items() if (value := aspect(one)) is not None}
+
+
+def fingerprint(known: Mapping[str, object]) -> str:
+    """A short hash of what a cell `told`; empty where that is too little."""
+    if "model" not in known:
         return ""
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -73,16 +76,15 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
     return {cell: tuple(said) for cell, said in found.items()}
 
 
-def unlike(one: Measured, other: Measured) -> list[str]:
-    """In what two cells of different runs or backends were not measured alike; what one of them did not tell is
-    not compared.
+def unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:
+    """In what two cells of different runs or backends were not measured alike, by what they `told`; what one of them
+    did not tell is not compared.
     """
-    said = []
-    for name, aspect in _ASPECTS.items():
-        own, theirs = aspect(one), aspect(other)
-        if own is not None and theirs is not None and not _equal(own, theirs):
-            said.append(f"another {name}{_how(name, own, theirs)}")
-    return said
+    return [
+        f"another {name}{_how(name, one[name], other[name])}"
+        for name in _ASPECTS
+        if name in one and name in other and not _equal(one[name], other[name])
+    ]
 
 
 def _equal(own: object, other: object) -> bool:
@@ -186,12 +188,21 @@ def _agreeing(outputs: Sequence[np.ndarray]) -> list[int]:
     """For each how many of them, itself included, are the same."""
     if len({one.shape for one in outputs}) > 1:
         return [sum(_same(one, other) for other in outputs) for one in outputs]
-    together = np.stack(outputs).reshape(len(outputs), -1)
-    alike = (np.isclose(one, together, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True) for one in together)
-    return [int(np.count_nonzero(same.all(axis=1))) for same in alike]
+    # Repeats have the same bits, mostly: each is compared once and counts as often as it is there.
+    bits = [one.tobytes() for one in outputs]
+    counted, distinct = Counter(bits), dict(zip(bits, outputs, strict=True))
+    together = np.stack(list(distinct.values())).reshape(len(distinct), -1)
+    numbers = np.array([counted[one] for one in distinct])
+    agreeing = {
+        own: int(numbers[np.isclose(one, together, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True).all(axis=1)].sum())
+        for own, one in zip(distinct, together, strict=True)
+    }
+    return [agreeing[one] for one in bits]
 
 
 def _same(own: np.ndarray, other: np.ndarray) -> bool:
+    if own is other or (own.shape == other.shape and own.tobytes() == other.tobytes()):
+        return True
     return own.shape == other.shape and np.allclose(own, other, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
 
 

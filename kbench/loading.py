@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbench import paths, results
-from kbench.stats import summarise
 from kbench.tables import frames
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def data(read: results.RunResults) -> RunData:
     return RunData(
         name=read.name,
         folder=read.folder,
-        summary=frames.summary_frame(summarise(read.measured, read.baseline, read.limits)),
+        summary=frames.summary_frame(read.summaries()),
         epochs=frames.epochs_frame(read.measured),
         cells=frames.cells_frame(read.measured),
         provenance=read.provenance,

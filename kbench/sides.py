@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kbench import fairness, intervals, provenance, stats
+import numpy as np
+
+from kbench import fairness, intervals, provenance
 from kbench.comparison import Timed, holding, verdict
+from kbench.side_rows import Repeat, Row
 from kbench.side_values import (
     EQUAL,
     FINGERPRINT,
@@ -20,7 +23,7 @@ from kbench.side_values import (
     About,
     Pair,
 )
-from kbench.values import OK, Interval, Measured, Summary
+from kbench.values import OK, Interval, Summary
 
 
 @dataclass(frozen=True)
@@ -28,25 +31,15 @@ class Side:
     """One of the runs that are compared, or the rows of one backend in it."""
 
     about: About
-    rows: tuple[Timed, ...]  # in the order of the run's tables
-    cells: Mapping[tuple[str, str, str, str], tuple[Measured, ...]]  # of each row: its repeats
+    rows: tuple[Row, ...]  # in the order of the run's tables
     provenance: Mapping[str, Any]
     of_one_backend: bool  # then its rows are told apart by the example alone
 
 
-def side(about: About, measured: Sequence[Measured], told: Mapping[str, Any], backend: str = "") -> Side:
-    """The side that `measured` makes, or what `backend`, a full name, has of it."""
-    chosen = [one for one in measured if backend in ("", one.cell.backend)]
-    cells: dict[tuple[str, str, str, str], list[Measured]] = {}
-    for one in chosen:
-        cells.setdefault(stats.row_of(one.cell), []).append(one)
-    return Side(
-        about,
-        tuple(stats.timed(chosen)),
-        {row: tuple(repeats) for row, repeats in cells.items()},
-        told,
-        bool(backend),
-    )
+def side(about: About, rows: Sequence[Row], told: Mapping[str, Any], backend: str = "") -> Side:
+    """The side that a run's rows make, or what `backend`, a full name, has of them."""
+    chosen = tuple(row for row in rows if backend in ("", row.summary.backend))
+    return Side(about, chosen, told, bool(backend))
 
 
 def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
@@ -62,14 +55,14 @@ def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
     used: set[tuple[str, int]] = set()
     for row in first.rows:
         for other in others:
-            like = _like(row.row, other, by_example)
+            like = _like(row.summary, other, by_example)
             if like is None:
-                found.append(Pair(other.about.letter, row.row, None))
+                found.append(Pair(other.about.letter, row.summary, None))
                 continue
             used.add((other.about.letter, id(like)))
             found.append(_pair(first, row, other, like, allowed))
     for other in others:
-        left = [row.row for row in other.rows if (other.about.letter, id(row)) not in used]
+        left = [row.summary for row in other.rows if (other.about.letter, id(row)) not in used]
         # A further layout of a row that has been compared is not news.
         found += [Pair(other.about.letter, None, row) for row in left if _like(row, first, by_example) is None]
     return found
@@ -89,31 +82,34 @@ def regressions(found: Iterable[Pair], limit: float) -> list[Pair]:
     ]
 
 
-def _like(row: Summary, other: Side, by_example: bool) -> Timed | None:
+def _like(row: Summary, other: Side, by_example: bool) -> Row | None:
     names = [
-        one for one in other.rows if one.row.example == row.example and (by_example or one.row.backend == row.backend)
+        one
+        for one in other.rows
+        if one.summary.example == row.example and (by_example or one.summary.backend == row.backend)
     ]
     exact = (row.image_data_format, row.device)
-    return next((one for one in names if (one.row.image_data_format, one.row.device) == exact), None) or next(
+    return next((one for one in names if (one.summary.image_data_format, one.summary.device) == exact), None) or next(
         iter(names), None
     )
 
 
-def _pair(first: Side, one: Timed, other: Side, two: Timed, allowed: Collection[str]) -> Pair:
+def _pair(first: Side, mine: Row, other: Side, theirs: Row, allowed: Collection[str]) -> Pair:
+    one, two = mine.timed, theirs.timed
     pair = Pair(other.about.letter, one.row, two.row, remarks=_remarks(one.row, two.row))
     ended = _not_ok(first, one.row, other, two.row)
     if ended:
         return replace(pair, refused=ended, verdict=NOT_COMPARED)
     unlike = {
         MACHINE: _machines(first, one.row, other, two.row),
-        FINGERPRINT: _fingerprints(_cells(first, one), first, _cells(other, two), other),
+        FINGERPRINT: _fingerprints(mine.repeats, first, theirs.repeats, other),
     }
     kinds = tuple(kind for kind, said in unlike.items() if said and kind not in allowed)
     if kinds:
         said = tuple(f"{kind}: {words}" for kind in kinds for words in unlike[kind])
         return replace(pair, refused=said, kinds=kinds, verdict=NOT_COMPARED)
     told = tuple(f"{kind}: {words}" for kind, said in unlike.items() for words in said)
-    largest, epochs = _losses(_cells(first, one), _cells(other, two))
+    largest, epochs = _losses(mine.repeats, theirs.repeats)
     ratio, interval = _ratio(one, two)
     to_target, target_interval = _target(one, two)
     return replace(
@@ -142,11 +138,6 @@ def _not_ok(first: Side, one: Summary, other: Side, two: Summary) -> tuple[str, 
     )
 
 
-def _cells(of: Side, timed: Timed) -> tuple[Measured, ...]:
-    row = timed.row
-    return of.cells[row.example, row.backend, row.image_data_format, row.device]
-
-
 def _remarks(one: Summary, two: Summary) -> tuple[str, ...]:
     """What may differ: it is what people compare, or does not touch the figures."""
     names = {
@@ -171,24 +162,24 @@ def _machines(first: Side, one: Summary, other: Side, two: Summary) -> list[str]
     return [*said, *provenance.machine_differences(other.provenance, first.provenance, with_gpu)]
 
 
-def _fingerprints(one: Sequence[Measured], first: Side, two: Sequence[Measured], other: Side) -> list[str]:
+def _fingerprints(one: Sequence[Repeat], first: Side, two: Sequence[Repeat], other: Side) -> list[str]:
     """In what the first like repeats that ended ok were not measured alike."""
     for mine in one:
         for theirs in two:
-            if mine.cell.repeat == theirs.cell.repeat and mine.outcome.status == theirs.outcome.status == OK:
+            if mine.repeat == theirs.repeat and mine.ok and theirs.ok:
                 bare = [
                     side.about.letter
-                    for side, cell in ((first, mine), (other, theirs))
-                    if not fairness.fingerprint(cell)
+                    for side, repeat in ((first, mine), (other, theirs))
+                    if not fairness.fingerprint(repeat.told)
                 ]
                 if bare:
                     return [f"{' and '.join(bare)} {'has' if len(bare) == 1 else 'have'} none"]
                 counts = [
-                    f"{getattr(theirs.cell, name):,} {words} instead of {getattr(mine.cell, name):,}"
+                    f"{getattr(theirs, name):,} {words} instead of {getattr(mine, name):,}"
                     for name, words in (("samples", "samples"), ("batch_size", "samples a step"))
-                    if getattr(theirs.cell, name) != getattr(mine.cell, name)
+                    if getattr(theirs, name) != getattr(mine, name)
                 ]
-                return [*counts, *fairness.unlike(theirs, mine)]
+                return [*counts, *fairness.unlike(theirs.told, mine.told)]
     return ["no repeat ended ok on both sides"]
 
 
@@ -235,26 +226,53 @@ def _accuracy(one: Summary, two: Summary) -> str:
     return HIGHER if other > first else LOWER
 
 
-def _losses(one: Sequence[Measured], two: Sequence[Measured]) -> tuple[float | None, int]:
+def _losses(one: Sequence[Repeat], two: Sequence[Repeat]) -> tuple[float | None, int]:
     """The largest difference of a loss, and of how many epochs: of repeats with one number and seed."""
-    others = {(cell.cell.repeat, cell.cell.seed): cell for cell in two if cell.outcome.status == OK}
+    others = {(repeat.repeat, repeat.seed): repeat for repeat in two if repeat.ok}
     largest: float | None = None
     epochs = 0
     for mine in one:
-        theirs = others.get((mine.cell.repeat, mine.cell.seed))
-        if theirs is None or mine.outcome.status != OK:
+        theirs = others.get((mine.repeat, mine.seed))
+        if theirs is None or not mine.ok:
             continue
-        by_number = {epoch.epoch: epoch for epoch in theirs.epochs}
-        for epoch in mine.epochs:
-            like = by_number.get(epoch.epoch)
-            if like is None:
-                continue
-            values = ((epoch.loss, like.loss), (epoch.val_loss, like.val_loss))
-            apart = [_apart(a, b) for a, b in values if a is not None and b is not None]
+        known = _largest(mine, theirs)
+        if known is not None:
+            epochs += len(mine.epochs)
+            largest = known if largest is None else max(largest, known)
+            continue
+        for own, like in _like_epochs(mine, theirs):
+            apart = [_apart(a, b) for a, b in zip(own, like, strict=True) if a is not None and b is not None]
             if apart:
                 epochs += 1
                 largest = max(apart) if largest is None else max(largest, *apart)
     return largest, epochs
+
+
+def _largest(mine: Repeat, theirs: Repeat) -> float | None:
+    """The largest difference where both have the same epochs and every loss is told and finite, as it usually is."""
+    if not mine.epochs or mine.epochs != theirs.epochs:
+        return None
+    # Where a loss was not told it is NaN here, and so is the sum.
+    own, like = (np.array((one.losses, one.val_losses), dtype=np.float64) for one in (mine, theirs))
+    with np.errstate(all="ignore"):
+        largest = float(np.max(np.abs(own - like)))
+    return largest if math.isfinite(largest) else None
+
+
+Losses = tuple[float | None, float | None]
+
+
+def _like_epochs(mine: Repeat, theirs: Repeat) -> Iterator[tuple[Losses, Losses]]:
+    """The losses of each epoch that both have, in training and validation."""
+    own = zip(mine.losses, mine.val_losses, strict=True)
+    like = zip(theirs.losses, theirs.val_losses, strict=True)
+    if mine.epochs == theirs.epochs:
+        yield from zip(own, like, strict=True)
+        return
+    by_number = dict(zip(theirs.epochs, like, strict=True))
+    yield from (
+        (losses, by_number[epoch]) for epoch, losses in zip(mine.epochs, own, strict=True) if epoch in by_number
+    )
 
 
 def _apart(one: float, two: float) -> float:

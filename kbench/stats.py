@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from statistics import median, stdev
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from kbench import fairness, intervals, roofline, steps
 from kbench.comparison import Timed, compare, holding
-from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Epoch, Interval, Measured, Summary
+from kbench.epochs import Epochs
+from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured, Summary
+
+if TYPE_CHECKING:
+    from kbench.epochs import Counts, Numbers
 
 # From this many repeats on they are what is resampled: the epochs of one process are not independent of each other.
 ENOUGH_REPEATS = 3
@@ -41,11 +47,6 @@ def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -
     return sorted(rows, key=lambda one: (order[one.row.example], *_rank(one.row)))
 
 
-def steady(epochs: Sequence[Epoch]) -> list[Epoch]:
-    """All epochs but the first, which holds compilation and warm-up."""
-    return [epoch for epoch in epochs if epoch.epoch > 1]
-
-
 def row_of(cell: Cell) -> tuple[str, str, str, str]:
     """What the repeats of a row have in common, and tells it from the other rows of its run."""
     return cell.example, cell.backend, cell.image_data_format, cell.device
@@ -68,14 +69,17 @@ def _summary(
     cell = repeats[0].cell
     worst = max(repeats, key=lambda one: STATUSES.index(one.outcome.status))
     ok = [one for one in repeats if one.outcome.status == OK]
-    measured_first = [one.epochs[0] for one in ok if one.epochs and one.epochs[0].epoch == 1]
-    steady_epochs = [epoch for one in ok for epoch in steady(one.epochs)]
-    timed = [epoch for epoch in steady_epochs if epoch.seconds > 0 and epoch.samples > 0]
-    last = [one.epochs[-1] for one in ok if one.epochs]
+    every = [one.epochs for one in ok]
+    steady_seconds = _joined(epochs.seconds[epochs.steady] for epochs in every)
+    steady_samples = _joined(epochs.samples[epochs.steady] for epochs in every)
+    steady_steps = _joined(epochs.steady_steps for epochs in every)
+    timed = (steady_seconds > 0) & (steady_samples > 0)
+    seconds, samples = steady_seconds[timed], steady_samples[timed]
+    last = [epochs[-1] for epochs in every if epochs]
     # A repeat that failed may still know its versions and the size of its model.
     facts = _first_facts([*ok, *repeats])
     target = _fraction(facts.get("target_accuracy"))
-    per_1000 = _median(1000 * epoch.seconds / epoch.samples for epoch in timed)
+    per_1000 = _median_of(1000 * seconds / samples)
     work = roofline.work(facts)
     reached = _reached(ok, target)
     return Summary(
@@ -87,9 +91,9 @@ def _summary(
         status=worst.outcome.status,
         reason=_reason(worst, repeats),
         repeats=len(ok),
-        epoch_seconds=_median(epoch.seconds for epoch in steady_epochs),
-        first_epoch_seconds=_median(epoch.seconds for epoch in measured_first),
-        samples_per_second=_median(epoch.samples / epoch.seconds for epoch in timed),
+        epoch_seconds=_median_of(steady_seconds),
+        first_epoch_seconds=_median_of(_joined(epochs.seconds[:1][epochs.epoch[:1] == 1] for epochs in every)),
+        samples_per_second=_median_of(samples / seconds),
         relative_to_fastest=None,
         final_loss=_mean(epoch.loss for epoch in last),
         final_accuracy=_mean(epoch.accuracy for epoch in last),
@@ -110,7 +114,7 @@ def _summary(
         data_source=_text(facts.get("data_source")),
         data_sha256=_text(facts.get("data_sha256")),
         phases=_phases(ok),
-        evaluation_seconds=_median(_evaluations(ok)),
+        evaluation_seconds=_median_of(_evaluations(ok)),
         seconds_per_1000_samples=per_1000,
         notes=(*_notes(repeats), *_uncounted(work)),
         deterministic=_deterministic(ok),
@@ -124,14 +128,16 @@ def _summary(
         peak_memory_mib=_median(_numbers(ok, "peak_memory_mib")),
         import_memory_mib=_median(_numbers(ok, "import_memory_mib")),
         tree_memory_mib=_median(m for one in ok if (m := one.outcome.tree_memory_mib) is not None),
-        step_seconds_median=steps.median_seconds(steady_epochs),
-        step_seconds_p95=steps.p95_seconds(steady_epochs),
+        step_seconds_median=steps.median_seconds(steady_steps),
+        step_seconds_p95=steps.p95_seconds(steady_steps),
         compile_seconds=_median(_compile_seconds(ok)),
         device_memory_mib=_median(m for one in ok if (m := one.outcome.device_memory_mib) is not None),
         device_memory_source=" and ".join(sorted({s for one in ok if (s := one.outcome.device_memory_source)})),
         allocator_peak_mib=_median(_numbers(ok, "allocator_peak_mib")),
         weights=_text(facts.get("weights")),
-        fingerprint=next((known for one in [*ok, *repeats] if (known := fairness.fingerprint(one))), ""),
+        fingerprint=next(
+            (known for one in [*ok, *repeats] if (known := fairness.fingerprint(fairness.told(one)))), ""
+        ),
         differs=tuple(dict.fromkeys(said for one in repeats for said in differs.get(one.cell.id, ()))),
         operations_per_sample=work.operations if work else None,
         percent_of_limit=_percent_of_limit(work, cell, per_1000, limits),
@@ -143,10 +149,10 @@ def _timed(
 ) -> Timed:
     """The row of a cell's repeats with the interval of its steady time."""
     row = _summary(repeats, differs, limits)
-    per_repeat = [[e.seconds for e in steady(one.epochs)] for one in repeats if one.outcome.status == OK]
-    medians = [median(seconds) for seconds in per_repeat if seconds]
+    per_repeat = [one.epochs.seconds[one.epochs.steady] for one in repeats if one.outcome.status == OK]
+    medians = [float(np.median(seconds)) for seconds in per_repeat if seconds.size]
     enough = len(medians) >= ENOUGH_REPEATS
-    sample = tuple(medians if enough else [seconds for of_one in per_repeat for seconds in of_one])
+    sample = tuple(medians if enough else _joined(per_repeat).tolist())
     to_target = tuple(seconds for _, seconds in _reached(repeats, row.target_accuracy))
     found = intervals.of_median(sample)
     if found is None or row.epoch_seconds is None:
@@ -184,15 +190,16 @@ def _phases(ok: Sequence[Measured]) -> dict[str, float]:
     return {name: median(one.phases[name] for one in ok if name in one.phases) for name in names}
 
 
-def _evaluations(ok: Sequence[Measured]) -> list[float]:
+def _evaluations(ok: Sequence[Measured]) -> Numbers:
     """Seconds of each evaluation: one an epoch, or else the one that the guest gives as a phase."""
-    by_epoch = [e.evaluation_seconds for one in ok for e in one.epochs if e.evaluation_seconds is not None]
-    return by_epoch or [one.phases["evaluation"] for one in ok if "evaluation" in one.phases]
+    by_epoch = _joined(one.epochs.told("evaluation_seconds") for one in ok)
+    phases = [one.phases["evaluation"] for one in ok if "evaluation" in one.phases]
+    return by_epoch if by_epoch.size else np.array(phases, dtype=np.float64)
 
 
 def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
     """What the first step of each repeat took beyond a steady step of it, where both are known."""
-    pairs = [(one.phases.get("first_step"), steps.median_seconds(steady(one.epochs))) for one in ok]
+    pairs = [(one.phases.get("first_step"), steps.median_seconds(one.epochs.steady_steps)) for one in ok]
     return [max(0.0, first - usual) for first, usual in pairs if first is not None and usual is not None]
 
 
@@ -203,18 +210,18 @@ def _reached(repeats: Iterable[Measured], target: float | None) -> list[tuple[in
     return [found for one in repeats if one.outcome.status == OK and (found := _to_target(one.epochs, target))]
 
 
-def _to_target(epochs: Sequence[Epoch], target: float) -> tuple[int, float] | None:
+def _to_target(epochs: Epochs, target: float) -> tuple[int, float] | None:
     """Epochs and seconds of training until the validation accuracy first reaches `target`.
 
     None where it never does, or where an epoch before it was lost and nobody knows what it took.
     """
-    passed = accumulate(epoch.seconds for epoch in epochs)
-    for number, (epoch, seconds) in enumerate(zip(epochs, passed, strict=True), 1):
-        if epoch.epoch != number:
-            return None
-        if epoch.val_accuracy is not None and epoch.val_accuracy >= target:
-            return number, seconds
-    return None
+    reached = np.flatnonzero(epochs.val_accuracy >= target)
+    if not reached.size:
+        return None
+    number = int(reached[0]) + 1
+    if epochs.epoch[number - 1] != number:  # they are in order, one of each number
+        return None
+    return number, float(np.cumsum(epochs.seconds[:number])[-1])
 
 
 def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
@@ -226,7 +233,7 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     if damaged:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
     ok = [one for one in repeats if one.outcome.status == OK]
-    changing = steps.still_changing([steady(one.epochs) for one in ok], ok[0].cell.epochs) if ok else ""
+    changing = steps.still_changing([one.epochs for one in ok], ok[0].cell.epochs) if ok else ""
     notes[changing] = None
     if _deterministic(ok) is False:
         notes["not deterministic: its repeats with the same seed have other losses"] = None
@@ -253,9 +260,9 @@ def _deterministic(ok: Sequence[Measured]) -> bool | None:
         return None
     by_seed: dict[int, set[str]] = {}
     for one in ok:
-        losses = [(epoch.loss, epoch.val_loss) for epoch in one.epochs]
+        losses = [one.epochs.values("loss"), one.epochs.values("val_loss")]
         by_seed.setdefault(one.cell.seed, set()).add(repr(losses))  # as text, where NaN equals itself
-    known = any(epoch.loss is not None for one in ok for epoch in one.epochs)
+    known = any(one.epochs.told("loss").size for one in ok)
     return all(len(losses) == 1 for losses in by_seed.values()) if known else None
 
 
@@ -274,6 +281,14 @@ def _first_facts(measured: Iterable[Measured]) -> Mapping[str, object]:
 def _median(values: Iterable[float]) -> float | None:
     known = list(values)
     return median(known) if known else None
+
+
+def _median_of(values: Numbers) -> float | None:
+    return float(np.median(values)) if values.size else None
+
+
+def _joined(arrays: Iterable[Numbers | Counts]) -> Numbers:
+    return np.concatenate([np.empty(0), *arrays])
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

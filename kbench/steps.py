@@ -3,45 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
-from statistics import median
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kbench.values import Epoch
+from kbench.epochs import Epochs
+
+if TYPE_CHECKING:
+    from kbench.epochs import Numbers
 
 CHANGE = 0.1  # of the time of a step, from which on the reader is told
 CHANCE = 0.01  # how often epochs that do not change would look so at most: five in each half are the fewest that can
 
 
-def median_seconds(epochs: Sequence[Epoch]) -> float | None:
-    """The median over all steps of these epochs; None where none was timed."""
-    known = _steps(epochs)
-    return float(np.median(known)) if known.size else None
+def median_seconds(steps: Numbers) -> float | None:
+    """The median of these; None where there are none."""
+    return float(np.median(steps)) if steps.size else None
 
 
-def p95_seconds(epochs: Sequence[Epoch]) -> float | None:
-    """What 95 % of all steps of these epochs did not exceed, interpolated linearly; None where none was timed."""
-    known = _steps(epochs)
-    return float(np.percentile(known, 95)) if known.size else None
+def p95_seconds(steps: Numbers) -> float | None:
+    """What 95 % of these did not exceed, interpolated linearly; None where there are none."""
+    return float(np.percentile(steps, 95)) if steps.size else None
 
 
-def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int) -> str:
+def still_changing(repeats: Sequence[Epochs], epochs: int) -> str:
     """A sentence where the steady epochs of a row go on getting faster or slower; empty where they do not.
 
-    repeats: the steady epochs of each; epochs: how many a repeat had in all. The first halves of all repeats are
-    held against their second halves (an epoch in the middle counts for neither), by the usual step of each epoch.
+    repeats: the epochs of each; epochs: how many a repeat was to have. The first halves of all repeats' steady epochs
+    are held against their second halves (an epoch in the middle counts for neither), by the usual step of each epoch.
     """
-    early: list[float] = []
-    late: list[float] = []
-    for one in repeats:
-        paces = _paces(one)
-        half = len(paces) // 2
-        early += paces[:half]
-        late += paces[len(paces) - half :]
-    if not early or not median(early) or not median(late):
+    paces = [_paces(one) for one in repeats]
+    early = np.concatenate([np.empty(0), *(pace[: pace.size // 2] for pace in paces)])
+    late = np.concatenate([np.empty(0), *(pace[pace.size - pace.size // 2 :] for pace in paces)])
+    before, after = median_seconds(early), median_seconds(late)
+    if not before or not after:
         return ""
-    change = median(late) / median(early)
+    change = after / before
     if 1 / (1 + CHANGE) <= change <= 1 + CHANGE or not _beyond_chance(early, late):
         return ""
     how = f"{change:.2f} times slower" if change > 1 else f"{1 / change:.2f} times faster"
@@ -51,26 +48,24 @@ def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int) -> str:
     )
 
 
-def _beyond_chance(early: Sequence[float], late: Sequence[float]) -> bool:
+def _beyond_chance(early: Numbers, late: Numbers) -> bool:
     """Whether the two differ by the test of Mann, Whitney and Wilcoxon, which asks nothing of their distribution."""
     from scipy.stats import mannwhitneyu  # takes a second to import
 
     return bool(mannwhitneyu(early, late).pvalue < CHANCE)
 
 
-def _paces(epochs: Sequence[Epoch]) -> list[float]:
-    """The pace of each epoch; all at once where they have as many steps, as they usually have."""
-    steps = [epoch.step_seconds for epoch in epochs]
-    if len(set(map(len, steps))) == 1 and steps[0]:
-        paces: list[float] = np.median(np.array(steps), axis=1).tolist()
+def _paces(epochs: Epochs) -> Numbers:
+    """The usual step of each steady epoch, which one interruption does not change; its whole time where no step was
+    timed.
+    """
+    counts = epochs.steps[epochs.steady]
+    seconds: Numbers = epochs.seconds[epochs.steady]
+    if not counts.any():
+        return seconds
+    steps = epochs.steady_steps
+    if (counts == counts[0]).all():  # all at once, as it usually is
+        paces: Numbers = np.median(steps.reshape(counts.size, -1), axis=1)
         return paces
-    return [_pace(epoch) for epoch in epochs]
-
-
-def _pace(epoch: Epoch) -> float:
-    """The usual step of an epoch, which one interruption does not change; its whole time where none was timed."""
-    return median(epoch.step_seconds) if epoch.step_seconds else epoch.seconds
-
-
-def _steps(epochs: Sequence[Epoch]) -> np.ndarray:
-    return np.fromiter(chain.from_iterable(epoch.step_seconds for epoch in epochs), dtype=np.float64)
+    each = zip(np.split(steps, np.cumsum(counts)[:-1]), seconds, strict=True)
+    return np.array([np.median(of_one) if of_one.size else whole for of_one, whole in each])

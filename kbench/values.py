@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+
+from kbench.epochs import Epochs
 
 # Statuses of a cell, from best to worst.
 OK = "ok"
@@ -207,27 +208,13 @@ class Outcome:
     last_lines: tuple[str, ...] = ()  # of its log, where the status is not ok
 
 
-class Epoch(NamedTuple):  # and no dataclass: a run can have a million, and these are made in a third of the time
-    """One epoch (or one pass of inference) as the guest measured it."""
-
-    epoch: int  # 1, 2, ...
-    seconds: float  # training alone, without validation
-    samples: int
-    loss: float | None = None
-    accuracy: float | None = None
-    val_loss: float | None = None
-    val_accuracy: float | None = None
-    evaluation_seconds: float | None = None
-    step_seconds: tuple[float, ...] = ()  # of each step, their sum is `seconds`; empty where they were not timed
-
-
 @dataclass(frozen=True)
 class Measured:
     """A finished cell as the store gives it back: what was asked, what came of it, what the guest told."""
 
     cell: Cell
     outcome: Outcome
-    epochs: tuple[Epoch, ...] = ()
+    epochs: Epochs = field(default_factory=Epochs)
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds: import, data, build, first_step, ...
     facts: Mapping[str, object] = field(default_factory=dict)  # as kbench.results.events lists them
 

@@ -11,6 +11,8 @@ from fake_bench import Bench, Shop, open_shop
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Tests that were started in the background ignore Ctrl-C, and so would every process that they send one to.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # under nohup
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kbench import results
-from kbench.values import OK, Cell, Epoch, Measured, Outcome, Summary
+from kbench.epochs import Epoch, Epochs
+from kbench.values import OK, Cell, Measured, Outcome, Summary
 
 COLORS = {
     "keras2/tensorflow": "#e69f00",
@@ -46,9 +47,9 @@ def cell(example: str = "mnist_cnn", backend: str = "keras2/cntk", **changes: An
     return Cell(example=example, backend=backend, **(values | changes))
 
 
-def epochs(*seconds: float, samples: int = 1000, **metrics: Any) -> tuple[Epoch, ...]:
+def epochs(*seconds: float, samples: int = 1000, **metrics: Any) -> Epochs:
     """Epochs of these seconds; a metric is one value for all, or a list with one for each."""
-    return tuple(
+    return Epochs(
         Epoch(
             number,
             duration,

@@ -10,8 +10,9 @@ import pytest
 from fake_bench import Bench
 
 from kbench import backends, paths
+from kbench.epochs import Epoch, Epochs
 from kbench.errors import UserError
-from kbench.values import OK, Cell, Epoch, Measured, Outcome
+from kbench.values import OK, Cell, Measured, Outcome
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
@@ -98,7 +99,7 @@ def cells(backend: str, *per_process: float, status: str = OK) -> list[Measured]
     made = []
     for repeat, seconds in enumerate(per_process, 1):
         cell = Cell("mnist_mlp", backend, "channels_last", "cpu", repeat, "quick", 32, 320, 0, 3, 0)
-        epochs = tuple(Epoch(number, seconds, 320) for number in (1, 2, 3)) if status == OK else ()
+        epochs = Epochs(Epoch(number, seconds, 320) for number in (1, 2, 3) if status == OK)
         made.append(Measured(cell, Outcome(status), epochs))
     return made
 

@@ -9,6 +9,7 @@ from statistics import stdev
 import pytest
 from fake_runs import cell, measured
 
+from kbench.epochs import Epochs
 from kbench.stats import summarise
 from kbench.values import (
     BASELINE,
@@ -197,6 +198,6 @@ def test_a_target_that_is_not_reached_and_one_that_is_not_stated_have_no_time() 
 
 def test_where_an_epoch_was_lost_nobody_knows_how_long_it_took() -> None:
     whole = learning(1, [10.0, 2.0, 2.0], [0.5, 0.6, 0.95])
-    torn = Measured(whole.cell, whole.outcome, whole.epochs[1:], whole.phases, whole.facts)
+    torn = Measured(whole.cell, whole.outcome, Epochs(whole.epochs[1:]), whole.phases, whole.facts)
     assert summarise([torn])[0].repeats_to_target == 0
     assert summarise([whole])[0].seconds_to_target == 14.0

@@ -15,7 +15,6 @@ from matplotlib.collections import LineCollection
 from kbench.plots.bars import _figure as draw_bars
 from kbench.plots.bars import bars
 from kbench.plots.convergence import _figure as draw_curves
-from kbench.plots.convergence import _spread as spread_of
 from kbench.plots.convergence import convergence
 from kbench.plots.look import literal, looks
 from kbench.plots.overview import overview
@@ -103,7 +102,18 @@ def test_repeats_are_drawn_with_their_mean_and_their_spread() -> None:
 
 
 def test_losses_too_large_to_square_have_no_spread() -> None:
-    assert spread_of([[1.0, 2.0], [1.79e308, -1.79e308]]) == ()
+    cells = [measured(cell(repeat=number), 1.0, 1.0, val_loss=loss) for number, loss in ((1, 1e200), (2, -1e300))]
+    by_epoch, _ = draw_curves(cells, looks(summarise(cells), COLORS), "val_loss").axes
+    assert all(isinstance(one, LineCollection) for one in by_epoch.collections) and len(by_epoch.lines) == 1
+
+
+@pytest.mark.parametrize(("repeats", "lines"), [(20, 20), (21, 0)])
+def test_many_repeats_are_a_band_around_their_mean_and_no_blot_of_lines(repeats: int, lines: int) -> None:
+    cells = [measured(cell(repeat=one), 1.0, 1.0, val_accuracy=one / 50) for one in range(1, repeats + 1)]
+    by_epoch, _ = draw_curves(cells, looks(summarise(cells), COLORS), "val_accuracy").axes
+    drawn = [one for one in by_epoch.collections if isinstance(one, LineCollection)]
+    assert sum(len(one.get_paths()) for one in drawn) == lines
+    assert len(by_epoch.collections) == len(drawn) + 1, "and a band"
 
 
 def test_one_epoch_has_curves_and_first_epochs_and_nothing_to_compare() -> None:

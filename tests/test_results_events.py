@@ -12,7 +12,7 @@ from fake_runs import cell, learning
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbench.results.events import _epoch, _usual_epoch, read_events, understand
+from kbench.results.events import _but_usual_epochs, _epoch, read_events, understand
 
 EVENTS = learning(cell(epochs=4), 1.0)
 LINES = [json.dumps(event).encode() + b"\n" for event in EVENTS]
@@ -63,16 +63,27 @@ ODD = [
 @pytest.mark.parametrize("steps", [[0.5, 1.0], []])
 def test_what_guests_usually_write_is_read_the_short_way_and_means_the_same(steps: list[float]) -> None:
     event = USUAL | {"step_seconds": steps}
-    assert _usual_epoch(event) == _epoch(event)
+    assert list(_but_usual_epochs([json.dumps(event).encode()])) == [[_epoch(event)]]
 
 
 @pytest.mark.parametrize("key", [key for key in USUAL if key != "event"])
 @pytest.mark.parametrize("value", [*ODD, [1.0, "1"], [1, 2], [1e308, 1e308]], ids=lambda value: str(value)[:9])
 def test_the_short_way_takes_nothing_that_the_long_one_does_not_take_alike(key: str, value: object) -> None:
     event = USUAL | {key: value}
-    found = _usual_epoch(event)
-    if found is not None:
-        assert repr(found) == repr(_epoch(event))  # as text, where NaN equals itself
+    line = json.dumps(event).encode()
+    (found,) = _but_usual_epochs([line])
+    if found != line:
+        assert repr(found) == repr([_epoch(event)])  # as text, where NaN equals itself
+
+
+@pytest.mark.parametrize("value", ODD, ids=lambda value: str(value)[:9])
+def test_an_odd_line_among_usual_ones_changes_none_of_them(value: object) -> None:
+    lines = [json.dumps(USUAL | {"epoch": number}).encode() + b"\n" for number in (3, 1, 2)]
+    odd = json.dumps(USUAL | {"seconds": value}).encode() + b"\n"
+    told = understand([lines[0], odd, *lines[1:]])
+    assert told.epochs == tuple(_epoch(USUAL | {"epoch": number}) for number in (1, 2, 3))
+    later = understand([*lines, json.dumps(USUAL | {"loss": 9.0}).encode(), b"\n", lines[0]])
+    assert [epoch.loss for epoch in later.epochs] == [0.5, 9.0, 0.5], "of two with one number the later counts"
 
 
 def test_losses_that_are_no_numbers_are_read_as_guests_write_them() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fake_runs import PROVENANCE, cell, measured
 
-from kbench import sides
+from kbench import side_rows, sides
 from kbench.side_values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, NOT_COMPARED, WITHIN, About, Pair
 from kbench.sides import Side
 from kbench.values import FAILED, FASTER, NO_DIFFERENCE, SLOWER, Interval, Measured
@@ -31,7 +31,7 @@ def repeats(*per_repeat: Sequence[float], backend: str = "keras3/jax", **more: A
 def side(
     letter: str, cells: Sequence[Measured], backend: str = "", provenance: Mapping[str, Any] = PROVENANCE
 ) -> Side:
-    return sides.side(About(letter, letter.lower(), "", "", ""), cells, provenance, backend)
+    return sides.side(About(letter, letter.lower(), "", "", ""), side_rows.rows(cells), provenance, backend)
 
 
 def beside(one: Sequence[Measured], two: Sequence[Measured], *allowed: str) -> Pair:

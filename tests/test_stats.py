@@ -11,8 +11,9 @@ from fake_runs import cell, measured
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbench.stats import steady, summarise
-from kbench.values import FAILED, INTERRUPTED, OK, STATUSES, TIMEOUT, UNSUPPORTED, Measured, Summary
+from kbench.epochs import Epochs
+from kbench.stats import summarise
+from kbench.values import FAILED, INTERRUPTED, OK, STATUSES, TIMEOUT, UNSUPPORTED, Measured, Outcome, Summary
 
 
 def test_steady_time_is_the_median_over_all_but_the_first_epoch_of_all_repeats() -> None:
@@ -39,8 +40,10 @@ def test_a_single_epoch_gives_no_steady_figure() -> None:
 
 
 def test_the_first_epoch_is_known_by_its_number() -> None:
-    lost_first = measured(cell(), 9.0, 2.0, 3.0).epochs[1:]
-    assert [epoch.seconds for epoch in steady(lost_first)] == [2.0, 3.0]
+    lost_first = Epochs(measured(cell(), 9.0, 2.0, 3.0).epochs[1:])
+    assert lost_first.seconds[lost_first.steady].tolist() == [2.0, 3.0]
+    (row,) = summarise([Measured(cell(), Outcome(OK), lost_first)])
+    assert (row.first_epoch_seconds, row.epoch_seconds) == (None, 2.5)
 
 
 def test_ratios_are_to_the_fastest_of_the_same_example_and_device() -> None:

@@ -10,7 +10,7 @@ from kbench import paths, published, results, selection, sides
 from kbench.commands import screen
 from kbench.errors import UserError
 from kbench.provenance import describe
-from kbench.results import parity
+from kbench.results import digest, parity
 from kbench.side_values import About, Pair
 from kbench.sides import Side
 from kbench.tables import published as published_tables
@@ -52,7 +52,7 @@ def _with_published(options: argparse.Namespace, parent: Path) -> int:
     if options.fail_above is not None:
         raise UserError(f"--fail-above is for runs: what is {PUBLISHED} was measured on other machines.")
     side = _side("A", runs[0], parent)
-    found = published.held([one.row for one in side.rows], published.read())
+    found = published.held([one.summary for one in side.rows], published.read())
     if not found:
         raise UserError(f"There is no published figure for what {runs[0]} measured; see `list {PUBLISHED}`.")
     if options.format == "table":
@@ -93,15 +93,15 @@ def _status(found: list[Pair], limit: float | None) -> int:
 
 def _side(letter: str, text: str, parent: Path) -> Side:
     folder, wanted = _located(text, parent)
-    read = results.read(folder)
-    if parity.is_parity(read):
+    record = results.read_record(folder)
+    if parity.is_parity(record):
         raise UserError(f"{text} is a parity run, which times nothing: compare runs of `run`.")
-    names = list(dict.fromkeys(one.cell.backend for one in read.measured))
+    names = list(dict.fromkeys(cell.backend for cell in record.cells))
     backend = selection.select_baseline(wanted, names, text.removesuffix(wanted)) if wanted else ""
-    return sides.side(_about(letter, text, folder, read), read.measured, read.provenance, backend)
+    return sides.side(_about(letter, text, folder, record), digest.rows(record), record.provenance, backend)
 
 
-def _about(letter: str, text: str, folder: Path, read: results.RunResults) -> About:
+def _about(letter: str, text: str, folder: Path, read: results.RunRecord) -> About:
     told = read.provenance.get("kbench")
     known = told if isinstance(told, dict) else {}
     commit = str(known.get("commit") or "")[:7]

@@ -11,7 +11,6 @@ from kbench.commands import choices, screen
 from kbench.commands.parity import show
 from kbench.errors import UserError
 from kbench.results import RunResults, parity
-from kbench.stats import summarise
 
 
 def main(options: argparse.Namespace) -> int:
@@ -31,7 +30,7 @@ def main(options: argparse.Namespace) -> int:
         show(run, options.format)
         return 0
     baseline = _baseline(options, [measured])
-    rows = summarise(measured.measured, baseline or measured.baseline, measured.limits)
+    rows = measured.summaries(baseline)
     results.rebuild(measured, baseline, rows, *_look(options))
     screen.print_results(measured, rows, options.format)
     return 0

@@ -23,7 +23,6 @@ from kbench.commands import cells, choices, interrupts, preparing, recording, sc
 from kbench.errors import UserError
 from kbench.plan import Plan, Request
 from kbench.runner import Settings
-from kbench.stats import summarise
 from kbench.values import Data, Device, Environment
 
 
@@ -124,7 +123,7 @@ def measure(
 def finish(the_plan: Plan, run: Path, form: str) -> int:
     """Write and print the tables, and how to go on where something is missing; returns the exit status."""
     there = results.read(run)
-    rows = summarise(there.measured, there.baseline, there.limits)
+    rows = there.summaries()
     results.rebuild(there, rows=rows)
     screen.print_results(there, rows, form)
     screen.print_resuming(there, None if form == screen.TABLE else sys.stderr)

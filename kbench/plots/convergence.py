@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from kbench import learning
 from kbench.plots.look import Key, Look, key, legend, legend_columns, line_of, literal, points, render
 from kbench.plots.style import OWN, Style
 from kbench.values import OK, Measured
@@ -28,17 +28,8 @@ _METRICS = {
 }
 # From this ratio of the slowest to the fastest on, a linear axis leaves the fastest no room.
 _WIDE = 8.0
+_MOST_LINES = 20  # of repeats: more are one blot, and the band around their mean says what they would
 _WIDTH = 9.0  # inches, of the figure
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One repeat, or the mean of several."""
-
-    epochs: tuple[int, ...]
-    seconds: tuple[float, ...]  # of training until the end of each epoch
-    values: tuple[float, ...]  # of the metric
-    spread: tuple[float, ...] = ()  # of several repeats: the sample standard deviation of the metric
 
 
 def convergence(
@@ -46,15 +37,15 @@ def convergence(
 ) -> dict[str, bytes]:
     """The picture of one example's cells as {"png": ..., "svg": ...}; empty where no cell has a metric.
 
-    Repeats are thin lines, their mean is a thick one, and one standard deviation around it is shaded; a cell that
-    did not end ok stops at a cross. `differing` names the rows that were not measured like the others; the legend
-    says so.
+    Up to 20 repeats are thin lines, their mean is a thick one, and one standard deviation around it is shaded; a cell
+    that did not end ok stops at a cross. `differing` names the rows that were not measured like the others; the
+    legend says so.
     """
-    metric = next((name for name in _METRICS if any(_has(one, name) for one in measured)), None)
+    metric = next((name for name in _METRICS if any(learning.has(one, name) for one in measured)), None)
     if metric is None:
         return {}
     marked = {row: replace(look, label=f"{look.label} (differs)") for row, look in looks.items() if row in differing}
-    drawn = [one for one in measured if _has(one, metric)]
+    drawn = [one for one in measured if learning.has(one, metric)]
     return render(lambda: _figure(drawn, {**looks, **marked}, metric, style), style)
 
 
@@ -71,22 +62,22 @@ def _figure(measured: Sequence[Measured], looks: Mapping[Key, Look], metric: str
     by_epoch.set(xlabel="epoch", ylabel=_METRICS[metric])
     by_epoch.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
     by_seconds.set_xlabel("training time (s)")
-    _scale_seconds(by_seconds, [_curve(one, metric) for one in measured])
+    _scale_seconds(by_seconds, [learning.curve(one, metric) for one in measured])
     legend(figure, handles, width, style)
     return figure
 
 
 def _draw_row(by_epoch: Axes, by_seconds: Axes, cells: Sequence[Measured], look: Look, metric: str) -> Line2D:
     """Draw the repeats of one row and their mean in both panels; return the legend's entry."""
-    ok = [_curve(one, metric) for one in cells if one.outcome.status == OK]
-    cut_short = [_curve(one, metric) for one in cells if one.outcome.status != OK]
-    mean = _mean(ok)
+    ok = [learning.curve(one, metric) for one in cells if one.outcome.status == OK]
+    cut_short = [learning.curve(one, metric) for one in cells if one.outcome.status != OK]
+    mean = learning.mean(ok)
     thin: dict[str, Any] = {"linestyle": look.line_style, "linewidth": 0.7, "alpha": 0.5}
     thick = line_of(look)
     for axes, along in ((by_epoch, "epochs"), (by_seconds, "seconds")):
         lines = [
             np.column_stack((getattr(curve, along), curve.values))
-            for curve in [*(ok if len(ok) > 1 else []), *cut_short]
+            for curve in [*(ok if 1 < len(ok) <= _MOST_LINES else []), *cut_short]
         ]
         # All at once: there may be a hundred repeats, and each line of its own takes a millisecond.
         if lines:
@@ -94,9 +85,8 @@ def _draw_row(by_epoch: Axes, by_seconds: Axes, cells: Sequence[Measured], look:
         for curve in cut_short:
             axes.plot(getattr(curve, along)[-1:], curve.values[-1:], color=look.color, marker="x", linestyle="none")
         if mean is not None:
-            if mean.spread:
-                low = [value - spread for value, spread in zip(mean.values, mean.spread, strict=True)]
-                high = [value + spread for value, spread in zip(mean.values, mean.spread, strict=True)]
+            if mean.spread is not None and np.isfinite(mean.spread).all():
+                low, high = mean.values - mean.spread, mean.values + mean.spread
                 axes.fill_between(getattr(mean, along), low, high, color=look.color, alpha=0.15, linewidth=0)
             axes.plot(getattr(mean, along), mean.values, markevery=max(1, len(mean.values) // 10), **thick)
     handle = thick if ok else {**thin, "color": look.color, "marker": "x"}
@@ -109,7 +99,7 @@ def _label(cells: Sequence[Measured], look: Look) -> str:
     return literal(look.label if ended else f"{look.label} ({cells[0].outcome.status})")
 
 
-def _scale_seconds(axes: Axes, curves: Sequence[Curve]) -> None:
+def _scale_seconds(axes: Axes, curves: Sequence[learning.Curve]) -> None:
     """From zero on a linear axis, or on a logarithmic one where the rows lie far apart."""
     ends = [curve.seconds[-1] for curve in curves if curve.seconds[0] > 0]
     if ends and max(ends) / min(ends) > _WIDE:
@@ -117,44 +107,3 @@ def _scale_seconds(axes: Axes, curves: Sequence[Curve]) -> None:
         axes.xaxis.set_major_formatter("{x:g}")
     else:
         axes.set_xlim(left=0.0)
-
-
-def _curve(one: Measured, metric: str) -> Curve:
-    """The cell's epochs that have the metric; seconds count those that have not, too."""
-    seconds = accumulate(epoch.seconds for epoch in one.epochs)
-    points = [
-        (epoch.epoch, passed, value)
-        for epoch, passed in zip(one.epochs, seconds, strict=True)
-        if (value := getattr(epoch, metric)) is not None and math.isfinite(value)
-    ]
-    epochs, passed_seconds, values = zip(*points, strict=True)
-    return Curve(epochs, passed_seconds, values)
-
-
-def _mean(curves: Sequence[Curve]) -> Curve | None:
-    """The mean over repeats of both the metric and the seconds, over the epochs that all of them have, and the
-    spread of the metric.
-    """
-    if not curves:
-        return None
-    points = [dict(zip(c.epochs, zip(c.seconds, c.values, strict=True), strict=True)) for c in curves]
-    shared = sorted(set.intersection(*(set(point) for point in points)))
-    count = len(curves)
-    return Curve(
-        tuple(shared),
-        tuple(sum(point[epoch][0] for point in points) / count for epoch in shared),
-        tuple(sum(point[epoch][1] for point in points) / count for epoch in shared),
-        _spread([[point[epoch][1] for point in points] for epoch in shared]) if count > 1 else (),
-    )
-
-
-def _spread(by_epoch: Sequence[Sequence[float]]) -> tuple[float, ...]:
-    """The sample standard deviation at each epoch; nothing where a loss is too large to square."""
-    with np.errstate(all="ignore"):
-        spread = np.std(by_epoch, axis=1, ddof=1)
-    return tuple(spread.tolist()) if np.isfinite(spread).all() else ()
-
-
-def _has(one: Measured, metric: str) -> bool:
-    values = (getattr(epoch, metric) for epoch in one.epochs)
-    return any(value is not None and math.isfinite(value) for value in values)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from kbench.plots.look import Key, Look, key
 from kbench.plots.scaling import AXES, ideal_label
 from kbench.report import curves
@@ -114,8 +116,8 @@ def _parts(one: Measured) -> dict[str, float]:
     parts = {name: one.phases[phase] for phase, name in _PHASES.items() if phase in one.phases}
     first = one.phases.get("first_epoch", 0.0) - one.phases.get("first_step", 0.0)
     parts[f"rest of {unit[0]}" if "first step" in parts else unit[0]] = max(0.0, first)
-    parts[unit[1]] = sum(epoch.seconds for epoch in one.epochs if epoch.epoch > 1)
-    evaluation = sum(epoch.evaluation_seconds or 0.0 for epoch in one.epochs)
+    parts[unit[1]] = float(one.epochs.seconds[one.epochs.steady].sum())
+    evaluation = float(one.epochs.told("evaluation_seconds").sum())
     parts["evaluation"] = evaluation + one.phases.get("evaluation", 0.0)
     whole = one.facts.get("guest_seconds")
     if isinstance(whole, float):
@@ -131,23 +133,20 @@ def _steps(
     told = []
     longest = 0
     for row in rows:
-        repeats = [
-            [seconds for epoch in one.epochs for seconds in epoch.step_seconds]
-            for one in cells.get(key(row), ())
-            if one.outcome.status == OK
-        ]
-        repeats = [steps for steps in repeats if steps]
+        repeats = [one.epochs.step_seconds for one in cells.get(key(row), ()) if one.outcome.status == OK]
+        repeats = [steps for steps in repeats if steps.size]
         if not repeats or not row.batch_size:
             continue
         count = min(map(len, repeats))
         longest = max(longest, count)
-        for place in curves.thinned(range(count), most):
-            seconds = median(steps[place] for steps in repeats)
+        places = curves.thinned(range(count), most)
+        medians = np.median([steps[places] for steps in repeats], axis=0).tolist()
+        for place, seconds in zip(places, medians, strict=True):
             if seconds > 0:
                 columns["row"].append(labels[key(row)])
                 columns["step"].append(place + 1)
                 columns["throughput"].append(_short(row.batch_size / seconds))
-        usual = median(seconds for steps in repeats for seconds in steps)
+        usual = float(np.median(np.concatenate(repeats)))
         told.append(f"{labels[key(row)]} {significant(row.batch_size / usual if usual > 0 else None)} samples/s")
     if not columns["row"]:
         return None

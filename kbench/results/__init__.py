@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbench.results.events import Told, read_events, understand
-from kbench.results.reading import RunResults, identity, read
+from kbench.results.reading import RunRecord, RunResults, identity, read, read_record
 from kbench.results.store import (
     CellFolder,
     cell_folder,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CellFolder",
+    "RunRecord",
     "RunResults",
     "Told",
     "cell_folder",
@@ -42,6 +43,7 @@ __all__ = [
     "plan_record",
     "read",
     "read_events",
+    "read_record",
     "rebuild",
     "record_end",
     "set_aside",

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
 from kbench import published, steadiness
+from kbench.beside import beside
 from kbench.errors import UserError
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
-from kbench.plots.look import key, looks
+from kbench.plots.look import Key, Look, key, looks
 from kbench.plots.overview import overview
 from kbench.plots.style import Style
 from kbench.plots.style import chosen as chosen_style
 from kbench.provenance import describe
 from kbench.report.page import Run, html
-from kbench.results import logs
+from kbench.results import digest, logs
 from kbench.results.files import cannot, remove_others, replace
 from kbench.results.reading import RunResults
-from kbench.stats import summarise
 from kbench.tables.configuration import configuration
 from kbench.tables.csv import epochs_csv_pieces, summary_csv
 from kbench.tables.latex import latex
@@ -45,14 +45,17 @@ def rebuild_all(
     run = results.folder
     style = chosen_style(plot_style, plot_size)
     if rows is None:
-        rows = summarise(results.measured, baseline or results.baseline, results.limits)
-    pictures = _pictures(results, rows, style)
+        rows = results.summaries(baseline)
+    drawing = _drawing(results, rows, style)
+    html_page, kept = report([(results, rows)]), digest.encoded(results)
+    pictures = drawing()
     files: dict[str, bytes | Iterator[bytes]] = {
         "summary.csv": summary_csv(rows).encode(),
         "epochs.csv": (piece.encode() for piece in epochs_csv_pieces(results.measured)),
         "summary.md": _page(results, rows, pictures).encode(),
         "summary.tex": latex(rows).encode(),
-        "report.html": report([(results, rows)]),
+        "report.html": html_page,
+        **({digest.NAME: kept} if kept else {}),
     }
     for of_example in pictures.values():
         files |= of_example
@@ -63,6 +66,7 @@ def rebuild_all(
     for name, content in files.items():
         # Not durable: what a power cut takes can be derived again, and waiting for the disk is slow.
         replace(run / name, content, durable=False)
+    remove_others(run, (digest.NAME,), files)
     remove_others(run / "plots", OWN, {Path(name).name for name in files})
     return [run / name for name in files]
 
@@ -95,23 +99,35 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
     )
 
 
-def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -> dict[str, dict[str, bytes]]:
-    """Per example, and under "" for the whole run: the bytes of its pictures by their path below the run."""
+Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whole run: bytes by path below the run
+
+
+def _drawing(results: RunResults, summaries: Sequence[Summary], style: Style) -> Callable[[], Pictures]:
+    """Begin to draw the run's pictures; returns what gives them. Those of a large run are drawn by two processes."""
     backends = objects(results, "backends")
     colors = {name: str(about.get("color", "")) for name, about in backends.items()}
     chosen = looks(summaries, colors)
     cells: dict[str, list[Measured]] = {}
     for one in results.measured:
         cells.setdefault(one.cell.example, []).append(one)
-    pictures = {"": _named("overview", overview(summaries, chosen, style))}
-    for example, group in groupby(summaries, key=lambda row: row.example):
-        rows = list(group)
-        differing = {key(row) for row in rows if row.differs}
-        curves = convergence(cells[example], chosen, differing, style) if rows[0].task == "train" else {}
-        stem = file_name(example)
-        times = bars(rows, chosen, style)
-        pictures[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", times)
-    return pictures
+    rows = {example: list(group) for example, group in groupby(summaries, key=lambda row: row.example)}
+
+    def draw(names: Sequence[str]) -> Pictures:
+        return {name: _of_example(name, cells[name], rows[name], chosen, style) for name in names}
+
+    names = list(rows)
+    most = 2 * len(names) // 3 if results.large else 0  # this process has the page to make meanwhile
+    others = beside(lambda: draw(names[:most])) if most else dict
+    return lambda: {"": _named("overview", overview(summaries, chosen, style)), **draw(names[most:]), **others()}
+
+
+def _of_example(
+    example: str, cells: Sequence[Measured], rows: Sequence[Summary], chosen: Mapping[Key, Look], style: Style
+) -> dict[str, bytes]:
+    differing = {key(row) for row in rows if row.differs}
+    curves = convergence(cells, chosen, differing, style) if rows[0].task == "train" else {}
+    stem = file_name(example)
+    return _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
 
 
 def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[str, Mapping[str, bytes]]) -> str:

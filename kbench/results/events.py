@@ -7,18 +7,24 @@ is counted and left out, and what stands before and after it is kept. Unknown ev
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from operator import itemgetter
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from kbench.cell_files import open_regular
+from kbench.epochs import MOST, Epoch
 from kbench.results.files import loads
-from kbench.values import Epoch
 
 # Keys of an event that are not facts about the cell.
 _ENVELOPE = frozenset({"event", "schema", "pid", "seconds", "time"})
+
+# In every line that tells an epoch as guests write it, and how such a line is read.
+_EPOCH = b'"event": "epoch"'
+_DECODER = msgspec.json.Decoder(Epoch)
 
 # What the peak so far is called, by when it was read.
 _MEMORY = {"import": "import_memory_mib", "end": "peak_memory_mib"}
@@ -37,7 +43,7 @@ class Told:
     last message), `error_kind`, `guest_seconds`, and `events_damaged` (lines that could not be understood).
     """
 
-    epochs: tuple[Epoch, ...]
+    epochs: tuple[Epoch, ...]  # one of each number, in order
     phases: Mapping[str, float]
     facts: Mapping[str, object]
     last: str = ""  # the last event: "epoch 2", "phase import" or its name alone
@@ -61,17 +67,19 @@ def understand(lines: Iterable[bytes]) -> Told:
     parity: dict[str, Any] = {}
     damaged = 0
     last: tuple[object, Mapping[str, Any]] = ("", {})
-    for line in lines:
+    for line in _but_usual_epochs(lines):
+        if isinstance(line, list):
+            epochs |= {epoch.epoch: epoch for epoch in line}
+            last = "epoch", {"epoch": line[-1].epoch}
+            continue
         if not line.strip():
             continue
         try:
             event = loads(line)
             kind = event["event"]
-            if kind == "epoch":  # asked for first, and nothing else: most are
-                epoch = _usual_epoch(event) or _epoch(event)
+            if kind == "epoch":
+                epoch = _epoch(event)
                 epochs[epoch.epoch] = epoch
-                last = kind, event
-                continue
             if kind == "start":
                 epochs, phases, facts, notes, parity, damaged = {}, {}, {}, [], {}, 0
             if kind in ("start", "loaded", "model", "compiled", "device"):
@@ -116,29 +124,23 @@ def _name(kind: object, event: Mapping[str, Any]) -> str:
     return (str(kind) if which is None else f"{kind} {which}")[:60]
 
 
-# An epoch's numbers as guests write them, and what they are then.
-_NUMBERS = itemgetter(
-    "epoch", "seconds", "samples", "loss", "accuracy", "val_loss", "val_accuracy", "evaluation_seconds"
-)
-_TYPES = (int, float, int, float, float, float, float, float)
-_FLOATS = frozenset({float})
+def _but_usual_epochs(lines: Iterable[bytes]) -> Iterator[bytes | list[Epoch]]:
+    """The lines; but those in a row that tell epochs as guests write them come at once and read, in a tenth of the
+    time.
+    """
+    for are_epochs, group in groupby(lines, _tells_an_epoch):
+        if not are_epochs:
+            yield from group
+            continue
+        some = list(group)
+        try:
+            yield _DECODER.decode_lines(b"".join(some))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # one of them is not as usual
+            yield from some
 
 
-def _usual_epoch(event: Mapping[str, Any]) -> Epoch | None:
-    """What `_epoch` gives, in a quarter of the time; None where anything is missing or not just as usual."""
-    try:
-        numbers = _NUMBERS(event)
-    except KeyError:
-        return None
-    steps = event.get("step_seconds", [])
-    if tuple(map(type, numbers)) != _TYPES or type(steps) is not list or not _FLOATS.issuperset(map(type, steps)):
-        return None
-    epoch, seconds, samples, *_, evaluation_seconds = numbers
-    if epoch < 0 or samples < 0 or not 0 <= seconds < math.inf or not 0 <= evaluation_seconds < math.inf:
-        return None
-    if steps and not (min(steps) >= 0 and sum(steps) < math.inf):  # a sum is NaN where one of them is
-        return None
-    return Epoch._make((*numbers, tuple(steps)))
+def _tells_an_epoch(line: bytes) -> bool:
+    return _EPOCH in line
 
 
 def _epoch(event: Mapping[str, Any]) -> Epoch:
@@ -164,7 +166,7 @@ def _steps(value: object) -> tuple[float, ...]:
 
 
 def _count(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST:
         return value
     raise ValueError("not a count")
 

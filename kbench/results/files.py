@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 
 from kbench.cell_files import open_regular
 from kbench.errors import UserError
@@ -86,8 +86,8 @@ def remove_others(folder: Path, own: Collection[str], kept: Collection[str]) -> 
 def loads(text: bytes) -> Any:
     """The value that the JSON text holds. Raises ValueError or RecursionError."""
     try:
-        return orjson.loads(text)  # several times as fast
-    except ValueError:
+        return msgspec.json.decode(text)  # several times as fast
+    except (msgspec.DecodeError, ValueError):
         return json.loads(text)  # knows NaN and Infinity, which guests write where a model diverges
 
 

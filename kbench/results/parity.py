@@ -14,7 +14,7 @@ from kbench.errors import UserError
 from kbench.parity_values import Agreement, Computed, LayerOutput, LayerWeights, Step
 from kbench.provenance import describe
 from kbench.results.files import replace
-from kbench.results.reading import RunResults
+from kbench.results.reading import RunRecord, RunResults
 from kbench.results.store import cell_folder
 from kbench.tables import parity as tables
 from kbench.values import FAILED, OK, Explanation, Measured, Outcome
@@ -26,7 +26,7 @@ KIND = "parity"
 MOST_BYTES = 1 << 30  # of one file: a guest that is broken must not take the host's memory
 
 
-def is_parity(run: RunResults) -> bool:
+def is_parity(run: RunRecord) -> bool:
     """Whether the run compares what backends compute, and times nothing."""
     return run.plan.get("kind") == KIND
 
@@ -62,7 +62,7 @@ def _subject(folder: Path, measured: Measured, explained: tuple[Explanation, ...
     except (UserError, OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
         reason = f"what it computed cannot be read: {error}"
         failed = Outcome(FAILED, reason, measured.outcome.seconds, measured.outcome.exit_code)
-        return parity.Subject(Measured(measured.cell, failed, (), {}, measured.facts), None, explained)
+        return parity.Subject(Measured(measured.cell, failed, facts=measured.facts), None, explained)
 
 
 def _computed(folder: Path, measured: Measured) -> Computed:

@@ -5,32 +5,41 @@ from __future__ import annotations
 import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kbench import stats
+from kbench.beside import beside
+from kbench.comparison import Timed, compare
+from kbench.epochs import Epochs
 from kbench.errors import UserError
 from kbench.results.events import read_events, understand
 from kbench.results.files import read_json
 from kbench.results.store import SCHEMA, CellFolder, cell_folder
 from kbench.roofline import Limits, limits
-from kbench.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome
+from kbench.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome, Summary
 
 _TYPES = {"str": str, "int": int}  # of a cell's fields, as kbench.values spells them
+_OF_CELL = {field.name: _TYPES[str(field.type)] for field in fields(Cell)}
+_NEEDED = {field.name for field in fields(Cell) if field.default is MISSING}
+
+LARGE = 50_000  # epochs; fewer are read in half a second
 
 # What run.json tells of an example and every cell of it needs.
 _EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "data_sha256", "target_accuracy")
 
 
-@dataclass(frozen=True)
-class RunResults:
-    """A run as it lies on disk."""
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """What a run's run.json tells."""
 
     folder: Path
     name: str  # as given when it was made; the folder may have been renamed since
     created: str  # UTC, ISO 8601
     plan: Mapping[str, Any]
     provenance: Mapping[str, Any]
-    measured: tuple[Measured, ...]  # in the plan's order, cells that never ran included
+    cells: tuple[Cell, ...]
     resumed: tuple[Mapping[str, Any], ...] = ()  # the provenance of each time that it was gone on with
 
     @property
@@ -40,9 +49,30 @@ class RunResults:
         return found if isinstance(found, str) else ""
 
     @property
+    def large(self) -> bool:
+        """Whether reading it takes long enough for a second process to help."""
+        return sum(cell.epochs for cell in self.cells) >= LARGE
+
+    @property
     def limits(self) -> Limits | None:
         """What the machine was measured to do at most; None where it was not."""
         return limits(self.provenance.get("limits"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResults(RunRecord):
+    """A run as it lies on disk."""
+
+    measured: tuple[Measured, ...]  # in the plan's order, cells that never ran included
+
+    @cached_property
+    def timed(self) -> list[Timed]:
+        """The rows of its tables, in their order and not yet compared."""
+        return stats.timed(self.measured, self.limits)
+
+    def summaries(self, baseline: str = "") -> list[Summary]:
+        """The rows of its tables, compared with the fastest and with the backend `baseline`, or the plan's own."""
+        return compare(self.timed, baseline or self.baseline)
 
 
 def read(run: Path) -> RunResults:
@@ -51,6 +81,11 @@ def read(run: Path) -> RunResults:
     A damaged cell is given back as interrupted, with what can be read of it. Raises UserError where the
     folder is no run, its run.json is damaged, or a newer kbench wrote it.
     """
+    return measured_of(read_record(run))
+
+
+def read_record(run: Path) -> RunRecord:
+    """What the run.json in the folder `run` tells; raises what `read` does."""
     if not (run / "run.json").is_file():
         raise UserError(f"{run} is not a run's folder: it has no run.json.")
     record = read_json(run / "run.json")
@@ -64,27 +99,33 @@ def read(run: Path) -> RunResults:
     planned = plan.get("cells")
     if not isinstance(planned, list):
         raise UserError(f"{run / 'run.json'} is damaged: its plan lists no cells.")
-    examples = _objects(plan.get("examples"))
     resumed = record.get("resumed")
-    return RunResults(
+    return RunRecord(
         folder=run,
         name=str(record.get("name", run.name)),
         created=str(record.get("created", "")),
         plan=plan,
         provenance=provenance,
-        measured=_all_measured(run, planned, examples),
+        cells=tuple(_cell(run, value) for value in planned),
         resumed=tuple(one for one in resumed if isinstance(one, dict)) if isinstance(resumed, list) else (),
     )
 
 
-def _all_measured(
-    run: Path, planned: Sequence[object], examples: Mapping[str, Mapping[str, Any]]
-) -> tuple[Measured, ...]:
+def measured_of(record: RunRecord) -> RunResults:
+    """The run with all that its guests told."""
+    half = len(record.cells) // 2 if record.large else 0
+    others = beside(lambda: _measured_of(record, record.cells[:half])) if half else tuple
+    measured = _measured_of(record, record.cells[half:])
+    return RunResults(**vars(record), measured=(*others(), *measured))
+
+
+def _measured_of(record: RunRecord, cells: Sequence[Cell]) -> list[Measured]:
+    examples = _objects(record.plan.get("examples"))
     # Nothing that is made here points back to itself, and looking for such among a million epochs takes seconds.
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return tuple(_measured(run, _cell(run, value), examples) for value in planned)
+        return [_measured(record.folder, cell, examples) for cell in cells]
     finally:
         if collecting:
             gc.enable()
@@ -109,12 +150,8 @@ def _objects(value: object) -> dict[str, dict[str, Any]]:
 def _cell(run: Path, value: object) -> Cell:
     """The cell that run.json describes; keys of a later kbench are left out."""
     if isinstance(value, dict):
-        known = {
-            field.name: value[field.name]
-            for field in fields(Cell)
-            if isinstance(value.get(field.name), _TYPES[str(field.type)])
-        }
-        if all(field.name in known or field.default is not MISSING for field in fields(Cell)):
+        known = {name: value[name] for name, kind in _OF_CELL.items() if isinstance(value.get(name), kind)}
+        if known.keys() >= _NEEDED:
             return Cell(**known)
     raise UserError(f"{run / 'run.json'} is damaged: one of its cells is not described in full.")
 
@@ -137,7 +174,7 @@ def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) 
     return Measured(
         cell=cell,
         outcome=outcome,
-        epochs=told.epochs,
+        epochs=Epochs(told.epochs),
         phases=told.phases,
         facts={**planned, **_data_facts(folder), **told.facts},
     )

@@ -16,7 +16,6 @@ from kbench.results.derived import Size, file_name, objects, of_report
 from kbench.results.files import cannot, remove_others, replace
 from kbench.results.reading import RunResults
 from kbench.scaling import Lines, Side, lines
-from kbench.stats import summarise
 from kbench.values import Summary
 
 _OWN = ("scaling-*.png", "scaling-*.svg")
@@ -36,7 +35,7 @@ def page_of_several(
 ) -> Written:
     """Write the runs' report.html to `page`, and the pictures into the folder beside it. Raises UserError."""
     style = chosen(plot_style, plot_size)
-    summaries = [summarise(run.measured, baseline or run.baseline, run.limits) for run in runs]
+    summaries = [run.summaries(baseline) for run in runs]
     drawn, said = lines([_side(run, rows) for run, rows in zip(runs, summaries, strict=True)])
     colors = {name: str(about.get("color", "")) for run in runs for name, about in objects(run, "backends").items()}
     look = looks([row for rows in summaries for row in rows], colors)

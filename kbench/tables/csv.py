@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from kbench.values import Epoch, Measured, Summary
+import msgspec
+
+from kbench.epochs import Epochs
+from kbench.values import Measured, Summary
 from kbench.wording import no_formula
 
 # The order of these is a promise: programs read them by place. Further columns follow.
@@ -136,24 +140,42 @@ def epochs_csv_pieces(measured: Iterable[Measured]) -> Iterator[str]:
     """The same a cell at a time: a run may have a million epochs."""
     yield csv_text({name: [] for name in (*_OF_CELL, *_OF_EPOCH)})
     of_cell = attrgetter(*_OF_CELL)
-    of_epoch = attrgetter(*_OF_EPOCH)
     for one in measured:
-        file = io.StringIO()
-        facts = tuple(map(_entry, of_cell(one.cell)))
-        # Numbers and None alone: a csv.writer itself leaves None empty, and writes NaN as nan.
-        csv.writer(file, lineterminator="\n").writerows(facts + of_epoch(epoch) for epoch in one.epochs)
-        yield file.getvalue()
+        if one.epochs:
+            # What all lines of a cell begin with is written once, and put before each of them.
+            start = _line(map(_entry, of_cell(one.cell))) + ","
+            yield start + _numbers(one.epochs).replace("\n", f"\n{start}") + "\n"
+
+
+def _line(values: Iterable[object]) -> str:
+    file = io.StringIO()
+    csv.writer(file, lineterminator="").writerow(values)
+    return file.getvalue()
+
+
+def _numbers(epochs: Epochs) -> str:
+    """A line an epoch; a number that was not told is empty."""
+    rows = list(zip(*(epochs.values(name) for name in _OF_EPOCH), strict=True))
+    if not epochs.odd(_OF_EPOCH):
+        # All at once: as JSON, [[1,2.5],[2,2.0]], which has a float's shortest digits as Python has them.
+        return msgspec.json.encode(rows).decode()[2:-2].replace("],[", "\n")
+    return "\n".join(",".join(map(_number, row)) for row in rows)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return msgspec.json.encode(value).decode() if math.isfinite(value) else str(value)
 
 
 def epochs_columns(measured: Iterable[Measured]) -> dict[str, list[Any]]:
     """The columns of epochs.csv by name."""
-    rows = [(one.cell, epoch) for one in measured for epoch in one.epochs]
-    columns: dict[str, list[Any]] = {name: [getattr(cell, name) for cell, _ in rows] for name in _OF_CELL}
-    return columns | {name: _epoch_column(rows, name) for name in _OF_EPOCH}
-
-
-def _epoch_column(rows: Iterable[tuple[object, Epoch]], name: str) -> list[Any]:
-    return [getattr(epoch, name) for _, epoch in rows]
+    every = list(measured)
+    of_cell: dict[str, list[Any]] = {
+        name: [value for one in every for value in itertools.repeat(getattr(one.cell, name), len(one.epochs))]
+        for name in _OF_CELL
+    }
+    return of_cell | {name: [value for one in every for value in one.epochs.values(name)] for name in _OF_EPOCH}
 
 
 def csv_text(columns: Mapping[str, Sequence[object]]) -> str:
