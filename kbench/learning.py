@@ -1,15 +1,16 @@
-"""Learning curves: a metric after each epoch and the seconds of training until then, of a cell or over repeats."""
+"""What models learn: a metric after each epoch, with the seconds of training until then or until a target."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kbench.values import Measured
+from kbench.epochs import Epochs
+from kbench.values import OK, Measured
 
 if TYPE_CHECKING:
     from kbench.epochs import Counts, Numbers
@@ -34,7 +35,8 @@ def curve(one: Measured, metric: str) -> Curve:
     """The cell's epochs that have a finite value of the metric; seconds count those that have not, too."""
     values = one.epochs.numbers(metric)
     known = np.isfinite(values)
-    return Curve(one.epochs.epoch[known], np.cumsum(one.epochs.seconds)[known], values[known])
+    with np.errstate(all="ignore"):
+        return Curve(one.epochs.epoch[known], np.cumsum(one.epochs.seconds)[known], values[known])
 
 
 def mean(curves: Sequence[Curve]) -> Curve | None:
@@ -61,3 +63,36 @@ def _shared(one: Counts, other: Counts) -> Counts:
 def _mean(rows: Numbers) -> Numbers:
     found: Numbers = np.add.reduce(rows, axis=0) / len(rows)
     return found
+
+
+def reached(repeats: Iterable[Measured], target: float | None) -> list[tuple[int, float]]:
+    """Epochs and seconds to the target, of each repeat that ended ok and reached it."""
+    if target is None:
+        return []
+    return [found for one in repeats if one.outcome.status == OK and (found := _to_target(one.epochs, target))]
+
+
+def _to_target(epochs: Epochs, target: float) -> tuple[int, float] | None:
+    """Epochs and seconds of training until the validation accuracy first reaches `target`.
+
+    None where it never does, or where an epoch before it was lost and nobody knows what it took.
+    """
+    places = np.flatnonzero(epochs.val_accuracy >= target)
+    if not places.size:
+        return None
+    number = int(places[0]) + 1
+    if not np.array_equal(epochs.epoch[:number], np.arange(1, number + 1)):
+        return None
+    return number, float(np.cumsum(epochs.seconds[:number])[-1])
+
+
+def deterministic(ok: Sequence[Measured]) -> bool | None:
+    """Whether repeats with the same seed have the same losses to the last bit; None where no seed was repeated."""
+    if len({one.cell.seed for one in ok}) == len(ok):
+        return None
+    by_seed: dict[int, set[str]] = {}
+    for one in ok:
+        losses = [one.epochs.values("loss"), one.epochs.values("val_loss")]
+        by_seed.setdefault(one.cell.seed, set()).add(repr(losses))  # as text, where NaN equals itself
+    known = any(one.epochs.told("loss").size for one in ok)
+    return all(len(losses) == 1 for losses in by_seed.values()) if known else None

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kbench import fairness, intervals, roofline, steps
+from kbench import fairness, intervals, learning, roofline, steps
 from kbench.comparison import Timed, compare, holding
-from kbench.epochs import Epochs
 from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured, Summary
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ def summarise(
     return compare(timed(measured, limits), baseline)
 
 
+@np.errstate(all="ignore")  # a time may be so long that a thousand times as much is no number
 def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:
     """The rows of `summarise`, in its order and not yet compared, with what their intervals are made of."""
     groups: dict[tuple[str, str, str, str], list[Measured]] = {}
@@ -81,7 +81,7 @@ def _summary(
     target = _fraction(facts.get("target_accuracy"))
     per_1000 = _median_of(1000 * seconds / samples)
     work = roofline.work(facts)
-    reached = _reached(ok, target)
+    reached = learning.reached(ok, target)
     return Summary(
         example=cell.example,
         backend=cell.backend,
@@ -117,7 +117,7 @@ def _summary(
         evaluation_seconds=_median_of(_evaluations(ok)),
         seconds_per_1000_samples=per_1000,
         notes=(*_notes(repeats), *_uncounted(work)),
-        deterministic=_deterministic(ok),
+        deterministic=learning.deterministic(ok),
         final_accuracy_sd=_spread(epoch.accuracy for epoch in last),
         final_val_accuracy_sd=_spread(epoch.val_accuracy for epoch in last),
         seeds=len({one.cell.seed for one in ok}),
@@ -153,7 +153,7 @@ def _timed(
     medians = [float(np.median(seconds)) for seconds in per_repeat if seconds.size]
     enough = len(medians) >= ENOUGH_REPEATS
     sample = tuple(medians if enough else _joined(per_repeat).tolist())
-    to_target = tuple(seconds for _, seconds in _reached(repeats, row.target_accuracy))
+    to_target = tuple(seconds for _, seconds in learning.reached(repeats, row.target_accuracy))
     found = intervals.of_median(sample)
     if found is None or row.epoch_seconds is None:
         return Timed(row, sample, to_target)
@@ -203,27 +203,6 @@ def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
     return [max(0.0, first - usual) for first, usual in pairs if first is not None and usual is not None]
 
 
-def _reached(repeats: Iterable[Measured], target: float | None) -> list[tuple[int, float]]:
-    """Epochs and seconds to the target, of each repeat that ended ok and reached it."""
-    if target is None:
-        return []
-    return [found for one in repeats if one.outcome.status == OK and (found := _to_target(one.epochs, target))]
-
-
-def _to_target(epochs: Epochs, target: float) -> tuple[int, float] | None:
-    """Epochs and seconds of training until the validation accuracy first reaches `target`.
-
-    None where it never does, or where an epoch before it was lost and nobody knows what it took.
-    """
-    reached = np.flatnonzero(epochs.val_accuracy >= target)
-    if not reached.size:
-        return None
-    number = int(reached[0]) + 1
-    if epochs.epoch[number - 1] != number:  # they are in order, one of each number
-        return None
-    return number, float(np.cumsum(epochs.seconds[:number])[-1])
-
-
 def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     notes: dict[str, None] = {}  # as a set that keeps its order
     for one in repeats:
@@ -235,7 +214,7 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     ok = [one for one in repeats if one.outcome.status == OK]
     changing = steps.still_changing([one.epochs for one in ok], ok[0].cell.epochs) if ok else ""
     notes[changing] = None
-    if _deterministic(ok) is False:
+    if learning.deterministic(ok) is False:
         notes["not deterministic: its repeats with the same seed have other losses"] = None
     return tuple(note for note in notes if note)
 
@@ -252,18 +231,6 @@ def _percent_of_limit(
     if work is None or limits is None or per_1000 is None or cell.device != "cpu":
         return None
     return roofline.percent(work, cell.batch_size, per_1000 / 1000, limits)
-
-
-def _deterministic(ok: Sequence[Measured]) -> bool | None:
-    """Whether repeats with the same seed have the same losses to the last bit; None where no seed was repeated."""
-    if len({one.cell.seed for one in ok}) == len(ok):
-        return None
-    by_seed: dict[int, set[str]] = {}
-    for one in ok:
-        losses = [one.epochs.values("loss"), one.epochs.values("val_loss")]
-        by_seed.setdefault(one.cell.seed, set()).add(repr(losses))  # as text, where NaN equals itself
-    known = any(one.epochs.told("loss").size for one in ok)
-    return all(len(losses) == 1 for losses in by_seed.values()) if known else None
 
 
 def _numbers(measured: Iterable[Measured], fact: str) -> list[float]:

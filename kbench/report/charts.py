@@ -35,6 +35,7 @@ _PHASES = {
 Chart = dict[str, Any]  # JSON-able; "kind" says which function of charts.js draws it
 
 
+@np.errstate(all="ignore")  # what is no number is left out
 def of_example(
     rows: Sequence[Summary], measured: Sequence[Measured], looks: Mapping[Key, Look], most: int
 ) -> list[Chart]:
