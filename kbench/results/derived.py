@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -46,15 +46,14 @@ def rebuild_all(
     style = chosen_style(plot_style, plot_size)
     if rows is None:
         rows = results.summaries(baseline)
-    drawing = _drawing(results, rows, style)
-    html_page, kept = report([(results, rows)]), digest.encoded(results)
-    pictures = drawing()
+    pictures = _pictures(results, rows, style)
+    kept = digest.encoded(results)
     files: dict[str, bytes | Iterator[bytes]] = {
         "summary.csv": summary_csv(rows).encode(),
         "epochs.csv": (piece.encode() for piece in epochs_csv_pieces(results.measured)),
         "summary.md": _page(results, rows, pictures).encode(),
         "summary.tex": latex(rows).encode(),
-        "report.html": html_page,
+        "report.html": report([(results, rows)]),
         **({digest.NAME: kept} if kept else {}),
     }
     for of_example in pictures.values():
@@ -102,8 +101,8 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
 Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whole run: bytes by path below the run
 
 
-def _drawing(results: RunResults, summaries: Sequence[Summary], style: Style) -> Callable[[], Pictures]:
-    """Begin to draw the run's pictures; returns what gives them. Those of a large run are drawn by two processes."""
+def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -> Pictures:
+    """The run's pictures; those of a large run are drawn by two processes."""
     backends = objects(results, "backends")
     colors = {name: str(about.get("color", "")) for name, about in backends.items()}
     chosen = looks(summaries, colors)
@@ -116,9 +115,10 @@ def _drawing(results: RunResults, summaries: Sequence[Summary], style: Style) ->
         return {name: _of_example(name, cells[name], rows[name], chosen, style) for name in names}
 
     names = list(rows)
-    most = 2 * len(names) // 3 if results.large else 0  # this process has the page to make meanwhile
-    others = beside(lambda: draw(names[:most])) if most else dict
-    return lambda: {"": _named("overview", overview(summaries, chosen, style)), **draw(names[most:]), **others()}
+    half = len(names) // 2 if results.large else 0
+    others = beside(lambda: draw(names[half:])) if half else lambda: draw(names)
+    first = draw(names[:half])
+    return {"": _named("overview", overview(summaries, chosen, style)), **first, **others()}
 
 
 def _of_example(

@@ -149,8 +149,8 @@ def epochs_csv_pieces(measured: Iterable[Measured]) -> Iterator[str]:
 
 def _line(values: Iterable[object]) -> str:
     file = io.StringIO()
-    csv.writer(file, lineterminator="").writerow(values)
-    return file.getvalue()
+    csv.writer(file, lineterminator="\n").writerow(values)  # which quotes what has that in it
+    return file.getvalue().removesuffix("\n")
 
 
 def _numbers(epochs: Epochs) -> str:
