@@ -79,7 +79,7 @@ def _summary(
     # A repeat that failed may still know its versions and the size of its model.
     facts = _first_facts([*ok, *repeats])
     target = _fraction(facts.get("target_accuracy"))
-    per_1000 = _median_of(1000 * seconds / samples)
+    per_1000 = steps.median_of(1000 * seconds / samples)
     work = roofline.work(facts)
     reached = learning.reached(ok, target)
     return Summary(
@@ -91,9 +91,9 @@ def _summary(
         status=worst.outcome.status,
         reason=_reason(worst, repeats),
         repeats=len(ok),
-        epoch_seconds=_median_of(steady_seconds),
-        first_epoch_seconds=_median_of(_joined(epochs.seconds[:1][epochs.epoch[:1] == 1] for epochs in every)),
-        samples_per_second=_median_of(samples / seconds),
+        epoch_seconds=steps.median_of(steady_seconds),
+        first_epoch_seconds=steps.median_of(_joined(epochs.seconds[:1][epochs.epoch[:1] == 1] for epochs in every)),
+        samples_per_second=steps.median_of(samples / seconds),
         relative_to_fastest=None,
         final_loss=_mean(epoch.loss for epoch in last),
         final_accuracy=_mean(epoch.accuracy for epoch in last),
@@ -114,7 +114,7 @@ def _summary(
         data_source=_text(facts.get("data_source")),
         data_sha256=_text(facts.get("data_sha256")),
         phases=_phases(ok),
-        evaluation_seconds=_median_of(_evaluations(ok)),
+        evaluation_seconds=steps.median_of(_evaluations(ok)),
         seconds_per_1000_samples=per_1000,
         notes=(*_notes(repeats), *_uncounted(work)),
         deterministic=learning.deterministic(ok),
@@ -128,7 +128,7 @@ def _summary(
         peak_memory_mib=_median(_numbers(ok, "peak_memory_mib")),
         import_memory_mib=_median(_numbers(ok, "import_memory_mib")),
         tree_memory_mib=_median(m for one in ok if (m := one.outcome.tree_memory_mib) is not None),
-        step_seconds_median=steps.median_seconds(steady_steps),
+        step_seconds_median=steps.median_of(steady_steps),
         step_seconds_p95=steps.p95_seconds(steady_steps),
         compile_seconds=_median(_compile_seconds(ok)),
         device_memory_mib=_median(m for one in ok if (m := one.outcome.device_memory_mib) is not None),
@@ -199,7 +199,7 @@ def _evaluations(ok: Sequence[Measured]) -> Numbers:
 
 def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
     """What the first step of each repeat took beyond a steady step of it, where both are known."""
-    pairs = [(one.phases.get("first_step"), steps.median_seconds(one.epochs.steady_steps)) for one in ok]
+    pairs = [(one.phases.get("first_step"), steps.median_of(one.epochs.steady_steps)) for one in ok]
     return [max(0.0, first - usual) for first, usual in pairs if first is not None and usual is not None]
 
 
@@ -248,10 +248,6 @@ def _first_facts(measured: Iterable[Measured]) -> Mapping[str, object]:
 def _median(values: Iterable[float]) -> float | None:
     known = list(values)
     return median(known) if known else None
-
-
-def _median_of(values: Numbers) -> float | None:
-    return float(np.median(values)) if values.size else None
 
 
 def _joined(arrays: Iterable[Numbers | Counts]) -> Numbers:

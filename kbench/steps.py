@@ -16,9 +16,9 @@ CHANGE = 0.1  # of the time of a step, from which on the reader is told
 CHANCE = 0.01  # how often epochs that do not change would look so at most: five in each half are the fewest that can
 
 
-def median_seconds(steps: Numbers) -> float | None:
+def median_of(values: Numbers) -> float | None:
     """The median of these; None where there are none."""
-    return float(np.median(steps)) if steps.size else None
+    return float(np.median(values)) if values.size else None
 
 
 def p95_seconds(steps: Numbers) -> float | None:
@@ -35,7 +35,7 @@ def still_changing(repeats: Sequence[Epochs], epochs: int) -> str:
     paces = [_paces(one) for one in repeats]
     early = np.concatenate([np.empty(0), *(pace[: pace.size // 2] for pace in paces)])
     late = np.concatenate([np.empty(0), *(pace[pace.size - pace.size // 2 :] for pace in paces)])
-    before, after = median_seconds(early), median_seconds(late)
+    before, after = median_of(early), median_of(late)
     if not before or not after:
         return ""
     change = after / before

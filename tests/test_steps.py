@@ -33,10 +33,10 @@ def test_a_step_is_timed_by_the_median_and_95_percent_of_all_steady_ones() -> No
     some = Epochs(
         Epoch(number, sum(seconds), 6, step_seconds=tuple(seconds)) for number, *seconds in told
     ).steady_steps
-    assert steps.median_seconds(some) == 0.3
+    assert steps.median_of(some) == 0.3
     assert steps.p95_seconds(some) == pytest.approx(0.48)
     untimed = Epochs([Epoch(2, 1.0, 6)]).steady_steps
-    assert steps.median_seconds(epochs().steady_steps) is steps.p95_seconds(untimed) is None
+    assert steps.median_of(epochs().steady_steps) is steps.p95_seconds(untimed) is None
 
 
 @pytest.mark.parametrize(

@@ -101,13 +101,13 @@ def _side(letter: str, text: str, parent: Path) -> Side:
     return sides.side(_about(letter, text, folder, record), digest.rows(record), record.provenance, backend)
 
 
-def _about(letter: str, text: str, folder: Path, read: results.RunRecord) -> About:
-    told = read.provenance.get("kbench")
+def _about(letter: str, text: str, folder: Path, record: results.RunRecord) -> About:
+    told = record.provenance.get("kbench")
     known = told if isinstance(told, dict) else {}
     commit = str(known.get("commit") or "")[:7]
     version = f"kbench {known.get('version', '')}".strip() + (f" ({commit})" if commit else "")
     name = text.replace(LATEST, folder.name, 1) if text.partition(":")[0] == LATEST else text
-    return About(letter, name, describe(read.provenance), read.created[:16].replace("T", " "), version)
+    return About(letter, name, describe(record.provenance), record.created[:16].replace("T", " "), version)
 
 
 def _located(text: str, parent: Path) -> tuple[Path, str]:

@@ -116,9 +116,9 @@ def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -
 
     names = list(rows)
     half = len(names) // 2 if results.large else 0
-    others = beside(lambda: draw(names[half:])) if half else lambda: draw(names)
-    first = draw(names[:half])
-    return {"": _named("overview", overview(summaries, chosen, style)), **first, **others()}
+    others = beside(lambda: draw(names[:half])) if half else dict
+    whole = _named("overview", overview(summaries, chosen, style))
+    return {"": whole, **draw(names[half:]), **others()}
 
 
 def _of_example(
