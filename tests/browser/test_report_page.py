@@ -46,8 +46,8 @@ def tooltip(page: Page, mark: Locator) -> dict[str, str]:
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     shown = page.locator("#vg-tooltip-element.visible")
     expect(shown).to_be_visible()
-    keys, values = shown.locator("td.key").all_inner_texts(), shown.locator("td.value").all_inner_texts()
-    return {name.rstrip(":"): value for name, value in zip(keys, values, strict=True)}
+    lines = [line.split("\t") for line in shown.locator("tr").all_inner_texts()]
+    return {name.strip().rstrip(":"): value.strip() for name, value in lines}
 
 
 def column(page: Page, example: str, number: int) -> list[str]:
@@ -137,6 +137,7 @@ def test_a_backend_is_toggled_in_all_charts_of_its_example_and_in_no_other(opene
     box = section(page, "mnist_mlp").get_by_role("checkbox", name="keras3/jax")
     box.uncheck()
     expect(points(own)).to_have_count(sum(epochs.backend != "keras3/jax"))
+    expect(bars).not_to_have_count(all_bars)
     assert bars.count() < all_bars
     assert other.count() == before
     section(page, "mnist_mlp").get_by_role("button", name="none", exact=True).click()
@@ -260,7 +261,7 @@ def test_scaling_lines_are_drawn_toggled_and_told_under_the_pointer(opened: Open
     page.locator("#scaling").get_by_role("checkbox", name="keras3/jax").uncheck()
     expect(points(figure)).to_have_count(3)
     figure.locator("summary").click()
-    assert figure.locator("details tbody tr").count() == 6
+    expect(figure.locator("details tbody tr")).to_have_count(6)
     found = Axe().run(page).response["violations"]
     assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
 
