@@ -59,14 +59,23 @@ class Epochs(Sequence[Epoch]):
         import numpy as np  # here, since most commands read no run
 
         columns = list(zip(*map(msgspec.structs.astuple, told), strict=True)) or [()] * len(_FIELDS)
-        self._untold: dict[str, Mask] = {}
-        for name, values in zip(_FIELDS[:-1], columns, strict=False):
-            setattr(self, name, np.array(values, dtype=np.int64 if name in ("epoch", "samples") else np.float64))
-            if None in values:
-                self._untold[name] = np.array([value is None for value in values])
-        steps = columns[-1]
-        self.steps = np.fromiter(map(len, steps), dtype=np.int64, count=len(steps))
-        self.step_seconds = np.fromiter(chain.from_iterable(steps), dtype=np.float64, count=int(self.steps.sum()))
+        *numbers, steps = columns
+        table = np.array(numbers, dtype=np.float64)  # at once, which is twice as fast as one after the other
+        untold: dict[str, Mask] = {}
+        if np.isnan(table).any():
+            for name, values in zip(_FIELDS, numbers, strict=False):
+                if None in values:
+                    untold[name] = np.array([value is None for value in values])
+        counts = np.fromiter(map(len, steps), dtype=np.int64, count=len(steps))
+        self.__setstate__((table, untold, counts, np.array(list(chain.from_iterable(steps)), dtype=np.float64)))
+
+    def __setstate__(self, state: tuple[Numbers, dict[str, Mask], Counts, Numbers]) -> None:
+        self._table, self._untold, self.steps, self.step_seconds = state
+        for name, row in zip(_FIELDS, self._table, strict=False):
+            setattr(self, name, row.astype("int64") if name in ("epoch", "samples") else row)
+
+    def __getstate__(self) -> tuple[Numbers, dict[str, Mask], Counts, Numbers]:
+        return self._table, self._untold, self.steps, self.step_seconds  # the other arrays are parts of the first
 
     @property
     def steady(self) -> Mask:
@@ -95,11 +104,12 @@ class Epochs(Sequence[Epoch]):
                 found[place] = None
         return found
 
-    def odd(self, names: Iterable[str]) -> bool:
-        """Whether any of these numbers was not told, or is not finite."""
+    @property
+    def odd(self) -> bool:
+        """Whether any number was not told, or is not finite."""
         import numpy as np
 
-        return any(name in self._untold or not np.isfinite(self.numbers(name)).all() for name in names)
+        return bool(self._untold) or not np.isfinite(self._table).all()
 
     def told(self, name: str) -> Numbers:
         """The optional numbers that the guest told, NaN included."""

@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from kbench import operations
@@ -88,13 +89,21 @@ def unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:
 
 
 def _equal(own: object, other: object) -> bool:
-    return json.dumps(own, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return _form(own) == _form(other)
+
+
+def _form(value: object) -> bytes:
+    """What values of JSON have alike that are the same; unlike ==, it tells 1 from 1.0, and NaN equals itself."""
+    try:
+        return msgspec.msgpack.encode(value, order="deterministic")
+    except (OverflowError, UnicodeEncodeError):  # numbers and text that JSON alone knows
+        return json.dumps(value, sort_keys=True).encode()
 
 
 def _of_aspect(
     name: str, aspect: Callable[[Measured], object], group: Sequence[Measured]
 ) -> list[tuple[Measured, str]]:
-    told = [(one, json.dumps(value, sort_keys=True)) for one in group if (value := aspect(one)) is not None]
+    told = [(one, _form(value)) for one in group if (value := aspect(one)) is not None]
     if len({value for _, value in told}) < 2:
         return []
     counted = Counter(value for _, value in told)

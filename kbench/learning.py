@@ -36,7 +36,8 @@ def curve(one: Measured, metric: str) -> Curve:
     values = one.epochs.numbers(metric)
     known = np.isfinite(values)
     with np.errstate(all="ignore"):
-        return Curve(one.epochs.epoch[known], np.cumsum(one.epochs.seconds)[known], values[known])
+        found = Curve(one.epochs.epoch, np.cumsum(one.epochs.seconds), values)
+    return found if known.all() else Curve(found.epochs[known], found.seconds[known], values[known])
 
 
 def mean(curves: Sequence[Curve]) -> Curve | None:
@@ -45,8 +46,8 @@ def mean(curves: Sequence[Curve]) -> Curve | None:
     """
     if not curves:
         return None
-    shared: Counts = reduce(_shared, (curve.epochs for curve in curves))
-    places = [np.searchsorted(curve.epochs, shared) for curve in curves]
+    shared = _shared([curve.epochs for curve in curves])
+    places = [slice(None) if len(curve.epochs) == len(shared) else np.isin(curve.epochs, shared) for curve in curves]
     seconds, values = (
         np.array([getattr(curve, name)[place] for curve, place in zip(curves, places, strict=True)])
         for name in ("seconds", "values")
@@ -56,8 +57,12 @@ def mean(curves: Sequence[Curve]) -> Curve | None:
         return Curve(shared, _mean(seconds), _mean(values), spread)
 
 
-def _shared(one: Counts, other: Counts) -> Counts:
-    return one if np.array_equal(one, other) else np.intersect1d(one, other, assume_unique=True)
+def _shared(every: Sequence[Counts]) -> Counts:
+    """The epochs that all of these have."""
+    first = every[0]
+    if all(len(one) == len(first) for one in every) and (np.stack(every) == first).all():  # as it usually is
+        return first
+    return reduce(lambda one, other: np.intersect1d(one, other, assume_unique=True), every)
 
 
 def _mean(rows: Numbers) -> Numbers:

@@ -214,7 +214,7 @@ class Progress:
 
 
 def _seen(epochs: int, line: bytes) -> Seen:
-    told = results.understand([line]).epochs
+    told = results.understand(line).epochs
     if not told:
         return Seen(epochs)
     last = told[0]

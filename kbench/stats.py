@@ -150,7 +150,7 @@ def _timed(
     """The row of a cell's repeats with the interval of its steady time."""
     row = _summary(repeats, differs, limits)
     per_repeat = [one.epochs.seconds[one.epochs.steady] for one in repeats if one.outcome.status == OK]
-    medians = [float(np.median(seconds)) for seconds in per_repeat if seconds.size]
+    medians = [seconds for seconds in steps.medians_of(per_repeat) if seconds is not None]
     enough = len(medians) >= ENOUGH_REPEATS
     sample = tuple(medians if enough else _joined(per_repeat).tolist())
     to_target = tuple(seconds for _, seconds in learning.reached(repeats, row.target_accuracy))
@@ -199,8 +199,9 @@ def _evaluations(ok: Sequence[Measured]) -> Numbers:
 
 def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
     """What the first step of each repeat took beyond a steady step of it, where both are known."""
-    pairs = [(one.phases.get("first_step"), steps.median_of(one.epochs.steady_steps)) for one in ok]
-    return [max(0.0, first - usual) for first, usual in pairs if first is not None and usual is not None]
+    usual = steps.medians_of([one.epochs.steady_steps for one in ok])
+    pairs = [(one.phases.get("first_step"), step) for one, step in zip(ok, usual, strict=True)]
+    return [max(0.0, first - step) for first, step in pairs if first is not None and step is not None]
 
 
 def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:

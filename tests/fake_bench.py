@@ -53,7 +53,7 @@ import sys
 from kbench import cli, machine_limits
 from kbench.results import derived
 machine_limits.measure = lambda threads, cache_bytes: None
-derived._pictures = lambda _, rows, style: {"": {}} | {row.example: {} for row in rows}
+derived._begin_pictures = lambda _, rows, style: lambda: {"": {}} | {row.example: {} for row in rows}
 sys.exit(cli.main())
 """
 INFERENCE = EXAMPLE.replace('DATA = "patterns.npz"', 'TASK = "infer"\nDATA = "patterns.npz"')
@@ -115,15 +115,17 @@ class Bench:
         patch.setattr(sys, "argv", ["kbench"])
         # To measure them takes longer than all else.
         patch.setattr(machine_limits, "measure", lambda threads, cache_bytes: {**LIMITS, "threads": threads})
-        self._pictures = derived._pictures
-        patch.setattr(derived, "_pictures", lambda _, rows, style: {"": {}} | {row.example: {} for row in rows})
+        self._pictures = derived._begin_pictures
+        patch.setattr(
+            derived, "_begin_pictures", lambda _, rows, style: lambda: {"": {}} | {row.example: {} for row in rows}
+        )
         self.backend()
         self.example("my_example.py")
         write_patterns(self.folder / "patterns.npz")
 
     def draw(self) -> None:
         """Let plots be drawn, which takes longer than all else."""
-        self.patch.setattr(derived, "_pictures", self._pictures)
+        self.patch.setattr(derived, "_begin_pictures", self._pictures)
 
     def backend(self, name: str = "keras9/fake", **options: str) -> None:
         """A fake backend's file: see fake_backends.write_fake. Its environment is the same whatever it says."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,15 @@ from fake_runs import cell, learning
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbench.results.events import _but_usual_epochs, _epoch, read_events, understand
+from kbench.results.events import Told, _but_usual_epochs, _epoch, read_events
+from kbench.results.events import understand as understand_text
 
 EVENTS = learning(cell(epochs=4), 1.0)
 LINES = [json.dumps(event).encode() + b"\n" for event in EVENTS]
+
+
+def understand(lines: Iterable[bytes]) -> Told:
+    return understand_text(b"".join(lines))
 
 
 def test_epochs_phases_and_facts_are_read() -> None:
@@ -63,7 +69,7 @@ ODD = [
 @pytest.mark.parametrize("steps", [[0.5, 1.0], []])
 def test_what_guests_usually_write_is_read_the_short_way_and_means_the_same(steps: list[float]) -> None:
     event = USUAL | {"step_seconds": steps}
-    assert list(_but_usual_epochs([json.dumps(event).encode()])) == [[_epoch(event)]]
+    assert [one for one in _but_usual_epochs(json.dumps(event).encode()) if one] == [[_epoch(event)]]
 
 
 @pytest.mark.parametrize("key", [key for key in USUAL if key != "event"])
@@ -71,7 +77,7 @@ def test_what_guests_usually_write_is_read_the_short_way_and_means_the_same(step
 def test_the_short_way_takes_nothing_that_the_long_one_does_not_take_alike(key: str, value: object) -> None:
     event = USUAL | {key: value}
     line = json.dumps(event).encode()
-    (found,) = _but_usual_epochs([line])
+    (found,) = filter(None, _but_usual_epochs(line))
     if found != line:
         assert repr(found) == repr([_epoch(event)])  # as text, where NaN equals itself
 
@@ -84,6 +90,13 @@ def test_an_odd_line_among_usual_ones_changes_none_of_them(value: object) -> Non
     assert told.epochs == tuple(_epoch(USUAL | {"epoch": number}) for number in (1, 2, 3))
     later = understand([*lines, json.dumps(USUAL | {"loss": 9.0}).encode(), b"\n", lines[0]])
     assert [epoch.loss for epoch in later.epochs] == [0.5, 9.0, 0.5], "of two with one number the later counts"
+
+
+def test_epochs_before_and_after_another_event_are_read_alike() -> None:
+    told = understand([LINES[-3], b'{"event": "note", "text": "a long evaluation"}\n', *LINES])
+    assert told.epochs == understand(LINES).epochs and told.last == "end"
+    again = understand([*LINES[:-1], b'{"event": "note", "text": "a long evaluation"}\n', LINES[-1]])
+    assert again.epochs == told.epochs and "a long evaluation" in again.facts["notes"]  # type: ignore[operator]
 
 
 def test_losses_that_are_no_numbers_are_read_as_guests_write_them() -> None:

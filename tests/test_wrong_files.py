@@ -230,7 +230,7 @@ def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         looks(rows, {name: str(one.get("color", "")) for name, one in about.items()})
         return {"": {}} | {row.example: {} for row in rows}
 
-    monkeypatch.setattr(derived, "_pictures", pictures)
+    monkeypatch.setattr(derived, "_begin_pictures", lambda *of: lambda: pictures(*of))
     fates = [(cell(backend=f"keras3/{name}", repeat=1), 1.0, Outcome(OK, "", 3.0, 0)) for name in ("jax", "torch")]
     return fake_run(tmp_path, [*fates, (cell("imdb_gru"), 1.0, Outcome(FAILED, "why"))])
 

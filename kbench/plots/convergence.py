@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -57,20 +58,23 @@ def _figure(measured: Sequence[Measured], looks: Mapping[Key, Look], metric: str
     columns = legend_columns([_label(cells, looks[row]) for row, cells in rows.items()], width)
     figure = Figure(figsize=style.size or (_WIDTH, 3.6 + 0.2 * math.ceil(len(rows) / columns)), layout="constrained")
     by_epoch, by_seconds = figure.subplots(1, 2, sharey=True)
-    handles = [_draw_row(by_epoch, by_seconds, cells, looks[row], metric) for row, cells in rows.items()]
+    curves = {row: [learning.curve(one, metric) for one in cells] for row, cells in rows.items()}
+    handles = [_draw_row(by_epoch, by_seconds, cells, curves[row], looks[row]) for row, cells in rows.items()]
     figure.suptitle(literal(measured[0].cell.example), fontsize=points(11))
     by_epoch.set(xlabel="epoch", ylabel=_METRICS[metric])
     by_epoch.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
     by_seconds.set_xlabel("training time (s)")
-    _scale_seconds(by_seconds, [learning.curve(one, metric) for one in measured])
+    _scale_seconds(by_seconds, list(chain.from_iterable(curves.values())))
     legend(figure, handles, width, style)
     return figure
 
 
-def _draw_row(by_epoch: Axes, by_seconds: Axes, cells: Sequence[Measured], look: Look, metric: str) -> Line2D:
+def _draw_row(
+    by_epoch: Axes, by_seconds: Axes, cells: Sequence[Measured], curves: Sequence[learning.Curve], look: Look
+) -> Line2D:
     """Draw the repeats of one row and their mean in both panels; return the legend's entry."""
-    ok = [learning.curve(one, metric) for one in cells if one.outcome.status == OK]
-    cut_short = [learning.curve(one, metric) for one in cells if one.outcome.status != OK]
+    ok = [curve for one, curve in zip(cells, curves, strict=True) if one.outcome.status == OK]
+    cut_short = [curve for one, curve in zip(cells, curves, strict=True) if one.outcome.status != OK]
     mean = learning.mean(ok)
     thin: dict[str, Any] = {"linestyle": look.line_style, "linewidth": 0.7, "alpha": 0.5}
     thick = line_of(look)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -46,14 +46,17 @@ def rebuild_all(
     style = chosen_style(plot_style, plot_size)
     if rows is None:
         rows = results.summaries(baseline)
-    pictures = _pictures(results, rows, style)
+    finished = _begin_pictures(results, rows, style)
     kept = digest.encoded(results)
-    files: dict[str, bytes | Iterator[bytes]] = {
+    page = report([(results, rows)])
+    epochs = "epochs.csv"  # too large to be kept until the others are there
+    _write(run / epochs, (piece.encode() for piece in epochs_csv_pieces(results.measured)))
+    pictures = finished()
+    files = {
         "summary.csv": summary_csv(rows).encode(),
-        "epochs.csv": (piece.encode() for piece in epochs_csv_pieces(results.measured)),
         "summary.md": _page(results, rows, pictures).encode(),
         "summary.tex": latex(rows).encode(),
-        "report.html": report([(results, rows)]),
+        "report.html": page,
         **({digest.NAME: kept} if kept else {}),
     }
     for of_example in pictures.values():
@@ -63,11 +66,15 @@ def rebuild_all(
     except OSError as error:
         raise cannot("make", run / "plots", error) from error
     for name, content in files.items():
-        # Not durable: what a power cut takes can be derived again, and waiting for the disk is slow.
-        replace(run / name, content, durable=False)
+        _write(run / name, content)
     remove_others(run, (digest.NAME,), files)
     remove_others(run / "plots", OWN, {Path(name).name for name in files})
-    return [run / name for name in files]
+    return [run / name for name in (*files, epochs)]
+
+
+def _write(path: Path, content: bytes | Iterator[bytes]) -> None:
+    # Not durable: what a power cut takes can be derived again, and waiting for the disk is slow.
+    replace(path, content, durable=False)
 
 
 def report(runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> bytes:
@@ -98,11 +105,17 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
     )
 
 
+# Of the pictures of a large run: about what takes as long as the tables, the page and the other pictures.
+_DRAWN_BESIDE = 0.75
+
 Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whole run: bytes by path below the run
 
 
-def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -> Pictures:
-    """The run's pictures; those of a large run are drawn by two processes."""
+def _begin_pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -> Callable[[], Pictures]:
+    """Returns what gives the run's pictures; most of a large run's are drawn by a second process until then.
+
+    Raises UserError where a style of the user's cannot be drawn.
+    """
     backends = objects(results, "backends")
     colors = {name: str(about.get("color", "")) for name, about in backends.items()}
     chosen = looks(summaries, colors)
@@ -115,10 +128,17 @@ def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -
         return {name: _of_example(name, cells[name], rows[name], chosen, style) for name in names}
 
     names = list(rows)
-    half = len(names) // 2 if results.large else 0
-    others = beside(lambda: draw(names[:half])) if half else dict
-    whole = _named("overview", overview(summaries, chosen, style))
-    return {"": whole, **draw(names[half:]), **others()}
+    most = round(len(names) * _DRAWN_BESIDE) if results.large else 0
+    others = beside(lambda: draw(names[:most])) if most else dict
+
+    def finish() -> Pictures:
+        whole = _named("overview", overview(summaries, chosen, style))
+        return {"": whole, **draw(names[most:]), **others()}
+
+    if style.own:
+        return finish
+    drawn = finish()  # or it raises, before anything is written
+    return lambda: drawn
 
 
 def _of_example(

@@ -7,7 +7,7 @@ is counted and left out, and what stands before and after it is kept. Unknown ev
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -52,14 +52,14 @@ class Told:
 def read_events(path: Path) -> Told:
     """What the events file at `path` tells; a missing one tells nothing. Raises OSError, also where it is no file."""
     try:
-        with open_regular(path) as lines:
-            return understand(lines)
+        with open_regular(path) as file:
+            return understand(file.read())
     except FileNotFoundError:
-        return understand(())
+        return understand(b"")
 
 
-def understand(lines: Iterable[bytes]) -> Told:
-    """What the lines tell, from the last start event on: a cell that is tried again appends to its file."""
+def understand(events: bytes) -> Told:
+    """What the events, one a line, tell from the last start on: a cell that is tried again appends to its file."""
     epochs: dict[int, Epoch] = {}
     phases: dict[str, float] = {}
     facts: dict[str, object] = {}
@@ -67,7 +67,7 @@ def understand(lines: Iterable[bytes]) -> Told:
     parity: dict[str, Any] = {}
     damaged = 0
     last: tuple[object, Mapping[str, Any]] = ("", {})
-    for line in _but_usual_epochs(lines):
+    for line in _but_usual_epochs(events):
         if isinstance(line, list):
             epochs |= {epoch.epoch: epoch for epoch in line}
             last = "epoch", {"epoch": line[-1].epoch}
@@ -124,19 +124,34 @@ def _name(kind: object, event: Mapping[str, Any]) -> str:
     return (str(kind) if which is None else f"{kind} {which}")[:60]
 
 
-def _but_usual_epochs(lines: Iterable[bytes]) -> Iterator[bytes | list[Epoch]]:
+def _but_usual_epochs(events: bytes) -> Iterator[bytes | list[Epoch]]:
     """The lines; but those in a row that tell epochs as guests write them come at once and read, in a tenth of the
     time.
     """
-    for are_epochs, group in groupby(lines, _tells_an_epoch):
-        if not are_epochs:
-            yield from group
-            continue
-        some = list(group)
-        try:
-            yield _DECODER.decode_lines(b"".join(some))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # one of them is not as usual
-            yield from some
+    first = events.find(_EPOCH)
+    if first < 0:
+        yield from events.split(b"\n")
+        return
+    start = events.rfind(b"\n", 0, first) + 1
+    end = events.find(b"\n", events.rfind(_EPOCH)) + 1 or len(events)
+    epochs = _usual(events[start:end])  # all in a row, mostly
+    if epochs is None:
+        for are_epochs, group in groupby(events.split(b"\n"), _tells_an_epoch):
+            lines = list(group)
+            known = _usual(b"\n".join(lines)) if are_epochs else None
+            yield from lines if known is None else [known]
+        return
+    yield from events[:start].split(b"\n")
+    yield epochs
+    yield from events[end:].split(b"\n")
+
+
+def _usual(lines: bytes) -> list[Epoch] | None:
+    """The epochs that these lines tell; None where one of them is not as usual."""
+    try:
+        return _DECODER.decode_lines(lines)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def _tells_an_epoch(line: bytes) -> bool:

@@ -25,6 +25,7 @@ _OF_CELL = {field.name: _TYPES[str(field.type)] for field in fields(Cell)}
 _NEEDED = {field.name for field in fields(Cell) if field.default is MISSING}
 
 LARGE = 50_000  # epochs; fewer are read in half a second
+_READ_BESIDE = 0.55  # of the cells of a large run: by a second process, while this one has more to do
 
 # What run.json tells of an example and every cell of it needs.
 _EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "data_sha256", "target_accuracy")
@@ -113,22 +114,26 @@ def read_record(run: Path) -> RunRecord:
 
 def measured_of(record: RunRecord) -> RunResults:
     """The run with all that its guests told."""
-    half = len(record.cells) // 2 if record.large else 0
-    others = beside(lambda: _measured_of(record, record.cells[:half])) if half else tuple
-    measured = _measured_of(record, record.cells[half:])
-    return RunResults(**vars(record), measured=(*others(), *measured))
-
-
-def _measured_of(record: RunRecord, cells: Sequence[Cell]) -> list[Measured]:
-    examples = _objects(record.plan.get("examples"))
+    most = round(len(record.cells) * _READ_BESIDE) if record.large else 0
     # Nothing that is made here points back to itself, and looking for such among a million epochs takes seconds.
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return [_measured(record.folder, cell, examples) for cell in cells]
+        others = beside(lambda: _measured_of(record, record.cells[:most])) if most else tuple
+        measured = _measured_of(record, record.cells[most:])
+        if most:
+            import scipy.stats  # noqa: F401  the tables need it, and it takes a second: while the other still reads
+        return RunResults(**vars(record), measured=(*others(), *measured))
     finally:
+        if most:
+            gc.freeze()  # nor is it looked through later
         if collecting:
             gc.enable()
+
+
+def _measured_of(record: RunRecord, cells: Sequence[Cell]) -> list[Measured]:
+    examples = _objects(record.plan.get("examples"))
+    return [_measured(record.folder, cell, examples) for cell in cells]
 
 
 def identity(run: Path, cell: Cell) -> Mapping[str, Any]:
@@ -162,7 +167,7 @@ def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) 
     try:
         told = read_events(folder.events)
     except OSError as error:  # one cell's fate does not keep the others from being read
-        told = understand(())
+        told = understand(b"")
         if outcome.status == OK:
             outcome = Outcome(INTERRUPTED, f"its events.jsonl cannot be read: {error.strerror or error}")
     if outcome.status == OK and ("guest_seconds" not in told.facts or len(told.epochs) != cell.epochs):

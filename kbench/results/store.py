@@ -217,7 +217,7 @@ def set_aside(run: Path, cell_id: str) -> None:
 
 def cell_folder(run: Path, cell: Cell) -> CellFolder:
     """Where the files of `cell` are, or will be once `write_spec` has made the folder."""
-    return CellFolder(run / "cells" / cell.id)
+    return CellFolder(run.joinpath("cells", cell.id))
 
 
 def write_spec(run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mapping[str, Any]) -> Path:

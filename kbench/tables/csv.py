@@ -156,7 +156,7 @@ def _line(values: Iterable[object]) -> str:
 def _numbers(epochs: Epochs) -> str:
     """A line an epoch; a number that was not told is empty."""
     rows = list(zip(*(epochs.values(name) for name in _OF_EPOCH), strict=True))
-    if not epochs.odd(_OF_EPOCH):
+    if not epochs.odd:
         # All at once: as JSON, [[1,2.5],[2,2.0]], which has a float's shortest digits as Python has them.
         return msgspec.json.encode(rows).decode()[2:-2].replace("],[", "\n")
     return "\n".join(",".join(map(_number, row)) for row in rows)
