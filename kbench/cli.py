@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -11,9 +12,13 @@ from kbench import arguments
 from kbench.errors import UserError
 from kbench.wording import plain
 
+# New objects until Python looks for cycles among them: in a large run there are millions, and hardly a cycle.
+_SELDOM = 100_000
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command. Returns the exit status: 0 ok, 1 a cell failed, 2 the request was wrong, 130 interrupted."""
+    gc.set_threshold(_SELDOM)
     try:
         options = arguments.parse(sys.argv[1:] if argv is None else argv)
         # A command brings its own packages, and one that needs few should start at once.

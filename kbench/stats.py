@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbench import fairness, intervals, learning, roofline, steps
+from kbench.beside import beside
 from kbench.comparison import Timed, compare, holding
 from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured, Summary
 
@@ -36,13 +37,20 @@ def summarise(
 
 
 @np.errstate(all="ignore")  # a time may be so long that a thousand times as much is no number
-def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:
-    """The rows of `summarise`, in its order and not yet compared, with what their intervals are made of."""
+def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None, shared: bool = False) -> list[Timed]:
+    """The rows of `summarise`, in its order and not yet compared, with what their intervals are made of.
+
+    `shared`: half of them are made by a second process, which is worth its while from some 50,000 epochs on.
+    """
     groups: dict[tuple[str, str, str, str], list[Measured]] = {}
     for one in measured:
         groups.setdefault(row_of(one.cell), []).append(one)
     differs = fairness.differences(measured)
-    rows = [_timed(group, differs, limits) for group in groups.values()]
+    every = list(groups.values())
+    half = len(every) // 2 if shared else 0
+    others = beside(lambda: [_timed(group, differs, limits) for group in every[:half]]) if half else list
+    own = [_timed(group, differs, limits) for group in every[half:]]
+    rows = [*others(), *own]
     order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in rows))}
     return sorted(rows, key=lambda one: (order[one.row.example], *_rank(one.row)))
 

@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 from fake_runs import cell, fake_run
 
-from kbench import results
+from kbench import results, stats
+from kbench.beside import beside
 from kbench.errors import UserError
+from kbench.results import derived, digest, reading
 from kbench.values import FAILED, OK, UNSUPPORTED, Outcome
 
 
@@ -24,6 +26,22 @@ def a_run(parent: Path) -> Path:
             (cell(backend="keras3/openvino"), 1.0, Outcome(UNSUPPORTED, "=it only runs | <models>")),
         ],
     )
+
+
+def test_a_run_that_two_processes_read_count_and_draw_has_the_same_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fates = [(cell(f"example_{place}", repeat=repeat), 1.0, Outcome(OK)) for repeat in (1, 2) for place in range(4)]
+    run = fake_run(tmp_path, [*fates, (cell("example_9"), 1.0, Outcome(FAILED, "it fell"))])
+    alone = {path.name: path.read_bytes() for path in results.rebuild(run)}
+    monkeypatch.setattr(reading, "LARGE", 1)
+    forks: list[object] = []
+    for module in (reading, stats, derived):
+        monkeypatch.setattr(module, "beside", lambda work: forks.append(work) or beside(work))
+    together = {path.name: path.read_bytes() for path in results.rebuild(run)}
+    assert len(forks) == 3
+    assert together.pop(digest.NAME)
+    assert together == alone
 
 
 def test_deleting_and_rebuilding_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

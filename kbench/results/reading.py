@@ -69,7 +69,7 @@ class RunResults(RunRecord):
     @cached_property
     def timed(self) -> list[Timed]:
         """The rows of its tables, in their order and not yet compared."""
-        return stats.timed(self.measured, self.limits)
+        return stats.timed(self.measured, self.limits, self.large)
 
     def summaries(self, baseline: str = "") -> list[Summary]:
         """The rows of its tables, compared with the fastest and with the backend `baseline`, or the plan's own."""
