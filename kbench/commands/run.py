@@ -124,7 +124,12 @@ def finish(the_plan: Plan, run: Path, form: str) -> int:
     """Write and print the tables, and how to go on where something is missing; returns the exit status."""
     there = results.read(run)
     rows = there.summaries()
-    results.rebuild(there, rows=rows)
+    try:
+        results.rebuild(there, rows=rows)
+    except UserError as error:
+        screen.print_rows(there, rows, form)
+        screen.print_resuming(there, sys.stderr)
+        raise UserError(f"{str(error).rstrip('.')}; once that is mended, {screen.reporting(run)}") from error
     screen.print_results(there, rows, form)
     screen.print_resuming(there, None if form == screen.TABLE else sys.stderr)
     return 0 if cells.acceptable(the_plan, there) else 1

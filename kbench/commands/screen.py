@@ -169,21 +169,24 @@ def print_results(run: results.RunResults, rows: Sequence[Summary], form: str = 
 
     With another format than the table stdout holds that alone.
     """
+    print_rows(run, rows, form)
+    print_folder(run.folder, file=None if form == TABLE else sys.stderr)
+
+
+def print_rows(run: results.RunResults, rows: Sequence[Summary], form: str = TABLE) -> None:
+    """The rows of a run in one of the formats; under the tables what has to be said of all of them."""
     if form == TABLE:
         print()
         show(text.text(rows, width=width()))
         for remark in steadiness.remarks(run.measured, run.provenance):
             print()
             print(textwrap.fill(remark, width()))
-        print_folder(run.folder)
-        return
-    if form == "markdown":
+    elif form == "markdown":
         show(markdown.markdown(rows))
     elif form == "csv":
         show(csv.summary_csv(rows).rstrip())
     else:
         show(as_json({"schema": 1, "name": run.name, "created": run.created, "rows": csv.summary_records(rows)}))
-    print_folder(run.folder, file=sys.stderr)
 
 
 def print_parity(rows: Sequence[Agreement], facts: str, form: str = TABLE) -> None:
@@ -234,6 +237,11 @@ def print_resuming(run: results.RunResults, file: TextIO | None = None) -> None:
 def resuming(run: Path, options: str = "") -> str:
     """How to go on with the run in that folder: the end of a sentence."""
     return f"go on with `{arguments.program()} resume {shlex.quote(str(_short(run)))}{options}`."
+
+
+def reporting(run: Path) -> str:
+    """How to have the run's tables and plots written: the end of a sentence."""
+    return f"`{arguments.program()} report {shlex.quote(str(_short(run)))}` writes what is missing."
 
 
 def _short(run: Path) -> Path:
