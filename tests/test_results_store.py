@@ -77,6 +77,17 @@ def test_what_a_killed_host_has_half_made_is_no_run(tmp_path: Path) -> None:
     assert results.latest(tmp_path) == first
 
 
+def test_what_a_killed_host_has_half_made_is_removed_with_the_next_run_after_an_hour(tmp_path: Path) -> None:
+    old, new, own = (tmp_path / f"{store.MAKING}{name}" for name in ("0" * 16, "1" * 16, "the-users"))
+    for folder in (old, new, own):
+        folder.mkdir()
+        (folder / "run.json").write_text("{}")
+    for folder in (old, own):
+        os.utime(folder, (0, 0))
+    run = create(tmp_path, "mine")
+    assert sorted(tmp_path.iterdir()) == sorted([new, own, run])
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/absolute", "../outside"])
 def test_a_name_cannot_leave_the_results_folder(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError, match="plain folder name"):

@@ -17,6 +17,7 @@ import os
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
@@ -29,7 +30,8 @@ from kbench.values import Backend, Cell, Data, Example, Outcome
 
 SCHEMA = 1
 LONGEST_NAME = 200  # file systems take 255 bytes
-MAKING = ".new-"  # what a run's folder is called until it has its run.json
+MAKING = ".new-"  # what a run's folder is called until it has its run.json, which takes milliseconds
+_LONGEST_MAKING = 3600.0  # seconds after which nobody makes it any more
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any],
     making = parent / f"{MAKING}{secrets.token_hex(8)}"
     try:
         making.mkdir(parents=True)
+        _remove_abandoned(parent)
         for run in [parent / name] if name is not None else map(parent.joinpath, itertools.chain([stem], further)):
             record = {
                 "schema": SCHEMA,
@@ -145,6 +148,14 @@ def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any],
         raise cannot("make a run's folder in", parent, error) from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove what hosts that were killed while they made a run have left."""
+    for folder in parent.glob(MAKING + "[0-9a-f]" * 16):
+        with contextlib.suppress(OSError):  # it has gone meanwhile
+            if time.time() - folder.lstat().st_mtime > _LONGEST_MAKING:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _renamed(folder: Path, to: Path) -> bool:
