@@ -5,8 +5,8 @@
 ORDERED, 1 or 0, is whether the bare fit orders its updates as the guest does where a backend's file asks for it.
 
 Both models live in one process and take turns, so that what differs between processes, or drifts, hits both alike.
-Prints a JSON line: {"kbench": seconds of its steady epochs, "bare": for each, those of the bare fit after it}. kbench's
-epochs are fits of one epoch each, so that a bare fit's first epoch is what compares with them; its second is what a
+Prints a JSON line: {"kbench": seconds of its steady epochs, "bare": for each, those of the bare fit after it}. Since
+kbench's epochs are fits of one epoch each, a bare fit's first epoch is what compares with them; its second is what a
 script has that fits many epochs at once.
 """
 
