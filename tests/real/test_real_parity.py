@@ -54,6 +54,11 @@ def test_all_backends_compute_mnist_cnn_alike_or_for_a_known_reason(tmp_path: Pa
         assert bool(row["10_steps"]) == ("train" in BACKENDS[row["backend"]].can)
 
 
+# What is not in order goes wrong by a race between threads: six times of six when nothing else ran, but a busy machine
+# may let it end well.
+RACES = 8
+
+
 def test_the_form_that_ships_is_found_out_and_the_layer_is_named(tmp_path: Path) -> None:
     two = ("--backends", "cntk,theano", "--examples", "mnist_hrnn", "--batch-size", "4")
     status, said, rows = compare(tmp_path, *two, "--form", "default")
@@ -69,5 +74,8 @@ def test_keras_2_on_tensorflow_1_trains_rightly_only_with_its_updates_in_order(t
     two = ("--backends", "keras2/tensorflow,keras2/cntk", "--examples", "mnist_mlp")
     status, said, rows = compare(tmp_path / "ordered", *two)
     assert status == 0 and [row["verdict"] for row in rows] == ["same", "same"], said
-    status, said, rows = compare(tmp_path / "as_it_ships", *two, "--form", "default")
+    for attempt in range(RACES):
+        status, said, rows = compare(tmp_path / f"as_it_ships_{attempt}", *two, "--form", "default")
+        if status:
+            break
     assert status == 1 and all(float(row["10_steps"]) > 1e-3 for row in rows), said
