@@ -54,8 +54,8 @@ def test_all_backends_compute_mnist_cnn_alike_or_for_a_known_reason(tmp_path: Pa
         assert bool(row["10_steps"]) == ("train" in BACKENDS[row["backend"]].can)
 
 
-# What is not in order goes wrong by a race between threads: six times of six when nothing else ran, but a busy machine
-# may let it end well.
+# What is not in order goes wrong by a race between threads: six times of six when nothing else ran, but on a busy
+# machine it may end well.
 RACES = 8
 
 
