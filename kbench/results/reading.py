@@ -125,8 +125,6 @@ def measured_of(record: RunRecord) -> RunResults:
             import scipy.stats  # noqa: F401  the tables need it, and it takes a second: while the other still reads
         return RunResults(**vars(record), measured=(*others(), *measured))
     finally:
-        if most:
-            gc.freeze()  # nor is it looked through later
         if collecting:
             gc.enable()
 
