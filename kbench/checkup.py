@@ -44,7 +44,7 @@ class Finding:
 
     what: str
     found: str
-    todo: str = ""  # what to type; empty where it is fine
+    advice: str = ""  # what to type; empty where it is fine
 
 
 def machine(cache: Path, results: Path, to_make: int, device: Device) -> list[Finding]:
@@ -191,10 +191,10 @@ def _disk(what: str, folder: Path, wanted: int) -> Finding:
         free = shutil.disk_usage(existing).free
     except OSError as error:
         return Finding(what, str(existing), f"it cannot be looked at: {error.strerror}")
-    todo = f"about {size(wanted)} are wanted there: `clean` frees some, KBENCH_CACHE names another disk"
+    advice = f"about {size(wanted)} are wanted there: `clean` frees some, KBENCH_CACHE names another disk"
     if what != "disk, cache":
-        todo = f"about {size(wanted)} are wanted there: choose another place with --results"
-    return Finding(what, f"{size(free)} free in {existing}", todo if free < wanted else "")
+        advice = f"about {size(wanted)} are wanted there: choose another place with --results"
+    return Finding(what, f"{size(free)} free in {existing}", advice if free < wanted else "")
 
 
 def _keras_json() -> Finding:

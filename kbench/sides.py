@@ -250,10 +250,9 @@ def _losses(one: Sequence[Repeat], two: Sequence[Repeat]) -> tuple[float | None,
 
 def _largest(mine: Repeat, theirs: Repeat) -> float | None:
     """The largest difference where both have the same epochs and every loss is told and finite, as it usually is."""
-    if not mine.epochs or mine.epochs != theirs.epochs:
+    own, like = mine.every_loss, theirs.every_loss
+    if not mine.numbers or mine.numbers != theirs.numbers or own is None or like is None:
         return None
-    # Where a loss was not told it is NaN here, and so is the sum.
-    own, like = (np.array((one.losses, one.val_losses), dtype=np.float64) for one in (mine, theirs))
     with np.errstate(all="ignore"):
         largest = float(np.max(np.abs(own - like)))
     return largest if math.isfinite(largest) else None
@@ -264,14 +263,11 @@ Losses = tuple[float | None, float | None]
 
 def _like_epochs(mine: Repeat, theirs: Repeat) -> Iterator[tuple[Losses, Losses]]:
     """The losses of each epoch that both have, in training and validation."""
-    own = zip(mine.losses, mine.val_losses, strict=True)
-    like = zip(theirs.losses, theirs.val_losses, strict=True)
-    if mine.epochs == theirs.epochs:
-        yield from zip(own, like, strict=True)
-        return
-    by_number = dict(zip(theirs.epochs, like, strict=True))
+    by_number = dict(zip(theirs.epochs, theirs.both_losses, strict=True))
     yield from (
-        (losses, by_number[epoch]) for epoch, losses in zip(mine.epochs, own, strict=True) if epoch in by_number
+        (losses, by_number[epoch])
+        for epoch, losses in zip(mine.epochs, mine.both_losses, strict=True)
+        if epoch in by_number
     )
 
 

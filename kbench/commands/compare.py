@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from kbench import paths, published, results, selection, sides
@@ -33,7 +34,8 @@ def main(options: argparse.Namespace) -> int:
     parent = paths.expanded(str(options.results))
     if PUBLISHED in options.runs:
         return _with_published(options, parent)
-    compared = [_side(letter, text, parent) for letter, text in zip(_LETTERS, options.runs, strict=False)]
+    begun = [_side(letter, text, parent) for letter, text in zip(_LETTERS, options.runs, strict=False)]
+    compared = [side() for side in begun]
     found = sides.pairs(compared, options.allow)
     if not any(pair.first and pair.other for pair in found):
         raise UserError(
@@ -51,7 +53,7 @@ def _with_published(options: argparse.Namespace, parent: Path) -> int:
         raise UserError(f"Name one run beside {PUBLISHED}: `compare latest {PUBLISHED}`.")
     if options.fail_above is not None:
         raise UserError(f"--fail-above is for runs: what is {PUBLISHED} was measured on other machines.")
-    side = _side("A", runs[0], parent)
+    side = _side("A", runs[0], parent)()
     found = published.held([one.summary for one in side.rows], published.read())
     if not found:
         raise UserError(f"There is no published figure for what {runs[0]} measured; see `list {PUBLISHED}`.")
@@ -91,14 +93,16 @@ def _status(found: list[Pair], limit: float | None) -> int:
     return 1 if worse else 0
 
 
-def _side(letter: str, text: str, parent: Path) -> Side:
+def _side(letter: str, text: str, parent: Path) -> Callable[[], Side]:
+    """Gives the side, whose rows are looked for from now on."""
     folder, wanted = _located(text, parent)
     record = results.read_record(folder)
     if parity.is_parity(record):
         raise UserError(f"{text} is a parity run, which times nothing: compare runs of `run`.")
     names = list(dict.fromkeys(cell.backend for cell in record.cells))
     backend = selection.select_baseline(wanted, names, text.removesuffix(wanted)) if wanted else ""
-    return sides.side(_about(letter, text, folder, record), digest.rows(record), record.provenance, backend)
+    about, rows = _about(letter, text, folder, record), digest.begun(record)
+    return lambda: sides.side(about, rows(), record.provenance, backend)
 
 
 def _about(letter: str, text: str, folder: Path, record: results.RunRecord) -> About:

@@ -43,9 +43,9 @@ def main(options: argparse.Namespace) -> int:
         "Data": [checkup.data(name, mirror, cache) for name in names()],
     }
     print("\n\n".join(f"{title}\n{_lines(findings)}" for title, findings in parts.items()))
-    todo = sum(bool(finding.todo) for findings in parts.values() for finding in findings)
-    print(f"\n{'All is fine.' if not todo else f'{todo} to do: see the lines marked so.'}")
-    return 1 if todo else 0
+    count = sum(bool(finding.advice) for findings in parts.values() for finding in findings)
+    print(f"\n{'All is fine.' if not count else f'{count} to do: see the lines marked so.'}")
+    return 1 if count else 0
 
 
 def _lines(findings: Sequence[Finding]) -> str:
@@ -54,8 +54,8 @@ def _lines(findings: Sequence[Finding]) -> str:
 
 
 def _line(finding: Finding, width: int) -> str:
-    said = plain(f"{finding.found}: {finding.todo}" if finding.todo else finding.found)
-    state = TO_DO if finding.todo else "ok"
+    said = plain(f"{finding.found}: {finding.advice}" if finding.advice else finding.found)
+    state = TO_DO if finding.advice else "ok"
     head = f"  {state:<{len(TO_DO)}}  {finding.what:<{width}}  "
     columns = max(60, shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100)
     # Neither at hyphens nor within words: what is to be typed has to be whole.

@@ -106,7 +106,7 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
 
 
 # Of the pictures of a large run: about what takes as long as the tables, the page and the other pictures.
-_DRAWN_BESIDE = 0.75
+_DRAWN_BESIDE = 0.7
 
 Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whole run: bytes by path below the run
 

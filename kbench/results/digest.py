@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
 
 from kbench import paths, side_rows
+from kbench.beside import beside
 from kbench.cell_files import open_regular
 from kbench.results.reading import RunRecord, RunResults, measured_of
 from kbench.results.store import cell_folder
@@ -38,11 +39,22 @@ class Digest:
 
 def rows(record: RunRecord) -> Sequence[Row]:
     """The rows of the run as they are compared: from its digest where that holds, or else from its raw files."""
-    kept = _kept(record)
-    if kept is not None:
-        return kept
-    run = measured_of(record)
-    return side_rows.rows(run.measured, run.timed)
+    return begun(record)()
+
+
+def begun(record: RunRecord) -> Callable[[], Sequence[Row]]:
+    """Gives the rows; until they are asked for, a second process looks whether the digest of a large run holds."""
+    about = partial(_stamp, record)
+    stamp = beside(about) if record.large and (record.folder / NAME).is_file() else about
+
+    def finish() -> Sequence[Row]:
+        kept = _kept(record.folder)
+        if kept is not None and kept.stamp == stamp():
+            return kept.rows
+        run = measured_of(record)
+        return side_rows.rows(run.measured, run.timed)
+
+    return finish
 
 
 def encoded(run: RunResults) -> bytes | None:
@@ -58,13 +70,12 @@ def encoded(run: RunResults) -> bytes | None:
         return None
 
 
-def _kept(record: RunRecord) -> Sequence[Row] | None:
+def _kept(run: Path) -> Digest | None:
     try:
-        with open_regular(record.folder / NAME) as file:
-            digest = msgspec.msgpack.decode(file.read(), type=Digest)
+        with open_regular(run / NAME) as file:
+            return msgspec.msgpack.decode(file.read(), type=Digest)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return digest.rows if digest.stamp == _stamp(record) else None
 
 
 def _stamp(record: RunRecord) -> str:
