@@ -43,7 +43,7 @@ SAMPLES = {
     "mnist_cnn": 1280,
     "mnist_hrnn": 128,
     "mnist_mlp": 10000,
-    "resnet50_features": 16,
+    "resnet50_features": 64,
 }
 
 WITHIN = "within 5 %"

@@ -254,7 +254,6 @@ BACKEND_KEYS: Mapping[str, Check] = {
     "notes": _texts,
     "color": _color,
     "variables": _variables,
-    "channels_first": _table,
     "explained": _explanations,
 }
 BACKEND_DEFAULTS: Mapping[str, object] = {
@@ -268,7 +267,6 @@ BACKEND_DEFAULTS: Mapping[str, object] = {
     "ordered_updates": False,
     "notes": (),
     "variables": {},
-    "channels_first": {},
     "explained": (),
 }
 BUILD_KEYS: Mapping[str, Check] = {

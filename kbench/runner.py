@@ -13,7 +13,6 @@ from kbench import results, specs
 from kbench.cell_files import last_lines, open_regular
 from kbench.launcher import Exit, Launcher
 from kbench.values import (
-    CHANNELS_FIRST,
     FAILED,
     INTERRUPTED,
     OK,
@@ -147,9 +146,8 @@ def _measure(
     )
     spec["identity"] = identity(job, settings)
     path = results.write_spec(folder, job.cell, spec, specs.keras_json(job.backend, job.cell))
-    of_layout = job.backend.channels_first if job.cell.image_data_format == CHANNELS_FIRST else {}
     environment = specs.environment_variables(
-        os.environ, {**variables(job.environment), **of_layout}, settings.pinned, files.keras_home
+        os.environ, variables(job.environment), settings.pinned, files.keras_home
     )
     progress = Progress(files.events)
     timeout = settings.timeout or job.timeout

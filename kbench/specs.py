@@ -133,7 +133,7 @@ def identity(
         "published_weights": published_weights,
         "parity": parity,
         "forms": [dict(backend.recurrent), list(backend.fixed_batch), backend.ordered_updates],
-        "variables": [dict(backend.variables), dict(build.variables), dict(backend.channels_first)],
+        "variables": [dict(backend.variables), dict(build.variables)],
     }
     return {
         "example": example.sha256,

@@ -87,7 +87,6 @@ class Backend:
     color: str  # "#rrggbb", the same in every plot
     path: Path
     ordered_updates: bool = False  # whether the guest has to put gradients, updates and the step counter in order
-    channels_first: Mapping[str, str] = field(default_factory=dict)  # further variables of cells in that layout
     explained: tuple[Explanation, ...] = ()  # known differences from the other backends
 
 

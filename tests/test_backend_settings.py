@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fake_bench import Bench
 
-from kbench import backends, paths
+from kbench import backends, examples, paths
 from kbench.epochs import Epoch, Epochs
 from kbench.errors import UserError
 from kbench.values import OK, Cell, Measured, Outcome
@@ -34,6 +34,12 @@ def test_every_candidate_is_a_backend_that_can_be_measured(one: variants.Candida
     different = variants.effective(variant) != variants.effective(shipped)
     assert different or variant.image_data_format != shipped.image_data_format or one.lock
     assert set(one.examples) <= set(backend_settings.SAMPLES)
+
+
+def test_every_example_has_a_batch_at_least() -> None:
+    shipped = examples.load_all(paths.project_folder("examples_models"))
+    assert set(backend_settings.SAMPLES) == set(shipped)
+    assert all(backend_settings.SAMPLES[name] >= example.batch_size for name, example in shipped.items())
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))

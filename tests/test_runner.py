@@ -135,16 +135,6 @@ def test_a_guest_is_started_with_its_python_its_spec_and_its_variables(stage: St
     assert json.loads((files.keras_home / "keras.json").read_text())["backend"] == "tiny"
 
 
-def test_variables_of_a_layout_reach_the_cells_in_that_layout_alone(stage: Stage) -> None:
-    backend = replace(stage.backend, channels_first={"LAYOUT": "first"})
-    jobs = [
-        replace(job, backend=backend, cell=replace(job.cell, image_data_format=layout))
-        for job, layout in ((stage.job("a"), "channels_first"), (stage.job("b"), "channels_last"))
-    ]
-    stage.run({"a": well(cell()), "b": well(cell())}, jobs)
-    assert [asked["variables"].get("LAYOUT") for asked in stage.launcher.asked] == ["first", None]
-
-
 def test_the_guest_is_told_which_versions_it_must_find_unless_the_environment_is_the_users(stage: Stage) -> None:
     own = replace(stage.environment, folder=None)
     stage.run({"a": well(cell()), "b": well(cell())}, [stage.job("a"), stage.job("b", environment=own)])

@@ -28,7 +28,6 @@ KNOWN: dict[str, Any] = {
             "lock_sha256": "ab" * 32,
             "packages": {"x": "1", "y": "2"},
             "variables": {"OMP_NUM_THREADS": "2", "A": "`1|2`"},
-            "channels_first": {"B": "3"},
         },
         "keras3/b": {"as_is": True, "lock_sha256": "", "packages": {}, "variables": {"OMP_NUM_THREADS": "2"}},
     },
@@ -66,7 +65,6 @@ def test_what_is_known_is_stated() -> None:
         "| cpu | abababababab | 2 | MKL (2), oneDNN, numpy: openblas 0.3 | intra_op 2 |",
         "| the user's own | - | - | - | - |",
         "- **every backend**: `OMP_NUM_THREADS=2`",
-        "- **keras2/a, channels_first**: `B=3`",
     ):
         assert part in said, part
 

@@ -10,7 +10,7 @@ from typing import Any
 from kbench import devices, environments, installed, machine_limits, provenance, results, specs
 from kbench.commands import replan
 from kbench.plan import Plan
-from kbench.values import CHANNELS_FIRST, Data, Device, Environment
+from kbench.values import Data, Device, Environment
 
 
 def plan_record(the_plan: Plan, data: Mapping[tuple[str, str], Data]) -> dict[str, object]:
@@ -56,26 +56,18 @@ def of_environments(the_plan: Plan, made: Mapping[str, Environment | str]) -> di
 
 
 def _environment(the_plan: Plan, environment: Environment) -> dict[str, Any]:
-    backend = next(one for one in the_plan.backends if one.name == environment.backend)
-    record: dict[str, Any] = {
+    return {
         "build": environment.build,
         "as_is": environment.folder is None,
         "lock_sha256": environment.lock_sha256,
         "packages": installed.packages(environment),
-        "variables": _variables(the_plan, environment, {}),
+        "variables": _variables(the_plan, environment),
     }
-    layouts = {one.cell.image_data_format for one in the_plan.cells if one.backend.name == backend.name}
-    if backend.channels_first and CHANNELS_FIRST in layouts:
-        of_layout = _variables(the_plan, environment, backend.channels_first)
-        record["channels_first"] = {
-            name: value for name, value in of_layout.items() if record["variables"].get(name) != value
-        }
-    return record
 
 
-def _variables(the_plan: Plan, environment: Environment, further: Mapping[str, str]) -> dict[str, str]:
+def _variables(the_plan: Plan, environment: Environment) -> dict[str, str]:
     """The variables that matter, as the backend's cells get them."""
-    own = {**environments.variables(environment, the_plan.threads), **further}
+    own = environments.variables(environment, the_plan.threads)
     pinned = devices.pin_variables(the_plan.device)
     passed = {name: os.environ[name] for name in the_plan.request.pass_env if name in os.environ}
     given = specs.environment_variables(os.environ, {**passed, **own}, pinned, Path())

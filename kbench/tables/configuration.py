@@ -201,7 +201,6 @@ def variables(provenance: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any
     lines: list[tuple[str, Mapping[str, Any]]] = [("every backend", shared)] if len(given) > 1 else []
     for name, own in given.items():
         lines.append((name, {key: value for key, value in own.items() if len(given) == 1 or key not in shared}))
-        lines.append((f"{name}, channels_first", dict(_object(environments[name].get("channels_first")))))
     return [(name, some) for name, some in lines if some]
 
 
