@@ -258,10 +258,10 @@ def _largest(mine: Repeat, theirs: Repeat) -> float | None:
     return largest if math.isfinite(largest) else None
 
 
-Losses = tuple[float | None, float | None]
+_LossesOfEpoch = tuple[float | None, float | None]
 
 
-def _like_epochs(mine: Repeat, theirs: Repeat) -> Iterator[tuple[Losses, Losses]]:
+def _like_epochs(mine: Repeat, theirs: Repeat) -> Iterator[tuple[_LossesOfEpoch, _LossesOfEpoch]]:
     """The losses of each epoch that both have, in training and validation."""
     by_number = dict(zip(theirs.epochs, theirs.both_losses, strict=True))
     yield from (

@@ -37,13 +37,11 @@ class Digest:
     rows: tuple[Row, ...]
 
 
-def rows(record: RunRecord) -> Sequence[Row]:
-    """The rows of the run as they are compared: from its digest where that holds, or else from its raw files."""
-    return begun(record)()
-
-
 def begun(record: RunRecord) -> Callable[[], Sequence[Row]]:
-    """Gives the rows; until they are asked for, a second process looks whether the digest of a large run holds."""
+    """Gives the rows of the run as they are compared: from its digest where that holds, or else from its raw files.
+
+    Until they are asked for, a second process looks whether the digest of a large run holds.
+    """
     about = partial(_stamp, record)
     stamp = beside(about) if record.large and (record.folder / NAME).is_file() else about
 
