@@ -63,6 +63,7 @@ def run(spec, events):
 
         example = load_example(spec["example"])
         import hardware
+    hardware.keep_float32()
     events.write("memory", at="import", peak_mib=hardware.peak_memory_mib())
     check_loaded(spec, generations.versions(), events)
     generations.seed(spec["seed"])

@@ -16,6 +16,20 @@ def device_in_use(model):
     return "unknown" if ask is None else ask(model)
 
 
+def keep_float32():
+    """Let OpenVINO compute in float32, as the others do: on a processor that has bfloat16 it takes that by itself."""
+    if keras.backend.backend() != "openvino":
+        return
+    import openvino
+
+    compile_model = openvino.compile_model
+
+    def in_float32(model, device_name="AUTO", config=None):
+        return compile_model(model, device_name, dict(config or {}, INFERENCE_PRECISION_HINT="f32"))
+
+    openvino.compile_model = in_float32
+
+
 def synchronise(model, outputs=None):
     """Return when all work on the device is done, so that the clock can be read.
 
