@@ -81,6 +81,7 @@ def _events(cell: Cell, steps: int, chance: random.Random) -> list[str]:
         lines.append(
             f'{{"accuracy": {accuracy!r}, "epoch": {epoch}, "evaluation_seconds": {pace!r}, "event": "epoch", '
             f'"loss": {loss!r}, "samples": {SAMPLES}, "seconds": {seconds!r}, "step_seconds": {times!r}, '
+            f'"teardown_seconds": {pace!r}, '
             f'"val_accuracy": {accuracy - 0.01!r}, "val_loss": {loss + 0.01!r}}}'
         )
     return [*lines, '{"event": "memory", "at": "end", "peak_mib": 500.0}', '{"event": "end", "seconds": 60.0}']

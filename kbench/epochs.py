@@ -31,6 +31,7 @@ class Epoch(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag="epoch
     val_loss: float | None = None
     val_accuracy: float | None = None
     evaluation_seconds: Seconds | None = None
+    teardown_seconds: Seconds | None = None  # from the end of the last batch until fit or predict returned
     step_seconds: tuple[Seconds, ...] = ()  # of each step, their sum is `seconds`; empty where they were not timed
 
 
@@ -52,6 +53,7 @@ class Epochs(Sequence[Epoch]):
     val_loss: Numbers
     val_accuracy: Numbers
     evaluation_seconds: Numbers
+    teardown_seconds: Numbers
     step_seconds: Numbers  # of all steps of all epochs
     steps: Counts  # how many of them each epoch has
 

@@ -14,12 +14,15 @@ from kbench import fairness, intervals, learning, roofline, steps
 from kbench.beside import beside
 from kbench.comparison import Timed, compare, holding
 from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured, Summary
+from kbench.wording import significant
 
 if TYPE_CHECKING:
     from kbench.epochs import Counts, Numbers
 
 # From this many repeats on they are what is resampled: the epochs of one process are not independent of each other.
 ENOUGH_REPEATS = 3
+# Of the time of an epoch: what fit takes after its last batch, from which on the reader is told.
+LATE = 0.05
 
 
 def summarise(
@@ -90,6 +93,7 @@ def _summary(
     per_1000 = steps.median_of(1000 * seconds / samples)
     work = roofline.work(facts)
     reached = learning.reached(ok, target)
+    usual, teardown = steps.median_of(steady_seconds), _teardown(ok)
     return Summary(
         example=cell.example,
         backend=cell.backend,
@@ -99,7 +103,7 @@ def _summary(
         status=worst.outcome.status,
         reason=_reason(worst, repeats),
         repeats=len(ok),
-        epoch_seconds=steps.median_of(steady_seconds),
+        epoch_seconds=usual,
         first_epoch_seconds=steps.median_of(_joined(epochs.seconds[:1][epochs.epoch[:1] == 1] for epochs in every)),
         samples_per_second=steps.median_of(samples / seconds),
         relative_to_fastest=None,
@@ -124,7 +128,7 @@ def _summary(
         phases=_phases(ok),
         evaluation_seconds=steps.median_of(_evaluations(ok)),
         seconds_per_1000_samples=per_1000,
-        notes=(*_notes(repeats), *_uncounted(work)),
+        notes=(*_notes(repeats), *_uncounted(work), *_late(usual, teardown, facts)),
         deterministic=learning.deterministic(ok),
         final_accuracy_sd=_spread(epoch.accuracy for epoch in last),
         final_val_accuracy_sd=_spread(epoch.val_accuracy for epoch in last),
@@ -149,6 +153,7 @@ def _summary(
         differs=tuple(dict.fromkeys(said for one in repeats for said in differs.get(one.cell.id, ()))),
         operations_per_sample=work.operations if work else None,
         percent_of_limit=_percent_of_limit(work, cell, per_1000, limits),
+        teardown_seconds=teardown,
     )
 
 
@@ -205,6 +210,12 @@ def _evaluations(ok: Sequence[Measured]) -> Numbers:
     return by_epoch if by_epoch.size else np.array(phases, dtype=np.float64)
 
 
+def _teardown(ok: Sequence[Measured]) -> float | None:
+    """The mean of the steady epochs: a median says nothing of what is mostly short and now and then long."""
+    seconds = _joined(one.epochs.teardown_seconds[one.epochs.steady] for one in ok)
+    return _mean(seconds[np.isfinite(seconds)].tolist())
+
+
 def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
     """What the first step of each repeat took beyond a steady step of it, where both are known."""
     usual = steps.medians_of([one.epochs.steady_steps for one in ok])
@@ -231,6 +242,14 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
 def _uncounted(work: roofline.Work | None) -> list[str]:
     """A note on the layers whose operations nobody counted."""
     return [f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []
+
+
+def _late(usual: float | None, teardown: float | None, facts: Mapping[str, object]) -> list[str]:
+    """A note on a fit or predict that goes on for long after its last batch."""
+    if not usual or teardown is None or teardown < LATE * usual:
+        return []
+    function = "predict" if facts.get("task") == "infer" else "fit"
+    return [f"{function} returned {significant(teardown)} s after its last batch (mean), which its time leaves out"]
 
 
 def _percent_of_limit(

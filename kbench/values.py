@@ -294,4 +294,5 @@ class Summary:
     device_memory_mib: float | None = None  # on the GPU, the most seen: median over the repeats
     device_memory_source: str = ""  # "process", "device", or both
     allocator_peak_mib: float | None = None  # the most that the framework's own allocator gave out on the GPU
+    teardown_seconds: float | None = None  # from the last batch until fit or predict returned: mean of steady epochs
     differs: tuple[str, ...] = ()  # in what this row was not measured like the others; it then has no ratio

@@ -18,7 +18,7 @@ EPOCHS = st.lists(
         SECONDS,
         st.integers(0, MOST - 1),
         *[NUMBERS] * 4,
-        st.none() | SECONDS,
+        *[st.none() | SECONDS] * 2,
         st.lists(SECONDS, max_size=3).map(tuple),
     ),
     max_size=4,

@@ -45,7 +45,8 @@ def test_epochs_phases_and_facts_are_read() -> None:
 
 
 USUAL: dict[str, Any] = {"event": "epoch", "epoch": 2, "seconds": 1.5, "samples": 9, "loss": 0.5, "accuracy": 0.25}
-USUAL |= {"val_loss": 1.0, "val_accuracy": 0.5, "evaluation_seconds": 0.1, "step_seconds": [0.5, 1.0]}
+USUAL |= {"val_loss": 1.0, "val_accuracy": 0.5, "evaluation_seconds": 0.1, "teardown_seconds": 0.2}
+USUAL["step_seconds"] = [0.5, 1.0]
 ODD = [
     -1,
     -0.5,

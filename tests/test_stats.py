@@ -164,6 +164,19 @@ def test_one_evaluation_is_timed_by_epoch_or_by_phase() -> None:
     assert (by_epoch.evaluation_seconds, by_phase.evaluation_seconds) == (2.0, 9.0)
 
 
+def test_what_fit_takes_after_its_last_batch_is_told_and_said_where_it_is_much() -> None:
+    told = {"teardown_seconds": [9.0, 0.0, 0.3]}
+    (row,) = summarise([measured(cell(), 5.0, 2.0, 2.0, **told)])
+    assert row.teardown_seconds == pytest.approx(0.15), "of the steady epochs"
+    assert row.notes == ("fit returned 0.150 s after its last batch (mean), which its time leaves out",)
+    (row,) = summarise([measured(cell(), 5.0, 2.0, 2.0, facts={"task": "infer"}, **told)])
+    assert row.notes == ("predict returned 0.150 s after its last batch (mean), which its time leaves out",)
+    (row,) = summarise([measured(cell(), 5.0, 4.0, 4.0, **told)])
+    assert row.teardown_seconds == pytest.approx(0.15) and row.notes == (), "less than a twentieth"
+    (row,) = summarise([measured(cell(), 5.0, 2.0, 2.0)])
+    assert row.teardown_seconds is None and row.notes == (), "an earlier kbench did not tell it"
+
+
 def test_inference_is_known_by_its_task() -> None:
     (row,) = summarise([measured(cell(samples=500), 4.0, 1.0, 1.0, facts={"task": "infer"})])
     assert (row.task, row.epoch_seconds, row.seconds_per_1000_samples) == ("infer", 1.0, 2.0)

@@ -62,14 +62,19 @@ class StepClock(object):
             except Exception:  # then a step is missing, and `lap` gives none
                 traceback.print_exc()
 
+    def last_end(self, steps):
+        """When the last of so many steps was done on the device; None where not just as many were seen."""
+        if self._pending is not None:
+            self._pending.put(None)
+            self._noted.get()
+        return self._ends[-1] if len(self._ends) == steps else None
+
     def lap(self, start, end, steps):
         """Seconds from each step's end to the next one's; the first counts from `start`, the last up to `end`.
 
         {'step_seconds': list}, or nothing where not just as many steps were seen as there were batches.
         """
-        if self._pending is not None:
-            self._pending.put(None)
-            self._noted.get()
+        self.last_end(steps)  # from now on all are noted
         ends, self._ends = self._ends, []
         if len(ends) != steps:
             return {}
@@ -132,6 +137,7 @@ def train(model, example, spec, train_part, validation_part, targets, events):
             verbose=0,
             callbacks=[timer],
         )
+        returned = time.perf_counter()
         # Some backends compile in fit before the epoch begins: the first epoch counts from the call.
         start = called if epoch == 1 else timer.start
         seconds = timer.end - start
@@ -139,6 +145,7 @@ def train(model, example, spec, train_part, validation_part, targets, events):
             write_first(events, clock, start, seconds)
         loss, accuracy = generations.training_scores({name: values[-1] for name, values in history.history.items()})
         result = {"epoch": epoch, "seconds": seconds, "samples": used, "loss": loss, "accuracy": accuracy}
+        result["teardown_seconds"] = returned - timer.end
         result.update(clock.lap(start, timer.end, used // batch_size))
         if validation:
             result.update(validation.scores())
@@ -178,7 +185,10 @@ class Validation(object):
 
 
 def infer(model, spec, part, events):
-    """Run the model over all samples, spec['epochs'] times; the first pass is the cold one."""
+    """Run the model over all samples, spec['epochs'] times; the first pass is the cold one.
+
+    Like an epoch, a pass lasts until its last batch is done: what predict does after that is told apart.
+    """
     used = part.samples // spec["batch_size"] * spec["batch_size"]
     buffer = arrays.Buffer(part, used)
     buffer.fill(range(used))
@@ -186,10 +196,12 @@ def infer(model, spec, part, events):
     for epoch in range(1, spec["epochs"] + 1):
         start = time.perf_counter()
         outputs = model.predict(buffer.model_inputs(), batch_size=spec["batch_size"], verbose=0)
-        end = time.perf_counter()
+        returned = time.perf_counter()
+        batches = used // spec["batch_size"]
+        end = clock.last_end(batches) or returned
         seconds = end - start
         if epoch == 1:
             write_first(events, clock, start, seconds)
             events.write("probe", outputs=excerpt(outputs))
-        steps = clock.lap(start, end, used // spec["batch_size"])
-        events.write("epoch", epoch=epoch, seconds=seconds, samples=used, **steps)
+        steps = clock.lap(start, end, batches)
+        events.write("epoch", epoch=epoch, seconds=seconds, samples=used, teardown_seconds=returned - end, **steps)

@@ -167,7 +167,8 @@ def _epoch(event: Mapping[str, Any]) -> Epoch:
         accuracy=_metric(event.get("accuracy")),
         val_loss=_metric(event.get("val_loss")),
         val_accuracy=_metric(event.get("val_accuracy")),
-        evaluation_seconds=None if event.get("evaluation_seconds") is None else _seconds(event["evaluation_seconds"]),
+        evaluation_seconds=_seconds_or_none(event.get("evaluation_seconds")),
+        teardown_seconds=_seconds_or_none(event.get("teardown_seconds")),
         step_seconds=_steps(event.get("step_seconds")),
     )
 
@@ -191,6 +192,10 @@ def _seconds(value: object) -> float:
     if seconds is None or not math.isfinite(seconds) or seconds < 0:
         raise ValueError("not a time")
     return seconds
+
+
+def _seconds_or_none(value: object) -> float | None:
+    return None if value is None else _seconds(value)
 
 
 def _metric(value: object) -> float | None:

@@ -53,7 +53,7 @@ EPOCHS_COLUMNS = (
     "val_accuracy",
 )
 _OF_CELL = EPOCHS_COLUMNS[:5]
-_OF_EPOCH = (*EPOCHS_COLUMNS[5:], "evaluation_seconds")
+_OF_EPOCH = (*EPOCHS_COLUMNS[5:], "evaluation_seconds", "teardown_seconds")
 _PHASES = ("import", "data", "build", "first_step")
 
 
@@ -111,6 +111,7 @@ _MORE_SUMMARY: Mapping[str, Callable[[Summary], object]] = {
     "allocator_peak_mib": attrgetter("allocator_peak_mib"),
     "operations_per_sample": attrgetter("operations_per_sample"),
     "percent_of_limit": attrgetter("percent_of_limit"),
+    "teardown_seconds": attrgetter("teardown_seconds"),
 }
 
 

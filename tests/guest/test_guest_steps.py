@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import pytest
 from guest_modules import guest
 
@@ -103,6 +105,7 @@ def test_the_first_step_of_all_waits_for_the_device_and_no_other(measure: Module
 
 def test_a_model_without_such_a_function_has_no_step_times_and_nothing_fails(measure: ModuleType) -> None:
     clock = measure.StepClock(NoFunction(), "train")
+    assert clock.last_end(3) is None
     assert clock.lap(0.0, 1.0, 3) == {} and clock.first_end is None
 
 
@@ -162,6 +165,56 @@ def test_a_step_that_cannot_be_waited_for_costs_its_epochs_step_times_alone(meas
         assert len(clock.lap(0.0, 1e9, 3)["step_seconds"]) == 3
 
 
+LATE = 0.05  # seconds that a model below goes on after its last batch
+
+
+class Late(Keras3Model):
+    """What waits before it returns, as fit and predict of TensorFlow 2 do now and then."""
+
+    predict_function: Any = None
+
+    def make_predict_function(self, force: bool = False) -> None:
+        if self.predict_function is None or force:
+            self.predict_function = lambda batch: batch
+
+    def predict(self, inputs: Any, batch_size: int, verbose: int) -> np.ndarray:
+        self.make_predict_function()
+        for batch in range(3):
+            self.predict_function(batch)
+        time.sleep(LATE)
+        return np.zeros((6, 2))
+
+    def fit(self, *_: Any, callbacks: list[Any], **__: Any) -> Any:  # type: ignore[override]
+        for callback in callbacks:
+            callback.on_epoch_begin(0)
+        super().fit(3)
+        for callback in callbacks:
+            callback.set_model(self)
+            callback.on_epoch_end(0)
+        time.sleep(LATE)
+        return SimpleNamespace(history={"loss": [0.5], "accuracy": [0.25]})
+
+
+@pytest.mark.parametrize("kind", ["train", "infer"])
+def test_an_epoch_ends_with_its_last_batch_and_what_comes_after_is_told_apart(measure: ModuleType, kind: str) -> None:
+    told: list[dict[str, Any]] = []
+    events = SimpleNamespace(write=lambda event, **values: told.append({"event": event, **values}))
+    spec = {"batch_size": 2, "epochs": 2, "seed": 1, "augment": False}
+    part = SimpleNamespace(samples=6)
+    with (
+        mock.patch.object(measure.arrays, "Buffer", mock.MagicMock()),
+        mock.patch.object(sys.modules["keras"], "__version__", "3.15.1"),
+    ):
+        if kind == "train":
+            measure.train(Late(), SimpleNamespace(), spec, part, None, None, events)
+        else:
+            measure.infer(Late(), spec, part, events)
+    epochs = [one for one in told if one["event"] == "epoch"]
+    assert len(epochs) == 2
+    for one in epochs:
+        assert one["teardown_seconds"] >= LATE > one["seconds"] == pytest.approx(sum(one["step_seconds"]), abs=1e-6)
+
+
 GPU = SimpleNamespace(weights=[])
 
 
@@ -209,6 +262,23 @@ def test_on_the_cpu_and_where_nobody_tells_there_is_no_allocators_peak(measure: 
     device = mock.Mock(memory_stats=lambda: None)
     weight = SimpleNamespace(value=SimpleNamespace(devices=lambda: {device}))
     assert allocator_peak("jax", SimpleNamespace(weights=[weight])) is None
+
+
+def test_openvino_is_kept_from_bfloat16(measure: ModuleType) -> None:
+    hardware: Any = sys.modules["hardware"]
+    compile_model = mock.Mock()
+    openvino = SimpleNamespace(compile_model=compile_model)
+    backend, known = framework("openvino", openvino=openvino)
+    with backend, known:
+        hardware.keep_float32()
+        compiled = openvino.compile_model("model", "CPU")  # as Keras calls it
+    assert compiled is compile_model.return_value
+    compile_model.assert_called_once_with("model", "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    backend, known = framework("jax", openvino=openvino)
+    with backend, known:
+        before = openvino.compile_model
+        hardware.keep_float32()
+        assert openvino.compile_model is before
 
 
 def test_what_returns_early_is_waited_for_by_its_outputs_alone(measure: ModuleType) -> None:
