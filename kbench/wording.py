@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+from kbench.values import NO_DIFFERENCE
+
 MISSING = "-"
 
 _TERMINAL_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # colours and cursor movements, by ECMA-48
@@ -23,6 +25,11 @@ def significant(value: float | None, digits: int = 3) -> str:
     # By way of the rounded value, so that 9.999 becomes 10.0 and not 10.00.
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
     return f"{value:,.{max(0, digits - 1 - exponent)}f}"
+
+
+def compared(ratio: float | None, verdict: str) -> str:
+    """The ratio, after a ~ where no difference is shown."""
+    return ("~" if verdict == NO_DIFFERENCE else "") + significant(ratio)
 
 
 def plain(text: str) -> str:

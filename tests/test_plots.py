@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -19,7 +20,7 @@ from kbench.plots.convergence import convergence
 from kbench.plots.look import literal, looks
 from kbench.plots.overview import overview
 from kbench.stats import summarise
-from kbench.values import FAILED, TIMEOUT, Measured
+from kbench.values import FAILED, NO_DIFFERENCE, TIMEOUT, Measured
 
 
 def trained(backend: str, seconds: float, epochs: int = 3, **changes: object) -> Measured:
@@ -203,8 +204,21 @@ def test_the_overview_shows_the_ratios_to_the_baseline_where_there_is_one() -> N
     assert written(measured, "") >= {"1.00", "4.00", "steady epoch time, x fastest"}
 
 
+def test_what_cannot_be_told_from_the_fastest_is_marked_as_in_the_tables() -> None:
+    fastest, other = summarise([trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)])
+    rows = [fastest, other]
+    assert shown(overview(rows, looks(rows, COLORS))) >= {"2.00", "steady epoch time, x fastest"}
+    rows = [fastest, replace(other, verdict=NO_DIFFERENCE)]
+    chosen = looks(rows, COLORS)
+    assert shown(overview(rows, chosen)) >= {"~2.00", "steady epoch time, x fastest (~: no difference shown)"}
+    assert any("(~2.00x)" in said for said in shown(bars(rows, chosen)))
+
+
 def written(measured: list[Measured], baseline: str) -> set[str]:
     """What stands in the picture: the SVG has the letters as paths, with the text in a comment before them."""
     rows = summarise(measured, baseline)
-    svg = overview(rows, looks(rows, COLORS))["svg"].decode()
-    return set(re.findall(r"<!-- (.*?) -->", svg))
+    return shown(overview(rows, looks(rows, COLORS)))
+
+
+def shown(picture: dict[str, bytes]) -> set[str]:
+    return set(re.findall(r"<!-- (.*?) -->", picture["svg"].decode()))

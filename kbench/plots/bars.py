@@ -12,7 +12,7 @@ from kbench.plots.fitting import lay_out, width_of
 from kbench.plots.look import Key, Look, key, literal, points, render
 from kbench.plots.style import OWN, Style
 from kbench.values import OK, Interval, Summary
-from kbench.wording import significant
+from kbench.wording import compared, significant
 
 
 def bars(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
@@ -119,7 +119,7 @@ def _axis(rows: Sequence[Summary]) -> str:
 
 def _label(row: Summary, seconds: float | None) -> str:
     relative = row.relative_to_baseline if row.baseline else row.relative_to_fastest
-    ratio = f"  ({significant(relative)}x)" if relative is not None else ""
+    ratio = f"  ({compared(relative, row.verdict)}x)" if relative is not None else ""
     status = "" if row.status == OK else f"  {row.status}"
     status += "  differs" if row.differs else ""
     return (f"{significant(seconds)} s{ratio}{status}" if seconds is not None else row.status).strip()

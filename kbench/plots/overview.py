@@ -15,8 +15,8 @@ from matplotlib.text import Text
 from kbench.plots.fitting import lay_out, width_of
 from kbench.plots.look import Key, Look, key, literal, luminance, points, render
 from kbench.plots.style import OWN, Style
-from kbench.values import OK, Summary
-from kbench.wording import plain, significant
+from kbench.values import NO_DIFFERENCE, OK, Summary
+from kbench.wording import compared, plain
 
 _COLORS = "YlOrBr"  # light for the fastest; stays in order in grey print
 _BOTH_SIDES = "PuOr_r"  # of a baseline: violet is faster, orange slower, white neither
@@ -24,6 +24,7 @@ _WIDEST = 4.0  # the least ratio that gets the darkest colour: small differences
 # Below this relative luminance white text has the better contrast (WCAG 2: equal at about 0.18).
 _DARK = 0.18
 _SMALLEST = 4.5  # points, of a word in a cell
+_UNSURE = "~: no difference shown"
 
 
 def overview(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
@@ -71,7 +72,9 @@ def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Styl
     axes.xaxis.tick_top()
     axes.invert_yaxis()
     axes.spines[:].set_visible(False)
-    figure.suptitle(f"steady epoch time, x {literal(baseline, 40) if baseline else 'fastest'}", fontsize=points(10))
+    title = f"steady epoch time, x {literal(baseline, 40) if baseline else 'fastest'}"
+    unsure = any(row.verdict == NO_DIFFERENCE for row in summaries)
+    figure.suptitle(f"{title} ({_UNSURE})" if unsure else title, fontsize=points(10))
     if not style.own:
         _make_room(figure, axes, texts, len(columns))
     return figure
@@ -111,7 +114,7 @@ def _norm(grid: np.ndarray, both_sides: bool) -> Normalize:
 
 def _words(row: Summary) -> str:
     if (ratio := _ratio(row)) is not None:
-        return significant(ratio)
+        return compared(ratio, row.verdict)
     if row.status == OK and row.differs:
         return "differs"
     if row.status == OK and row.baseline and row.relative_to_fastest is not None:

@@ -22,8 +22,8 @@ from kbench.report import charts, colors, curves, in_print, machine, words
 from kbench.scaling import Lines
 from kbench.tables import configuration
 from kbench.tables.content import headline, table
-from kbench.values import NO_DIFFERENCE, OK, Measured, Summary
-from kbench.wording import indented, plain, significant
+from kbench.values import OK, Measured, Summary
+from kbench.wording import compared, indented, plain
 
 _HERE = Path(__file__).resolve().parent
 _SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-embed.min.js", "charts.js", "page.js")
@@ -255,9 +255,8 @@ def _heat(row: Summary | None, scale: colors.Scale) -> dict[str, Any]:
         text = "differs" if row.status == OK and row.differs else text
         return {"text": text, "why": row.reason, "ground": "", "ink": "", "best": False}
     ground, ink = scale.heat(ratio)
-    sign = "~" if row.verdict == NO_DIFFERENCE else ""
     best = row.relative_to_fastest == 1
-    return {"text": sign + significant(ratio), "why": "", "ground": ground, "ink": ink, "best": best}
+    return {"text": compared(ratio, row.verdict), "why": "", "ground": ground, "ink": ink, "best": best}
 
 
 def _asked(plan: Mapping[str, Any]) -> dict[str, Any]:

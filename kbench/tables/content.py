@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from kbench.values import EPOCHS, NO_DIFFERENCE, OK, Interval, Summary
-from kbench.wording import MISSING, plain, significant
+from kbench.wording import MISSING, compared, plain, significant
 
 # What the other columns give, too: a verdict shows in the ratio, and samples/s are s/epoch the other way round.
 _SPARE = ("% of limit", "verdict", "samples/s", "images/s", "first epoch (s)", "cold pass (s)", "95 % interval (s)")
@@ -137,9 +137,7 @@ def _comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
         name, ratio, interval = "x baseline", attrgetter("relative_to_baseline"), attrgetter("baseline_interval")
     else:
         name, ratio, interval = "x fastest", attrgetter("relative_to_fastest"), attrgetter("relative_interval")
-    columns: dict[str, Callable[[Summary], str]] = {
-        name: lambda row: ("~" if row.verdict == NO_DIFFERENCE else "") + significant(ratio(row))
-    }
+    columns: dict[str, Callable[[Summary], str]] = {name: lambda row: compared(ratio(row), row.verdict)}
     if any(interval(row) for row in rows):
         columns["95 % interval (x)"] = lambda row: ends(interval(row), beside_one)
         columns["verdict"] = lambda row: row.verdict or MISSING

@@ -12,7 +12,7 @@ from kbench.tables import text as as_text
 from kbench.tables.content import Table, beside_one, ends, heading
 from kbench.tables.csv import csv_text
 from kbench.values import FASTER, NO_DIFFERENCE, SLOWER, Interval, Summary
-from kbench.wording import MISSING, plain, significant
+from kbench.wording import MISSING, compared, plain, significant
 
 _SPARE = ("s to ", "losses", "val. accuracy")  # what these begin with is left out of a narrow page, in this order
 _NUMBERS = ("s/epoch", "s/1,000 samples", "x ", "95 %")
@@ -122,7 +122,7 @@ def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callab
         columns["run"] = lambda pair: pair.side
     columns[f"{a} {unit}"] = lambda pair: significant(_seconds(pair.first))
     columns[f"{b} {unit}"] = lambda pair: significant(_seconds(pair.other))
-    columns[f"x {a}"] = lambda pair: ("~" if pair.verdict == NO_DIFFERENCE else "") + significant(pair.ratio)
+    columns[f"x {a}"] = lambda pair: compared(pair.ratio, pair.verdict)
     columns["95 % interval (x)"] = lambda pair: ends(pair.interval, beside_one)
     if not infers:
         columns[f"val. accuracy {a},{b}"] = _accuracies
@@ -169,7 +169,7 @@ def _to_target(pair: Pair) -> str:
     shown = ", ".join(significant(value) for value in seconds)
     if pair.target_ratio is None:
         return shown
-    return f"{shown}: {'~' if pair.target_verdict == NO_DIFFERENCE else ''}{significant(pair.target_ratio)} x"
+    return f"{shown}: {compared(pair.target_ratio, pair.target_verdict)} x"
 
 
 def _verdict(pair: Pair, footnotes: list[str]) -> str:
