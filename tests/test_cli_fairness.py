@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 
 import pytest
 from fake_bench import EXAMPLE, Bench, events_of
@@ -33,8 +34,10 @@ def test_a_planted_cheat_is_marked_in_table_page_and_csv(bench: Bench, text: str
     said = bench.measure(backends="fake,honest,cheat")
     assert said.status == 0, said
     (line,) = [line for line in said.out.splitlines() if line.startswith("keras9/cheat")]
-    assert line.endswith("ok, differs [1]")
-    assert f"unlike keras9/fake in {sentence}" in " ".join(said.out.split())
+    # Steps of microseconds may earn a row another footnote, so that this one has not always the same number.
+    footnote = re.search(rf"(\[\d+\]) unlike keras9/fake in {re.escape(sentence)}", " ".join(said.out.split()))
+    assert footnote is not None, said.out
+    assert " ok, differs [" in line and footnote[1] in line
     (run,) = bench.runs()
     assert sentence in (run / "summary.md").read_text().replace("\\_", "_")
     with (run / "summary.csv").open(newline="") as file:
