@@ -1,8 +1,9 @@
 """Inside a backend's Python: epochs as kbench measures them, each followed by epochs of a bare fit of the same model.
 
-    BACKEND_PYTHON benchmarks/overhead_pairs.py SPEC GUEST_FOLDER ORDERED     started by overhead.py
+    BACKEND_PYTHON benchmarks/overhead_pairs.py SPEC GUEST_FOLDER ORDERED BARE_FIRST     started by overhead.py
 
-ORDERED, 1 or 0, is whether the bare fit orders its updates as the guest does where a backend's file asks for it.
+ORDERED, 1 or 0, is whether the bare fit orders its updates as the guest does where a backend's file asks for it;
+BARE_FIRST whether its model is built first.
 
 Both models live in one process and take turns, so that what differs between processes, or drifts, hits both alike.
 Prints a JSON line: {"kbench": seconds of its steady epochs, "bare": for each, those of the bare fit after it}. Since
@@ -19,7 +20,7 @@ import time
 BARE_EPOCHS = 2  # of each fit
 
 
-def main(path, guest, ordered):
+def main(path, guest, ordered, bare_first):
     """Build both models, train them in turns, print the pairs."""
     sys.path.insert(0, guest)
     with open(path, encoding="utf-8") as file:
@@ -54,7 +55,7 @@ def main(path, guest, ordered):
             raise AssertionError("measure.train tells phases as events")
 
     events = Events()
-    model = program.build(example, spec, events)
+    model = None if bare_first else program.build(example, spec, events)
 
     class Timer(keras.callbacks.Callback):
         def on_train_begin(self, logs=None):
@@ -72,6 +73,8 @@ def main(path, guest, ordered):
     used = spec["samples"] // spec["batch_size"] * spec["batch_size"]
     buffer = arrays.Buffer(train, used, targets)
     buffer.fill(range(used))
+    if model is None:
+        model = program.build(example, spec, events)
 
     def bare_epochs():
         timer = Timer()
@@ -92,4 +95,4 @@ def main(path, guest, ordered):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3] == "1")
+    main(sys.argv[1], sys.argv[2], sys.argv[3] == "1", sys.argv[4] == "1")

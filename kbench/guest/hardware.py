@@ -41,13 +41,13 @@ def synchronise(model, outputs=None):
         wait(model, outputs)
 
 
-def waiting_for(outputs):
-    """A function that returns when the step is done that gave these outputs; None where they are there already.
+def running(outputs):
+    """(is_done, wait) of the step that gave these outputs, two functions; None where they are there already.
 
-    It waits for nothing that is begun later, and in a thread of its own it keeps nobody else from working.
+    is_done tells whether its work on the device is done; wait returns when it is, and waits for nothing begun later.
     """
-    waiter = _WAITERS.get(keras.backend.backend())
-    return None if waiter is None else waiter(outputs)
+    ask = _RUNNING.get(keras.backend.backend())
+    return None if ask is None else ask(outputs)
 
 
 def _tensorflow(model):
@@ -125,21 +125,26 @@ def _wait_mxnet(model, outputs):
     mxnet.nd.waitall()
 
 
-def _waiter_jax(outputs):
+def _running_jax(outputs):
     import jax
 
     results, _ = outputs  # the state is handed on to the next step and can be waited for no more
-    return functools.partial(jax.block_until_ready, results)
+    arrays = jax.tree_util.tree_leaves(results)
+
+    def is_done():
+        return all(array.is_ready() for array in arrays)
+
+    return is_done, functools.partial(jax.block_until_ready, arrays)
 
 
-def _waiter_torch(outputs):
+def _running_torch(outputs):
     import torch
 
     if not torch.cuda.is_available():
         return None
     event = torch.cuda.Event(blocking=True)  # one that does not spin
     event.record()
-    return event.synchronize
+    return event.query, event.synchronize
 
 
 def _peak_tensorflow(model):
@@ -174,7 +179,7 @@ _DEVICES = {
 }
 _WAITS = {"tensorflow": _wait_tensorflow, "jax": _wait_jax, "torch": _wait_torch, "mxnet": _wait_mxnet}
 _ALLOCATORS = {"tensorflow": _peak_tensorflow, "jax": _peak_jax, "torch": _peak_torch}
-_WAITERS = {"jax": _waiter_jax, "torch": _waiter_torch}
+_RUNNING = {"jax": _running_jax, "torch": _running_torch}
 
 
 def allocator_peak_mib(model):

@@ -80,13 +80,13 @@ def model(request: pytest.FixtureRequest, measure: ModuleType) -> Iterator[Any]:
 
 def test_every_fit_is_timed_and_gives_what_it_gave_before(measure: ModuleType, model: Any) -> None:
     untouched = type(model)()
-    clock = measure.StepClock(model, "train")
-    for batches in (3, 2, 4):
+    clock = measure.StepClock(model, "train", 3)
+    for _ in range(3):
         start = measure.time.perf_counter()
-        assert model.fit(batches) == untouched.fit(batches)
+        assert model.fit(3) == untouched.fit(3)
         end = measure.time.perf_counter()
-        (told,) = clock.lap(start, end, batches).values()
-        assert len(told) == batches and min(told) >= 0
+        (told,) = clock.lap(start, end).values()
+        assert len(told) == 3 and min(told) >= 0
         assert sum(told) == pytest.approx(end - start, abs=1e-6)
     assert model.made == untouched.made, "the function is not made more often than without the clock"
 
@@ -95,7 +95,7 @@ def test_the_first_step_of_all_waits_for_the_device_and_no_other(measure: Module
     hardware = sys.modules["hardware"]
     waited: list[Any] = []
     with mock.patch.object(hardware, "synchronise", lambda _, outputs: waited.append(outputs)):
-        clock = measure.StepClock(model, "train")
+        clock = measure.StepClock(model, "train", 2)
         assert clock.first_end is None
         first, *_ = model.fit(2)
         end = clock.first_end
@@ -104,65 +104,97 @@ def test_the_first_step_of_all_waits_for_the_device_and_no_other(measure: Module
 
 
 def test_a_model_without_such_a_function_has_no_step_times_and_nothing_fails(measure: ModuleType) -> None:
-    clock = measure.StepClock(NoFunction(), "train")
-    assert clock.last_end(3) is None
-    assert clock.lap(0.0, 1.0, 3) == {} and clock.first_end is None
+    clock = measure.StepClock(NoFunction(), "train", 3)
+    assert clock.last_end() is None
+    assert clock.lap(0.0, 1.0) == {} and clock.first_end is None
 
 
-def test_other_steps_than_batches_are_not_told(measure: ModuleType, model: Any) -> None:
-    clock = measure.StepClock(model, "train")
-    model.fit(3)
-    assert clock.lap(0.0, 1.0, 4) == {}
-    model.fit(3)
-    assert len(clock.lap(0.0, 1e9, 3)["step_seconds"]) == 3, "the next epoch's are"
+@pytest.mark.parametrize("running", [None, (lambda: False, lambda: None)])
+@pytest.mark.parametrize("batches", [2, 4])
+def test_other_steps_than_batches_are_not_told(measure: ModuleType, model: Any, running: Any, batches: int) -> None:
+    with returning_early(lambda outputs: running):
+        clock = measure.StepClock(model, "train", 3)
+        model.fit(batches)
+        assert clock.lap(0.0, 1.0) == {}
+        model.fit(3)
+        assert len(clock.lap(0.0, 1e9)["step_seconds"]) == 3, "the next epoch's are"
 
 
 def test_no_step_ends_after_its_epoch(measure: ModuleType, model: Any) -> None:
-    clock = measure.StepClock(model, "train")
+    clock = measure.StepClock(model, "train", 3)
     start = measure.time.perf_counter()
     model.fit(3)
-    (told,) = clock.lap(start - 1, start, 3).values()
+    (told,) = clock.lap(start - 1, start).values()
     assert told == pytest.approx([1.0, 0.0, 0.0], abs=1e-6)
 
 
-def waiting(measure: ModuleType, waiter: Callable[[Any], Callable[[], None]]) -> Any:
-    return mock.patch.object(sys.modules["hardware"], "waiting_for", waiter)
+def returning_early(running: Callable[[Any], Any]) -> Any:
+    return mock.patch.object(sys.modules["hardware"], "running", running)
 
 
-def test_where_a_step_returns_early_its_end_is_waited_for_beside_the_training(
-    measure: ModuleType, model: Any
-) -> None:
+def test_where_a_step_returns_early_the_training_looks_and_never_waits(measure: ModuleType, model: Any) -> None:
     all_begun = threading.Event()
-    who: list[threading.Thread] = []
+    asked: list[threading.Thread] = []
+    waited: list[threading.Thread] = []
+
+    def is_done() -> bool:
+        asked.append(threading.current_thread())
+        return all_begun.is_set()
 
     def wait() -> None:
         all_begun.wait()
-        who.append(threading.current_thread())
+        waited.append(threading.current_thread())
 
-    with waiting(measure, lambda outputs: wait):
-        clock = measure.StepClock(model, "train")
+    with returning_early(lambda outputs: (is_done, wait)):
+        clock = measure.StepClock(model, "train", 3)
         start = measure.time.perf_counter()
         model.fit(3)  # would never come back if it waited
         begun = measure.time.perf_counter()
         all_begun.set()
-        (told,) = clock.lap(start, begun + 60, 3).values()
+        (told,) = clock.lap(start, begun + 60).values()
     assert told[0] >= begun - start - 1e-6, "a step is not over before its work is"
-    assert len(set(who)) == 1 and who[0] is not threading.current_thread()
+    assert set(asked) == {threading.current_thread()}
+    assert len(waited) == 3 and len(set(waited)) == 1 and waited[0] is not threading.current_thread()
 
 
-def test_a_step_that_cannot_be_waited_for_costs_its_epochs_step_times_alone(measure: ModuleType, model: Any) -> None:
-    failing = [True, False, False, False, False, False]
+def test_a_step_that_is_done_when_the_next_begins_or_returns_has_ended_then(measure: ModuleType, model: Any) -> None:
+    clock = iter(range(100))
+    answers = {0: [False, True], 1: [True], 2: []}  # of each step, whenever it is looked at
+    waited: list[int] = []
+    begun = iter(range(3))
 
-    def wait() -> None:
-        if failing.pop(0):
-            raise RuntimeError("Array has been deleted")
+    def running(outputs: Any) -> Any:
+        step = next(begun)
+        return lambda: answers[step].pop(0), lambda: waited.append(step)
 
-    with waiting(measure, lambda outputs: wait):
-        clock = measure.StepClock(model, "train")
-        assert len(model.fit(3)) == 3
-        assert clock.lap(0.0, 1e9, 3) == {}
+    with (
+        returning_early(running),
+        mock.patch.object(measure, "time", SimpleNamespace(perf_counter=lambda: float(next(clock)))),
+    ):
+        timed = measure.StepClock(model, "train", 3)
         model.fit(3)
-        assert len(clock.lap(0.0, 1e9, 3)["step_seconds"]) == 3
+        (told,) = timed.lap(0.0, 99.0).values()
+    # 0 is the end of the first step, which is waited for; then one reading for each step that is seen to be done.
+    assert told == [1.0, 1.0, 97.0] and waited == [2] and not any(answers.values())
+
+
+@pytest.mark.parametrize("fails", ["is_done", "wait"])
+def test_a_step_that_cannot_be_seen_costs_its_epochs_step_times_alone(
+    measure: ModuleType, model: Any, fails: str
+) -> None:
+    failing = [True]
+
+    def fail(where: str) -> bool:
+        if where == fails and failing and failing.pop():
+            raise RuntimeError("Array has been deleted")
+        return False
+
+    with returning_early(lambda outputs: (lambda: fail("is_done"), lambda: fail("wait"))):
+        clock = measure.StepClock(model, "train", 3)
+        assert len(model.fit(3)) == 3
+        assert clock.lap(0.0, 1e9) == {}
+        model.fit(3)
+        assert len(clock.lap(0.0, 1e9)["step_seconds"]) == 3
 
 
 LATE = 0.05  # seconds that a model below goes on after its last batch
@@ -286,21 +318,27 @@ def test_openvino_is_kept_from_bfloat16(measure: ModuleType) -> None:
         assert openvino.compile_model is before
 
 
-def test_what_returns_early_is_waited_for_by_its_outputs_alone(measure: ModuleType) -> None:
+def test_what_returns_early_is_seen_by_its_outputs_alone(measure: ModuleType) -> None:
     hardware: Any = sys.modules["hardware"]
-    assert hardware.waiting_for(["logs"]) is None, "most have waited already"
-    jax = mock.Mock()
+    assert hardware.running(["logs"]) is None, "most have waited already"
+    loss, accuracy = mock.Mock(), mock.Mock()
+    jax = mock.Mock(tree_util=SimpleNamespace(tree_leaves=lambda logs: list(logs.values())))
     backend, known = framework("jax", jax=jax)
     with backend, known:
-        wait = hardware.waiting_for(("logs", "state"))
-        jax.block_until_ready.assert_not_called()
-        wait()
-    jax.block_until_ready.assert_called_once_with("logs")  # the state is gone when the next step has begun
+        # The state is gone when the next step has begun.
+        is_done, wait = hardware.running(({"loss": loss, "accuracy": accuracy}, "state"))
+    for first, second in ((True, False), (False, True), (True, True)):
+        loss.is_ready.return_value, accuracy.is_ready.return_value = first, second
+        assert is_done() is (first and second)
+    jax.block_until_ready.assert_not_called()
+    wait()
+    jax.block_until_ready.assert_called_once_with([loss, accuracy])
     for available in (False, True):
         torch = mock.Mock()
         torch.cuda.is_available.return_value = available
         backend, known = framework("torch", torch=torch)
         with backend, known:
-            wait = hardware.waiting_for({"loss": 1.0})
+            found = hardware.running({"loss": 1.0})
         event = torch.cuda.Event.return_value
-        assert wait == (event.synchronize if available else None) and event.record.called is available
+        assert found == ((event.query, event.synchronize) if available else None)
+        assert event.record.called is available
