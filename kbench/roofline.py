@@ -38,7 +38,7 @@ class Work:
 
 
 def limits(told: object) -> Limits | None:
-    """The limits out of a run's provenance; None where they were not measured."""
+    """The limits out of what was measured of them; None where they were not measured."""
     if not isinstance(told, Mapping):
         return None
     rates = told.get("operations_per_second"), told.get("bytes_per_second")

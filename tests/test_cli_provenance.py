@@ -71,6 +71,21 @@ def test_the_limits_are_measured_with_the_threads_of_a_cell_and_give_a_column(be
     assert "% of" in said.out and "% of limit" in (run / "summary.md").read_text()
 
 
+def test_the_limits_are_measured_again_at_the_end_and_the_larger_ones_count(bench: Bench) -> None:
+    rates = iter([1e11, 4e11])
+    bench.patch.setattr(
+        machine_limits,
+        "measure",
+        lambda threads, cache_bytes: {**LIMITS, "threads": threads, "operations_per_second": next(rates)},
+    )
+    bench.measure()
+    (run,) = bench.runs()
+    told = provenance(run)
+    assert (told["limits"]["operations_per_second"], told["ended"]["limits"]["operations_per_second"]) == (1e11, 4e11)
+    assert bench.last().limits.operations_per_second == 4e11
+    assert "400 GFLOP/s" in (run / "summary.md").read_text()
+
+
 def test_inference_takes_the_forward_pass_alone(bench: Bench) -> None:
     bench.measure(examples=str(bench.example("infers.py", INFERENCE)))
     (row,) = read(bench.runs()[0])

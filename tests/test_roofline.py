@@ -8,7 +8,7 @@ import pytest
 from fake_runs import cell, measured, summary
 from test_operations import TOLD
 
-from kbench import roofline
+from kbench import machine_rates, roofline
 from kbench.roofline import Limits
 from kbench.stats import summarise
 from kbench.tables import content, text
@@ -23,6 +23,17 @@ def row(limits: Limits | None, seconds: float = 1.0, facts: dict[str, Any] = FAC
     """A row of 10 samples an epoch."""
     one = cell(samples=10, batch_size=2, **changes)
     return summarise([measured(one, 9.0, seconds, facts=facts)], limits=limits)[0]
+
+
+def test_of_start_and_end_the_larger_rates_count() -> None:
+    start = {"threads": 2, "operations_per_second": 5.0, "matrix": 8, "bytes_per_second": 3.0, "array_bytes": 16}
+    end = {"threads": 2, "operations_per_second": 4.0, "matrix": 4, "bytes_per_second": 6.0, "array_bytes": 32}
+    both = {"threads": 2, "operations_per_second": 5.0, "matrix": 8, "bytes_per_second": 6.0, "array_bytes": 32}
+    assert machine_rates.larger({"limits": start, "ended": {"limits": end}}) == both
+    assert machine_rates.larger({"limits": start, "ended": {"limits": None}}) == start
+    assert machine_rates.larger({"limits": start, "ended": {"time": "an earlier kbench"}}) == start
+    assert machine_rates.larger({"limits": None, "ended": {"limits": end}}) == end
+    assert machine_rates.larger({"limits": "?", "ended": "?"}) == machine_rates.larger({}) == {}
 
 
 def test_arithmetic_is_the_limit_where_memory_is_fast() -> None:

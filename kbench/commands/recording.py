@@ -10,6 +10,7 @@ from typing import Any
 from kbench import devices, environments, installed, machine_limits, provenance, results, specs
 from kbench.commands import replan
 from kbench.plan import Plan
+from kbench.provenance.machine import caches_kib, known
 from kbench.values import Data, Device, Environment
 
 
@@ -44,10 +45,19 @@ def machine(
     """What all cells share: the machine, what its processor does at most, and the environments. About a second."""
     told = provenance.read(gpus, argv)
     told["environments"] = of_environments(the_plan, made)
-    if the_plan.device.kind == "cpu":
-        caches = told["cpu"]["caches_kib"]
-        told["limits"] = machine_limits.measure(the_plan.threads, 1024 * max(caches.values(), default=0) or None)
-    return told
+    return told | _limits(the_plan)
+
+
+def at_end(the_plan: Plan, gpus: Sequence[Device]) -> dict[str, Any]:
+    """What changes while a run goes on, as it is when all cells have ended. About a second."""
+    return provenance.ended(gpus) | _limits(the_plan)
+
+
+def _limits(the_plan: Plan) -> dict[str, Any]:
+    if the_plan.device.kind != "cpu":
+        return {}
+    largest = 1024 * max(known(caches_kib, dict[str, int]()).values(), default=0)
+    return {"limits": machine_limits.measure(the_plan.threads, largest or None)}
 
 
 def of_environments(the_plan: Plan, made: Mapping[str, Environment | str]) -> dict[str, dict[str, Any]]:

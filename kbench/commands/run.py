@@ -14,7 +14,6 @@ from kbench import (
     devices,
     paths,
     plan,
-    provenance,
     results,
     steadiness,
 )
@@ -109,7 +108,7 @@ def measure(
     with interrupts.ended_as_interrupted():
         try:
             cells.run(to_run, run, data, made, settings(the_plan), steadiness.reference_seconds, options.detail)
-            results.record_end(run, provenance.ended(gpus))
+            results.record_end(run, recording.at_end(the_plan, gpus))
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):  # the terminal may be gone
                 finish(the_plan, run, options.format)

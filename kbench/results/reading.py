@@ -14,6 +14,7 @@ from kbench.beside import beside
 from kbench.comparison import Timed, compare
 from kbench.epochs import Epochs
 from kbench.errors import UserError
+from kbench.machine_rates import larger
 from kbench.results.events import read_events, understand
 from kbench.results.files import read_json
 from kbench.results.store import SCHEMA, CellFolder, cell_folder
@@ -57,7 +58,7 @@ class RunRecord:
     @property
     def limits(self) -> Limits | None:
         """What the machine was measured to do at most; None where it was not."""
-        return limits(self.provenance.get("limits"))
+        return limits(larger(self.provenance))
 
 
 @dataclass(frozen=True, kw_only=True)
