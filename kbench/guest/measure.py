@@ -207,6 +207,7 @@ def infer(model, spec, part, events):
         returned = time.perf_counter()
         # On a GPU the last batch's function may return before its work is done; what predict returned is there.
         end = (clock.last_end() if spec["device"] == "cpu" else None) or returned
+        end = min(end, returned)  # on a busy machine the clock may come late
         seconds = end - start
         if epoch == 1:
             write_first(events, clock, start, seconds)

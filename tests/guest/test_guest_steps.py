@@ -252,6 +252,28 @@ def test_an_epoch_ends_with_its_last_batch_and_what_comes_after_is_told_apart(
         assert one["teardown_seconds"] >= LATE > one["seconds"] == pytest.approx(sum(one["step_seconds"]), abs=1e-6)
 
 
+def test_a_pass_ends_no_later_than_predict_returns_however_late_its_clock_is(measure: ModuleType) -> None:
+    told: list[dict[str, Any]] = []
+    events = SimpleNamespace(write=lambda event, **values: told.append({"event": event, **values}))
+    spec = {"batch_size": 2, "epochs": 1, "device": "cpu"}
+    asked, last_end = threading.Event(), measure.StepClock.last_end
+
+    def when_predict_has_returned(clock: Any) -> float | None:
+        asked.set()
+        return last_end(clock)  # type: ignore[no-any-return]
+
+    with (
+        mock.patch.object(measure.arrays, "Buffer", mock.MagicMock()),
+        mock.patch.object(sys.modules["keras"], "__version__", "3.15.1"),
+        mock.patch.object(measure.StepClock, "last_end", when_predict_has_returned),
+        returning_early(lambda outputs: (lambda: False, asked.wait)),
+    ):
+        measure.infer(Late(), spec, SimpleNamespace(samples=6), events)
+    (one,) = (event for event in told if event["event"] == "epoch")
+    assert one["teardown_seconds"] == 0 and one["seconds"] >= LATE
+    assert sum(one["step_seconds"]) == pytest.approx(one["seconds"], abs=1e-6) and min(one["step_seconds"]) >= 0
+
+
 GPU = SimpleNamespace(weights=[])
 
 
