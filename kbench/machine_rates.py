@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ def larger(provenance: Mapping[str, Any]) -> dict[str, object]:
     known = [one for one in told if isinstance(one, Mapping)]
     found: dict[str, object] = dict(known[0]) if known else {}
     for rate, size in (("operations_per_second", "matrix"), ("bytes_per_second", "array_bytes")):
-        rated = [one for one in known if isinstance(one.get(rate), int | float)]
+        rated = [one for one in known if isinstance(one.get(rate), int | float) and 0 < one[rate] < math.inf]
         if rated:
             best = max(rated, key=lambda one, rate=rate: one[rate])  # type: ignore[misc]
             found |= {rate: best[rate], size: best.get(size)}

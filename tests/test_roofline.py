@@ -33,6 +33,9 @@ def test_of_start_and_end_the_larger_rates_count() -> None:
     assert machine_rates.larger({"limits": start, "ended": {"limits": None}}) == start
     assert machine_rates.larger({"limits": start, "ended": {"time": "an earlier kbench"}}) == start
     assert machine_rates.larger({"limits": None, "ended": {"limits": end}}) == end
+    for wrong in (float("nan"), float("inf"), "9", None):
+        edited = {**end, "operations_per_second": wrong}
+        assert machine_rates.larger({"limits": start, "ended": {"limits": edited}}) == both, wrong
     assert machine_rates.larger({"limits": "?", "ended": "?"}) == machine_rates.larger({}) == {}
 
 

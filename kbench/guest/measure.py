@@ -206,8 +206,8 @@ def infer(model, spec, part, events):
         outputs = model.predict(buffer.model_inputs(), batch_size=spec["batch_size"], verbose=0)
         returned = time.perf_counter()
         # On a GPU the last batch's function may return before its work is done; what predict returned is there.
-        end = (clock.last_end() if spec["device"] == "cpu" else None) or returned
-        end = min(end, returned)  # on a busy machine the clock may come late
+        seen = clock.last_end() if spec["device"] == "cpu" else None
+        end = returned if seen is None else min(seen, returned)  # on a busy machine the clock may come late
         seconds = end - start
         if epoch == 1:
             write_first(events, clock, start, seconds)
