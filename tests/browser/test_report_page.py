@@ -94,8 +94,19 @@ def test_the_matrix_has_a_cell_for_every_example_and_backend(opened: Opener, ref
     assert matrix.locator("tbody td").count() == len(summary)
     assert matrix.locator("td[data-best]").all_inner_texts() == ["1.00"] * summary.example.nunique()
     assert matrix.get_by_text("unsupported").count() == (summary.status == "unsupported").sum()
-    matrix.get_by_role("link", name="mnist_cnn").click()
-    expect(section(page, "mnist_cnn")).to_be_in_viewport()
+
+
+def test_a_link_of_the_matrix_leads_to_its_example_though_charts_grow_as_they_are_drawn(
+    opened: Opener, reference: Path
+) -> None:
+    page = opened(reference)
+    for link in reversed(page.locator("table.matrix").get_by_role("link").all()):
+        example = link.inner_text()
+        heading = section(page, example).get_by_role("heading", name=example, exact=True)
+        link.click()
+        expect(heading).to_be_in_viewport()
+        expect(section(page, example).locator("figure").first).to_have_attribute("data-drawn", "")
+        expect(heading).to_be_in_viewport()
 
 
 def means(example: str) -> pd.DataFrame:
