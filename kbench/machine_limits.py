@@ -7,9 +7,14 @@ the bytes written, over arrays larger than the caches.
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,10 +27,35 @@ PRODUCT_SECONDS = 0.008  # a product that takes less does not keep many cores bu
 SMALLEST_ARRAY, LARGEST_ARRAY = 32 << 20, 64 << 20  # bytes: the system needs a tenth of a second to hand these out
 ROUNDS_SECONDS = 0.12  # for each way to do the work
 MOST_ROUNDS = 50
+TIMEOUT = 60.0  # seconds
 
 
-def measure(threads: int, cache_bytes: int | None = None) -> dict[str, Any] | None:
-    """JSON-able rates with `threads` threads; None where they cannot be measured. Never raises.
+def measure(threads: int, cache_bytes: int | None, variables: Mapping[str, str]) -> dict[str, Any] | None:
+    """The `rates` in a process of their own with just these environment variables; None where there are none.
+
+    The host may have variables that guests do not get, such as OPENBLAS_CORETYPE, which can halve what numpy does.
+    Never raises.
+    """
+    command = [sys.executable, "-m", __name__, str(threads), str(cache_bytes or 0)]
+    found = os.pathsep.join(filter(None, sys.path))  # numpy, wherever this process has it from
+    try:
+        said = subprocess.run(
+            command,
+            env={**variables, "PYTHONPATH": found},
+            cwd=Path(__file__).resolve().parent.parent,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT,
+            check=True,
+        ).stdout
+        told = json.loads(said)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def rates(threads: int, cache_bytes: int | None = None) -> dict[str, Any] | None:
+    """JSON-able rates of this process with `threads` threads; None where they cannot be measured. Never raises.
 
     cache_bytes: of the largest cache, where it is known: the arrays are then at least as large, each.
     """
@@ -103,3 +133,7 @@ def _best(work: Callable[[], object]) -> float:
 def _rounded(rate: float) -> float:
     """To four figures: no measurement of half a second has more."""
     return float(f"{rate:.4g}")
+
+
+if __name__ == "__main__":
+    print(json.dumps(rates(int(sys.argv[1]), int(sys.argv[2]) or None)))

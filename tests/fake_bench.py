@@ -52,7 +52,7 @@ START = """
 import sys
 from kbench import cli, machine_limits
 from kbench.results import derived
-machine_limits.measure = lambda threads, cache_bytes: None
+machine_limits.measure = lambda threads, cache_bytes, variables: None
 derived._begin_pictures = lambda _, rows, style: lambda: {"": {}} | {row.example: {} for row in rows}
 sys.exit(cli.main())
 """
@@ -114,7 +114,9 @@ class Bench:
         patch.chdir(self.folder)
         patch.setattr(sys, "argv", ["kbench"])
         # To measure them takes longer than all else.
-        patch.setattr(machine_limits, "measure", lambda threads, cache_bytes: {**LIMITS, "threads": threads})
+        patch.setattr(
+            machine_limits, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads}
+        )
         self._pictures = derived._begin_pictures
         patch.setattr(
             derived, "_begin_pictures", lambda _, rows, style: lambda: {"": {}} | {row.example: {} for row in rows}

@@ -76,7 +76,7 @@ def test_the_limits_are_measured_again_at_the_end_and_the_larger_ones_count(benc
     bench.patch.setattr(
         machine_limits,
         "measure",
-        lambda threads, cache_bytes: {**LIMITS, "threads": threads, "operations_per_second": next(rates)},
+        lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads, "operations_per_second": next(rates)},
     )
     bench.measure()
     (run,) = bench.runs()
@@ -86,6 +86,17 @@ def test_the_limits_are_measured_again_at_the_end_and_the_larger_ones_count(benc
     assert "400 GFLOP/s" in (run / "summary.md").read_text()
 
 
+def test_the_limits_are_measured_with_the_variables_of_a_guest(bench: Bench) -> None:
+    asked: list[dict[str, str]] = []
+    bench.patch.setattr(machine_limits, "measure", lambda threads, cache_bytes, variables: asked.append(variables))
+    bench.patch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    bench.patch.setenv("OMP_PROC_BIND", "true")
+    bench.measure()
+    bench.measure("--pass-env", "OPENBLAS_CORETYPE")
+    assert [one.get("OPENBLAS_CORETYPE") for one in asked] == [None, None, "Haswell", "Haswell"]
+    assert {one["OMP_PROC_BIND"] for one in asked} == {"true"}
+
+
 def test_inference_takes_the_forward_pass_alone(bench: Bench) -> None:
     bench.measure(examples=str(bench.example("infers.py", INFERENCE)))
     (row,) = read(bench.runs()[0])
@@ -93,7 +104,7 @@ def test_inference_takes_the_forward_pass_alone(bench: Bench) -> None:
 
 
 def test_without_limits_the_run_goes_on_and_the_column_is_empty(bench: Bench) -> None:
-    bench.patch.setattr(machine_limits, "measure", lambda threads, cache_bytes: None)
+    bench.patch.setattr(machine_limits, "measure", lambda threads, cache_bytes, variables: None)
     said = bench.measure()
     assert said.status == 0 and "% of" not in said.out
     (row,) = read(bench.runs()[0])

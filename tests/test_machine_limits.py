@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_both_rates_are_measured_and_fit_for_json() -> None:
-    told = machine_limits.measure(2, 1 << 14)
+    told = machine_limits.rates(2, 1 << 14)
     assert told is not None
     assert json.loads(json.dumps(told)) == told
     assert told["threads"] == 2 and told["cache_bytes"] == 1 << 14 and told["array_bytes"] == 1 << 15
@@ -32,7 +34,7 @@ def test_both_rates_are_measured_and_fit_for_json() -> None:
 
 
 def test_arrays_are_larger_than_the_cache_but_not_without_end() -> None:
-    sizes = [(machine_limits.measure(1, cache) or {})["array_bytes"] for cache in (None, 1, 1 << 30)]
+    sizes = [(machine_limits.rates(1, cache) or {})["array_bytes"] for cache in (None, 1, 1 << 30)]
     assert sizes == [1 << 12, 1 << 12, 1 << 16]
 
 
@@ -45,7 +47,7 @@ def test_the_product_has_as_many_threads_as_a_cell_and_gives_them_back(monkeypat
 
     monkeypatch.setattr(machine_limits, "_product_rate", product_rate)
     before = threadpoolctl.threadpool_info()
-    assert (machine_limits.measure(2) or {})["operations_per_second"] == 2.0 * (len(seen) // 2)
+    assert (machine_limits.rates(2) or {})["operations_per_second"] == 2.0 * (len(seen) // 2)
     assert set(seen) <= {1, 2} and 1 in seen
     assert threadpoolctl.threadpool_info() == before
 
@@ -56,9 +58,33 @@ def test_what_cannot_be_measured_is_none(monkeypatch: pytest.MonkeyPatch, error:
         raise error
 
     monkeypatch.setattr(np, "matmul", refuse)
-    assert machine_limits.measure(2) is None
+    assert machine_limits.rates(2) is None
 
 
 def test_a_machine_with_little_memory_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_limits.psutil, "virtual_memory", lambda: type("Memory", (), {"available": 1 << 14})())
-    assert machine_limits.measure(1) is None
+    assert machine_limits.rates(1) is None
+
+
+def test_a_process_of_its_own_has_the_variables_that_are_given_and_no_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    asked: list[dict[str, str]] = []
+    run = subprocess.run
+
+    def watched(*command: Any, **how: Any) -> Any:
+        asked.append(how["env"])
+        return run(*command, **how)
+
+    monkeypatch.setattr(machine_limits.subprocess, "run", watched)
+    told = machine_limits.measure(1, None, {"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "1"})
+    assert told is not None and told["threads"] == 1 and told["operations_per_second"] > 0
+    assert [sorted(variables) for variables in asked] == [["OMP_NUM_THREADS", "PATH", "PYTHONPATH"]]
+    assert json.loads(json.dumps(told)) == told
+
+
+@pytest.mark.parametrize("program", ["/nowhere/python", "/bin/false", "/bin/echo"])
+def test_a_process_that_says_no_rates_is_none(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    monkeypatch.setattr(machine_limits.sys, "executable", program)
+    assert machine_limits.measure(1, None, {}) is None

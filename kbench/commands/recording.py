@@ -57,7 +57,8 @@ def _limits(the_plan: Plan) -> dict[str, Any]:
     if the_plan.device.kind != "cpu":
         return {}
     largest = 1024 * max(known(caches_kib, dict[str, int]()).values(), default=0)
-    return {"limits": machine_limits.measure(the_plan.threads, largest or None)}
+    variables = specs.environment_variables(os.environ, _passed(the_plan), {}, Path())
+    return {"limits": machine_limits.measure(the_plan.threads, largest or None, variables)}
 
 
 def of_environments(the_plan: Plan, made: Mapping[str, Environment | str]) -> dict[str, dict[str, Any]]:
@@ -79,8 +80,12 @@ def _variables(the_plan: Plan, environment: Environment) -> dict[str, str]:
     """The variables that matter, as the backend's cells get them."""
     own = environments.variables(environment, the_plan.threads)
     pinned = devices.pin_variables(the_plan.device)
-    passed = {name: os.environ[name] for name in the_plan.request.pass_env if name in os.environ}
-    given = specs.environment_variables(os.environ, {**passed, **own}, pinned, Path())
+    given = specs.environment_variables(os.environ, {**_passed(the_plan), **own}, pinned, Path())
     if the_plan.device.uuid:  # which identifies the card
         given = {name: value.replace(the_plan.device.uuid, the_plan.device.label) for name, value in given.items()}
     return {name: provenance.without_home(value) for name, value in specs.that_matter(given, own).items()}
+
+
+def _passed(the_plan: Plan) -> dict[str, str]:
+    """The user's own variables that were asked to reach the guests."""
+    return {name: os.environ[name] for name in the_plan.request.pass_env if name in os.environ}

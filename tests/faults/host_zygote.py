@@ -23,7 +23,7 @@ launcher.Memory.look = lambda self: None
 launcher.POLL_SECONDS = 0.02
 steadiness.busy_cores = lambda: 0.0
 steadiness.reference_seconds = lambda: 0.01
-machine_limits.measure = lambda threads, cache_bytes: None
+machine_limits.measure = lambda threads, cache_bytes, variables: None
 paths.GUEST = Path(__file__).with_name("stub_guest.py")
 
 print("ready", flush=True)
