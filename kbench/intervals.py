@@ -1,11 +1,16 @@
-"""How sure a median is, and a ratio of two: bootstrap intervals (Efron & Tibshirani 1993), the same at each call."""
+"""How sure a median is, and a ratio of two: bootstrap intervals (Efron & Tibshirani 1993), the same at each call.
+
+Of few values a bootstrap interval is too narrow, since no resample goes beyond them: it is made wide enough to hold
+Student's interval, which knows how little few values say of their own spread.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +21,9 @@ if TYPE_CHECKING:
     Places = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 
 LEVEL = 0.95
+# From so many values on the bootstrap alone is wrong about equal medians in no more than 1 - LEVEL of cases: in
+# simulations, of 2 to 4 values on each side it is in 33, 10 and 6 %.
+ENOUGH = 5
 # The ends move by less than a tenth of the interval's width from one seed to another, at some milliseconds a row.
 RESAMPLES = 4000
 _SEED = 19790101
@@ -26,7 +34,7 @@ def of_median(values: Sequence[float]) -> Interval | None:
     """The interval of the median of `values`; None for fewer than two, or where one is not finite."""
     if not _usable(values):
         return None
-    return _between(_medians(values, 0))
+    return _widened(_between(_medians(values, 0)), _of_mean, values)
 
 
 def of_ratio(values: Sequence[float], reference: Sequence[float]) -> Interval | None:
@@ -37,7 +45,14 @@ def of_ratio(values: Sequence[float], reference: Sequence[float]) -> Interval | 
     if not (_usable(values) and _usable(reference)) or min(reference) <= 0:
         return None
     with np.errstate(all="ignore"):  # of numbers that overflow, which give no interval
-        return _between(_medians(values, 0) / _medians(reference, 1))
+        return _widened(_between(_medians(values, 0) / _medians(reference, 1)), _of_difference, values, reference)
+
+
+def differing_by_chance(ratios: int) -> int:
+    """So many of that number of ratios may be found other than 1 although none is: in 95 % of cases no more are."""
+    from scipy.stats import binom
+
+    return int(binom.ppf(LEVEL, ratios, 1 - LEVEL))
 
 
 def _usable(values: Sequence[float]) -> bool:
@@ -49,6 +64,35 @@ def _between(medians: Numbers) -> Interval | None:
     with np.errstate(all="ignore"):
         low, high = np.quantile(medians, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
     return Interval(_rounded(low), _rounded(high)) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def _widened(drawn: Interval | None, students: Callable[..., Any], *samples: Sequence[float]) -> Interval | None:
+    """What the bootstrap has drawn; of few values wide enough to hold Student's interval, too.
+
+    That is of their logarithms: the noise of a time is a share of it, and the interval of a ratio turned over is then
+    that of the ratio turned over. Where they have none, or their interval is no number, it is the bootstrap's.
+    """
+    if drawn is None or min(map(len, samples)) >= ENOUGH or min(map(min, samples)) <= 0:
+        return drawn
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of values that are all the same
+        low, high = np.exp(students(*map(np.log, samples)).confidence_interval(LEVEL)).tolist()
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return drawn
+    return Interval(min(drawn.low, _rounded(low)), max(drawn.high, _rounded(high)))
+
+
+def _of_mean(logarithms: Numbers) -> Any:
+    from scipy.stats import ttest_1samp
+
+    return ttest_1samp(logarithms, 0.0)
+
+
+def _of_difference(logarithms: Numbers, reference: Numbers) -> Any:
+    """Welch's: either side has a spread of its own."""
+    from scipy.stats import ttest_ind
+
+    return ttest_ind(logarithms, reference, equal_var=False)
 
 
 def _medians(values: Sequence[float], side: int) -> Numbers:
@@ -67,7 +111,7 @@ def _medians(values: Sequence[float], side: int) -> Numbers:
 @cache
 def _drawn(count: int, side: int) -> tuple[Places, Places]:
     """For each resample of `count` sorted values, the places of the two in its middle, or twice the one."""
-    # Here and not above: it takes most of a second to load, and most commands never come here.
+    # Here and not above, as elsewhere: it takes most of a second to load, and most commands never come here.
     from scipy.stats import bootstrap
 
     lower, upper = bootstrap(

@@ -9,6 +9,7 @@ from kbench.values import OK, Interval, Summary
 
 THREADS, BATCH_SIZE, SAMPLES = "threads", "batch size", "number of samples"
 
+_REACH = 4.0  # an interval is drawn so many times above and below all points: it may be a hundred times as wide
 _ROOM = 2.0  # the ideal line goes so many times above the highest point: beyond, it would press the others down
 
 
@@ -46,6 +47,15 @@ class Lines:
     def grows(self) -> bool:
         """Whether the ideal is to be as many times as fast; more samples are ideally just as fast."""
         return self.variable != SAMPLES
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The least and most samples/s that are drawn; None where nothing is cut off."""
+        points = [point for row in self.rows for point in row]
+        shown = [*(point.throughput for point in points), *(throughput for _, throughput in self.ideal)]
+        low, high = min(shown) / _REACH, max(shown) * _REACH
+        known = [point.interval for point in points if point.interval]
+        return (low, high) if any(one.low < low or one.high > high for one in known) else None
 
 
 def lines(sides: Sequence[Side]) -> tuple[list[Lines], list[str]]:

@@ -9,6 +9,7 @@ from statistics import stdev
 import pytest
 from fake_runs import cell, measured
 
+from kbench import intervals
 from kbench.epochs import Epochs
 from kbench.stats import summarise
 from kbench.values import (
@@ -40,20 +41,20 @@ def by_backend(cells: list[Measured], baseline: str = "") -> dict[str, Summary]:
 
 def test_three_repeats_are_resampled_as_repeats_for_epochs_of_a_process_are_not_independent() -> None:
     (row,) = summarise(repeats("a", [1.0, 9.0, 2.0], [2.0, 2.0, 2.0], [3.0, 4.0, 3.0]))
-    assert (row.epoch_seconds, row.epoch_interval) == (2.0, Interval(2.0, 3.0))
+    assert (row.epoch_seconds, row.epoch_interval) == (2.0, intervals.of_median((2.0, 2.0, 3.0)))
     assert (row.resampled, row.resampled_values) == (REPEATS, 3)
 
 
 def test_two_repeats_are_resampled_as_epochs() -> None:
     (row,) = summarise(repeats("a", [1.0, 2.0], [8.0, 9.0]))
     assert (row.resampled, row.resampled_values) == (EPOCHS, 4)
-    assert row.epoch_interval is not None and (row.epoch_interval.low, row.epoch_interval.high) == (1.0, 9.0)
+    assert row.epoch_interval == intervals.of_median((1.0, 2.0, 8.0, 9.0))
 
 
 def test_a_repeat_that_failed_counts_for_no_interval() -> None:
     failed = measured(cell(backend="a", repeat=3), 9.0, 100.0, status=FAILED)
     (row,) = summarise([*repeats("a", [1.0], [2.0]), failed])
-    assert (row.epoch_interval, row.resampled) == (Interval(1.0, 2.0), EPOCHS)
+    assert (row.epoch_interval, row.resampled) == (intervals.of_median((1.0, 2.0)), EPOCHS)
 
 
 def test_one_steady_epoch_has_no_interval_and_no_verdict() -> None:
@@ -140,11 +141,11 @@ def test_no_number_makes_it_fail_or_warn(odd: float) -> None:
                 assert {row.backend for row in rows} == {"a", "b"}
                 assert len(summarise(repeats("a", seconds, seconds, seconds), baseline)) == 1
             other = next(row for row in rows if row.backend == "b")
-            assert other.epoch_interval == Interval(1.0, 2.0)
+            assert other.epoch_interval == intervals.of_median((1.0, 2.0))
 
 
 def test_inference_has_its_interval_per_1000_images() -> None:
-    (row,) = summarise([measured(cell(samples=500), 4.0, 1.0, 2.0, facts={"task": "infer"})])
+    (row,) = summarise([measured(cell(samples=500), 4.0, *[1.0, 2.0] * 3, facts={"task": "infer"})])
     assert (row.epoch_interval, row.per_1000_interval) == (Interval(1.0, 2.0), Interval(2.0, 4.0))
 
 

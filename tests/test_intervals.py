@@ -1,4 +1,4 @@
-"""Bootstrap intervals against theory and worked examples; what has none gives none, without a warning."""
+"""Bootstrap and Student's intervals against theory and worked examples; what has none gives none, with no warning."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def exact(values: tuple[float, ...]) -> Interval:
 
 
 @pytest.mark.parametrize(
-    "values", [(2.0, 1.0), (1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 8.0), (3.0, 1.0, 9.0, 5.0, 7.0, 2.0)]
+    "values", [(2.0, 1.0, 2.0, 1.0, 2.0), (1.0, 2.0, 4.0, 8.0, 16.0), (3.0, 1.0, 9.0, 5.0, 7.0, 2.0)]
 )
-def test_the_interval_of_few_values_is_that_of_all_their_resamples(values: tuple[float, ...]) -> None:
+def test_the_interval_of_five_or_six_values_is_that_of_all_their_resamples(values: tuple[float, ...]) -> None:
     assert intervals.of_median(values) == exact(values)
 
 
@@ -51,10 +51,60 @@ def test_it_is_scipys_percentile_bootstrap() -> None:
 
 
 def test_a_ratio_takes_its_uncertainty_from_both_sides() -> None:
-    assert intervals.of_ratio((2.0, 4.0), (1.0, 1.0)) == Interval(2.0, 4.0)
-    assert intervals.of_ratio((2.0, 2.0), (1.0, 2.0)) == Interval(1.0, 2.0)
-    both = intervals.of_ratio((2.0, 4.0), (1.0, 2.0))
-    assert both == Interval(1.0, 4.0)
+    one, two, varied, twice = (1.0,) * 6, (2.0,) * 6, (1.0, 2.0) * 3, (2.0, 4.0) * 3
+    assert intervals.of_ratio(twice, one) == Interval(2.0, 4.0)
+    assert intervals.of_ratio(two, varied) == Interval(1.0, 2.0)
+    assert intervals.of_ratio(twice, varied) == Interval(1.0, 4.0)
+
+
+def test_few_values_have_students_interval_of_their_logarithms() -> None:
+    # Student's t for 2 degrees of freedom, two-sided, 95 %: 4.302653, as every printed table has it.
+    t = 4.302653
+    found = intervals.of_median((math.exp(1), math.exp(3), math.exp(2)))
+    assert found is not None
+    assert (math.log(found.low), math.log(found.high)) == pytest.approx((2 - t / math.sqrt(3), 2 + t / math.sqrt(3)))
+    # Two samples of two with one variance s² = 1/2 have Welch's 2 degrees of freedom, and the standard error s.
+    found = intervals.of_ratio((math.exp(3), math.exp(4)), (math.exp(0), math.exp(1)))
+    assert found is not None
+    half = t * math.sqrt(1 / 2)
+    assert (math.log(found.low), math.log(found.high)) == pytest.approx((3 - half, 3 + half), abs=1e-6)
+
+
+def test_one_side_of_few_values_is_enough_for_students_interval() -> None:
+    many = tuple(np.random.default_rng(0).lognormal(0.0, 0.1, 20))
+    few = (1.0, 1.1)
+    found = intervals.of_ratio(few, many)
+    expected = stats.ttest_ind(np.log(few), np.log(many), equal_var=False).confidence_interval()
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((np.exp(expected.low), np.exp(expected.high)))
+    turned = intervals.of_ratio(many, few)
+    assert turned is not None
+    assert (turned.low, turned.high) == pytest.approx((1 / found.high, 1 / found.low))
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 8])
+@pytest.mark.parametrize("noise", ["even", "now and then"])
+def test_what_is_equally_fast_is_told_apart_in_no_more_than_5_of_100_cases(count: int, noise: str) -> None:
+    chance = np.random.default_rng(count)
+    logarithms = chance.normal(0.0, 0.05, (400, 2, count))
+    if noise == "now and then":  # something else runs on the machine
+        logarithms += (chance.random(logarithms.shape) < 0.15) * chance.exponential(0.4, logarithms.shape)
+    found = [intervals.of_ratio(tuple(one), tuple(two)) for one, two in np.exp(logarithms)]
+    apart = sum(one is None or not one.low <= 1.0 <= one.high for one in found)
+    assert apart <= stats.binom.ppf(0.999, len(found), 0.05)
+
+
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_intervals_of_few_values_hold_their_median(count: int) -> None:
+    draws = np.random.default_rng(count).lognormal(0.0, 0.2, (400, count))
+    found = [intervals.of_median(tuple(values)) for values in draws]
+    missed = sum(one is None or not one.low <= 1.0 <= one.high for one in found)
+    assert missed <= stats.binom.ppf(0.999, len(found), 0.0625)  # of 5, the bootstrap's: 1 - 2^-4 at most
+
+
+@pytest.mark.parametrize(("ratios", "most"), [(0, 0), (1, 0), (2, 1), (7, 1), (20, 3), (50, 5)])
+def test_some_of_many_ratios_differ_by_chance(ratios: int, most: int) -> None:
+    assert intervals.differing_by_chance(ratios) == most
 
 
 def test_about_95_of_100_intervals_hold_the_true_median() -> None:
@@ -118,8 +168,22 @@ def test_equal_values_have_an_interval_without_width() -> None:
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=12))
-def test_an_interval_lies_within_its_values(values: list[float]) -> None:
+@given(st.lists(st.floats(1e-6, 1e6), min_size=5, max_size=12))
+def test_an_interval_of_five_values_lies_within_them(values: list[float]) -> None:
     found = intervals.of_median(values)
     assert found is not None
     assert min(values) * (1 - 1e-8) <= found.low <= found.high <= max(values) * (1 + 1e-8)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    st.lists(st.floats(0.0, 1e300), min_size=2, max_size=4),
+    st.lists(st.floats(1e-300, 1e300), min_size=2, max_size=4),
+)
+def test_any_few_values_have_an_interval_of_numbers_without_a_warning(
+    few: list[float], reference: list[float]
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for found in (intervals.of_median(few), intervals.of_ratio(few, reference)):
+            assert found is None or (math.isfinite(found.low) and found.low <= found.high < math.inf)

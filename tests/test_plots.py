@@ -12,6 +12,7 @@ import matplotlib as mpl
 import pytest
 from fake_runs import COLORS, cell, measured
 from matplotlib.collections import LineCollection
+from matplotlib.markers import CARETRIGHTBASE
 
 from kbench.plots.bars import _figure as draw_bars
 from kbench.plots.bars import bars
@@ -63,7 +64,7 @@ def test_fifty_epochs_repeats_formats_devices_and_failed_cells_can_be_drawn() ->
 
 def test_bars_carry_their_intervals_and_leave_their_labels_readable() -> None:
     cells = [
-        measured(cell(backend="keras2/cntk"), 9.0, 1.0, 3.0),
+        measured(cell(backend="keras2/cntk"), 9.0, *[1.0, 3.0] * 3),
         measured(cell(backend="keras3/jax"), 9.0, 4.0),
         measured(cell(backend="keras3/openvino"), status=FAILED),
     ]
@@ -74,6 +75,21 @@ def test_bars_carry_their_intervals_and_leave_their_labels_readable() -> None:
     label = next(text for text in axes.texts if text.get_text().startswith("2.00 s"))
     assert label.get_position()[0] > 3.0
     assert axes.get_xlabel().endswith("95 % interval")
+
+
+def test_an_interval_that_goes_on_for_ever_does_not_press_the_bars_down() -> None:
+    cells = [
+        measured(cell(backend="keras2/cntk"), 9.0, 1.0, 3.0),
+        measured(cell(backend="keras3/jax"), 9.0, 4.0, 4.1),
+    ]
+    rows = summarise(cells)
+    assert next(row for row in rows if row.backend == "keras2/cntk").epoch_interval.high > 100
+    axes = draw_bars(rows, looks(rows, COLORS)).axes[0]
+    assert axes.get_xlim()[1] < 2 * 4.1
+    (sure, cut) = sorted(segment[:, 0].tolist() for segment in axes.collections[-1].get_segments())[::-1]
+    assert cut[1] == pytest.approx(1.5 * 4.05, rel=0.03) and sure[1] < 5
+    arrows = [line for line in axes.lines if line.get_marker() == CARETRIGHTBASE]
+    assert [list(line.get_xdata()) for line in arrows][-1] == [pytest.approx(1.5 * 4.05, rel=0.03)]
 
 
 def test_bars_give_the_ratio_to_the_baseline_where_there_is_one() -> None:

@@ -138,6 +138,18 @@ def test_lines_look_as_elsewhere_on_logarithmic_axes_with_the_measured_values_ma
     assert [text.get_text() for text in legend.get_texts()] == ["keras2/cntk", "keras3/jax", "linear scaling"]
 
 
+def test_an_interval_that_goes_on_for_ever_is_cut_off() -> None:
+    wide = replace(row(throughput=200.0), per_1000_interval=Interval(0.01, 1e6))
+    lines = only([Side([row()], 1), Side([wide], 2)])
+    assert lines.ends is not None
+    assert lines.ends[0] <= 100.0 / 2 and 200.0 * 2 <= lines.ends[1] < 10_000
+    (axes,) = draw(lines, looks([wide], COLORS)).axes
+    assert axes.get_ylim() == pytest.approx(lines.ends)
+    assert charts.of_scaling(lines, looks([wide], COLORS))["ends"] == pytest.approx(lines.ends, rel=1e-3)
+    short = only(of_threads(100, 200))
+    assert short.ends is None and charts.of_scaling(short, looks([wide], COLORS))["ends"] is None
+
+
 def test_values_that_lie_close_are_not_written_over_one_another() -> None:
     sides = [Side([row(samples=count)], 2) for count in (50_000, 50_100, 50_200, 100_000)]
     (axes,) = draw(only(sides), looks(sides[0].summaries, COLORS)).axes

@@ -195,7 +195,7 @@ def test_time_to_accuracy_has_a_ratio_an_interval_and_a_verdict_of_its_own() -> 
 
 
 def test_a_regression_is_an_interval_that_lies_above_the_limit_whole() -> None:
-    shown = beside(repeats([1.0, 1.0]), repeats([1.2, 1.3]))
+    shown = beside(repeats([1.0, 1.0]), repeats([1.25, 1.26]))
     unsure = beside(repeats([1.0, 1.0]), repeats([1.05, 1.5]))
     assert unsure.ratio is not None and unsure.ratio > 1.1
     assert sides.regressions([shown, unsure], 1.1) == [shown]

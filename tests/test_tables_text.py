@@ -104,9 +104,9 @@ def test_intervals_from_epochs_say_what_they_do_not_hold_and_what_to_type() -> N
     assert "do not hold the variation from process to process" in remark and "--repeats 3" in remark
 
 
-def test_intervals_of_few_values_say_how_little_they_are_worth() -> None:
+def test_intervals_of_few_values_say_why_they_are_wide() -> None:
     (remark,) = table([SURE, dataclasses.replace(FAR, resampled_values=3)]).remarks
-    assert remark.startswith("An interval of 3 values holds the true median in at most 75 % of cases")
+    assert remark.startswith("Intervals of 3 values are wide")
     assert "--repeats 5" in remark
 
 

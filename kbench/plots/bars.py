@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -13,6 +14,8 @@ from kbench.plots.look import Key, Look, key, literal, points, render
 from kbench.plots.style import OWN, Style
 from kbench.values import OK, Interval, Summary
 from kbench.wording import compared, significant
+
+_REACH = 1.5  # times the longest bar: what of an interval goes further is cut, or it would press the bars down
 
 
 def bars(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
@@ -33,7 +36,7 @@ def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = O
         axes.barh(place, seconds or 0.0, height=0.68, color=look.color, edgecolor="white", linewidth=0, hatch=hatch)
         end, size = _end(row, rows) + 0.012 * longest, points(8)
         labels.append(axes.text(end, place, _label(row, seconds), va="center", fontsize=size))
-    _draw_intervals(axes, [_interval(row, rows) for row in rows])
+    _draw_intervals(axes, [_interval(row, rows) for row in rows], _limit(rows))
     most = 48 if style.size is None else max(18, int(7 * style.size[0]))  # letters
     axes.set_yticks(range(len(rows)), [literal(looks[key(row)].label, most) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)  # fastest at the top
@@ -63,22 +66,26 @@ def _make_room(axes: Axes, ends: Sequence[float], labels: Sequence[Text], longes
     axes.set_xlim(0.0, max(needed, longest * 1.02) or 1.0)
 
 
-def _draw_intervals(axes: Axes, intervals: Sequence[Interval | None]) -> None:
-    """A line with a bar at each end; white around it, since bars may be as dark as the line."""
+def _draw_intervals(axes: Axes, intervals: Sequence[Interval | None], limit: float) -> None:
+    """A line with a bar at each end, or an arrow where it goes on; white around it, since bars may be as dark."""
     known = [(place, interval) for place, interval in enumerate(intervals) if interval]
-    middles = [(interval.low + interval.high) / 2 for _, interval in known]
-    halves = [(interval.high - interval.low) / 2 for _, interval in known]
+    lows, highs = (np.array([getattr(interval, end) for _, interval in known]) for end in ("low", "high"))
+    goes_on = highs > limit
+    highs = np.where(goes_on, 0.98 * limit, highs)  # the arrow's head goes on for the rest
     for color, width, cap in (("white", 2.6, 3.4), ("#222222", 1.1, 2.6)):
-        axes.errorbar(
-            middles,
+        _, ends, _ = axes.errorbar(
+            lows,
             [place for place, _ in known],
-            xerr=halves,
+            xerr=(np.zeros(len(known)), highs - lows),
+            xlolims=goes_on,
             fmt="none",
             ecolor=color,
             elinewidth=width,
             capsize=cap,
             capthick=width,
         )
+        for end in ends:
+            end.set_markerfacecolor(color)
 
 
 def _has_steady(rows: Sequence[Summary]) -> bool:
@@ -99,10 +106,15 @@ def _interval(row: Summary, rows: Sequence[Summary]) -> Interval | None:
     return row.per_1000_interval if row.task == "infer" else row.epoch_interval
 
 
+def _limit(rows: Sequence[Summary]) -> float:
+    """How far an interval is drawn."""
+    return _REACH * max(_seconds(row, rows) or 0.0 for row in rows)
+
+
 def _end(row: Summary, rows: Sequence[Summary]) -> float:
     """Where the bar and its interval end."""
     interval = _interval(row, rows)
-    return max(_seconds(row, rows) or 0.0, interval.high if interval else 0.0)
+    return max(_seconds(row, rows) or 0.0, min(interval.high, _limit(rows)) if interval else 0.0)
 
 
 def _axis(rows: Sequence[Summary]) -> str:

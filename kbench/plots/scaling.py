@@ -63,6 +63,8 @@ def _figure(lines: Lines, looks: Mapping[Key, Look], style: Style = OWN) -> Figu
     ideal.set_label(ideal_label(lines))
     intervals = any(point.interval for points in lines.rows for point in points)
     axes.set_ylabel("samples/s, 95 % interval" if intervals else "samples/s")
+    if lines.ends:
+        axes.set_ylim(*lines.ends)
     _mark(axes, sorted({point.at for points in lines.rows for point in points}), width)
     legend(figure, [*handles, ideal], width, style)
     return figure

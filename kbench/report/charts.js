@@ -124,8 +124,9 @@ const kbenchCharts = (() => {
     const measured = [...new Set(values.map((value) => value.at))].sort((a, b) => a - b);
     const x = { field: "at", type: "quantitative", title: chart.x, scale: { type: "log", base: 2, nice: false, padding: 16 },
       axis: { values: measured, format: ",", labelOverlap: true, labelSeparation: 6, grid: false } };
-    const y = { field: "throughput", type: "quantitative", title: "samples/s", scale: { type: "log", nice: false, padding: 10 },
-      axis: { tickCount: 4, format: "~s" } };
+    // Intervals that go on for ever are cut off at `ends`.
+    const scale = { type: "log", nice: false, ...(chart.ends ? { domain: chart.ends } : { padding: 10 }) };
+    const y = { field: "throughput", type: "quantitative", title: "samples/s", scale, axis: { tickCount: 4, format: "~s" } };
     const ideal = {
       data: { values: rows(chart.ideal) },
       mark: { type: "line", strokeWidth: 1, tooltip: false },
@@ -134,7 +135,7 @@ const kbenchCharts = (() => {
     const known = values.some((value) => value.low !== null);
     const interval = {
       transform: [{ filter: "datum.low !== null" }],
-      mark: { type: "rule", strokeWidth: 1.2 },
+      mark: { type: "rule", strokeWidth: 1.2, clip: true },
       encoding: { y: { field: "low", type: "quantitative" }, y2: { field: "high" } },
     };
     const tooltip = [

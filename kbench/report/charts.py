@@ -199,6 +199,7 @@ def of_scaling(lines: Lines, looks: Mapping[Key, Look]) -> Chart:
         "title": f"{lines.example}: throughput against {lines.variable}",
         "x": AXES[lines.variable],
         "ideal": {"at": at, "throughput": [_short(value) for value in throughput]},
+        "ends": [_short(end) for end in lines.ends] if lines.ends else None,
         "columns": columns,
         "thinned": f"Grey: {ideal_label(lines)} from the fastest on." + _left_out(lines),
         "told": "; ".join(told),

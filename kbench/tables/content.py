@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
+from kbench.intervals import ENOUGH
 from kbench.values import EPOCHS, NO_DIFFERENCE, OK, Interval, Summary
 from kbench.wording import MISSING, compared, plain, significant
 
 # What the other columns give, too: a verdict shows in the ratio, and samples/s are s/epoch the other way round.
 _SPARE = ("% of limit", "verdict", "samples/s", "images/s", "first epoch (s)", "cold pass (s)", "95 % interval (s)")
-
-_ENOUGH = 5  # values, from which on an interval of 95 % can be one
 
 
 @dataclass(frozen=True)
@@ -222,13 +221,11 @@ def _on_comparison(rows: Sequence[Summary]) -> list[str]:
             "Intervals from the epochs of fewer than three repeats do not hold the variation from process to "
             "process: --repeats 3 or more does."
         )
-    fewest = min((row.resampled_values for row in rows if row.resampled), default=_ENOUGH)
-    if fewest < _ENOUGH:
-        # So often the lowest and the highest of n values enclose the median of any distribution.
-        percent = 100 * (1 - 2 ** (1 - fewest))
+    fewest = min((row.resampled_values for row in rows if row.resampled), default=ENOUGH)
+    if fewest < ENOUGH:
         remarks.append(
-            f"An interval of {fewest} values holds the true median in at most {percent:.0f} % of cases, "
-            f"and not in 95 %: --repeats {_ENOUGH} or more does."
+            f"Intervals of {fewest} values are wide, because so few say little of their own spread: "
+            f"--repeats {ENOUGH} or more makes them narrower."
         )
     return remarks
 

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kbench.intervals import differing_by_chance
 from kbench.side_values import EQUAL, HIGHER, LOWER, NOT_COMPARED, WITHIN, About, Pair
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
@@ -58,11 +59,20 @@ def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
         said.append(f"{about.letter} against {abouts[0].letter}, {len(of_side)} {rows}: {listed or 'nothing'}.")
         if compared and counts[NO_DIFFERENCE] == len(compared):
             said.append("They are the same within their intervals.")
+        said += _by_chance(counts[FASTER] + counts[SLOWER], counts[NO_DIFFERENCE])
         with_losses = [pair for pair in compared if pair.largest_loss_difference is not None]
         if with_losses:
             identical = sum(pair.largest_loss_difference == 0 for pair in with_losses)
             said.append(f"Losses are identical in {identical} of {len(with_losses)}.")
     return [*said, *_alone(abouts, pairs)]
+
+
+def _by_chance(differing: int, alike: int) -> list[str]:
+    """A warning where no more rows differ than would if none did: intervals of 95 % are wrong in 5 % of rows."""
+    rows = differing + alike
+    if not 0 < differing <= (chance := differing_by_chance(rows)):
+        return []
+    return [f"If none differed, up to {chance} of {rows} would still be called faster or slower: more repeats tell."]
 
 
 def _alone(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
