@@ -62,6 +62,10 @@ class Request:
     pass_env: tuple[str, ...] = ()  # further variables of the user's that cells get, by name
     baseline: str = ""  # full name of the backend with which the others are compared, beside the fastest
 
+    def passed(self, variables: Mapping[str, str]) -> dict[str, str]:
+        """The variables of `pass_env`, as far as they are set."""
+        return {name: variables[name] for name in self.pass_env if name in variables}
+
 
 @dataclass(frozen=True)
 class PlannedCell:

@@ -28,7 +28,7 @@ def run(
 
     Raises UserError where results cannot be written; what was measured until then is kept.
     """
-    passed = {name: os.environ[name] for name in the_plan.request.pass_env if name in os.environ}
+    passed = the_plan.request.passed(os.environ)
     jobs = [preparing.job(planned, made, data) for planned in the_plan.cells]
     mark = leftovers.mark(folder)
     with watchdog.watching(mark), screen.Progress(len(jobs), detail) as progress:

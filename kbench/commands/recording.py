@@ -57,7 +57,7 @@ def _limits(the_plan: Plan) -> dict[str, Any]:
     if the_plan.device.kind != "cpu":
         return {}
     largest = 1024 * max(known(caches_kib, dict[str, int]()).values(), default=0)
-    variables = specs.environment_variables(os.environ, _passed(the_plan), {}, Path())
+    variables = specs.environment_variables(os.environ, the_plan.request.passed(os.environ), {}, Path())
     return {"limits": machine_limits.measure(the_plan.threads, largest or None, variables)}
 
 
@@ -80,12 +80,7 @@ def _variables(the_plan: Plan, environment: Environment) -> dict[str, str]:
     """The variables that matter, as the backend's cells get them."""
     own = environments.variables(environment, the_plan.threads)
     pinned = devices.pin_variables(the_plan.device)
-    given = specs.environment_variables(os.environ, {**_passed(the_plan), **own}, pinned, Path())
+    given = specs.environment_variables(os.environ, {**the_plan.request.passed(os.environ), **own}, pinned, Path())
     if the_plan.device.uuid:  # which identifies the card
         given = {name: value.replace(the_plan.device.uuid, the_plan.device.label) for name, value in given.items()}
     return {name: provenance.without_home(value) for name, value in specs.that_matter(given, own).items()}
-
-
-def _passed(the_plan: Plan) -> dict[str, str]:
-    """The user's own variables that were asked to reach the guests."""
-    return {name: os.environ[name] for name in the_plan.request.pass_env if name in os.environ}
