@@ -35,7 +35,6 @@ class Repeat:
     numbers: bytes  # of its epochs
     losses: Losses  # of these epochs
     val_losses: Losses
-    reference_seconds: float | None = None  # of the fixed computation before the cell
 
     @property
     def epochs(self) -> list[int]:
@@ -93,7 +92,6 @@ def _repeat(one: Measured) -> Repeat:
         one.epochs.epoch.astype(_INT).tobytes(),
         _losses(one.epochs, "loss"),
         _losses(one.epochs, "val_loss"),
-        one.outcome.reference_seconds,
     )
 
 

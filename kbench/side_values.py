@@ -40,8 +40,7 @@ class Pair:
     kinds: tuple[str, ...] = ()  # of ALLOWABLE: what would have to be allowed
     remarks: tuple[str, ...] = ()  # what differs and does not keep them from it
     ratio: float | None = None  # of the steady times
-    interval: Interval | None = None  # holds `machine`, too
-    machine: Interval | None = None  # so many times as long took the fixed computation; None: no change was shown
+    interval: Interval | None = None
     verdict: str = ""  # FASTER, SLOWER, NO_DIFFERENCE, NOT_COMPARED; empty where there is no interval
     accuracy: str = ""  # HIGHER, LOWER, WITHIN, EQUAL: the final validation accuracy; empty where no spread is known
     target_ratio: float | None = None  # of the seconds to the example's target accuracy

@@ -23,7 +23,7 @@ from kbench.side_values import (
     About,
     Pair,
 )
-from kbench.values import FASTER, OK, SLOWER, Interval, Summary
+from kbench.values import OK, Interval, Summary
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,12 @@ class Side:
     rows: tuple[Row, ...]  # in the order of the run's tables
     provenance: Mapping[str, Any]
     of_one_backend: bool  # then its rows are told apart by the example alone
-    paces: tuple[float, ...] = ()  # seconds of the fixed computation before each cell of the run
 
 
 def side(about: About, rows: Sequence[Row], told: Mapping[str, Any], backend: str = "") -> Side:
     """The side that a run's rows make, or what `backend`, a full name, has of them."""
     chosen = tuple(row for row in rows if backend in ("", row.summary.backend))
-    paces = tuple(one.reference_seconds for row in rows for one in row.repeats if one.reference_seconds)
-    return Side(about, chosen, told, bool(backend), paces)
+    return Side(about, chosen, told, bool(backend))
 
 
 def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
@@ -53,7 +51,6 @@ def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
     """
     first, *others = sides
     by_example = all(one.of_one_backend for one in sides)
-    changes = {other.about.letter: _change(first, other) for other in others}
     found = []
     used: set[tuple[str, int]] = set()
     for row in first.rows:
@@ -63,7 +60,7 @@ def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
                 found.append(Pair(other.about.letter, row.summary, None))
                 continue
             used.add((other.about.letter, id(like)))
-            found.append(_pair(first, row, other, like, allowed, changes[other.about.letter]))
+            found.append(_pair(first, row, other, like, allowed))
     for other in others:
         left = [row.summary for row in other.rows if (other.about.letter, id(row)) not in used]
         # A further layout of a row that has been compared is not news.
@@ -97,22 +94,7 @@ def _like(row: Summary, other: Side, by_example: bool) -> Row | None:
     )
 
 
-def _change(first: Side, other: Side) -> Interval | None:
-    """How many times as long the fixed computation took on the other side, where it is shown to have changed."""
-    change = None if first.paces == other.paces else intervals.of_ratio(other.paces, first.paces)
-    return change if verdict(change) in (FASTER, SLOWER) else None
-
-
-def _holding_change(interval: Interval | None, change: Interval | None) -> Interval | None:
-    """The interval of a ratio, widened by what the machine alone may have done to it: some of `change`, or all."""
-    if interval is None or change is None:
-        return interval
-    return Interval(interval.low / max(1.0, change.high), interval.high / min(1.0, change.low))
-
-
-def _pair(
-    first: Side, mine: Row, other: Side, theirs: Row, allowed: Collection[str], change: Interval | None
-) -> Pair:
+def _pair(first: Side, mine: Row, other: Side, theirs: Row, allowed: Collection[str]) -> Pair:
     one, two = mine.timed, theirs.timed
     pair = Pair(other.about.letter, one.row, two.row, remarks=_remarks(one.row, two.row))
     ended = _not_ok(first, one.row, other, two.row)
@@ -128,15 +110,13 @@ def _pair(
         return replace(pair, refused=said, kinds=kinds, verdict=NOT_COMPARED)
     told = tuple(f"{kind}: {words}" for kind, said in unlike.items() for words in said)
     largest, epochs = _losses(mine.repeats, theirs.repeats)
-    change = None if unlike[MACHINE] else change  # between two machines it is what is asked for
-    (ratio, interval), (to_target, target_interval) = _ratio(one, two), _target(one, two)
-    interval, target_interval = _holding_change(interval, change), _holding_change(target_interval, change)
+    ratio, interval = _ratio(one, two)
+    to_target, target_interval = _target(one, two)
     return replace(
         pair,
         remarks=(*pair.remarks, *told),
         ratio=ratio,
         interval=interval,
-        machine=change,
         verdict=verdict(interval),
         accuracy=_accuracy(one.row, two.row),
         target_ratio=to_target,

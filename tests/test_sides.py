@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -66,42 +65,6 @@ def test_losses_are_compared_epoch_by_epoch_between_repeats_with_one_seed() -> N
     assert (longer.largest_loss_difference, longer.compared_epochs) == (0.0, 2)
     other_seed = beside(losing(3.0, 2.0), losing(3.0, 2.0, seed=1))
     assert (other_seed.largest_loss_difference, other_seed.compared_epochs) == (None, 0)
-
-
-def paced(pace: float, *seconds: float, **more: Any) -> list[Measured]:
-    """Six repeats of about so long, before each of which the fixed computation took about `pace` seconds."""
-    cells = repeats(*([value * scale for value in seconds] for scale in (0.98, 0.99, 1.0, 1.0, 1.01, 1.02)), **more)
-    return [
-        replace(one, outcome=replace(one.outcome, reference_seconds=pace * (1 + 0.002 * place)))
-        for place, one in enumerate(cells)
-    ]
-
-
-def test_an_interval_between_runs_holds_what_the_machine_alone_may_have_done() -> None:
-    before = paced(0.010, 1.0)
-    alike = beside(before, paced(0.010, 1.2))
-    assert (alike.verdict, alike.machine) == (SLOWER, None)
-    slower = beside(before, paced(0.0125, 1.2))
-    assert slower.machine is not None and slower.machine.low < 1.25 < slower.machine.high
-    assert (slower.ratio, slower.verdict) == (pytest.approx(1.2), NO_DIFFERENCE)
-    # As it was seen, and divided by all that the machine may have done.
-    assert alike.interval is not None and slower.interval is not None
-    assert slower.interval.high == alike.interval.high
-    assert slower.interval.low == pytest.approx(alike.interval.low / slower.machine.high)
-    faster = beside(before, paced(0.0080, 1.2))
-    assert faster.interval is not None and faster.machine is not None
-    assert faster.interval.high == pytest.approx(alike.interval.high / faster.machine.low)
-    assert (faster.interval.low, faster.verdict) == (alike.interval.low, SLOWER)
-
-
-def test_between_machines_and_within_a_run_nothing_is_taken_for_a_change_of_the_machine() -> None:
-    before, after = paced(0.010, 1.0), paced(0.0125, 1.2)
-    there = side("B", after, provenance={**PROVENANCE, "cpu": {"model": "Another processor", "visible": 2}})
-    (pair,) = sides.pairs([side("A", before), there], [MACHINE])
-    assert (pair.verdict, pair.machine) == (SLOWER, None)
-    run = [*before, *paced(0.0125, 1.2, backend="keras3/torch")]
-    (pair,) = sides.pairs([side("A", run, "keras3/jax"), side("B", run, "keras3/torch")])
-    assert (pair.verdict, pair.machine) == (SLOWER, None)
 
 
 def test_single_values_have_a_ratio_and_neither_interval_nor_verdict() -> None:
