@@ -54,7 +54,9 @@ def generate(parent: Path, name: str, cells: list[Cell], steps: int, seed: int) 
         folder = results.cell_folder(run, one)
         folder.path.mkdir(parents=True)
         folder.spec.write_text(json.dumps({"schema": 1, "data": data}))
-        folder.outcome.write_text(json.dumps(vars(Outcome(OK, seconds=60.0, exit_code=0, reference_seconds=0.01))))
+        pace = 0.1 * chance.uniform(0.95, 1.1)
+        outcome = Outcome(OK, seconds=60.0, exit_code=0, reference_seconds=pace, reference_samples=(pace,))
+        folder.outcome.write_text(json.dumps(vars(outcome)))
         folder.events.write_text("\n".join(_events(one, steps, chance)) + "\n")
     return run
 

@@ -17,6 +17,7 @@ class Timed:
     row: Summary
     sample: tuple[float, ...]
     to_target: tuple[float, ...] = ()  # seconds to the target accuracy, of the repeats that reached it
+    unseen: float = 0.0  # how far the steady time may lie off without `sample` showing it: see intervals.reach
 
 
 def compare(timed: Sequence[Timed], baseline: str = "") -> list[Summary]:
@@ -63,7 +64,7 @@ def _ratio(one: Timed, reference: Timed) -> tuple[float, Interval | None]:
     if one is reference:
         return ratio, None
     interval = intervals.of_ratio(one.sample, reference.sample)
-    return ratio, holding(interval, ratio) if interval else None
+    return ratio, holding(interval, ratio, math.hypot(one.unseen, reference.unseen)) if interval else None
 
 
 def verdict(interval: Interval | None) -> str:
@@ -75,12 +76,13 @@ def verdict(interval: Interval | None) -> str:
     return FASTER if interval.high < 1 else SLOWER
 
 
-def holding(interval: Interval, estimate: float) -> Interval:
-    """The interval, wide enough to hold the figure beside it.
+def holding(interval: Interval, estimate: float, unseen: float = 0.0) -> Interval:
+    """The interval, wide enough to hold the figure beside it, and what its samples do not show.
 
     The figure is the median of all epochs and the interval that of the repeats' medians: they can differ a little.
     """
-    return Interval(min(interval.low, estimate), max(interval.high, estimate))
+    wide = Interval(min(interval.low, estimate), max(interval.high, estimate))
+    return intervals.reaching(wide, estimate, unseen)
 
 
 def _seconds(row: Summary) -> float:

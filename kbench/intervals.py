@@ -26,6 +26,7 @@ LEVEL = 0.95
 ENOUGH = 5
 # The ends move by less than a tenth of the interval's width from one seed to another, at some milliseconds a row.
 RESAMPLES = 4000
+FARTHEST = math.log(1000)  # a reach beyond that is of damaged files, not of a machine
 _SEED = 19790101
 _AT_ONCE = 2_000_000  # numbers held in memory while resampling
 
@@ -46,6 +47,34 @@ def of_ratio(values: Sequence[float], reference: Sequence[float]) -> Interval | 
         return None
     with np.errstate(all="ignore"):  # of numbers that overflow, which give no interval
         return _widened(_between(_medians(values, 0) / _medians(reference, 1)), _of_difference, values, reference)
+
+
+def reach(values: Sequence[float]) -> float | None:
+    """How far one more such value lies from what is usual, in 95 % of cases: the logarithm of a factor.
+
+    Student's t times the standard deviation of the logarithms; None for fewer than two values, where one is not
+    finite and above 0, or where they lie so far apart that they say nothing.
+    """
+    if not _usable(values) or min(values) <= 0:
+        return None
+    from scipy.stats import t
+
+    found = float(t.ppf((1 + LEVEL) / 2, len(values) - 1) * np.std(np.log(values), ddof=1))
+    return found if found < FARTHEST else None
+
+
+def reaching(interval: Interval, estimate: float, further: float) -> Interval:
+    """The interval of `estimate`, wide enough to hold what its samples do not show: `further`, as `reach` gives it.
+
+    Independent of each other, they add as variances do (JCGM 100:2008, *Guide to the expression of uncertainty in
+    measurement*, 5.1.2), on either side and in logarithms.
+    """
+    if not further or not 0 < interval.low <= estimate <= interval.high < math.inf:
+        return interval
+    with np.errstate(all="ignore"):
+        below, above = np.log(estimate) - np.log(interval.low), np.log(interval.high) - np.log(estimate)
+        low, high = (estimate * np.exp([-np.hypot(below, further), np.hypot(above, further)])).tolist()
+    return Interval(_rounded(low), _rounded(high)) if math.isfinite(high) else interval
 
 
 def differing_by_chance(ratios: int) -> int:

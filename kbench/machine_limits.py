@@ -8,18 +8,17 @@ the bytes written, over arrays larger than the caches.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
 import threadpoolctl
+
+from kbench import own_process
 
 MATRIX = 768  # rows and columns to begin with
 LARGEST_MATRIX = 6144
@@ -27,30 +26,14 @@ PRODUCT_SECONDS = 0.008  # a product that takes less does not keep many cores bu
 SMALLEST_ARRAY, LARGEST_ARRAY = 32 << 20, 64 << 20  # bytes: the system needs a tenth of a second to hand these out
 ROUNDS_SECONDS = 0.12  # for each way to do the work
 MOST_ROUNDS = 50
-TIMEOUT = 60.0  # seconds
 
 
 def measure(threads: int, cache_bytes: int | None, variables: Mapping[str, str]) -> dict[str, Any] | None:
     """The `rates` in a process of their own with just these environment variables; None where there are none.
 
-    The host may have variables that guests do not get, such as OPENBLAS_CORETYPE, which can halve what numpy does.
     Never raises.
     """
-    command = [sys.executable, "-m", __name__, str(threads), str(cache_bytes or 0)]
-    found = os.pathsep.join(filter(None, sys.path))  # numpy, wherever this process has it from
-    try:
-        said = subprocess.run(
-            command,
-            env={**variables, "PYTHONPATH": found},
-            cwd=Path(__file__).resolve().parent.parent,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=TIMEOUT,
-            check=True,
-        ).stdout
-        told = json.loads(said)
-    except (OSError, subprocess.SubprocessError, ValueError):
-        return None
+    told = own_process.told(__name__, (threads, cache_bytes or 0), variables)
     return told if isinstance(told, dict) else None
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from kbench import results, specs
@@ -32,6 +34,7 @@ from kbench.wording import plain
 
 LINES_KEPT = 12  # of the log of a cell that did not end ok
 MOST_REASON = 500  # characters
+ENOUGH_REFERENCES = 6  # in a run: of fewer values nobody knows how far they lie apart
 
 
 @dataclass(frozen=True)
@@ -89,21 +92,24 @@ def run(
     variables: Callable[[Environment], Mapping[str, str]],
     launcher: Launcher,
     listener: Listener,
-    reference: Callable[[], float] | None = None,
+    reference: Callable[[], float | None] | None = None,
 ) -> list[Outcome]:
     """Run the jobs in turn and record each outcome in the run's folder as soon as it is known.
 
-    `reference` times a fixed computation before each cell that is measured, which shows how steady the machine is.
+    `reference` times a fixed computation before each cell that is measured, which shows how steady the machine is:
+    once, or several times where there are few cells.
     One cell's fate never stops the run. On an interrupt the running cell is recorded as interrupted and
     KeyboardInterrupt goes on to the caller. Raises UserError where results cannot be written.
     """
     outcomes = []
+    to_measure = sum(job.verdict is None for job in jobs)
     for job in jobs:
         listener.started(job)
         try:
-            pace = reference() if reference is not None and job.verdict is None else None
+            times = math.ceil(ENOUGH_REFERENCES / to_measure) if reference and job.verdict is None else 0
+            paces = tuple(pace for _ in range(times) if reference and (pace := reference()))
             outcome = job.verdict or _measure(job, folder, settings, variables, launcher, listener)
-            outcome = replace(outcome, reference_seconds=pace)
+            outcome = replace(outcome, reference_seconds=median(paces) if paces else None, reference_samples=paces)
         except KeyboardInterrupt:
             outcome = Outcome(INTERRUPTED, "interrupted by the user")
             results.write_outcome(folder, job.cell, outcome)

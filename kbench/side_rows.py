@@ -35,6 +35,7 @@ class Repeat:
     numbers: bytes  # of its epochs
     losses: Losses  # of these epochs
     val_losses: Losses
+    reference_samples: tuple[float, ...] = ()  # seconds of the fixed computation before the cell
 
     @property
     def epochs(self) -> list[int]:
@@ -92,6 +93,7 @@ def _repeat(one: Measured) -> Repeat:
         one.epochs.epoch.astype(_INT).tobytes(),
         _losses(one.epochs, "loss"),
         _losses(one.epochs, "val_loss"),
+        one.outcome.reference_samples,
     )
 
 

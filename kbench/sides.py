@@ -23,7 +23,9 @@ from kbench.side_values import (
     About,
     Pair,
 )
-from kbench.values import OK, Interval, Summary
+from kbench.values import FASTER, OK, SLOWER, Interval, Summary
+
+ENOUGH_PACES = 500  # to know how fast a machine was: more would take a comparison seconds
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,14 @@ class Side:
     rows: tuple[Row, ...]  # in the order of the run's tables
     provenance: Mapping[str, Any]
     of_one_backend: bool  # then its rows are told apart by the example alone
+    paces: tuple[float, ...] = ()  # seconds of the fixed computation before each cell of the run
 
 
 def side(about: About, rows: Sequence[Row], told: Mapping[str, Any], backend: str = "") -> Side:
     """The side that a run's rows make, or what `backend`, a full name, has of them."""
     chosen = tuple(row for row in rows if backend in ("", row.summary.backend))
-    return Side(about, chosen, told, bool(backend))
+    paces = tuple(seconds for row in rows for one in row.repeats for seconds in one.reference_samples)
+    return Side(about, chosen, told, bool(backend), paces)
 
 
 def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
@@ -51,6 +55,7 @@ def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
     """
     first, *others = sides
     by_example = all(one.of_one_backend for one in sides)
+    changes = {other.about.letter: _change(first, other) for other in others}
     found = []
     used: set[tuple[str, int]] = set()
     for row in first.rows:
@@ -60,7 +65,8 @@ def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
                 found.append(Pair(other.about.letter, row.summary, None))
                 continue
             used.add((other.about.letter, id(like)))
-            found.append(_pair(first, row, other, like, allowed))
+            pair = _pair(first, row, other, like, allowed)
+            found.append(replace(pair, machine_ratio=changes[other.about.letter]))
     for other in others:
         left = [row.summary for row in other.rows if (other.about.letter, id(row)) not in used]
         # A further layout of a row that has been compared is not news.
@@ -92,6 +98,22 @@ def _like(row: Summary, other: Side, by_example: bool) -> Row | None:
     return next((one for one in names if (one.summary.image_data_format, one.summary.device) == exact), None) or next(
         iter(names), None
     )
+
+
+def _change(first: Side, other: Side) -> Interval | None:
+    """How many times as long the fixed computation took on the other side, where that is shown to have changed.
+
+    Rows of one run have one machine, and between two machines it is what is compared.
+    """
+    if first.paces == other.paces or provenance.machine_differences(other.provenance, first.provenance, False):
+        return None
+    change = intervals.of_ratio(_some(other.paces), _some(first.paces))
+    return change if verdict(change) in (FASTER, SLOWER) else None
+
+
+def _some(paces: Sequence[float]) -> Sequence[float]:
+    """All of them, or of a large run's every so-and-so-many-th."""
+    return paces[:: math.ceil(len(paces) / ENOUGH_PACES) or 1]
 
 
 def _pair(first: Side, mine: Row, other: Side, theirs: Row, allowed: Collection[str]) -> Pair:
@@ -149,6 +171,8 @@ def _remarks(one: Summary, two: Summary) -> tuple[str, ...]:
         "epochs": "epochs",
     }
     same_backend = one.backend == two.backend
+    if bool(one.keras_version) != bool(two.keras_version):  # one of them never came to tell what it computes with
+        names = {name: words for name, words in names.items() if name in ("backend", "image_data_format", "epochs")}
     return tuple(
         f"{words} {getattr(two, name) or 'default'} instead of {getattr(one, name) or 'default'}"
         for name, words in names.items()
@@ -187,7 +211,8 @@ def _ratio(one: Timed, two: Timed) -> tuple[float | None, Interval | None]:
     scale = 1.0
     if one.row.samples != two.row.samples:  # where that is allowed, a sample's time is what can be compared
         scale = _per_sample(two.row) / _per_sample(one.row)
-    return _of(one.row.epoch_seconds, one.sample, two.row.epoch_seconds, two.sample, scale)
+    unseen = math.hypot(one.unseen, two.unseen)
+    return _of(one.row.epoch_seconds, one.sample, two.row.epoch_seconds, two.sample, scale, unseen)
 
 
 def _per_sample(row: Summary) -> float:
@@ -203,13 +228,18 @@ def _target(one: Timed, two: Timed) -> tuple[float | None, Interval | None]:
 
 
 def _of(
-    first: float | None, sample: Sequence[float], other: float | None, others: Sequence[float], scale: float = 1.0
+    first: float | None,
+    sample: Sequence[float],
+    other: float | None,
+    others: Sequence[float],
+    scale: float = 1.0,
+    unseen: float = 0.0,
 ) -> tuple[float | None, Interval | None]:
     """other / first, and how sure that is; None where one of them is no time or not above 0."""
     if not (first and other) or not 0 < (ratio := scale * other / first) < math.inf:
         return None, None
     interval = intervals.of_ratio([scale * value for value in others], sample)
-    return ratio, holding(interval, ratio) if interval else None
+    return ratio, holding(interval, ratio, unseen) if interval else None
 
 
 def _accuracy(one: Summary, two: Summary) -> str:

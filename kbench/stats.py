@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kbench import fairness, intervals, learning, roofline, steps
+from kbench import fairness, intervals, learning, roofline, steadiness, steps
 from kbench.beside import beside
 from kbench.comparison import Timed, compare, holding
 from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured, Summary
@@ -49,10 +49,11 @@ def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None, s
     for one in measured:
         groups.setdefault(row_of(one.cell), []).append(one)
     differs = fairness.differences(measured)
+    between = steadiness.between_processes(measured)
     every = list(groups.values())
     half = len(every) // 2 if shared else 0
-    others = beside(lambda: [_timed(group, differs, limits) for group in every[:half]]) if half else list
-    own = [_timed(group, differs, limits) for group in every[half:]]
+    others = beside(lambda: [_timed(group, differs, limits, between) for group in every[:half]]) if half else list
+    own = [_timed(group, differs, limits, between) for group in every[half:]]
     rows = [*others(), *own]
     order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in rows))}
     return sorted(rows, key=lambda one: (order[one.row.example], *_rank(one.row)))
@@ -158,9 +159,15 @@ def _summary(
 
 
 def _timed(
-    repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]], limits: roofline.Limits | None
+    repeats: Sequence[Measured],
+    differs: Mapping[str, tuple[str, ...]],
+    limits: roofline.Limits | None,
+    between: float | None,
 ) -> Timed:
-    """The row of a cell's repeats with the interval of its steady time."""
+    """The row of a cell's repeats with the interval of its steady time.
+
+    `between`: how far the run's processes lie apart, which repeats show, and the epochs of one or two do not.
+    """
     row = _summary(repeats, differs, limits)
     per_repeat = [one.epochs.seconds[one.epochs.steady] for one in repeats if one.outcome.status == OK]
     medians = [seconds for seconds in steps.medians_of(per_repeat) if seconds is not None]
@@ -170,7 +177,8 @@ def _timed(
     found = intervals.of_median(sample)
     if found is None or row.epoch_seconds is None:
         return Timed(row, sample, to_target)
-    interval = holding(found, row.epoch_seconds)
+    unseen = 0.0 if enough or between is None else between / math.sqrt(row.repeats)
+    interval = holding(found, row.epoch_seconds, unseen)
     return Timed(
         replace(
             row,
@@ -178,9 +186,11 @@ def _timed(
             per_1000_interval=_per_1000(row, interval),
             resampled=REPEATS if enough else EPOCHS,
             resampled_values=len(sample),
+            between_processes=math.exp(unseen) if unseen else None,
         ),
         sample,
         to_target,
+        unseen,
     )
 
 

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-import numpy as np
 import psutil
 
+from kbench import intervals
 from kbench.values import Measured
 
-ROUNDS = 5  # the fastest of them counts: what disturbs makes slower, nothing makes faster
-SIZE = 384  # a matrix product of some milliseconds, in one thread or all
 ENOUGH_CELLS = 6  # from which on a third of them is two or more: one odd moment is no drift
 SHARE = 0.1  # of the time, or of the cores, from which on the reader is told
 LISTEN_SECONDS = 0.2
 
-_MATRIX = np.random.RandomState(0).normal(size=(SIZE, SIZE)).astype(np.float32)
 
+def between_processes(measured: Sequence[Measured]) -> float | None:
+    """How far a process's times lie from those of another that does the same, by the fixed computation of the run.
 
-def reference_seconds() -> float:
-    """Seconds that a fixed computation takes here and now: sorting and a matrix product, by numpy."""
-    taken = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        np.sort(_MATRIX @ _MATRIX, axis=None)
-        taken.append(time.perf_counter() - start)
-    return min(taken)
+    The natural logarithm of the factor that 95 % of the processes are within; None where that is not known, as of a
+    run whose fixed computation was not timed in processes of its own.
+    """
+    return intervals.reach([seconds for one in measured for seconds in one.outcome.reference_samples])
 
 
 def busy_cores() -> float:

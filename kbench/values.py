@@ -201,6 +201,7 @@ class Outcome:
     exit_code: int | None = None
     tree_memory_mib: float | None = None  # of the guest's process and all below it, the most that was seen
     reference_seconds: float | None = None  # of a fixed computation on this machine just before the cell
+    reference_samples: tuple[float, ...] = ()  # of it in one process or more of its own: what that is the median of
     device_memory_mib: float | None = None  # on the GPU, the most that was seen; None on the CPU
     device_memory_source: str = ""  # whose that is: see kbench.device_memory
     last_event: str = ""  # the last thing that the guest told, such as "epoch 2", where the status is not ok
@@ -268,6 +269,9 @@ class Summary:
     per_1000_interval: Interval | None = None  # of seconds_per_1000_samples
     resampled: str = ""  # REPEATS or EPOCHS, what the row's own interval is made of; empty where it has none
     resampled_values: int = 0  # how many of them
+    between_processes: float | None = (
+        None  # the intervals hold that processes differ by this factor; None: they do not
+    )
     relative_interval: Interval | None = None  # of relative_to_fastest
     baseline: str = ""  # the backend that the user named as the baseline
     relative_to_baseline: float | None = None

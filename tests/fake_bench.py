@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from fake_backends import fake_wheels, write_fake
 
-from kbench import cli, machine_limits, results
+from kbench import cli, machine_limits, pace, results
 from kbench.results import RunResults, derived
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -50,9 +50,10 @@ def build_model(input_shape, num_classes):
 LIMITS = {"operations_per_second": 1e11, "bytes_per_second": 1e10, "matrix": 768, "array_bytes": 1 << 26}
 START = """
 import sys
-from kbench import cli, machine_limits
+from kbench import cli, machine_limits, pace
 from kbench.results import derived
 machine_limits.measure = lambda threads, cache_bytes, variables: None
+pace.measure = lambda threads, variables: 0.125
 derived._begin_pictures = lambda _, rows, style: lambda: {"": {}} | {row.example: {} for row in rows}
 sys.exit(cli.main())
 """
@@ -117,6 +118,8 @@ class Bench:
         patch.setattr(
             machine_limits, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads}
         )
+        self.pace = pace.measure
+        patch.setattr(pace, "measure", lambda threads, variables: 0.125)
         self._pictures = derived._begin_pictures
         patch.setattr(
             derived, "_begin_pictures", lambda _, rows, style: lambda: {"": {}} | {row.example: {} for row in rows}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from statistics import stdev
 
+import numpy as np
 import pytest
 from fake_runs import cell, measured
 
@@ -49,6 +51,49 @@ def test_two_repeats_are_resampled_as_epochs() -> None:
     (row,) = summarise(repeats("a", [1.0, 2.0], [8.0, 9.0]))
     assert (row.resampled, row.resampled_values) == (EPOCHS, 4)
     assert row.epoch_interval == intervals.of_median((1.0, 2.0, 8.0, 9.0))
+
+
+def paced(cells: list[Measured], *paces: tuple[float, ...]) -> list[Measured]:
+    """The cells, before each of which the fixed computation took so long in processes of its own."""
+    return [
+        replace(one, outcome=replace(one.outcome, reference_samples=pace))
+        for one, pace in zip(cells, paces, strict=True)
+    ]
+
+
+def test_one_or_two_repeats_have_intervals_that_hold_how_far_processes_lie_apart() -> None:
+    reach = intervals.reach([0.10, 0.12, 0.11, 0.10])
+    assert reach is not None
+    rows = by_backend(
+        paced([*repeats("a", [1.0, 1.0]), *repeats("b", [1.2, 1.2], [1.2, 1.2])], (0.10, 0.12), (0.11,), (0.10,))
+    )
+    one, two = rows["a"].epoch_interval, rows["b"].epoch_interval
+    assert one is not None and math.log(one.high) == pytest.approx(reach)
+    assert two is not None and math.log(two.high / 1.2) == pytest.approx(reach / math.sqrt(2))
+    assert (rows["a"].between_processes, rows["b"].between_processes) == pytest.approx(
+        (math.exp(reach), math.exp(reach / math.sqrt(2)))
+    )
+    ratio = rows["b"].relative_interval
+    assert ratio is not None and math.log(ratio.high / 1.2) == pytest.approx(reach * math.sqrt(1.5))
+    assert rows["b"].verdict == NO_DIFFERENCE
+
+
+def test_three_repeats_show_themselves_how_far_processes_lie_apart() -> None:
+    cells = repeats("a", [1.0, 1.0], [1.1, 1.1], [1.2, 1.2])
+    assert summarise(paced(cells, (0.10,), (0.15,), (0.20,))) == summarise(cells)
+
+
+def test_single_processes_that_are_equally_fast_are_told_apart_in_no_more_than_5_of_100_cases() -> None:
+    random = np.random.default_rng(7)
+    told = before = 0
+    for _ in range(300):
+        seconds = np.exp(random.normal(0, 0.08, (2, 1)) + random.normal(0, 0.01, (2, 6))).tolist()
+        cells = [*repeats("a", seconds[0]), *repeats("b", seconds[1])]
+        reference = np.exp(random.normal(-2, 0.08, (2, 10))).tolist()
+        before += by_backend(cells, "a")["b"].verdict != NO_DIFFERENCE
+        told += by_backend(paced(cells, *map(tuple, reference)), "a")["b"].verdict != NO_DIFFERENCE
+    assert told <= 0.05 * 300
+    assert before > 0.5 * 300
 
 
 def test_a_repeat_that_failed_counts_for_no_interval() -> None:

@@ -102,6 +102,34 @@ def test_intervals_of_few_values_hold_their_median(count: int) -> None:
     assert missed <= stats.binom.ppf(0.999, len(found), 0.0625)  # of 5, the bootstrap's: 1 - 2^-4 at most
 
 
+def test_one_more_value_is_within_students_t_times_the_spread() -> None:
+    # t(0.975) of 2 and 9 degrees of freedom is 4.303 and 2.262 in printed tables.
+    found = intervals.reach([math.exp(0.9), math.exp(1.0), math.exp(1.1)])
+    assert found == pytest.approx(4.303 * 0.1, rel=1e-4)
+    values = np.exp(np.arange(10.0) / 100)
+    assert intervals.reach(values.tolist()) == pytest.approx(2.262 * np.arange(10.0).std(ddof=1) / 100, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "values", [(), (1.0,), (1.0, 0.0), (1.0, -1.0), (1.0, math.nan), (1.0, 4.0), (1e-300, 1e300)]
+)
+def test_what_says_nothing_of_one_more_value_has_no_reach(values: tuple[float, ...]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert intervals.reach(values) is None
+
+
+def test_what_samples_do_not_show_adds_to_an_interval_as_variances_do() -> None:
+    interval = intervals.reaching(Interval(math.exp(-0.3), math.exp(0.4)), 1.0, 0.3)
+    assert (math.log(interval.low), math.log(interval.high)) == pytest.approx((-math.hypot(0.3, 0.3), 0.5))
+    assert intervals.reaching(Interval(2.0, 2.0), 2.0, 0.1) == Interval(
+        pytest.approx(2 * math.exp(-0.1)), pytest.approx(2 * math.exp(0.1))
+    )
+    for whole in (Interval(0.0, 2.0), Interval(1.0, math.inf), Interval(1.0, 1.79e308)):
+        assert intervals.reaching(whole, 1.5, 6.0) == whole
+    assert intervals.reaching(Interval(1.0, 2.0), 1.5, 0.0) == Interval(1.0, 2.0)
+
+
 @pytest.mark.parametrize(("ratios", "most"), [(0, 0), (1, 0), (2, 1), (7, 1), (20, 3), (50, 5)])
 def test_some_of_many_ratios_differ_by_chance(ratios: int, most: int) -> None:
     assert intervals.differing_by_chance(ratios) == most

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from kbench import machine_limits, roofline
+from kbench import machine_limits, own_process, roofline
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +77,7 @@ def test_a_process_of_its_own_has_the_variables_that_are_given_and_no_others(
         asked.append(how["env"])
         return run(*command, **how)
 
-    monkeypatch.setattr(machine_limits.subprocess, "run", watched)
+    monkeypatch.setattr(own_process.subprocess, "run", watched)
     told = machine_limits.measure(1, None, {"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "1"})
     assert told is not None and told["threads"] == 1 and told["operations_per_second"] > 0
     assert [sorted(variables) for variables in asked] == [["OMP_NUM_THREADS", "PATH", "PYTHONPATH"]]
@@ -86,5 +86,5 @@ def test_a_process_of_its_own_has_the_variables_that_are_given_and_no_others(
 
 @pytest.mark.parametrize("program", ["/nowhere/python", "/bin/false", "/bin/echo"])
 def test_a_process_that_says_no_rates_is_none(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
-    monkeypatch.setattr(machine_limits.sys, "executable", program)
+    monkeypatch.setattr(own_process.sys, "executable", program)
     assert machine_limits.measure(1, None, {}) is None

@@ -147,7 +147,8 @@ def test_a_replaced_file_is_never_seen_half_written(tmp_path: Path, monkeypatch:
 def test_spec_and_outcome_lie_in_the_cells_folder(tmp_path: Path) -> None:
     run = create(tmp_path)
     spec = results.write_spec(run, cell(), {"example": Path("/a/b.py")}, {"backend": "fake"})
-    results.write_outcome(run, cell(), Outcome(FAILED, "boom", 1.5, -11, 120.5, 0.02, 64.5, "process"))
+    kept = Outcome(FAILED, "boom", 1.5, -11, 120.5, 0.02, (0.01, 0.02, 0.03), 64.5, "process")
+    results.write_outcome(run, cell(), kept)
     folder = results.cell_folder(run, cell())
     assert spec == folder.spec
     assert {path.parent for path in (folder.spec, folder.events, folder.log, folder.outcome)} == {folder.path}
@@ -160,12 +161,13 @@ def test_spec_and_outcome_lie_in_the_cells_folder(tmp_path: Path) -> None:
         "exit_code": -11,
         "tree_memory_mib": 120.5,
         "reference_seconds": 0.02,
+        "reference_samples": [0.01, 0.02, 0.03],
         "device_memory_mib": 64.5,
         "device_memory_source": "process",
         "last_event": "",
         "last_lines": [],
     }
-    assert results.read(run).measured[0].outcome == Outcome(FAILED, "boom", 1.5, -11, 120.5, 0.02, 64.5, "process")
+    assert results.read(run).measured[0].outcome == kept
 
 
 def test_the_plan_record_holds_all_that_tables_and_plots_need(tmp_path: Path) -> None:

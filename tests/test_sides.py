@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from fake_runs import PROVENANCE, cell, measured
 
-from kbench import side_rows, sides
+from kbench import intervals, side_rows, sides
 from kbench.side_values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, NOT_COMPARED, WITHIN, About, Pair
 from kbench.sides import Side
-from kbench.values import FAILED, FASTER, NO_DIFFERENCE, SLOWER, Interval, Measured
+from kbench.values import FAILED, FASTER, INTERRUPTED, NO_DIFFERENCE, SLOWER, Interval, Measured
 
 LAYERS = {"layers": [["Dense", {"units": 10}, [[784, 10]]]], "parameters": 7850}
 
@@ -65,6 +66,53 @@ def test_losses_are_compared_epoch_by_epoch_between_repeats_with_one_seed() -> N
     assert (longer.largest_loss_difference, longer.compared_epochs) == (0.0, 2)
     other_seed = beside(losing(3.0, 2.0), losing(3.0, 2.0, seed=1))
     assert (other_seed.largest_loss_difference, other_seed.compared_epochs) == (None, 0)
+
+
+def test_single_repeats_of_two_runs_differ_only_beyond_what_processes_do_in_either() -> None:
+    def paced(cells: Sequence[Measured], *paces: float) -> list[Measured]:
+        (one,) = cells
+        return [replace(one, outcome=replace(one.outcome, reference_samples=paces))]
+
+    before, after = repeats([1.0, 1.0]), repeats([1.3, 1.3])
+    assert beside(before, after).verdict == SLOWER
+    wide, narrow = (0.10, 0.12, 0.11, 0.10), (0.10, 0.101, 0.10, 0.1)
+    pair = beside(paced(before, *wide), paced(after, *narrow))
+    reach = math.hypot(intervals.reach(wide) or 0.0, intervals.reach(narrow) or 0.0)
+    assert pair.interval is not None and math.log(pair.interval.high / 1.3) == pytest.approx(reach)
+    assert pair.verdict == NO_DIFFERENCE
+    assert beside(paced(before, *narrow), paced(after, *narrow)).verdict == SLOWER
+
+
+def test_of_many_cells_some_tell_how_fast_the_machine_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sides, "ENOUGH_PACES", 5)
+    drawn: list[Sequence[float]] = []
+    monkeypatch.setattr(intervals, "of_ratio", lambda *both: drawn.extend(both))
+    many = [replace(side("A", repeats([1.0, 1.0])), paces=tuple(map(float, range(n)))) for n in (11, 5, 0)]
+    sides.pairs(many)
+    sampled, few, none = (0.0, 3.0, 6.0, 9.0), (0.0, 1.0, 2.0, 3.0, 4.0), ()
+    assert [both for both in zip(drawn[::2], drawn[1::2], strict=True) if both[1] == sampled] == [
+        (few, sampled),
+        (none, sampled),
+    ]
+
+
+def test_a_change_of_the_machine_is_told_of_two_runs_on_one_machine_alone() -> None:
+    def paced(pace: float, **more: Any) -> list[Measured]:
+        return [
+            replace(one, outcome=replace(one.outcome, reference_samples=(pace * (1 + 0.001 * one.cell.repeat),)))
+            for one in repeats(*([1.0, 1.0] for _ in range(6)), **more)
+        ]
+
+    slower = beside(paced(0.1), paced(0.125))
+    assert slower.machine_ratio is not None and slower.machine_ratio.low < 1.25 < slower.machine_ratio.high
+    assert (slower.ratio, slower.verdict) == (1.0, NO_DIFFERENCE)
+    assert beside(paced(0.1), paced(0.1001)).machine_ratio is None
+    there = side("B", paced(0.125), provenance={**PROVENANCE, "cpu": {"model": "Another processor", "visible": 2}})
+    (pair,) = sides.pairs([side("A", paced(0.1)), there], [MACHINE])
+    assert (pair.verdict, pair.machine_ratio) == (NO_DIFFERENCE, None)
+    run = [*paced(0.1), *paced(0.125, backend="keras3/torch")]
+    (pair,) = sides.pairs([side("A", run, "keras3/jax"), side("B", run, "keras3/torch")])
+    assert pair.machine_ratio is None
 
 
 def test_single_values_have_a_ratio_and_neither_interval_nor_verdict() -> None:
@@ -130,6 +178,13 @@ def test_versions_are_what_people_compare_so_they_are_said_and_not_refused() -> 
     old, new = ({"keras_version": "3.1", "backend_version": number} for number in ("1.0", "2.0"))
     pair = beside(repeats([1.0, 1.0], facts=old), repeats([1.0, 1.0], facts=new))
     assert pair.remarks == ("version of keras3/jax 2.0 instead of 1.0",)
+
+
+def test_a_row_that_never_ran_has_no_versions_that_differ() -> None:
+    told = {"keras_version": "3.1", "backend_version": "1.0", "form": "unrolled"}
+    stopped = [measured(cell(backend="keras3/jax"), status=INTERRUPTED, reason="not started")]
+    pair = beside(repeats([1.0, 1.0], facts=told), stopped)
+    assert (pair.refused, pair.remarks) == (("interrupted in B: not started",), ())
 
 
 def test_rows_of_different_backends_are_compared_where_each_side_names_one() -> None:

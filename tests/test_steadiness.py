@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Mapping
+from statistics import median
 from typing import Any
 
 import pytest
 from fake_bench import Bench
 from fake_runs import cell, measured
 
-from kbench import steadiness
+from kbench import intervals, pace, steadiness
 from kbench.values import Measured
 
 
-def at(pace: float | None, repeat: int = 1) -> Measured:
+def at(seconds: float | None, repeat: int = 1) -> Measured:
     one = measured(cell(repeat=repeat), 1.0)
-    return dataclasses.replace(one, outcome=dataclasses.replace(one.outcome, reference_seconds=pace))
+    return dataclasses.replace(one, outcome=dataclasses.replace(one.outcome, reference_seconds=seconds))
 
 
 def told(*paces: float | None, busy: object = 0.0, repeat: int = 1) -> list[str]:
     provenance: dict[str, Any] = {"cpu": {"busy": busy, "threads": 4}}
-    return steadiness.remarks([at(pace, repeat) for pace in paces], provenance)
+    return steadiness.remarks([at(seconds, repeat) for seconds in paces], provenance)
 
 
 def test_a_steady_machine_is_not_spoken_of() -> None:
@@ -65,13 +68,59 @@ def test_a_machine_that_does_not_tell_is_not_accused(busy: object) -> None:
     assert told(None, 0.02, busy=busy) == []
 
 
+def test_how_far_processes_lie_apart_is_known_of_two_or_more() -> None:
+    one = at(0.02)
+    paced = [
+        dataclasses.replace(one, outcome=dataclasses.replace(one.outcome, reference_samples=(seconds,)))
+        for seconds in (0.02, 0.021, 0.019)
+    ]
+    assert steadiness.between_processes(paced) == intervals.reach([0.02, 0.021, 0.019])
+    assert steadiness.between_processes(paced[:1]) is None
+    assert steadiness.between_processes([at(0.02), at(0.03)]) is None  # of the host's own process, as it was
+
+
 def test_the_same_computation_is_timed_before_each_cell_that_is_measured(bench: Bench) -> None:
+    bench.patch.setattr(pace, "measure", bench.pace)
     bench.backend("keras9/half", can='["infer"]')
     bench.measure("--repeats", "2", backends="fake,half")
-    paces = {one.cell.id: one.outcome.reference_seconds for one in bench.last().measured}
-    assert len(paces) == 4
-    for name, pace in paces.items():
-        assert pace is None if "half" in name else pace is not None and 0 < pace < 5
+    outcomes = {one.cell.id: one.outcome for one in bench.last().measured}
+    assert len(outcomes) == 4
+    for name, outcome in outcomes.items():
+        if "half" in name:
+            assert (outcome.reference_seconds, outcome.reference_samples) == (None, ())
+        else:
+            assert len(outcome.reference_samples) == 3 and min(outcome.reference_samples) > 0
+            assert outcome.reference_seconds == median(outcome.reference_samples)
+
+
+@pytest.mark.parametrize(("repeats", "each"), [(1, 6), (4, 2), (6, 1), (7, 1)])
+def test_a_run_of_few_cells_times_it_several_times_before_each(bench: Bench, repeats: int, each: int) -> None:
+    asked: list[tuple[int, Mapping[str, str]]] = []
+    bench.patch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    bench.patch.setattr(pace, "measure", lambda *given: asked.append(given) or 0.1 + 0.01 * len(asked))
+    bench.measure("--repeats", str(repeats), "--threads", "1")
+    assert [len(one.outcome.reference_samples) for one in bench.last().measured] == [each] * repeats
+    assert {threads for threads, _ in asked} == {1}
+    assert all("PATH" in variables and "OPENBLAS_CORETYPE" not in variables for _, variables in asked)
+
+
+def test_where_it_cannot_be_timed_the_run_goes_on(bench: Bench) -> None:
+    bench.patch.setattr(pace, "measure", lambda threads, variables: None)
+    assert bench.measure().status == 0
+    (one,) = bench.last().measured
+    assert (one.outcome.status, one.outcome.reference_seconds, one.outcome.reference_samples) == ("ok", None, ())
+
+
+def test_the_intervals_of_one_repeat_hold_how_far_processes_lie_apart(bench: Bench) -> None:
+    paces = iter([0.10, 0.12, 0.11, 0.10, 0.13, 0.12])
+    bench.patch.setattr(pace, "measure", lambda threads, variables: next(paces))
+    said = " ".join(bench.measure("--epochs", "4").out.split())
+    (row,) = bench.last().summaries()
+    factor = math.exp(intervals.reach([0.10, 0.12, 0.11, 0.10, 0.13, 0.12]) or 0.0)
+    assert row.between_processes == pytest.approx(factor)
+    assert row.epoch_interval is not None and row.epoch_seconds is not None
+    assert row.epoch_interval.low < row.epoch_seconds / factor < row.epoch_seconds * factor < row.epoch_interval.high
+    assert f"hold, too, that a process may be {factor:.2f} times slower or faster" in said
 
 
 def test_what_is_to_be_said_stands_below_the_tables_and_on_the_page(

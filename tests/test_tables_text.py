@@ -104,6 +104,14 @@ def test_intervals_from_epochs_say_what_they_do_not_hold_and_what_to_type() -> N
     assert "do not hold the variation from process to process" in remark and "--repeats 3" in remark
 
 
+def test_intervals_from_epochs_say_that_they_hold_how_far_processes_differ() -> None:
+    widened = dataclasses.replace(FAR, resampled=EPOCHS, between_processes=1.234)
+    (remark,) = table([SURE, widened]).remarks
+    assert "hold, too, that a process may be 1.23 times slower or faster" in remark and "--repeats 3" in remark
+    (remark,) = table([SURE, widened, dataclasses.replace(NEAR, verdict="", resampled=EPOCHS)]).remarks
+    assert "do not hold" in remark
+
+
 def test_intervals_of_few_values_say_why_they_are_wide() -> None:
     (remark,) = table([SURE, dataclasses.replace(FAR, resampled_values=3)]).remarks
     assert remark.startswith("Intervals of 3 values are wide")

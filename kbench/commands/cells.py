@@ -21,7 +21,7 @@ def run(
     data: Mapping[tuple[str, str], Data],
     made: Mapping[str, Environment | str],
     settings: Settings,
-    reference: Callable[[], float] | None = None,
+    reference: Callable[[], float | None] | None = None,
     detail: str = screen.USUAL,
 ) -> None:
     """Run the cells and record them in the run's `folder`. See `runner.run`.

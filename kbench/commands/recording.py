@@ -57,8 +57,12 @@ def _limits(the_plan: Plan) -> dict[str, Any]:
     if the_plan.device.kind != "cpu":
         return {}
     largest = 1024 * max(known(caches_kib, dict[str, int]()).values(), default=0)
-    variables = specs.environment_variables(os.environ, the_plan.request.passed(os.environ), {}, Path())
-    return {"limits": machine_limits.measure(the_plan.threads, largest or None, variables)}
+    return {"limits": machine_limits.measure(the_plan.threads, largest or None, cell_variables(the_plan))}
+
+
+def cell_variables(the_plan: Plan) -> dict[str, str]:
+    """The environment variables that every cell of the plan gets, whatever its backend."""
+    return specs.environment_variables(os.environ, the_plan.request.passed(os.environ), {}, Path())
 
 
 def of_environments(the_plan: Plan, made: Mapping[str, Environment | str]) -> dict[str, dict[str, Any]]:

@@ -7,15 +7,16 @@ import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from kbench import (
     arguments,
     devices,
+    pace,
     paths,
     plan,
     results,
-    steadiness,
 )
 from kbench import selection as selecting
 from kbench.commands import cells, choices, interrupts, preparing, recording, screen
@@ -107,7 +108,8 @@ def measure(
     """Run the cells of `to_run` and print the tables of the whole plan; returns the exit status."""
     with interrupts.ended_as_interrupted():
         try:
-            cells.run(to_run, run, data, made, settings(the_plan), steadiness.reference_seconds, options.detail)
+            reference = partial(pace.measure, the_plan.threads, recording.cell_variables(the_plan))
+            cells.run(to_run, run, data, made, settings(the_plan), reference, options.detail)
             results.record_end(run, recording.at_end(the_plan, gpus))
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):  # the terminal may be gone

@@ -212,17 +212,19 @@ def _outcome(folder: CellFolder) -> Outcome:
     status, reason = value.get("status"), value.get("reason", "")
     if status not in STATUSES or not isinstance(reason, str):
         return Outcome(INTERRUPTED, "its outcome.json is damaged")
+    samples, source, lines = (value.get(name) for name in ("reference_samples", "device_memory_source", "last_lines"))
     return Outcome(
         status,
         reason,
-        _number(value.get("seconds")),
-        _whole(value.get("exit_code")),
-        _number(value.get("tree_memory_mib")),
-        _number(value.get("reference_seconds")),
-        _number(value.get("device_memory_mib")),
-        source if isinstance(source := value.get("device_memory_source"), str) else "",
-        str(value.get("last_event") or ""),
-        tuple(map(str, value.get("last_lines") or ())) if isinstance(value.get("last_lines"), list) else (),
+        seconds=_number(value.get("seconds")),
+        exit_code=_whole(value.get("exit_code")),
+        tree_memory_mib=_number(value.get("tree_memory_mib")),
+        reference_seconds=_number(value.get("reference_seconds")),
+        reference_samples=tuple(filter(None, map(_number, samples))) if isinstance(samples, list) else (),
+        device_memory_mib=_number(value.get("device_memory_mib")),
+        device_memory_source=source if isinstance(source, str) else "",
+        last_event=str(value.get("last_event") or ""),
+        last_lines=tuple(map(str, lines)) if isinstance(lines, list) else (),
     )
 
 

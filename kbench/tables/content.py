@@ -216,10 +216,18 @@ def _on_comparison(rows: Sequence[Summary]) -> list[str]:
         )
     if any(row.verdict == NO_DIFFERENCE for row in rows):
         remarks.append("~: no difference shown, because the interval of the ratio holds 1.")
-    if any(row.resampled == EPOCHS for row in rows):
+    of_epochs = [row for row in rows if row.resampled == EPOCHS]
+    if any(row.between_processes is None for row in of_epochs):
         remarks.append(
             "Intervals from the epochs of fewer than three repeats do not hold the variation from process to "
             "process: --repeats 3 or more does."
+        )
+    elif of_epochs:
+        factor = max(row.between_processes or 1.0 for row in of_epochs)
+        remarks.append(
+            "Intervals from the epochs of fewer than three repeats hold, too, that a process may be "
+            f"{factor:.2f} times slower or faster than another, as those of a fixed computation were here: "
+            "--repeats 3 or more shows it of the backends themselves."
         )
     fewest = min((row.resampled_values for row in rows if row.resampled), default=ENOUGH)
     if fewest < ENOUGH:

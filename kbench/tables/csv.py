@@ -112,6 +112,7 @@ _MORE_SUMMARY: Mapping[str, Callable[[Summary], object]] = {
     "operations_per_sample": attrgetter("operations_per_sample"),
     "percent_of_limit": attrgetter("percent_of_limit"),
     "teardown_seconds": attrgetter("teardown_seconds"),
+    "between_processes": attrgetter("between_processes"),
 }
 
 

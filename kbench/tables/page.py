@@ -51,9 +51,10 @@ def page(
 
 # What the words of the tables mean.
 _WORDS = (
-    "Intervals are 95 % bootstrap intervals, of fewer than five values no narrower than Student's. The verdict is on "
-    "the interval of the ratio: *slower* where all of it lies above 1, *faster* where all of it lies below, and "
-    "*no difference shown* (~) where it holds 1."
+    "Intervals are 95 % bootstrap intervals, of fewer than five values no narrower than Student's; from fewer than "
+    "three repeats they hold, too, how far processes of a fixed computation lay apart, where that is known. The "
+    "verdict is on the interval of the ratio: *slower* where all of it lies above 1, *faster* where all of it lies "
+    "below, and *no difference shown* (~) where it holds 1."
 )
 
 _LIMIT = (

@@ -60,6 +60,7 @@ def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
         if compared and counts[NO_DIFFERENCE] == len(compared):
             said.append("They are the same within their intervals.")
         said += _by_chance(counts[FASTER] + counts[SLOWER], counts[NO_DIFFERENCE])
+        said += _changed(about.letter, [pair.machine_ratio for pair in compared if pair.machine_ratio])
         with_losses = [pair for pair in compared if pair.largest_loss_difference is not None]
         if with_losses:
             identical = sum(pair.largest_loss_difference == 0 for pair in with_losses)
@@ -73,6 +74,18 @@ def _by_chance(differing: int, alike: int) -> list[str]:
     if not 0 < differing <= (chance := differing_by_chance(rows)):
         return []
     return [f"If none differed, up to {chance} of {rows} would still be called faster or slower: more repeats tell."]
+
+
+def _changed(letter: str, machine: Sequence[Interval]) -> list[str]:
+    """That the machine was not as fast as before, where it was not."""
+    if not machine:
+        return []
+    low, high = machine[0].low, machine[0].high
+    changed = f"{low:.2f} to {high:.2f} times slower" if low > 1 else f"{1 / high:.2f} to {1 / low:.2f} times faster"
+    return [
+        f"The machine itself was {changed} in {letter} (the same computation before each cell): a difference of that "
+        "size may be its own."
+    ]
 
 
 def _alone(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
@@ -230,6 +243,7 @@ def _record(abouts: Sequence[About], pair: Pair) -> dict[str, Any]:
         "verdict": pair.verdict,
         "ratio": pair.ratio,
         **_ends_of("ratio", pair.interval),
+        **_ends_of("machine_ratio", pair.machine_ratio),
         **both("epoch_seconds", lambda row: row.epoch_seconds),
         **both("epoch_seconds_low", lambda row: row.epoch_interval and row.epoch_interval.low),
         **both("epoch_seconds_high", lambda row: row.epoch_interval and row.epoch_interval.high),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import scipy.stats  # noqa: F401  # or each host would take seconds to load it
 
-from kbench import cli, launcher, machine_limits, paths, steadiness
+from kbench import cli, launcher, machine_limits, pace, paths, steadiness
 from kbench.commands import resume, run  # noqa: F401  # the same
 from kbench.results import derived
 
@@ -22,7 +22,7 @@ derived._begin_pictures = lambda _, rows, style: lambda: {"": {}} | {row.example
 launcher.Memory.look = lambda self: None
 launcher.POLL_SECONDS = 0.02
 steadiness.busy_cores = lambda: 0.0
-steadiness.reference_seconds = lambda: 0.01
+pace.measure = lambda threads, variables: 0.01
 machine_limits.measure = lambda threads, cache_bytes, variables: None
 paths.GUEST = Path(__file__).with_name("stub_guest.py")
 
