@@ -25,7 +25,7 @@ from kbench.side_values import (
 )
 from kbench.values import FASTER, OK, SLOWER, Interval, Summary
 
-ENOUGH_PACES = 500  # to know how fast a machine was: more would take a comparison seconds
+ENOUGH_PACES = 100  # to know how fast a machine was: more would take a comparison a part of a second
 
 
 @dataclass(frozen=True)
