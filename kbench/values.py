@@ -269,9 +269,7 @@ class Summary:
     per_1000_interval: Interval | None = None  # of seconds_per_1000_samples
     resampled: str = ""  # REPEATS or EPOCHS, what the row's own interval is made of; empty where it has none
     resampled_values: int = 0  # how many of them
-    between_processes: float | None = (
-        None  # the intervals hold that processes differ by this factor; None: they do not
-    )
+    between_processes: float | None = None  # the factor by which processes differ, where the intervals hold that
     relative_interval: Interval | None = None  # of relative_to_fastest
     baseline: str = ""  # the backend that the user named as the baseline
     relative_to_baseline: float | None = None
