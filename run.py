@@ -2,7 +2,7 @@
 """kbench's front door: `python run.py --backends tensorflow,cntk,theano`, with any Python from 3.10."""
 
 # Every Python since 2.7 must be able to read this file, so that an old one gets a sentence instead of a
-# SyntaxError. What comes after the version check is in kbench/front_door.py.
+# SyntaxError. What comes after the version check is in kbench/bootstrap/entry.py.
 import os
 import sys
 
@@ -18,7 +18,7 @@ def main():
     checkout = os.path.dirname(os.path.abspath(__file__))
     if checkout not in sys.path[:1]:  # with -P or PYTHONSAFEPATH
         sys.path.insert(0, checkout)
-    from kbench.front_door import main as front_door
+    from kbench.bootstrap.entry import main as front_door
 
     return front_door(sys.argv[1:])
 

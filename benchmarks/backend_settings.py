@@ -27,11 +27,15 @@ from tabulate import tabulate
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(CHECKOUT), str(Path(__file__).resolve().parent)]
 
-import backend_variants as variants  # noqa: E402
+import backend_variants as variants
 
-from kbench import backends, devices, environments, examples, paths, results, selection, stats  # noqa: E402
-from kbench.errors import UserError  # noqa: E402
-from kbench.values import OK, Backend, Example, Interval, Measured, Summary  # noqa: E402
+from kbench import paths, store
+from kbench.analysis import summaries
+from kbench.environments import ensure
+from kbench.errors import UserError
+from kbench.machine import devices
+from kbench.selection import backends, builds, examples, names
+from kbench.values import OK, Backend, Example, Interval, Measured, Summary
 
 LIMIT = 1.05
 CANDIDATES = Path(__file__).with_suffix(".toml")
@@ -68,8 +72,8 @@ def judge(measured: Sequence[Measured], shipped: str, left_out: frozenset[str]) 
     `left_out` are combinations that are shown, but with which it is not compared: the data file says why they are
     not shipped for all examples although they are the fastest in some.
     """
-    rows = tuple(stats.summarise(measured))
-    counted = stats.summarise([one for one in measured if one.cell.backend not in left_out])
+    rows = tuple(summaries.summarise(measured))
+    counted = summaries.summarise([one for one in measured if one.cell.backend not in left_out])
     (row,) = (row for row in counted if row.backend == shipped)
     return Judged(row.example, rows, row.relative_to_fastest, verdict(row))
 
@@ -143,14 +147,14 @@ def measure(
     ended = subprocess.run(command, env=environment, capture_output=True, text=True)
     if ended.returncode not in (0, 1):
         raise UserError(f"kbench ended with status {ended.returncode}: {ended.stderr.strip()[-1000:]}")
-    return results.read(results.latest(folder / "results")).measured
+    return store.read(store.latest(folder / "results")).measured
 
 
 def compare(
     backend: Backend, candidates: Sequence[variants.Candidate], chosen: Sequence[Example], options: argparse.Namespace
 ) -> list[Judged]:
     """Measures one backend's combinations, example by example, and prints each table as it is there."""
-    python = environments.ensure(backend, devices.pick_build(backend, devices.CPU), report=_report).python
+    python = ensure.ensure(backend, builds.pick_build(backend, devices.CPU), report=_report).python
     judged = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -207,11 +211,11 @@ def main(argv: Sequence[str]) -> int:
         if further is not None:
             known = {**known, **backends.load_all(further)}
         candidates = variants.read(options.candidates, known)
-        chosen = selection.select_examples(
+        chosen = names.select_examples(
             options.examples, examples.load_all(paths.project_folder("examples_models"))
         ).chosen
         judged: list[Judged] = []
-        for backend in selection.select_backends(options.backends, known).chosen:
+        for backend in names.select_backends(options.backends, known).chosen:
             theirs = [one for one in candidates if one.backend == backend.name]
             able = [example for example in chosen if example.task in backend.can]
             found = compare(backend, theirs, able, options) if theirs else []

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kbench import backends
 from kbench.errors import UserError
+from kbench.selection import backends
 from kbench.values import Backend, Build
 
 if sys.version_info >= (3, 11):

@@ -20,8 +20,11 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
-from kbench import backends, devices, examples, launcher, paths, results, runner  # noqa: E402
-from kbench.values import Cell, Data, Environment  # noqa: E402
+from kbench import paths, store
+from kbench.cells import launcher, runner
+from kbench.machine import devices
+from kbench.selection import backends, examples
+from kbench.values import Cell, Data, Environment
 
 STAND_IN = """\
 import json, os, sys
@@ -50,7 +53,7 @@ def main(pairs: int) -> None:
         guest.write_text(STAND_IN, "utf-8")
         settings = runner.Settings(devices.CPU, {}, 60.0, False, "seeded", guest, {})
         listener = runner.Listener(lambda job: None, lambda job, done: None, lambda job, outcome: None)
-        run = results.create(Path(folder, "results"), {"cells": []}, {})
+        run = store.create(Path(folder, "results"), {"cells": []}, {})
         differences = []
         for number in range(pairs + 1):
             one = job(f"e{number}")
@@ -58,7 +61,7 @@ def main(pairs: int) -> None:
             (outcome,) = runner.run([one], run, settings, lambda environment: {}, launcher.launch, listener)
             hosted = time.perf_counter() - start
             assert outcome.status == "ok", outcome
-            spec = results.cell_folder(run, one.cell).spec
+            spec = store.cell_folder(run, one.cell).spec
             start = time.perf_counter()
             subprocess.run([sys.executable, str(guest), str(spec)], check=True, env={"PATH": os.environ["PATH"]})
             differences.append((hosted, time.perf_counter() - start))

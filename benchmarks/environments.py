@@ -16,7 +16,10 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
-from kbench import backends, devices, environments, paths  # noqa: E402
+from kbench import paths
+from kbench.environments import ensure
+from kbench.machine import devices
+from kbench.selection import backends, builds
 
 
 def seconds(cache: Path) -> dict[str, float]:
@@ -24,7 +27,7 @@ def seconds(cache: Path) -> dict[str, float]:
     taken = {}
     for name, backend in backends.load_all(paths.project_folder("backends")).items():
         start = time.perf_counter()
-        environments.ensure(backend, devices.pick_build(backend, devices.CPU), cache=cache)
+        ensure.ensure(backend, builds.pick_build(backend, devices.CPU), cache=cache)
         taken[name] = time.perf_counter() - start
     return taken
 

@@ -17,7 +17,7 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
-from kbench import front_door, own_environment  # noqa: E402
+from kbench.bootstrap import entry, host_environment
 
 
 def seconds(command: list[str]) -> float:
@@ -30,7 +30,7 @@ def seconds(command: list[str]) -> float:
 def main(pairs: int) -> None:
     """Measure `pairs` pairs and print the three medians."""
     lock = CHECKOUT / "requirements" / "host.lock"
-    python = front_door.ensure(lock, own_environment.cache_folder(), "kbench's own environment", "about a minute")
+    python = entry.ensure(lock, host_environment.cache_folder(), "kbench's own environment", "about a minute")
     through = [sys.executable, str(CHECKOUT / "run.py"), "--version"]
     direct = [str(python), "-m", "kbench", "--version"]
     seconds(through), seconds(direct)  # the first calls fill the disk cache and compile modules

@@ -29,8 +29,15 @@ import psutil
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
-from kbench import backends, devices, environments, intervals, launcher, paths, plan, results, runner, specs  # noqa: E402
-from kbench.values import Backend, Cell  # noqa: E402
+from kbench import paths, store
+from kbench.analysis import intervals
+from kbench.cells import launcher, runner
+from kbench.cells import spec as specs
+from kbench.environments import ensure
+from kbench.machine import devices
+from kbench.planning import plan
+from kbench.selection import backends, builds
+from kbench.values import Backend, Cell
 
 # All of mnist_mlp's: a fit's first epoch has a few milliseconds more to do, under kbench as in a bare script.
 SAMPLES = {"mnist_mlp": 60000, "mnist_cnn": 1280}
@@ -51,10 +58,10 @@ def hosted(backend: str, example: str, folder: Path) -> tuple[Cell, Path, float]
                     looks.append((time.monotonic(), used.user + used.system))
             time.sleep(0.2)
     assert process.returncode == 0, (folder / "host.txt").read_text()[-2000:]
-    run = results.latest(folder)
-    (one,) = results.read(run).measured
+    run = store.latest(folder)
+    (one,) = store.read(run).measured
     (start, before), (end, after) = looks[0], looks[-1]
-    return one.cell, results.cell_folder(run, one.cell).path, (after - before) / (end - start)
+    return one.cell, store.cell_folder(run, one.cell).path, (after - before) / (end - start)
 
 
 def paired(
@@ -64,10 +71,10 @@ def paired(
 
     bare_first: whether the bare fit's model is the one that is built first.
     """
-    environment = environments.ensure(backend, devices.pick_build(backend, devices.CPU))
+    environment = ensure.ensure(backend, builds.pick_build(backend, devices.CPU))
     variables = specs.environment_variables(
         os.environ,
-        environments.variables(environment, plan.cores()),
+        ensure.variables(environment, plan.cores()),
         devices.pin_variables(devices.CPU),
         folder / "keras_home",
     )

@@ -8,7 +8,7 @@ import sys
 def start() -> int:
     """Run the command line; where a package that it needs is not installed, say how to get it."""
     try:
-        from kbench.cli import main
+        from kbench.cli.main import main
     except ModuleNotFoundError as error:
         if (error.name or "kbench").partition(".")[0] == "kbench":
             raise

@@ -39,3 +39,11 @@ def cache_folder() -> Path:
     """Where environments, data and compiled code live: `KBENCH_CACHE`, or the user's cache folder."""
     chosen = os.environ.get("KBENCH_CACHE")
     return expanded(chosen).absolute() if chosen else Path(platformdirs.user_cache_dir("kbench"))
+
+
+def portable(path: Path) -> str:
+    """The path with the user's home folder written as `~`."""
+    try:
+        return str(Path("~") / path.relative_to(Path.home()))
+    except (ValueError, RuntimeError):
+        return str(path)

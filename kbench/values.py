@@ -28,6 +28,9 @@ NO_DIFFERENCE = "no difference shown"
 REPEATS = "repeats"
 EPOCHS = "epochs"
 
+# What the backends are compared in, in the order of the table.
+QUANTITIES = ("outputs", "layers", "loss", "1 step", "10 steps")
+
 CHANNELS_FIRST = "channels_first"
 CHANNELS_LAST = "channels_last"
 
@@ -203,7 +206,7 @@ class Outcome:
     reference_seconds: float | None = None  # of a fixed computation on this machine just before the cell
     reference_samples: tuple[float, ...] = ()  # of it in one process or more of its own: what that is the median of
     device_memory_mib: float | None = None  # on the GPU, the most that was seen; None on the CPU
-    device_memory_source: str = ""  # whose that is: see kbench.device_memory
+    device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
     last_event: str = ""  # the last thing that the guest told, such as "epoch 2", where the status is not ok
     last_lines: tuple[str, ...] = ()  # of its log, where the status is not ok
 
@@ -216,7 +219,7 @@ class Measured:
     outcome: Outcome
     epochs: Epochs = field(default_factory=Epochs)
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds: import, data, build, first_step, ...
-    facts: Mapping[str, object] = field(default_factory=dict)  # as kbench.results.events lists them
+    facts: Mapping[str, object] = field(default_factory=dict)  # as kbench.store.events lists them
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy
 
-from kbench import backends
+from kbench.selection import backends
 from kbench.values import Backend
 
 HOST_PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"

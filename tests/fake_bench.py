@@ -16,8 +16,11 @@ import numpy as np
 import pytest
 from fake_backends import fake_wheels, write_fake
 
-from kbench import cli, machine_limits, pace, results
-from kbench.results import RunResults, derived
+from kbench import store
+from kbench.cli import main
+from kbench.machine import peak_rates, reference_work
+from kbench.outputs import one_run
+from kbench.store import RunResults
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -50,12 +53,13 @@ def build_model(input_shape, num_classes):
 LIMITS = {"operations_per_second": 1e11, "bytes_per_second": 1e10, "matrix": 768, "array_bytes": 1 << 26}
 START = """
 import sys
-from kbench import cli, machine_limits, pace
-from kbench.results import derived
-machine_limits.measure = lambda threads, cache_bytes, variables: None
-pace.measure = lambda threads, variables: 0.125
-derived._begin_pictures = lambda _, rows, style: lambda: {"": {}} | {row.example: {} for row in rows}
-sys.exit(cli.main())
+from kbench.cli import main
+from kbench.machine import peak_rates, reference_work
+from kbench.outputs import one_run
+peak_rates.measure = lambda threads, cache_bytes, variables: None
+reference_work.measure = lambda threads, variables: 0.125
+one_run._pictures = lambda _, rows, style: {"": {}} | {row.example: {} for row in rows}
+sys.exit(main.main())
 """
 INFERENCE = EXAMPLE.replace('DATA = "patterns.npz"', 'TASK = "infer"\nDATA = "patterns.npz"')
 
@@ -115,22 +119,18 @@ class Bench:
         patch.chdir(self.folder)
         patch.setattr(sys, "argv", ["kbench"])
         # To measure them takes longer than all else.
-        patch.setattr(
-            machine_limits, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads}
-        )
-        self.pace = pace.measure
-        patch.setattr(pace, "measure", lambda threads, variables: 0.125)
-        self._pictures = derived._begin_pictures
-        patch.setattr(
-            derived, "_begin_pictures", lambda _, rows, style: lambda: {"": {}} | {row.example: {} for row in rows}
-        )
+        patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads})
+        self.pace = reference_work.measure
+        patch.setattr(reference_work, "measure", lambda threads, variables: 0.125)
+        self._pictures = one_run._pictures
+        patch.setattr(one_run, "_pictures", lambda _, rows, style: {"": {}} | {row.example: {} for row in rows})
         self.backend()
         self.example("my_example.py")
         write_patterns(self.folder / "patterns.npz")
 
     def draw(self) -> None:
         """Let plots be drawn, which takes longer than all else."""
-        self.patch.setattr(derived, "_begin_pictures", self._pictures)
+        self.patch.setattr(one_run, "_pictures", self._pictures)
 
     def backend(self, name: str = "keras9/fake", **options: str) -> None:
         """A fake backend's file: see fake_backends.write_fake. Its environment is the same whatever it says."""
@@ -144,7 +144,7 @@ class Bench:
     def __call__(self, *argv: str) -> Said:
         """Run a command in this process."""
         self._capture.readouterr()
-        status = cli.main(argv)
+        status = main.main(argv)
         printed = self._capture.readouterr()
         return Said(status, printed.out, printed.err)
 
@@ -172,7 +172,7 @@ class Bench:
         return sorted(self.results.iterdir()) if self.results.is_dir() else []
 
     def last(self) -> RunResults:
-        return results.read(results.latest(self.results))
+        return store.read(store.latest(self.results))
 
     def fates(self) -> dict[str, tuple[str, str]]:
         """Example -> status and reason of its only cell in the last run."""

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from kbench import results
+from kbench import store
 from kbench.epochs import Epoch, Epochs
 from kbench.values import OK, Cell, Measured, Outcome, Summary
 
@@ -148,8 +148,8 @@ def learning(the_cell: Cell, epoch_seconds: float, best: float = 0.95) -> list[d
 
 
 def write_events(run: Path, the_cell: Cell, events: Iterable[Mapping[str, Any]]) -> Path:
-    folder = results.cell_folder(run, the_cell)
-    results.write_spec(run, the_cell, {"data": {"name": "mnist", "source": "real", "sha256": "ab" * 32}}, {})
+    folder = store.cell_folder(run, the_cell)
+    store.write_spec(run, the_cell, {"data": {"name": "mnist", "source": "real", "sha256": "ab" * 32}}, {})
     folder.events.write_text("".join(json.dumps(event) + "\n" for event in events))
     return folder.events
 
@@ -163,8 +163,8 @@ def fake_run(
 ) -> Path:
     """A run on disk: for each cell its seconds per epoch, and its outcome."""
     cells = list(fates)
-    run = results.create(parent, plan([one for one, _, _ in cells], **example_facts), provenance, name)
+    run = store.create(parent, plan([one for one, _, _ in cells], **example_facts), provenance, name)
     for one, seconds, outcome in cells:
         write_events(run, one, learning(one, seconds) if outcome.status == OK else [])
-        results.write_outcome(run, one, outcome)
+        store.write_outcome(run, one, outcome)
     return run

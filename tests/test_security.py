@@ -17,7 +17,8 @@ import pytest
 from fake_bench import EXAMPLE, Bench, events_of
 from fake_runs import PROVENANCE, cell, learning, plan, write_events
 
-from kbench import installers, results
+from kbench import outputs, store
+from kbench.environments import installers
 from kbench.tables.grid import Grid, printed
 from kbench.tables.markdown import escape
 from kbench.values import OK, Outcome
@@ -73,7 +74,7 @@ HOSTILE = [
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in which every name, note and reason is hostile."""
     cells = [cell(text, f"keras9/{text}") for text in HOSTILE]
-    run = results.create(
+    run = store.create(
         tmp_path_factory.mktemp("hostile"),
         plan(cells),
         PROVENANCE | {"command_line": "run.py ``` <b>", "cpu": {"model": "<script>|`", "visible": 2}},
@@ -82,8 +83,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         told = [*learning(one, 1.0), {"event": "note", "text": one.example}]
         told[2]["backend_version"] = told[2]["keras_version"] = one.example
         write_events(run, one, told)
-        results.write_outcome(run, one, Outcome(OK) if len(one.example) % 2 else Outcome("failed", one.example))
-    results.rebuild(run)
+        store.write_outcome(run, one, Outcome(OK) if len(one.example) % 2 else Outcome("failed", one.example))
+    outputs.rebuild(run)
     return run
 
 
@@ -190,7 +191,10 @@ def test_every_package_of_every_lock_file_has_a_hash(lock: Path) -> None:
 
 
 def test_installers_ask_for_every_hash() -> None:
-    texts = {name: (CHECKOUT / "kbench" / name).read_text() for name in ("installers.py", "own_environment_setup.py")}
+    texts = {
+        name: (CHECKOUT / "kbench" / name).read_text()
+        for name in ("environments/installers.py", "bootstrap/make_host_environment.py")
+    }
     assert all("--require-hashes" in text for text in texts.values())
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from kbench import arguments, cache, cleaning, paths
-from kbench.cleaning import Cleaned, Item
-from kbench.commands import choices
-from kbench.wording import size
+from kbench import paths
+from kbench.cache import cleaning, usage
+from kbench.cache.cleaning import Cleaned, Item
+from kbench.cli import arguments
+from kbench.session import choices
+from kbench.text import size
 
 ABOUT = {
     cleaning.ENVIRONMENTS: "the backends' environments",
@@ -43,7 +45,7 @@ def _table(folder: Path, items: Sequence[Item]) -> str:
     for kind, about in ABOUT.items():
         there = [item.path for item in items if item.kind == kind]
         unused = [item.path for item in items if item.kind == kind and item.unused]
-        rows.append([kind, about, len(there), size(cache.size(there).there), len(unused)])
+        rows.append([kind, about, len(there), size(usage.size(there).there), len(unused)])
     grid = tabulate(rows, headers=["", "", "there", "on disk", "no longer used"], disable_numparse=True)
     return f"{folder}\n{grid}"
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-from kbench import paths, published, results, selection, sides
-from kbench.commands import screen
+from kbench import paths, store
+from kbench.analysis.rows import limits
+from kbench.comparison import pairing, published
+from kbench.comparison import rows as comparison_rows
+from kbench.comparison.pairing import Side
+from kbench.comparison.values import About, Pair
 from kbench.errors import UserError
-from kbench.provenance import describe
-from kbench.results import digest, parity
-from kbench.side_values import About, Pair
-from kbench.sides import Side
+from kbench.machine.provenance import describe
+from kbench.parity import reading
+from kbench.selection import names as selection
+from kbench.session import terminal
 from kbench.tables import published as published_tables
-from kbench.tables import sides as tables
+from kbench.tables import run_comparison as tables
 from kbench.tables.json import as_json
 
 REFERENCE = "reference"
@@ -34,9 +37,8 @@ def main(options: argparse.Namespace) -> int:
     parent = paths.expanded(str(options.results))
     if PUBLISHED in options.runs:
         return _with_published(options, parent)
-    begun = [_side(letter, text, parent) for letter, text in zip(_LETTERS, options.runs, strict=False)]
-    compared = [side() for side in begun]
-    found = sides.pairs(compared, options.allow)
+    compared = [_side(letter, text, parent) for letter, text in zip(_LETTERS, options.runs, strict=False)]
+    found = pairing.pairs(compared, options.allow)
     if not any(pair.first and pair.other for pair in found):
         raise UserError(
             f"{options.runs[0]} and {' and '.join(options.runs[1:])} have no example and backend in common; "
@@ -53,31 +55,31 @@ def _with_published(options: argparse.Namespace, parent: Path) -> int:
         raise UserError(f"Name one run beside {PUBLISHED}: `compare latest {PUBLISHED}`.")
     if options.fail_above is not None:
         raise UserError(f"--fail-above is for runs: what is {PUBLISHED} was measured on other machines.")
-    side = _side("A", runs[0], parent)()
+    side = _side("A", runs[0], parent)
     found = published.held([one.summary for one in side.rows], published.read())
     if not found:
         raise UserError(f"There is no published figure for what {runs[0]} measured; see `list {PUBLISHED}`.")
     if options.format == "table":
-        screen.show(published_tables.text(found, side.about.machine, screen.width()))
+        terminal.show(published_tables.text(found, side.about.machine, terminal.width()))
     elif options.format == "markdown":
-        screen.show(published_tables.markdown(found, side.about.machine))
+        terminal.show(published_tables.markdown(found, side.about.machine))
     elif options.format == "csv":
-        screen.show(published_tables.csv(found).rstrip())
+        terminal.show(published_tables.csv(found).rstrip())
     else:
-        screen.show(as_json({"schema": 1, "run": vars(side.about), "rows": published_tables.records(found)}))
+        terminal.show(as_json({"schema": 1, "run": vars(side.about), "rows": published_tables.records(found)}))
     return 0
 
 
 def _show(abouts: list[About], found: list[Pair], form: str) -> None:
     if form == "table":
-        screen.show(tables.text(abouts, found, screen.width()))
+        terminal.show(tables.text(abouts, found, terminal.width()))
     elif form == "markdown":
-        screen.show(tables.markdown(abouts, found))
+        terminal.show(tables.markdown(abouts, found))
     elif form == "csv":
-        screen.show(tables.csv(abouts, found).rstrip())
+        terminal.show(tables.csv(abouts, found).rstrip())
     else:
         record = {"schema": 1, "runs": [vars(about) for about in abouts], "rows": tables.records(abouts, found)}
-        screen.show(as_json(record))
+        terminal.show(as_json(record))
 
 
 def _status(found: list[Pair], limit: float | None) -> int:
@@ -86,26 +88,25 @@ def _status(found: list[Pair], limit: float | None) -> int:
         kinds = sorted({kind for pair in found for kind in pair.kinds})
         advice = f"`--allow {','.join(kinds)}` compares all the same." if kinds else "their rows say why."
         raise UserError(f"Nothing could be compared: {advice}")
-    worse = [] if limit is None else sides.regressions(found, limit)
+    worse = [] if limit is None else pairing.regressions(found, limit)
     for pair in worse:
         shown = f"{pair.ratio:.3f} x" if pair.ratio is not None else "; ".join(pair.refused)
         print(f"kbench: {pair.row.example} on {pair.row.backend}, {pair.side} against A: {shown}.", file=sys.stderr)
     return 1 if worse else 0
 
 
-def _side(letter: str, text: str, parent: Path) -> Callable[[], Side]:
-    """Gives the side, whose rows are looked for from now on."""
+def _side(letter: str, text: str, parent: Path) -> Side:
     folder, wanted = _located(text, parent)
-    record = results.read_record(folder)
-    if parity.is_parity(record):
+    record = store.read_record(folder)
+    if reading.is_parity(record):
         raise UserError(f"{text} is a parity run, which times nothing: compare runs of `run`.")
     names = list(dict.fromkeys(cell.backend for cell in record.cells))
     backend = selection.select_baseline(wanted, names, text.removesuffix(wanted)) if wanted else ""
-    about, rows = _about(letter, text, folder, record), digest.begun(record)
-    return lambda: sides.side(about, rows(), record.provenance, backend)
+    rows = comparison_rows.rows(store.measured_of(record).measured, limits(record))
+    return pairing.side(_about(letter, text, folder, record), rows, record.provenance, backend)
 
 
-def _about(letter: str, text: str, folder: Path, record: results.RunRecord) -> About:
+def _about(letter: str, text: str, folder: Path, record: store.RunRecord) -> About:
     told = record.provenance.get("kbench")
     known = told if isinstance(told, dict) else {}
     commit = str(known.get("commit") or "")[:7]
@@ -134,4 +135,4 @@ def _run(text: str, parent: Path) -> Path:
         if (shipped / "run.json").is_file():
             return shipped
         raise UserError("The reference run comes with a checkout of kbench, and this is none: name another run.")
-    return results.find(text, parent)
+    return store.find(text, parent)

@@ -9,13 +9,15 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from kbench import arguments, checkup, paths
-from kbench.checkup import Finding
-from kbench.commands import choices
-from kbench.commands.run import data_folder
+from kbench import paths
+from kbench.cli import arguments
+from kbench.commands import doctor_checks
+from kbench.commands.doctor_checks import Finding
 from kbench.datasets import names
 from kbench.errors import UserError
-from kbench.wording import plain
+from kbench.session import choices
+from kbench.session.measure import data_folder
+from kbench.text import plain
 
 TO_DO = "to do"
 
@@ -30,17 +32,17 @@ def main(options: argparse.Namespace) -> int:
         raise UserError(f"{mirror} is not a folder: give --data-dir or KBENCH_DATA one that exists")
     cache = paths.cache_folder()
     setup = f"{arguments.program()} setup --backends"
-    backends = [checkup.backend(one, device, pythons.get(one.name), cache, setup) for one in known.values()]
+    backends = [doctor_checks.backend(one, device, pythons.get(one.name), cache, setup) for one in known.values()]
     to_make = sum(makes for _, makes in backends)
     here = Path.cwd()
     parts = {
         "Machine": [
-            *checkup.machine(cache, here, to_make, device),
-            *checkup.compilers(known.values()),
-            *checkup.gpus(gpus),
+            *doctor_checks.machine(cache, here, to_make, device),
+            *doctor_checks.compilers(known.values()),
+            *doctor_checks.gpus(gpus),
         ],
         f"Backends, on {device.label}": [finding for finding, _ in backends],
-        "Data": [checkup.data(name, mirror, cache) for name in names()],
+        "Data": [doctor_checks.data(name, mirror, cache) for name in names()],
     }
     print("\n\n".join(f"{title}\n{_lines(findings)}" for title, findings in parts.items()))
     count = sum(bool(finding.advice) for findings in parts.values() for finding in findings)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from kbench import exports, paths, results
+from kbench import exports, paths, store
 from kbench.errors import UserError
-from kbench.results import parity
+from kbench.parity import reading
 
 
 def main(options: argparse.Namespace) -> int:
     """Write the run to each target and print where. Raises UserError."""
-    run = results.find(options.run, paths.expanded(str(options.results)))
-    read = results.read(run)
-    if parity.is_parity(read):
+    run = store.find(options.run, paths.expanded(str(options.results)))
+    read = store.read(run)
+    if reading.is_parity(read):
         raise UserError(f"{options.run} is a parity run, which has no epochs: its parity.csv holds all of it.")
     out = paths.expanded(str(options.out)) if options.out else run / "export"
     for target in dict.fromkeys(options.to):

@@ -8,10 +8,14 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from kbench import datasets, devices, environments, interpreters, paths, published
-from kbench.commands import choices, screen
+from kbench import datasets, paths
+from kbench.comparison import published
+from kbench.environments import ensure, interpreters
+from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported, UserError
-from kbench.interpreters import Choice
+from kbench.machine import devices
+from kbench.selection.builds import pick_build
+from kbench.session import choices, terminal
 from kbench.tables import grid
 from kbench.tables import published as tables
 from kbench.tables.json import as_json
@@ -40,7 +44,7 @@ def main(options: argparse.Namespace) -> int:
         shown["examples"] = grid.Grid(_EXAMPLES, rows, {"data": 28, "what it is": 40})
     if options.format == "csv" and len(shown) > 1:
         raise UserError("One CSV holds one table: `list backends --format csv` or `list examples --format csv`.")
-    screen.show(grid.printed(shown, options.format, screen.width()))
+    terminal.show(grid.printed(shown, options.format, terminal.width()))
     return 0
 
 
@@ -54,15 +58,15 @@ def _show_published(options: argparse.Namespace) -> None:
             raise UserError(f"There is no published figure of {options.workload!r}: {hint}")
         figures = [one for one in figures if one.workload == options.workload]
     if options.format == "csv":
-        screen.show(tables.figures_csv(figures).rstrip())
+        terminal.show(tables.figures_csv(figures).rstrip())
     elif options.format == "json":
-        screen.show(as_json([asdict(figure) for figure in figures]))
+        terminal.show(as_json([asdict(figure) for figure in figures]))
     else:
         heads, rows = (tables.figure_rows if options.workload else tables.workload_rows)(figures)
         shown = {_PUBLISHED: grid.Grid(heads, rows)}
-        screen.show(grid.printed(shown, options.format, screen.width()))
+        terminal.show(grid.printed(shown, options.format, terminal.width()))
         if options.format == "table":
-            screen.show(textwrap.fill(tables.WHERE, screen.width(), initial_indent="\n"))
+            terminal.show(textwrap.fill(tables.WHERE, terminal.width(), initial_indent="\n"))
 
 
 def _backend(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> list[str]:
@@ -73,8 +77,8 @@ def _backend(backend: Backend, device: Device, pythons: Mapping[str, Choice]) ->
 def _installed(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> str:
     choice = pythons.get(backend.name)
     try:
-        build = devices.pick_build(backend, device, as_is=choice is not None and choice.as_is)
-        if environments.find(backend, build, explicit=choice) is not None:
+        build = pick_build(backend, device, as_is=choice is not None and choice.as_is)
+        if ensure.find(backend, build, explicit=choice) is not None:
             return f"yes ({build.name})"
         if choice is not None:
             return f"no: from {choice.path}"

@@ -8,15 +8,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from kbench import arguments, devices, parity, paths, plan, provenance, results
-from kbench import selection as selecting
-from kbench.commands import cells, choices, interrupts, preparing, recording, screen
-from kbench.commands.run import check_place, data_folder
-from kbench.interpreters import Choice
-from kbench.plan import Plan, PlannedCell, Request
-from kbench.results import parity as records
-from kbench.runner import Settings
-from kbench.selection import Backends, Examples
+from kbench import paths, store
+from kbench.cells.runner import Settings
+from kbench.cli import arguments
+from kbench.environments.interpreters import Choice
+from kbench.machine import devices, provenance
+from kbench.outputs import parity_run
+from kbench.parity import agreement, reading
+from kbench.planning import plan
+from kbench.planning.plan import Plan, PlannedCell, Request
+from kbench.selection import names as selecting
+from kbench.selection.names import Backends, Examples
+from kbench.session import choices, interrupts, prepare, record, run_cells, terminal
+from kbench.session.measure import check_place, data_folder
 from kbench.values import OK, Data, Device
 
 PROFILE = "parity"
@@ -39,33 +43,33 @@ def main(options: argparse.Namespace) -> int:
     place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
     check_place(place, options.name)
     the_plan = _plan(selected, examples, _request(options), device, pythons)
-    beside = None if options.format == screen.TABLE else sys.stderr
-    screen.print_plan(the_plan, preparing.to_make(the_plan), None, "parity: one batch, dropout off", beside)
-    with preparing.reserved(the_plan):
-        data = preparing.arrays(the_plan)
-        made = preparing.make_environments(the_plan)
+    beside = None if options.format == terminal.TABLE else sys.stderr
+    terminal.print_plan(the_plan, prepare.to_make(the_plan), None, "parity: one batch, dropout off", beside)
+    with prepare.reserved(the_plan):
+        data = prepare.arrays(the_plan)
+        made = prepare.make_environments(the_plan)
         told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
-        told["environments"] = recording.of_environments(the_plan, made)
-        run = results.create(place, _record(the_plan, data, options.form), told, options.name)
-        with results.filling(run), interrupts.ended_as_interrupted():
+        told["environments"] = record.of_environments(the_plan, made)
+        run = store.create(place, _record(the_plan, data, options.form), told, options.name)
+        with store.filling(run), interrupts.ended_as_interrupted():
             try:
-                cells.run(the_plan, run, data, made, _settings(the_plan))
+                run_cells.run(the_plan, run, data, made, _settings(the_plan))
             except KeyboardInterrupt:
                 show(run, options.format)
                 print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
                 return interrupts.INTERRUPTED_STATUS
             agree = show(run, options.format)
-    return 0 if agree and cells.acceptable(the_plan, results.read(run)) else 1
+    return 0 if agree and run_cells.acceptable(the_plan, store.read(run)) else 1
 
 
-def show(run: Path, form: str = screen.TABLE) -> bool:
+def show(run: Path, form: str = terminal.TABLE) -> bool:
     """Write the tables anew and print them in a format; whether all that was compared is the same or explained."""
-    read = results.read(run)
-    rows = records.rebuild(read)
-    screen.print_parity(rows, records.heading_facts(read), form)
-    screen.print_folder(run, "Tables and arrays", "parity.md", None if form == screen.TABLE else sys.stderr)
+    read = store.read(run)
+    rows = parity_run.rebuild(read)
+    terminal.print_parity(rows, parity_run.heading_facts(read), form)
+    terminal.print_folder(run, "Tables and arrays", "parity.md", None if form == terminal.TABLE else sys.stderr)
     ended = [row for row, one in zip(rows, read.measured, strict=True) if one.outcome.status == OK]
-    return parity.passes(ended)
+    return agreement.passes(ended)
 
 
 def _request(options: argparse.Namespace) -> Request:
@@ -97,19 +101,19 @@ def _plan(
 def _small(planned: PlannedCell) -> PlannedCell:
     """The cell with as many batches as there are steps, where the data have so many."""
     cell = planned.cell
-    samples = min(cell.samples, max(parity.STEPS) * cell.batch_size)
+    samples = min(cell.samples, max(agreement.STEPS) * cell.batch_size)
     return replace(planned, cell=replace(cell, profile=PROFILE, samples=samples, validation_samples=0, epochs=0))
 
 
 def _record(the_plan: Plan, data: dict[tuple[str, str], Data], form: str) -> dict[str, object]:
     """What run.json keeps of the plan."""
     request = the_plan.request
-    return results.plan_record(
+    return store.plan_record(
         [planned.cell for planned in the_plan.cells],
         the_plan.backends,
         the_plan.examples,
         {example: one for (example, _), one in data.items()},
-        kind=records.KIND,
+        kind=reading.KIND,
         form=form,
         profile=PROFILE,
         device=the_plan.device.label,
@@ -132,6 +136,6 @@ def _settings(the_plan: Plan) -> Settings:
         init="seeded",
         guest=paths.GUEST,
         published_weights={},
-        parity={"steps": list(parity.STEPS)},
+        parity={"steps": list(agreement.STEPS)},
         memory_limit_mib=the_plan.request.memory_limit_mib,
     )

@@ -6,44 +6,46 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from kbench import paths, results
-from kbench.commands import choices, screen
+from kbench import outputs, paths, store
+from kbench.analysis.rows import summarised
 from kbench.commands.parity import show
 from kbench.errors import UserError
-from kbench.results import RunResults, parity
+from kbench.parity import reading
+from kbench.session import choices, terminal
+from kbench.store import RunResults
 
 
 def main(options: argparse.Namespace) -> int:
     """Rebuild what is derived and print the tables, or where the page of several runs is. Raises UserError."""
     place = paths.expanded(str(options.results))
     names = dict.fromkeys(options.runs) or ["latest"]
-    runs = list(dict.fromkeys(results.find(name, place) for name in names))
+    runs = list(dict.fromkeys(store.find(name, place) for name in names))
     if len(runs) > 1:
         return _together(runs, options, place)
     if options.output:
         raise UserError("--output is for a page of several runs: name two, or leave it out.")
     (run,) = runs
-    measured = results.read(run)
-    if parity.is_parity(measured):
+    measured = store.read(run)
+    if reading.is_parity(measured):
         if options.plot_style is not None or options.plot_size is not None:
             raise UserError(f"{run} is of `parity`, which has no plots: leave --plot-style and --plot-size out.")
         show(run, options.format)
         return 0
     baseline = _baseline(options, [measured])
-    rows = measured.summaries(baseline)
-    results.rebuild(measured, baseline, rows, *_look(options))
-    screen.print_results(measured, rows, options.format)
+    rows = summarised(measured, baseline)
+    outputs.rebuild(measured, baseline, rows, *_look(options))
+    terminal.print_results(measured, rows, options.format)
     return 0
 
 
 def _together(runs: Sequence[Path], options: argparse.Namespace, place: Path) -> int:
     """Write one page of all the runs."""
-    read = [results.read(run) for run in runs]
+    read = [store.read(run) for run in runs]
     for run in read:
-        if parity.is_parity(run):
+        if reading.is_parity(run):
             raise UserError(f"{run.folder} is of `parity`, which has a page of its own: leave it out.")
     page = paths.expanded(str(options.output)) if options.output else place / "report.html"
-    written = results.write_page(page, read, _baseline(options, read), *_look(options))
+    written = outputs.write_page(page, read, _baseline(options, read), *_look(options))
     print(f"{len(runs)} runs on one page: {page}")
     if written.pictures:
         count = len(written.pictures) // 2

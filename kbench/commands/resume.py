@@ -10,12 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kbench import arguments, devices, leftovers, paths, provenance, results, runner
-from kbench.commands import choices, preparing, recording, replan, run, screen
+from kbench import paths, store
+from kbench.cells import orphans, runner
+from kbench.cells.runner import Settings
+from kbench.cli import arguments
 from kbench.errors import UserError
-from kbench.plan import Plan, PlannedCell
-from kbench.results import RunResults
-from kbench.runner import Settings
+from kbench.machine import devices, provenance
+from kbench.planning import saved_request
+from kbench.planning.plan import Plan, PlannedCell
+from kbench.session import choices, measure, prepare, record, terminal
+from kbench.store import RunResults
 from kbench.values import INTERRUPTED, UNAVAILABLE, Data, Device, Measured
 
 # What has changed about a cell, by the part of its identity.
@@ -29,42 +33,42 @@ CHANGED = {
 
 def main(options: argparse.Namespace) -> int:
     """Measure what is missing and print the tables of the whole run; returns the exit status. Raises UserError."""
-    folder = results.find(options.run, paths.expanded(str(options.results))).absolute()
-    with results.filling(folder):
-        there = results.read(folder)
+    folder = store.find(options.run, paths.expanded(str(options.results))).absolute()
+    with store.filling(folder):
+        there = store.read(folder)
         if "kind" in there.plan:
             raise UserError(f"{folder} is a run of `{there.plan['kind']}`, which is computed anew and not resumed.")
-        leftovers.end_of_run(folder)  # of a host that was killed together with its watchdog
+        orphans.end_of_run(folder)  # of a host that was killed together with its watchdog
         gpus = devices.gpus()
-        the_plan = replan.again(there.plan.get("request"), choices.known_backends(), gpus, folder)
-        with preparing.reserved(the_plan):
+        the_plan = saved_request.again(there.plan.get("request"), choices.known_backends(), gpus, folder)
+        with prepare.reserved(the_plan):
             return _go_on(the_plan, there, gpus, options)
 
 
 def _go_on(the_plan: Plan, there: RunResults, gpus: Sequence[Device], options: argparse.Namespace) -> int:
     argv = [*arguments.program().split(), *options.argv]
     differences = _same_machine(there, provenance.read(gpus, argv))
-    data = preparing.arrays(the_plan)
-    missing, changed = _missing(the_plan, there, data, run.settings(the_plan), options.retry)
-    if options.detail != screen.QUIET:
-        out = sys.stdout if options.format == screen.TABLE else sys.stderr
+    data = prepare.arrays(the_plan)
+    missing, changed = _missing(the_plan, there, data, measure.settings(the_plan), options.retry)
+    if options.detail != terminal.QUIET:
+        out = sys.stdout if options.format == terminal.TABLE else sys.stderr
         print(f"Resuming {there.name}: {len(missing)} of {len(the_plan.cells)} cells are to be measured.", file=out)
         lines = [f"{one} since: measured again" for one in changed] + [f"not as it was: {one}" for one in differences]
         for line in lines:
             print(f"  {line}", file=out)
     if not missing:
-        return run.finish(the_plan, there.folder, options.format)
+        return measure.finish(the_plan, there.folder, options.format)
     _same_variables(the_plan, there.folder)
     rest = replace(the_plan, cells=tuple(missing))
-    made = preparing.make_environments(rest)
-    told = recording.machine(the_plan, gpus, argv, made)
+    made = prepare.make_environments(rest)
+    told = record.machine(the_plan, gpus, argv, made)
     kept = {planned.cell.id for planned in the_plan.cells} - {planned.cell.id for planned in missing}
     for one in there.measured:
         if one.cell.id not in kept:
-            results.set_aside(there.folder, one.cell.id)
+            store.set_aside(there.folder, one.cell.id)
     resumed = {**told, "cells": len(missing), "changed": changed, "differences": differences}
-    results.update(there.folder, recording.plan_record(the_plan, data), resumed)
-    return run.measure(the_plan, rest, there.folder, data, made, gpus, options)
+    store.update(there.folder, record.plan_record(the_plan, data), resumed)
+    return measure.measure(the_plan, rest, there.folder, data, made, gpus, options)
 
 
 def _same_variables(the_plan: Plan, folder: Path) -> None:
@@ -116,9 +120,9 @@ def _changes(
     """The parts of CHANGED in which a cell is another one than was measured."""
     if planned.verdict is not None:
         return []
-    was = results.identity(folder, one.cell)
+    was = store.identity(folder, one.cell)
     if not was:  # no guest was started: there was no environment, or it was known not to run
         return [] if one.outcome.status == UNAVAILABLE else ["settings"]
-    is_now = runner.identity(preparing.job(planned, {}, data), settings)
+    is_now = runner.identity(prepare.job(planned, {}, data), settings)
     # The settings hold the cell's numbers, which come from the example's file: one reason is enough.
     return [part for part in CHANGED if is_now[part] != was.get(part)][:1]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from kbench import cache, devices, environments, paths
-from kbench.commands import choices, screen
+from kbench import paths
+from kbench.cache import usage
+from kbench.environments import ensure
+from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported
-from kbench.interpreters import Choice
-from kbench.selection import Backends
+from kbench.selection.builds import pick_build
+from kbench.selection.names import Backends
+from kbench.session import choices, terminal
 from kbench.values import Device
 
 
@@ -19,7 +22,7 @@ def main(options: argparse.Namespace) -> int:
     selected = choices.chosen_backends(options, known)
     pythons = choices.chosen_pythons(options, known)
     device, _ = choices.chosen_device(options)
-    with cache.in_use(paths.cache_folder(), ["environments/"]):
+    with usage.in_use(paths.cache_folder(), ["environments/"]):
         return _make(selected, pythons, device)
 
 
@@ -28,8 +31,8 @@ def _make(selected: Backends, pythons: Mapping[str, Choice], device: Device) -> 
     for backend in selected.chosen:
         choice = pythons.get(backend.name)
         try:
-            build = devices.pick_build(backend, device, as_is=choice is not None and choice.as_is)
-            environment = environments.ensure(backend, build, explicit=choice, report=screen.say)
+            build = pick_build(backend, device, as_is=choice is not None and choice.as_is)
+            environment = ensure.ensure(backend, build, explicit=choice, report=terminal.say)
             print(f"{backend.name}: ready ({build.name}, {environment.python})")
         except (Unavailable, Unsupported) as error:
             print(f"{backend.name}: {error}")

@@ -6,7 +6,7 @@ import importlib
 from pathlib import Path
 
 from kbench.errors import UserError
-from kbench.results import RunResults
+from kbench.store import RunResults
 
 # Target -> the package that it takes and kbench does not bring.
 TARGETS = {"parquet": "pyarrow", "json": "", "tensorboard": "tensorboard", "mlflow": "mlflow"}

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kbench import loading
-from kbench.results import RunResults
-from kbench.results.files import replace
+from kbench.exports import dataframes
+from kbench.store import RunResults
+from kbench.store.files import replace
 from kbench.tables.json import as_json
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ SCHEMA = 1
 
 def write(run: RunResults, out: Path) -> list[str]:
     """Write data.json; returns its path. Raises UserError."""
-    data = loading.data(run)
+    data = dataframes.data(run)
     record = {
         "schema": SCHEMA,
         "name": run.name,

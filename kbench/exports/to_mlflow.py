@@ -9,7 +9,7 @@ from pathlib import Path
 from mlflow.tracking import MlflowClient
 
 from kbench.errors import UserError
-from kbench.results import RunResults
+from kbench.store import RunResults
 from kbench.values import OK, Measured
 
 _METRICS = ("seconds", "loss", "accuracy", "val_loss", "val_accuracy")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from io import BytesIO
 from pathlib import Path
 
-from kbench import loading
-from kbench.results import RunResults
-from kbench.results.files import replace
+from kbench.exports import dataframes
+from kbench.store import RunResults
+from kbench.store.files import replace
 
 
 def write(run: RunResults, out: Path) -> list[str]:
     """Write three files; returns their paths. Raises UserError."""
-    data = loading.data(run)
+    data = dataframes.data(run)
     made = []
     for name, frame in (("summary", data.summary), ("epochs", data.epochs), ("cells", data.cells)):
         content = BytesIO()

@@ -12,7 +12,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from kbench.errors import UserError
-from kbench.results import RunResults
+from kbench.store import RunResults
 from kbench.values import Measured
 
 # Its own name for such a file holds the machine's; results are made to be published.

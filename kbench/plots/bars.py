@@ -12,8 +12,8 @@ from matplotlib.text import Text
 from kbench.plots.fitting import lay_out, width_of
 from kbench.plots.look import Key, Look, key, literal, points, render
 from kbench.plots.style import OWN, Style
+from kbench.text import compared, significant
 from kbench.values import OK, Interval, Summary
-from kbench.wording import compared, significant
 
 _REACH = 1.5  # times the longest bar: what of an interval goes further is cut, or it would press the bars down
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from kbench import learning
+from kbench.analysis import learning_curves
 from kbench.plots.look import Key, Look, key, legend, legend_columns, line_of, literal, points, render
 from kbench.plots.style import OWN, Style
 from kbench.values import OK, Measured
@@ -42,11 +42,11 @@ def convergence(
     that did not end ok stops at a cross. `differing` names the rows that were not measured like the others; the
     legend says so.
     """
-    metric = next((name for name in _METRICS if any(learning.has(one, name) for one in measured)), None)
+    metric = next((name for name in _METRICS if any(learning_curves.has(one, name) for one in measured)), None)
     if metric is None:
         return {}
     marked = {row: replace(look, label=f"{look.label} (differs)") for row, look in looks.items() if row in differing}
-    drawn = [one for one in measured if learning.has(one, metric)]
+    drawn = [one for one in measured if learning_curves.has(one, metric)]
     return render(lambda: _figure(drawn, {**looks, **marked}, metric, style), style)
 
 
@@ -58,7 +58,7 @@ def _figure(measured: Sequence[Measured], looks: Mapping[Key, Look], metric: str
     columns = legend_columns([_label(cells, looks[row]) for row, cells in rows.items()], width)
     figure = Figure(figsize=style.size or (_WIDTH, 3.6 + 0.2 * math.ceil(len(rows) / columns)), layout="constrained")
     by_epoch, by_seconds = figure.subplots(1, 2, sharey=True)
-    curves = {row: [learning.curve(one, metric) for one in cells] for row, cells in rows.items()}
+    curves = {row: [learning_curves.curve(one, metric) for one in cells] for row, cells in rows.items()}
     handles = [_draw_row(by_epoch, by_seconds, cells, curves[row], looks[row]) for row, cells in rows.items()]
     figure.suptitle(literal(measured[0].cell.example), fontsize=points(11))
     by_epoch.set(xlabel="epoch", ylabel=_METRICS[metric])
@@ -70,12 +70,12 @@ def _figure(measured: Sequence[Measured], looks: Mapping[Key, Look], metric: str
 
 
 def _draw_row(
-    by_epoch: Axes, by_seconds: Axes, cells: Sequence[Measured], curves: Sequence[learning.Curve], look: Look
+    by_epoch: Axes, by_seconds: Axes, cells: Sequence[Measured], curves: Sequence[learning_curves.Curve], look: Look
 ) -> Line2D:
     """Draw the repeats of one row and their mean in both panels; return the legend's entry."""
     ok = [curve for one, curve in zip(cells, curves, strict=True) if one.outcome.status == OK]
     cut_short = [curve for one, curve in zip(cells, curves, strict=True) if one.outcome.status != OK]
-    mean = learning.mean(ok)
+    mean = learning_curves.mean(ok)
     thin: dict[str, Any] = {"linestyle": look.line_style, "linewidth": 0.7, "alpha": 0.5}
     thick = line_of(look)
     for axes, along in ((by_epoch, "epochs"), (by_seconds, "seconds")):
@@ -103,7 +103,7 @@ def _label(cells: Sequence[Measured], look: Look) -> str:
     return literal(look.label if ended else f"{look.label} ({cells[0].outcome.status})")
 
 
-def _scale_seconds(axes: Axes, curves: Sequence[learning.Curve]) -> None:
+def _scale_seconds(axes: Axes, curves: Sequence[learning_curves.Curve]) -> None:
     """From zero on a linear axis, or on a logarithmic one where the rows lie far apart."""
     ends = [curve.seconds[-1] for curve in curves if curve.seconds[0] > 0]
     if ends and max(ends) / min(ends) > _WIDE:

@@ -19,8 +19,8 @@ from matplotlib.lines import Line2D
 from kbench.errors import UserError
 from kbench.plots.fitting import fit, too_small
 from kbench.plots.style import OWN, Style
+from kbench.text import plain
 from kbench.values import Cell, Summary
-from kbench.wording import plain
 
 _MARKERS = "osD^vPX*<>hpd8"
 _SPARE_COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#222222", "#999933")

@@ -15,8 +15,8 @@ from matplotlib.text import Text
 from kbench.plots.fitting import lay_out, width_of
 from kbench.plots.look import Key, Look, key, literal, luminance, points, render
 from kbench.plots.style import OWN, Style
+from kbench.text import compared, plain
 from kbench.values import NO_DIFFERENCE, OK, Summary
-from kbench.wording import compared, plain
 
 _COLORS = "YlOrBr"  # light for the fastest; stays in order in grey print
 _BOTH_SIDES = "PuOr_r"  # of a baseline: violet is faster, orange slower, white neither

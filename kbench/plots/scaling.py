@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from kbench.comparison.scaling import BATCH_SIZE, SAMPLES, THREADS, Lines
 from kbench.plots.look import Key, Look, key, legend, legend_columns, line_of, literal, render
 from kbench.plots.style import OWN, Style
-from kbench.scaling import BATCH_SIZE, SAMPLES, THREADS, Lines
 
 AXES = {
     THREADS: "CPU threads",

@@ -13,10 +13,10 @@ import matplotlib as mpl
 from matplotlib import style as known
 from matplotlib.font_manager import FontProperties, findfont
 
-from kbench.cell_files import open_regular
 from kbench.errors import UserError
 from kbench.paths import expanded
-from kbench.wording import plain
+from kbench.store.guest_files import open_regular
+from kbench.text import plain
 
 # What a style may say: how things are drawn. The rest is of windows, other formats and other kinds of pictures.
 _DRAWN = (

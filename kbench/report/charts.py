@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from kbench.comparison.scaling import Lines
 from kbench.plots.look import Key, Look, key
 from kbench.plots.scaling import AXES, ideal_label
 from kbench.report import curves
-from kbench.scaling import Lines
+from kbench.text import plain, significant
 from kbench.values import OK, Measured, Summary
-from kbench.wording import plain, significant
 
 # From this ratio of the slowest to the fastest on, a linear axis leaves the fastest no room.
 _WIDE = 8.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kbench import learning
+from kbench.analysis import learning_curves
 from kbench.values import OK, Measured
 
 MOST_POINTS = 200  # of one curve; a screen has few more
@@ -31,7 +31,7 @@ def points_each(curves: int) -> int:
 
 def has(measured: Sequence[Measured], metric: str) -> bool:
     """Whether any epoch of them has a finite value of the metric."""
-    return any(learning.has(one, metric) for one in measured)
+    return any(learning_curves.has(one, metric) for one in measured)
 
 
 def curve(repeats: Sequence[Measured], metric: str, most: int) -> list[Point]:
@@ -40,8 +40,8 @@ def curve(repeats: Sequence[Measured], metric: str, most: int) -> list[Point]:
     Of the repeats that ended ok, or of the others where none did.
     """
     chosen = [one for one in repeats if one.outcome.status == OK] or list(repeats)
-    told = [learning.curve(one, metric) for one in chosen if learning.has(one, metric)]
-    mean = learning.mean(told)
+    told = [learning_curves.curve(one, metric) for one in chosen if learning_curves.has(one, metric)]
+    mean = learning_curves.mean(told)
     if mean is None:
         return []
     spread = [None] * len(mean.epochs) if mean.spread is None else mean.spread.tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kbench.published_values import Held
+from kbench.comparison.published import Held
 from kbench.tables import published
 
 _SOURCE = -1  # the column

@@ -16,14 +16,14 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from kbench.comparison.published import Held
+from kbench.comparison.scaling import Lines
 from kbench.plots.look import Key, Look, key, looks
-from kbench.published_values import Held
 from kbench.report import charts, colors, curves, in_print, machine, words
-from kbench.scaling import Lines
 from kbench.tables import configuration
 from kbench.tables.content import headline, table
+from kbench.text import compared, indented, plain
 from kbench.values import OK, Measured, Summary
-from kbench.wording import compared, indented, plain
 
 _HERE = Path(__file__).resolve().parent
 _SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-embed.min.js", "charts.js", "page.js")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from statistics import median
 
+from kbench.text import significant
 from kbench.values import NO_DIFFERENCE, OK, Summary
-from kbench.wording import significant
 
 # Of the difference between two rows: what chance alone gives in 3 of 1,000 comparisons.
 STANDARD_ERRORS = 3.0

@@ -8,10 +8,10 @@ from typing import Any
 
 from tabulate import tabulate
 
-from kbench import machine_rates
+from kbench.analysis import roofline
 from kbench.tables.markdown import code, escape
+from kbench.text import MISSING, significant
 from kbench.values import Measured, Summary
-from kbench.wording import MISSING, significant
 
 _LIBRARIES_SHOWN = 6
 
@@ -76,7 +76,7 @@ def _machine(told: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     for gpu in _list(told.get("gpus")):
         yield f"gpu:{gpu.get('index')}", _gpu(gpu, _object(ended.get("gpus")))
     yield "load", _load(told, ended)
-    yield "limits", _limits(machine_rates.larger(told))
+    yield "limits", _limits(roofline.larger(told))
     kernel = f"{system.get('name', '')} {system.get('kernel', '')}".strip()
     yield "system", _said(system.get("distribution"), kernel, system.get("machine"))
     commit = _text("commit {:.12}", own.get("commit")) + (" with changes" if own.get("dirty") else "")

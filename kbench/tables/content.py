@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
-from kbench.intervals import ENOUGH
+from kbench.analysis.intervals import ENOUGH
+from kbench.text import MISSING, compared, plain, significant
 from kbench.values import EPOCHS, NO_DIFFERENCE, OK, Interval, Summary
-from kbench.wording import MISSING, compared, plain, significant
 
 # What the other columns give, too: a verdict shows in the ratio, and samples/s are s/epoch the other way round.
 _SPARE = ("% of limit", "verdict", "samples/s", "images/s", "first epoch (s)", "cold pass (s)", "95 % interval (s)")

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from kbench.epochs import Epochs
+from kbench.text import no_formula
 from kbench.values import Measured, Summary
-from kbench.wording import no_formula
 
 # The order of these is a promise: programs read them by place. Further columns follow.
 SUMMARY_COLUMNS = (

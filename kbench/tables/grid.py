@@ -11,7 +11,7 @@ from tabulate import tabulate
 
 from kbench.tables.json import as_json
 from kbench.tables.markdown import escape
-from kbench.wording import MISSING, no_formula
+from kbench.text import MISSING, no_formula
 
 _NARROWEST = 10  # columns of the terminal, of a column that is wrapped
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from tabulate import tabulate
 
 from kbench.tables.content import Table, tables
+from kbench.text import plain
 from kbench.values import Summary
-from kbench.wording import plain
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

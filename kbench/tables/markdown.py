@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from tabulate import tabulate
 
 from kbench.tables.content import Table, tables
+from kbench.text import plain
 from kbench.values import Summary
-from kbench.wording import plain
 
 # An underscore within a word, as in mnist_cnn, is no markup.
 _MARKUP = re.compile(r"[\\`*~$\[\]|&<>]|(?<![^\W_])_|_(?![^\W_])")

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from kbench.tables.content import headline, tables
 from kbench.tables.markdown import body, code, escape
+from kbench.text import plain
 from kbench.values import Measured, Summary
-from kbench.wording import plain
 
 
 def page(

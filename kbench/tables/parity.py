@@ -10,12 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from kbench.parity import ALONE, TOLERANCES
-from kbench.parity_values import QUANTITIES, Agreement, Deviation
+from kbench.parity.agreement import ALONE, TOLERANCES
+from kbench.parity.values import Agreement, Deviation
 from kbench.tables import text as plain_text
 from kbench.tables.content import Table
 from kbench.tables.markdown import body, escape
-from kbench.wording import MISSING, no_formula, plain
+from kbench.text import MISSING, no_formula, plain
+from kbench.values import QUANTITIES
 
 # The order of these is a promise: programs read them by place.
 COLUMNS = (

@@ -8,13 +8,13 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from kbench.published_values import Figure, Held
+from kbench.comparison.published import Figure, Held
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
 from kbench.tables.content import Table
 from kbench.tables.csv import csv_text
+from kbench.text import MISSING, plain, significant
 from kbench.values import Summary
-from kbench.wording import MISSING, plain, significant
 
 OWN = "this run"  # as a source
 WHERE = "Sources: results/published/README.md. None of the published figures was measured by kbench."

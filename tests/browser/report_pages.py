@@ -10,9 +10,9 @@ from typing import Any
 from fake_runs import learning, plan, write_events
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from kbench import results
-from kbench.results.derived import report
-from kbench.stats import summarise
+from kbench import store
+from kbench.analysis.summaries import summarise
+from kbench.outputs.one_run import report
 from kbench.values import FAILED, OK, Cell, Outcome
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
@@ -21,7 +21,7 @@ REFERENCE = CHECKOUT / "results" / "reference"
 
 def page_of(run: Path) -> Path:
     """Make the run's report.html, and nothing else that takes long."""
-    read = results.read(run)
+    read = store.read(run)
     page = run / "report.html"
     page.write_bytes(report([(read, summarise(read.measured))]))
     return page
@@ -35,16 +35,16 @@ def reference_page(folder: Path) -> Path:
 def fake_page(parent: Path, cells: Iterable[Cell], failing: str = "", log: str = "", provenance: Any = None) -> Path:
     """The page of a run of cells that learn; those on the backend `failing` fail with that log."""
     planned = list(cells)
-    run = results.create(parent, plan(planned), provenance or {})
+    run = store.create(parent, plan(planned), provenance or {})
     for place, one in enumerate(planned, 1):
         fails = one.backend == failing
         seconds = 0.5 + 0.1 * place
         told = [*learning(one, seconds)[:-1], {"event": "memory", "at": "import", "peak_mib": 300.0}]
         told += [{"event": "memory", "at": "end", "peak_mib": 500.0 + place}, {"event": "end", "seconds": 30.0}]
         write_events(run, one, [] if fails else told)
-        results.write_outcome(run, one, Outcome(FAILED, "it broke") if fails else Outcome(OK))
+        store.write_outcome(run, one, Outcome(FAILED, "it broke") if fails else Outcome(OK))
         if fails:
-            results.cell_folder(run, one).log.write_text(log)
+            store.cell_folder(run, one).log.write_text(log)
     return page_of(run)
 
 

@@ -13,17 +13,21 @@ from pathlib import Path
 
 import scipy.stats  # noqa: F401  # or each host would take seconds to load it
 
-from kbench import cli, launcher, machine_limits, pace, paths, steadiness
+from kbench import paths
+from kbench.analysis import machine_stability
+from kbench.cells import launcher
+from kbench.cli import main
 from kbench.commands import resume, run  # noqa: F401  # the same
-from kbench.results import derived
+from kbench.machine import peak_rates, reference_work
+from kbench.outputs import one_run
 
 # What is not measured in these tests takes the same time in each, so that tables can be compared byte for byte.
-derived._begin_pictures = lambda _, rows, style: lambda: {"": {}} | {row.example: {} for row in rows}
+one_run._pictures = lambda _, rows, style: {"": {}} | {row.example: {} for row in rows}
 launcher.Memory.look = lambda self: None
 launcher.POLL_SECONDS = 0.02
-steadiness.busy_cores = lambda: 0.0
-pace.measure = lambda threads, variables: 0.01
-machine_limits.measure = lambda threads, cache_bytes, variables: None
+machine_stability.busy_cores = lambda: 0.0
+reference_work.measure = lambda threads, variables: 0.01
+peak_rates.measure = lambda threads, cache_bytes, variables: None
 paths.GUEST = Path(__file__).with_name("stub_guest.py")
 
 print("ready", flush=True)
@@ -34,7 +38,7 @@ for line in sys.stdin:
         quiet = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1):
             os.dup2(quiet, number)
-        status = cli.main(argv)
+        status = main.main(argv)
         sys.stderr.flush()
         os._exit(status)
     ended = os.pidfd_open(child)

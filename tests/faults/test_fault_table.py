@@ -16,8 +16,12 @@ from fake_backends import installable
 from fake_bench import EXAMPLE
 from fake_runs import PROVENANCE, cell, plan
 
-from kbench import cell_files, devices, examples, launcher, leftovers, results, runner
-from kbench.runner import Job, Listener, Seen, Settings
+from kbench import outputs, store
+from kbench.cells import launcher, orphans, runner
+from kbench.cells.runner import Job, Listener, Seen, Settings
+from kbench.machine import devices
+from kbench.selection import examples
+from kbench.store import guest_files
 from kbench.values import Data, Environment, Measured
 
 GUEST = Path(__file__).with_name("stub_guest.py")
@@ -218,7 +222,7 @@ def run(tmp_path: Path, fault: Fault, clock: Clock | None = None) -> tuple[Path,
     (tmp_path / "mine.py").write_text(EXAMPLE)
     example = examples.load(tmp_path / "mine.py")
     cells = [cell(name, backend.name) for name in ("faulty", "after")]
-    folder = results.create(tmp_path / "results", plan(cells), PROVENANCE)
+    folder = store.create(tmp_path / "results", plan(cells), PROVENANCE)
     jobs = []
     for one, code in zip(cells, (fault.does, ""), strict=True):
         (tmp_path / f"{one.example}.py").write_text(code)
@@ -227,14 +231,14 @@ def run(tmp_path: Path, fault: Fault, clock: Clock | None = None) -> tuple[Path,
     settings = Settings(devices.CPU, {}, 300.0, False, "seeded", GUEST, {})
 
     def look(job: Job, seen: Seen) -> None:
-        events = results.cell_folder(folder, job.cell).events
+        events = store.cell_folder(folder, job.cell).events
         if clock and job.cell.example == "faulty" and events.exists() and b'"ready"' in events.read_bytes():
             clock.ahead = fault.settings["timeout"]
 
     listener = Listener(lambda job: None, look, lambda job, outcome: None)
     for job, special in zip(jobs, (fault.settings, {}), strict=True):
         runner.run([job], folder, replace(settings, **special), lambda _: {}, launcher.launch, listener)
-    faulty, after = results.read(folder).measured
+    faulty, after = store.read(folder).measured
     return folder, faulty, after
 
 
@@ -245,7 +249,7 @@ def test_a_cell_ends_alone_and_says_how(tmp_path: Path, fault: Fault, clock: Clo
     assert faulty.outcome.status == fault.status, faulty.outcome
     assert re.fullmatch(fault.reason, faulty.outcome.reason, re.DOTALL), faulty.outcome.reason
     assert (after.outcome.status, len(after.epochs)) == ("ok", 3), after.outcome
-    assert leftovers.find(f"{folder.resolve()}|") == []
+    assert orphans.find(f"{folder.resolve()}|") == []
 
 
 def test_there_are_enough_faults() -> None:
@@ -257,21 +261,21 @@ def test_of_a_flood_the_first_and_the_last_part_are_kept(tmp_path: Path) -> None
     flood = "os.write(1, b'first\\n')\nfor _ in range(100): os.write(1, b'shout! ' * 142858)\nos.write(1, b'last\\n')"
     folder, _, _ = run(tmp_path, Fault(f"{flood}\nos._exit(3)", "failed"))
     (log,) = folder.glob("cells/faulty__*/log.txt")
-    assert log.stat().st_size <= cell_files.LOG_LIMIT
+    assert log.stat().st_size <= guest_files.LOG_LIMIT
     said = log.read_bytes()
-    assert said.startswith(b"first\n") and cell_files.LEFT_OUT in said and said.endswith(b"last\n")
+    assert said.startswith(b"first\n") and guest_files.LEFT_OUT in said and said.endswith(b"last\n")
 
 
 def test_while_a_cell_speaks_nothing_of_its_log_is_moved_where_it_could_be_lost(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     log.write_bytes(b"first\n" + b"shout! " * (4 << 20) + b"last\n")
     size = log.stat().st_size
-    cell_files.trim(log)
-    assert log.stat().st_size == size and log.stat().st_blocks * 512 <= cell_files.LOG_LIMIT
-    cell_files.trim(log, ended=True)
-    assert log.stat().st_size <= cell_files.LOG_LIMIT
+    guest_files.trim(log)
+    assert log.stat().st_size == size and log.stat().st_blocks * 512 <= guest_files.LOG_LIMIT
+    guest_files.trim(log, ended=True)
+    assert log.stat().st_size <= guest_files.LOG_LIMIT
     said = log.read_bytes()
-    assert said.startswith(b"first\n") and cell_files.LEFT_OUT in said and said.endswith(b"last\n")
+    assert said.startswith(b"first\n") and guest_files.LEFT_OUT in said and said.endswith(b"last\n")
     assert b"\0" not in said
 
 
@@ -281,7 +285,7 @@ def test_how_a_cell_failed_is_on_the_page_with_the_end_of_its_log(tmp_path: Path
     folder, faulty, _ = run(tmp_path, Fault(says, "failed"))
     assert faulty.outcome.last_event == "epoch 1"
     assert faulty.outcome.last_lines == ("```", "almost", "<b>the end</b>")
-    results.rebuild(folder)
+    outputs.rebuild(folder)
     page = (folder / "summary.md").read_text()
     assert "## What failed" in page
     assert "````text\n```\nalmost\n<b>the end</b>\n````" in page

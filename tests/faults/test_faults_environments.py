@@ -16,7 +16,8 @@ from fake_backends import installable, write_wheel
 from named_pipe import Pipe
 
 import kbench
-from kbench import environments, installers
+from kbench.environments import ensure as environments
+from kbench.environments import installers
 from kbench.errors import Unavailable, UserError
 from kbench.values import Backend, Environment
 
@@ -32,10 +33,11 @@ exec {uv} "$@"
 ENSURE = """
 import sys
 from pathlib import Path
-from kbench import backends, environments, installers
+from kbench.environments import ensure, installers
+from kbench.selection import backends
 installers.uv_program = lambda: sys.argv[3]
 backend = backends.load(Path(sys.argv[1]))
-environments.ensure(backend, backend.builds[0], cache=Path(sys.argv[2]))
+ensure.ensure(backend, backend.builds[0], cache=Path(sys.argv[2]))
 """
 
 

@@ -11,7 +11,7 @@ import pytest
 from fake_bench import Bench, dying
 from named_pipe import Pipe
 
-from kbench import results
+from kbench import store
 
 OPTIONS = ["--backends", "fake", "--profile", "smoke", "--device", "cpu", "--name", "mine"]
 DEAF = "signal.signal(15, lambda *_: os.write(held, b'x'))"  # says that it was asked to end, and does not
@@ -43,7 +43,7 @@ def test_one_signal_keeps_what_was_measured_and_prints_the_tables(
     assert process.returncode == 130, err
     assert "Not measured: 1 of 2 cells; go on with `" in out and "resume results/mine`." in out
     assert err.splitlines()[-1] == "kbench: interrupted; what was measured is kept."
-    measured = results.read(bench.results / "mine").measured
+    measured = store.read(bench.results / "mine").measured
     assert [(one.outcome.status, one.outcome.reason) for one in measured] == [
         ("ok", ""),
         ("interrupted", "interrupted by the user"),
@@ -64,7 +64,7 @@ def test_a_second_signal_ends_the_run_at_once_and_its_guest_with_it(
     assert process.returncode == 130
     assert err.splitlines()[-1] == "kbench: stopped at once."
     assert pipe.ended()
-    first, second = results.read(bench.results / "mine").measured
+    first, second = store.read(bench.results / "mine").measured
     assert (first.outcome.status, second.outcome.status) == ("ok", "interrupted")
 
 
@@ -83,7 +83,7 @@ def test_a_terminal_that_closes_sends_twice_and_the_run_still_ends_in_order(benc
 def test_an_interrupt_while_an_outcome_is_written_does_not_lose_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = results.write_outcome
+    write = store.write_outcome
     interrupts = iter([KeyboardInterrupt()])
 
     def interrupted(*asked: object) -> None:
@@ -91,7 +91,7 @@ def test_an_interrupt_while_an_outcome_is_written_does_not_lose_it(
             raise error
         write(*asked)
 
-    monkeypatch.setattr(results, "write_outcome", interrupted)
+    monkeypatch.setattr(store, "write_outcome", interrupted)
     bench.example("other.py")
     assert bench.measure("--name", "mine", examples="my_example.py,other.py").status == 130
     assert [status for status, _ in bench.fates().values()] == ["ok", "interrupted"]

@@ -20,7 +20,7 @@ import pytest
 from fake_bench import CHECKOUT, EXAMPLE, Bench, dying
 from named_pipe import Pipe
 
-from kbench import leftovers
+from kbench.cells import orphans
 
 KILLS = 100
 EXAMPLES = [f"e{number}.py" for number in range(5)]
@@ -121,9 +121,9 @@ def table(run: Path) -> str:
 
 def gone(run: Path) -> bool:
     """Whether all guests of the run end by themselves."""
-    found = leftovers.find(f"{run.resolve()}|")
+    found = orphans.find(f"{run.resolve()}|")
     _, alive = psutil.wait_procs(found, timeout=60)
-    return not alive and not leftovers.find(f"{run.resolve()}|")
+    return not alive and not orphans.find(f"{run.resolve()}|")
 
 
 def test_a_host_killed_a_hundred_times_loses_nothing_and_leaves_nothing(bench: Bench, hosts: Hosts) -> None:

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from fake_bench import EXAMPLE, Bench, dying
 
-from kbench import cli, launcher, leftovers, provenance, results
+from kbench import store
+from kbench.cells import launcher, orphans
+from kbench.cli import main
+from kbench.machine import provenance
 
 NAMES = "a.py,b.py,c.py"
 
@@ -209,9 +212,9 @@ def test_a_run_of_parity_is_refused_and_one_that_goes_on_is_not_disturbed(bench:
     ended: list[Path] = []
     beside: list[int] = []
     launch = launcher.launch
-    bench.patch.setattr(leftovers, "end_of_run", ended.append)
+    bench.patch.setattr(orphans, "end_of_run", ended.append)
     bench.patch.setattr(
-        launcher, "launch", lambda command, **asked: beside.append(cli.main(["resume"])) or launch(command, **asked)
+        launcher, "launch", lambda command, **asked: beside.append(main.main(["resume"])) or launch(command, **asked)
     )
     asked = ("--backends", "fake", "--examples", "my_example.py", "--device", "cpu")
     said = bench("parity", *asked, "--name", "same")
@@ -225,7 +228,7 @@ def test_a_run_of_parity_is_refused_and_one_that_goes_on_is_not_disturbed(bench:
 
 def test_two_hosts_do_not_fill_one_run(bench: Bench) -> None:
     run = interrupted(bench)
-    with results.filling(run):
+    with store.filling(run):
         said = bench("resume", "mine")
     assert said.status == 2
     assert "mine is being measured by another kbench: wait until that has ended, or end it." in said.err
@@ -284,7 +287,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_resume_does_the_rest(bench
     for name in NAMES.split(","):
         bench.example(name)
     with pytest.MonkeyPatch.context() as patch:
-        real = results.files.os.fsync
+        real = store.files.os.fsync
         written: list[int] = []
 
         def full(descriptor: int) -> None:
@@ -293,7 +296,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_resume_does_the_rest(bench
                 raise OSError(28, "No space left on device")
             real(descriptor)
 
-        patch.setattr(results.files.os, "fsync", full)
+        patch.setattr(store.files.os, "fsync", full)
         said = bench.measure("--name", "mine", examples=NAMES)
     assert said.status == 2
     assert "No space left on device; once that is mended, go on with `kbench resume results/mine`." in said.err

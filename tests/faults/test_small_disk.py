@@ -10,7 +10,7 @@ import sys
 import pytest
 from fake_bench import CHECKOUT, START, Bench
 
-from kbench import results
+from kbench import store
 from kbench.values import OK
 
 NAMES = "a.py,b.py,c.py,d.py"
@@ -32,7 +32,8 @@ cp -pR results/mine after
 # The disk is full when so many files have been written.
 INJECTED = """
 import os
-from kbench.results import derived, files
+from kbench.outputs import one_run
+from kbench.store import files
 room = int(os.environ.get("FILES") or 10**9)
 real = files.replace
 def replace(path, content, durable=True):
@@ -41,7 +42,7 @@ def replace(path, content, durable=True):
     if room < 0:
         raise files.cannot("write", path, OSError(28, "No space left on device"))
     real(path, content, durable)
-files.replace = derived.replace = replace
+files.replace = one_run.replace = replace
 """
 
 
@@ -73,7 +74,7 @@ def test_a_disk_that_is_full_at_any_moment_loses_nothing_and_resume_does_the_res
         check=True,
     )
     first, second = ((bench.folder / f"{name}.txt").read_text().splitlines() for name in ("first", "second"))
-    before, after = (results.read(bench.folder / name) for name in ("before", "after"))
+    before, after = (store.read(bench.folder / name) for name in ("before", "after"))
     finished = [one for one in before.measured if one.outcome.status == OK]
     whole = len(finished) == len(before.measured)
     assert (bench.folder / "first.status").read_text() == "2\n"
@@ -87,7 +88,7 @@ def test_a_disk_that_is_full_at_any_moment_loses_nothing_and_resume_does_the_res
     assert [one.outcome.status for one in after.measured] == [OK] * 4
     assert sum(line.startswith("[") for line in second) == 4 - len(finished), "none is measured again"
     for one in finished:
-        outcomes = [results.cell_folder(bench.folder / name, one.cell).outcome for name in ("before", "after")]
+        outcomes = [store.cell_folder(bench.folder / name, one.cell).outcome for name in ("before", "after")]
         assert outcomes[0].read_bytes() == outcomes[1].read_bytes()
         assert outcomes[0].stat().st_mtime_ns == outcomes[1].stat().st_mtime_ns
     assert (bench.folder / "after" / "report.html").is_file()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from fake_bench import Bench
 
-from kbench import results
+from kbench import store
 from kbench.errors import UserError
 
 EXAMPLES = "a.py,b.py"
@@ -126,7 +126,7 @@ def test_two_runs_in_one_folder_do_not_touch_each_other(bench: Bench) -> None:
     run = measured(bench)
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     assert bench.measure("--name", "other", examples=EXAMPLES).status == 0
-    with results.filling(bench.results / "other"):  # each has a lock of its own
+    with store.filling(bench.results / "other"):  # each has a lock of its own
         assert bench("resume", "mine").status == 0
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
@@ -146,21 +146,21 @@ def test_a_cell_that_is_set_aside_twice_is_kept_twice(tmp_path: Path) -> None:
     for content in ("first", "second"):
         (tmp_path / "cells" / "a").mkdir(parents=True)
         (tmp_path / "cells" / "a" / "log.txt").write_text(content)
-        results.set_aside(tmp_path, "a")
-        results.set_aside(tmp_path, "a")  # there is nothing more: nothing happens
+        store.set_aside(tmp_path, "a")
+        store.set_aside(tmp_path, "a")  # there is nothing more: nothing happens
     assert [(tmp_path / "earlier" / f"a.{n}" / "log.txt").read_text() for n in (1, 2)] == ["first", "second"]
     assert not (tmp_path / "cells" / "a").exists()
 
 
 def test_a_folder_that_cannot_be_locked_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match=r"^Cannot write .*\.lock: "), results.filling(tmp_path / "file"):
+    with pytest.raises(UserError, match=r"^Cannot write .*\.lock: "), store.filling(tmp_path / "file"):
         raise AssertionError("unreachable")
 
 
 def test_run_json_keeps_every_sitting(tmp_path: Path) -> None:
-    run = results.create(tmp_path, {"cells": []}, {})
+    run = store.create(tmp_path, {"cells": []}, {})
     for number in (1, 2):
-        results.update(run, {"cells": [], "number": number}, {"started": str(number)})
-    assert [one["started"] for one in results.read(run).resumed] == ["1", "2"]
+        store.update(run, {"cells": [], "number": number}, {"started": str(number)})
+    assert [one["started"] for one in store.read(run).resumed] == ["1", "2"]
     assert json.loads((run / "run.json").read_text())["plan"]["number"] == 2

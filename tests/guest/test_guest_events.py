@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from guest_modules import alone
 
-from kbench import paths, results
+from kbench import paths, store
 
 events = alone("events")
 
@@ -68,7 +68,7 @@ def test_the_host_understands_what_the_guest_writes(tmp_path: Path) -> None:
     told.write("epoch", epoch=1, seconds=0.5, samples=8, loss=float("nan"), accuracy=np.float32(0.5))
     told.write("error", kind="exception", message="\u00fc \u2028 \x1b[31m")
     told.write("end", seconds=1.0)
-    understood = results.read_events(tmp_path / "events")
+    understood = store.read_events(tmp_path / "events")
     assert understood.facts["events_damaged"] == 0
     assert understood.facts["error"] == "\u00fc \u2028 \x1b[31m"
     assert (understood.epochs[0].samples, understood.epochs[0].accuracy) == (8, 0.5)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from kbench import results
+from kbench import store
 from kbench.errors import UserError
-from kbench.plan import cores
+from kbench.planning.plan import cores
 from kbench.values import Measured
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -33,7 +33,7 @@ class Run:
 
     def events(self, example: str) -> list[dict[str, Any]]:
         """Every event of a cell, in the order in which the guest wrote them."""
-        lines = results.cell_folder(self.folder, self.cells[example].cell).events.read_text("utf-8").splitlines()
+        lines = store.cell_folder(self.folder, self.cells[example].cell).events.read_text("utf-8").splitlines()
         return [json.loads(line) for line in lines]
 
 
@@ -80,7 +80,7 @@ def environment() -> dict[str, str]:
 
 def _read(folder: Path, status: int, output: str) -> Run:
     try:
-        run = results.latest(folder)
+        run = store.latest(folder)
     except UserError:
         pytest.fail(output)
-    return Run(status, output, run, {measured.cell.example: measured for measured in results.read(run).measured})
+    return Run(status, output, run, {measured.cell.example: measured for measured in store.read(run).measured})

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from measured import Run, measure, measure_once
 
-from kbench import backends, examples, operations, paths, results, roofline
-from kbench.stats import summarise
+from kbench import paths, store
+from kbench.analysis import flops, roofline
+from kbench.analysis.summaries import summarise
+from kbench.selection import backends, examples
 from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example, Measured
 
 # A backend's first test makes its environment, and measures all examples with it.
@@ -29,7 +31,7 @@ CHANCE = {
 }
 # float32: a dot product of n terms is good to about n**0.5 * 6e-8 of its size, and ResNet-50 has 53 in a row.
 SAME = {"rtol": 1e-3, "atol": 1e-4}
-# Of a forward pass, by hand: products and sums, then biases, activations, pooling and gates; see test_operations.py.
+# Of a forward pass, by hand: products and sums, then biases, activations, pooling and gates; see test_flops.py.
 OPERATIONS = {
     "mnist_mlp": 2 * (784 * 512 + 512 * 512 + 512 * 10) + 2 * (512 + 512 + 10),
     "mnist_cnn": 24_139_028,
@@ -139,23 +141,23 @@ def _what_was_loaded_is_what_was_asked_for(measured: Measured, backend: Backend)
 
 def _operations_are_those_of_the_example(measured: Measured) -> None:
     """In whatever form and layout it runs."""
-    layers = operations.read(measured.facts["layer_shapes"])
+    layers = flops.read(measured.facts["layer_shapes"])
     assert layers is not None
-    counted = operations.count(layers)
+    counted = flops.count(layers)
     assert (counted.forward, counted.unknown) == (OPERATIONS[measured.cell.example], ())
 
 
 def _libraries_and_packages_are_told(run: Run, measured: Measured, backend: Backend) -> None:
     libraries: Any = measured.facts["libraries"]
     assert libraries and all(one["threads"] is None or one["threads"] >= 1 for one in libraries)
-    told = results.read(run.folder).provenance
+    told = store.read(run.folder).provenance
     kept = told["environments"][backend.name]
     assert any(name.startswith("keras") for name in kept["packages"]) and "numpy" in kept["packages"]
     assert kept["variables"]["OMP_NUM_THREADS"]
     rates = roofline.limits(told["limits"])
     (row,) = (
         row
-        for row in summarise(results.read(run.folder).measured, limits=rates)
+        for row in summarise(store.read(run.folder).measured, limits=rates)
         if row.example == measured.cell.example
     )
     assert row.percent_of_limit is not None and row.percent_of_limit > 0

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from measured import measure
 
-from kbench import results
-from kbench.stats import summarise
+from kbench import store
+from kbench.analysis.summaries import summarise
 
 pytestmark = pytest.mark.timeout(3600)
 CHEAT = '''"""A GRU and a convolution that are not the same everywhere."""
@@ -43,7 +43,7 @@ def test_another_gru_and_other_kernels_are_caught_by_name(tmp_path: Path) -> Non
     backends = "keras2/tensorflow,keras3/jax,keras3/torch"
     run = measure(backends, tmp_path / "results", "--examples", str(example), "--samples", "64", "--epochs", "1")
     assert run.status == 0, run.output
-    rows = {row.backend: row for row in summarise(results.read(run.folder).measured)}
+    rows = {row.backend: row for row in summarise(store.read(run.folder).measured)}
     assert rows["keras2/tensorflow"].differs == ()
     first = "unlike keras2/tensorflow in its model: layer"
     assert rows["keras3/torch"].differs[0] == f"{first} 2, Conv1D, has kernel_size [28] instead of [3]"

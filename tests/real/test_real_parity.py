@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from measured import CHECKOUT, environment, own_threads
 
-from kbench import backends, paths, results
+from kbench import paths, store
+from kbench.selection import backends
 
 pytestmark = pytest.mark.timeout(3600)
 BACKENDS = backends.load_all(paths.project_folder("backends"))
@@ -38,7 +39,7 @@ def compare(folder: Path, *options: str) -> tuple[int, str, list[dict[str, str]]
         stderr=subprocess.STDOUT,
         text=True,
     )
-    with (results.latest(folder) / "parity.csv").open(newline="") as file:
+    with (store.latest(folder) / "parity.csv").open(newline="") as file:
         return done.returncode, done.stdout, list(csv.DictReader(file))
 
 

@@ -1,0 +1,1 @@
+"""From events to figures: steady times, intervals, ratios, learning curves, fingerprints."""

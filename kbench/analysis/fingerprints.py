@@ -1,0 +1,222 @@
+"""Which cells were not measured alike: their fingerprints are compared, and what differs is said in words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from kbench.analysis import flops
+from kbench.values import Measured
+
+# Outputs before training: float32 is good to about 6e-8 of a term's size times the root of the number of terms, and
+# ResNet-50 has 53 sums in a row. Another activation, gate or kernel shows in the first or second figure.
+ABSOLUTE, RELATIVE = 1e-4, 1e-3
+
+
+def _fact(name: str) -> Callable[[Measured], object]:
+    return lambda one: one.facts.get(name)
+
+
+def _weights(one: Measured) -> object:
+    origin = one.facts.get("weights")
+    return None if origin is None else [origin, one.facts.get("weights_sha256")]
+
+
+# What has to be equal, in the order in which it is said; an aspect of which a guest told nothing is not compared.
+_ASPECTS: Mapping[str, Callable[[Measured], object]] = {
+    "model": _fact("layers"),
+    "number of parameters": _fact("parameters"),
+    "initial weights": _weights,
+    "data": _fact("content_sha256"),
+    "order of samples": _fact("order_sha256"),
+    "batch size": _fact("batch_size"),
+    "optimizer": _fact("optimizer"),
+    "loss": _fact("loss"),
+    "dtype": _fact("dtypes"),
+}
+_HASHED = ("initial weights", "data", "order of samples")  # nothing to show but that they differ
+
+
+def told(one: Measured) -> dict[str, object]:
+    """All that has to be equal for rows to be compared, as far as the guest told it."""
+    return {name: value for name, aspect in _ASPECTS.items() if (value := aspect(one)) is not None}
+
+
+def fingerprint(known: Mapping[str, object]) -> str:
+    """A short hash of what a cell `told`; empty where that is too little."""
+    if "model" not in known:
+        return ""
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
+    """For each cell (by id) that was not measured like the others of its example and repeat: what differs.
+
+    The others are the majority, or the first cell where there is none.
+    """
+    groups: dict[tuple[str, int], list[Measured]] = {}
+    for one in measured:
+        if one.facts.get("layers") is not None:
+            groups.setdefault((one.cell.example, one.cell.repeat), []).append(one)
+    found: dict[str, list[str]] = {}
+    for group in groups.values():
+        for name, aspect in _ASPECTS.items():
+            for one, said in _of_aspect(name, aspect, group):
+                found.setdefault(one.cell.id, []).append(said)
+        for one, said in _of_aspect("operations per sample", _operations, group):
+            if one.cell.id not in found:  # another model has other operations, too
+                found[one.cell.id] = [said]
+        for one, said in [*_own_weights(group), *_outputs(group)]:
+            found.setdefault(one.cell.id, []).append(said)
+    return {cell: tuple(said) for cell, said in found.items()}
+
+
+def unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:
+    """In what two cells of different runs or backends were not measured alike, by what they `told`; what one of them
+    did not tell is not compared.
+    """
+    return [
+        f"another {name}{_how(name, one[name], other[name])}"
+        for name in _ASPECTS
+        if name in one and name in other and not _equal(one[name], other[name])
+    ]
+
+
+def _equal(own: object, other: object) -> bool:
+    return _form(own) == _form(other)
+
+
+def _form(value: object) -> bytes:
+    """What values of JSON have alike that are the same; unlike ==, it tells 1 from 1.0, and NaN equals itself."""
+    try:
+        return msgspec.msgpack.encode(value, order="deterministic")
+    except (OverflowError, UnicodeEncodeError):  # numbers and text that JSON alone knows
+        return json.dumps(value, sort_keys=True).encode()
+
+
+def _of_aspect(
+    name: str, aspect: Callable[[Measured], object], group: Sequence[Measured]
+) -> list[tuple[Measured, str]]:
+    told = [(one, _form(value)) for one in group if (value := aspect(one)) is not None]
+    if len({value for _, value in told}) < 2:
+        return []
+    counted = Counter(value for _, value in told)
+    common = counted.most_common(1)[0][0]  # of equal counts, the first told
+    reference = next(one for one, value in told if value == common)
+    return [
+        (one, f"unlike {reference.cell.backend} in its {name}{_how(name, aspect(one), aspect(reference))}")
+        for one, value in told
+        if value != common
+    ]
+
+
+def _how(name: str, own: object, other: object) -> str:
+    """What differs within an aspect, after a colon; empty where only hashes are known."""
+    if name in _HASHED:
+        return ""
+    if name == "model" and isinstance(own, list) and isinstance(other, list):
+        return f": {_layers(own, other)}"
+    if isinstance(own, dict) and isinstance(other, dict):
+        return f": {_settings(own, other)}"
+    return f": {_value(own)} instead of {_value(other)}"
+
+
+def _layers(own: Sequence[object], other: Sequence[object]) -> str:
+    """The first layer that differs."""
+    for number, (mine, theirs) in enumerate(zip(own, other, strict=False), 1):
+        if mine == theirs:
+            continue
+        if not (isinstance(mine, list) and isinstance(theirs, list) and len(mine) == len(theirs) == 3):
+            break
+        if mine[0] != theirs[0]:
+            return f"layer {number} is {mine[0]} instead of {theirs[0]}"
+        if mine[1] != theirs[1]:
+            return f"layer {number}, {mine[0]}, has {_settings(mine[1], theirs[1])}"
+        return f"layer {number}, {mine[0]}, has weights of shapes {mine[2]} instead of {theirs[2]}"
+    return f"{len(own)} layers instead of {len(other)}"
+
+
+def _settings(own: Mapping[str, object], other: Mapping[str, object]) -> str:
+    names = sorted(name for name in own.keys() | other.keys() if own.get(name) != other.get(name))
+    return ", ".join(f"{name} {_value(own.get(name))} instead of {_value(other.get(name))}" for name in names)
+
+
+def _value(value: object) -> str:
+    return "none" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def _operations(one: Measured) -> object:
+    """Of a forward pass; None where a layer is not known. Not in the fingerprint, for it follows from the model."""
+    layers = flops.read(one.facts.get("layer_shapes"))
+    counted = flops.count(layers) if layers else None
+    return None if counted is None or counted.unknown else counted.forward
+
+
+def _own_weights(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
+    """Cells in which the guest knew no initializer for some weights, so that they are the backend's."""
+    left = [(one, one.facts.get("weights_left")) for one in group]
+    return [
+        (one, f"its initial weights are its own in {', '.join(map(str, names))}")
+        for one, names in left
+        if isinstance(names, list) and names
+    ]
+
+
+def _outputs(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
+    """Cells whose outputs before training are not those of the others, from the same weights."""
+    probes = [
+        (one, outputs)
+        for one in group
+        if one.facts.get("weights") != "backend" and (outputs := _numbers(one.facts.get("probe"))) is not None
+    ]
+    if len(probes) < 2:
+        return []
+    agreeing = _agreeing([outputs for _, outputs in probes])
+    reference, expected = probes[agreeing.index(max(agreeing))]
+    return [
+        (one, f"unlike {reference.cell.backend} in its outputs before training: {_by(outputs, expected)}")
+        for one, outputs in probes
+        if not _same(outputs, expected)
+    ]
+
+
+def _numbers(value: object) -> np.ndarray | None:
+    try:
+        return np.array(value, dtype=np.float64) if isinstance(value, list) else None
+    except (TypeError, ValueError):  # ragged, or no numbers
+        return None
+
+
+def _agreeing(outputs: Sequence[np.ndarray]) -> list[int]:
+    """For each how many of them, itself included, are the same."""
+    if len({one.shape for one in outputs}) > 1:
+        return [sum(_same(one, other) for other in outputs) for one in outputs]
+    # Repeats have the same bits, mostly: each is compared once and counts as often as it is there.
+    bits = [one.tobytes() for one in outputs]
+    counted, distinct = Counter(bits), dict(zip(bits, outputs, strict=True))
+    together = np.stack(list(distinct.values())).reshape(len(distinct), -1)
+    numbers = np.array([counted[one] for one in distinct])
+    agreeing = {
+        own: int(numbers[np.isclose(one, together, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True).all(axis=1)].sum())
+        for own, one in zip(distinct, together, strict=True)
+    }
+    return [agreeing[one] for one in bits]
+
+
+def _same(own: np.ndarray, other: np.ndarray) -> bool:
+    if own is other or (own.shape == other.shape and own.tobytes() == other.tobytes()):
+        return True
+    return own.shape == other.shape and np.allclose(own, other, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
+
+
+def _by(own: np.ndarray, other: np.ndarray) -> str:
+    if own.shape != other.shape:
+        return "of another shape"
+    largest = float(np.max(np.abs(own - other), initial=0.0))
+    return f"off by up to {largest:.2g} ({ABSOLUTE:g} is allowed)" if math.isfinite(largest) else "not numbers"

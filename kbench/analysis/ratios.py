@@ -1,0 +1,98 @@
+"""Rows against the fastest of their example and device, and against a baseline: ratios, intervals, verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kbench.analysis import intervals
+from kbench.values import BASELINE, FASTER, FASTEST, NO_DIFFERENCE, OK, SLOWER, Interval, Summary
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A row, and the seconds whose spread says how sure its steady time is."""
+
+    row: Summary
+    sample: tuple[float, ...]
+    to_target: tuple[float, ...] = ()  # seconds to the target accuracy, of the repeats that reached it
+    unseen: float = 0.0  # how far the steady time may lie off without `sample` showing it: see intervals.reach
+
+
+def compare(timed: Sequence[Timed], baseline: str = "") -> list[Summary]:
+    """The rows with what their comparison gives; `timed` is in the order of the tables, fastest first.
+
+    The ratio to the fastest is always given, but for rows that were not measured like the others: they are
+    compared with none. The verdict is against the rows of the backend `baseline` where one
+    is named (its fastest row, where it has several in an example and device), and else against the fastest.
+    """
+    fastest: dict[tuple[str, str], Timed] = {}
+    of_baseline: dict[tuple[str, str], Timed] = {}
+    for one in timed:
+        if _comparable(one.row):
+            fastest.setdefault(_place(one.row), one)
+            if one.row.backend == baseline:
+                of_baseline.setdefault(_place(one.row), one)
+    return [_compared(one, fastest, of_baseline, baseline) for one in timed]
+
+
+def _compared(
+    one: Timed,
+    fastest: dict[tuple[str, str], Timed],
+    of_baseline: dict[tuple[str, str], Timed],
+    baseline: str,
+) -> Summary:
+    row = replace(one.row, baseline=baseline)
+    if not _comparable(row):
+        return row
+    to_fastest, interval = _ratio(one, fastest[_place(row)])
+    row = replace(row, relative_to_fastest=to_fastest, relative_interval=interval)
+    if not baseline:
+        return replace(row, verdict=FASTEST if one is fastest[_place(row)] else verdict(interval))
+    reference = of_baseline.get(_place(row))
+    if reference is None:
+        return row
+    to_baseline, interval = _ratio(one, reference)
+    shown = BASELINE if one is reference else verdict(interval)
+    return replace(row, relative_to_baseline=to_baseline, baseline_interval=interval, verdict=shown)
+
+
+def _ratio(one: Timed, reference: Timed) -> tuple[float, Interval | None]:
+    """The ratio of two comparable rows' steady times, and how sure it is; a row is itself for sure."""
+    ratio = _seconds(one.row) / _seconds(reference.row)
+    if one is reference:
+        return ratio, None
+    interval = intervals.of_ratio(one.sample, reference.sample)
+    return ratio, holding(interval, ratio, math.hypot(one.unseen, reference.unseen)) if interval else None
+
+
+def verdict(interval: Interval | None) -> str:
+    """What the interval of a ratio shows; empty where there is none."""
+    if interval is None:
+        return ""
+    if interval.low <= 1 <= interval.high:
+        return NO_DIFFERENCE
+    return FASTER if interval.high < 1 else SLOWER
+
+
+def holding(interval: Interval, estimate: float, unseen: float = 0.0) -> Interval:
+    """The interval, wide enough to hold the figure beside it, and what its samples do not show.
+
+    The figure is the median of all epochs and the interval that of the repeats' medians: they can differ a little.
+    """
+    wide = Interval(min(interval.low, estimate), max(interval.high, estimate))
+    return intervals.reaching(wide, estimate, unseen)
+
+
+def _seconds(row: Summary) -> float:
+    """The steady time of a row; NaN where it has none."""
+    return math.nan if row.epoch_seconds is None else row.epoch_seconds
+
+
+def _comparable(row: Summary) -> bool:
+    return row.status == OK and not row.differs and 0 < _seconds(row) < math.inf
+
+
+def _place(row: Summary) -> tuple[str, str]:
+    return row.example, row.device

@@ -1,0 +1,109 @@
+"""How near a measured time comes to what this machine could do: the roofline model, for a whole model.
+
+Williams, Waterman and Patterson, "Roofline: An Insightful Visual Performance Model for Multicore Architectures",
+Communications of the ACM 52 (4), 2009: work takes at least as long as its operations do at the machine's arithmetic
+rate, and at least as long as the bytes that it has to move do at the memory's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kbench.analysis import flops
+from kbench.analysis.flops import Layer, Shape
+
+BYTES = 4  # of a number: float32
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What this machine was measured to do at most."""
+
+    operations_per_second: float  # float32, in a matrix product
+    bytes_per_second: float  # read and written, of arrays larger than the caches
+    cache_bytes: int = 0  # of the largest cache; 0 where it is not known
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one sample takes."""
+
+    operations: int  # of a training step, or of a forward pass where nothing is trained
+    unknown: tuple[str, ...]  # classes of layers that were counted as nothing
+    layers: tuple[Layer, ...]
+    inputs: tuple[Shape, ...]
+    trains: bool
+
+
+def limits(told: object) -> Limits | None:
+    """The limits out of what was measured of them; None where they were not measured."""
+    if not isinstance(told, Mapping):
+        return None
+    rates = told.get("operations_per_second"), told.get("bytes_per_second")
+    numbers = [float(rate) for rate in rates if isinstance(rate, int | float) and 0 < rate < math.inf]
+    if len(numbers) != 2:
+        return None
+    cache = told.get("cache_bytes")
+    return Limits(numbers[0], numbers[1], cache if isinstance(cache, int) else 0)
+
+
+def larger(provenance: Mapping[str, Any]) -> dict[str, object]:
+    """What was measured of the machine's limits: of the run's start and its end the one with the larger rate.
+
+    Whatever else the machine did meanwhile makes a rate smaller, and nothing makes it larger.
+    """
+    ended = provenance.get("ended")
+    told = [provenance.get("limits"), ended.get("limits") if isinstance(ended, Mapping) else None]
+    known = [one for one in told if isinstance(one, Mapping)]
+    found: dict[str, object] = dict(known[0]) if known else {}
+    for rate, size in (("operations_per_second", "matrix"), ("bytes_per_second", "array_bytes")):
+        rated = [one for one in known if isinstance(one.get(rate), int | float) and 0 < one[rate] < math.inf]
+        if rated:
+            best = max(rated, key=lambda one, rate=rate: one[rate])  # type: ignore[misc]
+            found |= {rate: best[rate], size: best.get(size)}
+    return found
+
+
+def work(facts: Mapping[str, object]) -> Work | None:
+    """What a cell's guest told of its model; None where it told none."""
+    layers = flops.read(facts.get("layer_shapes"))
+    if layers is None:
+        return None
+    counted = flops.count(layers)
+    trains = facts.get("task") != "infer"
+    return Work(
+        operations=counted.training if trains else counted.forward,
+        unknown=counted.unknown,
+        layers=layers,
+        inputs=flops.shapes(facts.get("input_shapes")) or (),
+        trains=trains,
+    )
+
+
+def least_bytes(of: Work, batch_size: int, cache_bytes: int = 0) -> float:
+    """Bytes that must come from memory, or go there, for one sample, however clever the program.
+
+    The sample itself, and its share of the weights, which every step reads and training writes. Weights that fit into
+    the cache may stay there from step to step, and of an embedding only the rows of the batch's words are needed:
+    neither is counted. Nor is what lies between the layers, which a program may keep in the cache.
+    """
+    of_sample = BYTES * sum(map(math.prod, of.inputs))
+    read = written = 0
+    for layer in of.layers:
+        if layer.class_name != "Embedding":
+            size = BYTES * sum(map(math.prod, layer.weights))
+            read += size
+            written += size if of.trains and layer.trained else 0
+    return of_sample + ((read + written) / batch_size if read > cache_bytes else 0)
+
+
+def percent(of: Work, batch_size: int, seconds: float, machine: Limits) -> float | None:
+    """100 x the least time that this machine could take for a sample / the `seconds` that it took."""
+    if not 0 < seconds < math.inf or batch_size < 1:
+        return None
+    arithmetic = of.operations / machine.operations_per_second
+    traffic = least_bytes(of, batch_size, machine.cache_bytes) / machine.bytes_per_second
+    return 100 * max(arithmetic, traffic) / seconds

@@ -1,0 +1,313 @@
+"""From measured cells to one row a backend: medians over steady epochs, and what the models learnt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from statistics import median, stdev
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kbench.analysis import fingerprints, intervals, learning_curves, machine_stability, roofline, step_times
+from kbench.analysis.ratios import Timed, compare, holding
+from kbench.text import significant
+from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured, Summary
+
+if TYPE_CHECKING:
+    from kbench.epochs import Counts, Numbers
+
+# From this many repeats on they are what is resampled: the epochs of one process are not independent of each other.
+ENOUGH_REPEATS = 3
+# Of the time of an epoch: what fit takes after its last batch, from which on the reader is told.
+LATE = 0.05
+
+
+def summarise(
+    measured: Sequence[Measured], baseline: str = "", limits: roofline.Limits | None = None
+) -> list[Summary]:
+    """One row per example, backend, image_data_format and device, over all repeats of its cell.
+
+    Examples stand in the order of `measured`; the rows of one example fastest first, then those that did
+    not end ok. Steady epochs are all but the first: where a cell has one epoch, there is no steady figure.
+    Figures are of the repeats that ended ok; a row's status and reason are those of its worst repeat. `baseline`
+    is the full name of the backend with which rows are compared, beside the fastest; `limits` are those of the
+    machine's processor.
+    """
+    return compare(timed(measured, limits), baseline)
+
+
+@np.errstate(all="ignore")  # a time may be so long that a thousand times as much is no number
+def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:
+    """The rows of `summarise`, in its order and not yet compared, with what their intervals are made of."""
+    groups: dict[tuple[str, str, str, str], list[Measured]] = {}
+    for one in measured:
+        groups.setdefault(row_of(one.cell), []).append(one)
+    differs = fingerprints.differences(measured)
+    between = machine_stability.between_processes(measured)
+    rows = [_timed(group, differs, limits, between) for group in groups.values()]
+    order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in rows))}
+    return sorted(rows, key=lambda one: (order[one.row.example], *_rank(one.row)))
+
+
+def row_of(cell: Cell) -> tuple[str, str, str, str]:
+    """What the repeats of a row have in common, and tells it from the other rows of its run."""
+    return cell.example, cell.backend, cell.image_data_format, cell.device
+
+
+def _rank(row: Summary) -> tuple[object, ...]:
+    seconds = (row.epoch_seconds, row.first_epoch_seconds)
+    return (
+        STATUSES.index(row.status),
+        *(math.inf if value is None or math.isnan(value) else value for value in seconds),
+        row.backend,
+        row.image_data_format,
+        row.device,
+    )
+
+
+def _summary(
+    repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]], limits: roofline.Limits | None
+) -> Summary:
+    cell = repeats[0].cell
+    worst = max(repeats, key=lambda one: STATUSES.index(one.outcome.status))
+    ok = [one for one in repeats if one.outcome.status == OK]
+    every = [one.epochs for one in ok]
+    steady_seconds = _joined(epochs.seconds[epochs.steady] for epochs in every)
+    steady_samples = _joined(epochs.samples[epochs.steady] for epochs in every)
+    steady_steps = _joined(epochs.steady_steps for epochs in every)
+    timed = (steady_seconds > 0) & (steady_samples > 0)
+    seconds, samples = steady_seconds[timed], steady_samples[timed]
+    last = [epochs[-1] for epochs in every if epochs]
+    # A repeat that failed may still know its versions and the size of its model.
+    facts = _first_facts([*ok, *repeats])
+    target = _fraction(facts.get("target_accuracy"))
+    per_1000 = step_times.median_of(1000 * seconds / samples)
+    work = roofline.work(facts)
+    reached = learning_curves.reached(ok, target)
+    usual, teardown = step_times.median_of(steady_seconds), _teardown(ok)
+    return Summary(
+        example=cell.example,
+        backend=cell.backend,
+        image_data_format=cell.image_data_format,
+        device=cell.device,
+        profile=cell.profile,
+        status=worst.outcome.status,
+        reason=_reason(worst, repeats),
+        repeats=len(ok),
+        epoch_seconds=usual,
+        first_epoch_seconds=step_times.median_of(
+            _joined(epochs.seconds[:1][epochs.epoch[:1] == 1] for epochs in every)
+        ),
+        samples_per_second=step_times.median_of(samples / seconds),
+        relative_to_fastest=None,
+        final_loss=_mean(epoch.loss for epoch in last),
+        final_accuracy=_mean(epoch.accuracy for epoch in last),
+        final_val_loss=_mean(epoch.val_loss for epoch in last),
+        final_val_accuracy=_mean(epoch.val_accuracy for epoch in last),
+        parameters=_whole(facts.get("parameters")),
+        keras_version=_text(facts.get("keras_version")),
+        backend_version=_text(facts.get("backend_version")),
+        task=_text(facts.get("task")) or "train",
+        form=_text(facts.get("form")),
+        input=_text(facts.get("input")),
+        batch_size=cell.batch_size,
+        samples=cell.samples,
+        validation_samples=cell.validation_samples,
+        epochs=cell.epochs,
+        available_samples=_whole(facts.get("available_samples")),
+        data=_text(facts.get("data")),
+        data_source=_text(facts.get("data_source")),
+        data_sha256=_text(facts.get("data_sha256")),
+        phases=_phases(ok),
+        evaluation_seconds=step_times.median_of(_evaluations(ok)),
+        seconds_per_1000_samples=per_1000,
+        notes=(*_notes(repeats), *_uncounted(work), *_late(usual, teardown, facts)),
+        deterministic=learning_curves.deterministic(ok),
+        final_accuracy_sd=_spread(epoch.accuracy for epoch in last),
+        final_val_accuracy_sd=_spread(epoch.val_accuracy for epoch in last),
+        seeds=len({one.cell.seed for one in ok}),
+        target_accuracy=target,
+        epochs_to_target=_median(float(epochs) for epochs, _ in reached),
+        seconds_to_target=_median(seconds for _, seconds in reached),
+        repeats_to_target=None if target is None else len(reached),
+        peak_memory_mib=_median(_numbers(ok, "peak_memory_mib")),
+        import_memory_mib=_median(_numbers(ok, "import_memory_mib")),
+        tree_memory_mib=_median(m for one in ok if (m := one.outcome.tree_memory_mib) is not None),
+        step_seconds_median=step_times.median_of(steady_steps),
+        step_seconds_p95=step_times.p95_seconds(steady_steps),
+        compile_seconds=_median(_compile_seconds(ok)),
+        device_memory_mib=_median(m for one in ok if (m := one.outcome.device_memory_mib) is not None),
+        device_memory_source=" and ".join(sorted({s for one in ok if (s := one.outcome.device_memory_source)})),
+        allocator_peak_mib=_median(_numbers(ok, "allocator_peak_mib")),
+        weights=_text(facts.get("weights")),
+        fingerprint=next(
+            (known for one in [*ok, *repeats] if (known := fingerprints.fingerprint(fingerprints.told(one)))), ""
+        ),
+        differs=tuple(dict.fromkeys(said for one in repeats for said in differs.get(one.cell.id, ()))),
+        operations_per_sample=work.operations if work else None,
+        percent_of_limit=_percent_of_limit(work, cell, per_1000, limits),
+        teardown_seconds=teardown,
+    )
+
+
+def _timed(
+    repeats: Sequence[Measured],
+    differs: Mapping[str, tuple[str, ...]],
+    limits: roofline.Limits | None,
+    between: float | None,
+) -> Timed:
+    """The row of a cell's repeats with the interval of its steady time.
+
+    `between`: how far the run's processes lie apart, which repeats show, and the epochs of one or two do not.
+    """
+    row = _summary(repeats, differs, limits)
+    per_repeat = [one.epochs.seconds[one.epochs.steady] for one in repeats if one.outcome.status == OK]
+    medians = [seconds for seconds in step_times.medians_of(per_repeat) if seconds is not None]
+    enough = len(medians) >= ENOUGH_REPEATS
+    sample = tuple(medians if enough else _joined(per_repeat).tolist())
+    to_target = tuple(seconds for _, seconds in learning_curves.reached(repeats, row.target_accuracy))
+    found = intervals.of_median(sample)
+    if found is None or row.epoch_seconds is None:
+        return Timed(row, sample, to_target)
+    unseen = 0.0 if enough or between is None else between / math.sqrt(row.repeats)
+    interval = holding(found, row.epoch_seconds, unseen)
+    return Timed(
+        replace(
+            row,
+            epoch_interval=interval,
+            per_1000_interval=_per_1000(row, interval),
+            resampled=REPEATS if enough else EPOCHS,
+            resampled_values=len(sample),
+            between_processes=math.exp(unseen) if unseen else None,
+        ),
+        sample,
+        to_target,
+        unseen,
+    )
+
+
+def _per_1000(row: Summary, interval: Interval) -> Interval | None:
+    """The interval in seconds per 1,000 samples: all epochs of a row have the same number of them."""
+    if not row.epoch_seconds or row.seconds_per_1000_samples is None:
+        return None
+    scale = row.seconds_per_1000_samples / row.epoch_seconds
+    return Interval(interval.low * scale, interval.high * scale)
+
+
+def _reason(worst: Measured, repeats: Sequence[Measured]) -> str:
+    alike = all(one.outcome.status == worst.outcome.status for one in repeats)
+    reason = worst.outcome.reason
+    return reason if alike or not reason else f"repeat {worst.cell.repeat}: {reason}"
+
+
+def _phases(ok: Sequence[Measured]) -> dict[str, float]:
+    names = dict.fromkeys(name for one in ok for name in one.phases)
+    return {name: median(one.phases[name] for one in ok if name in one.phases) for name in names}
+
+
+def _evaluations(ok: Sequence[Measured]) -> Numbers:
+    """Seconds of each evaluation: one an epoch, or else the one that the guest gives as a phase."""
+    by_epoch = _joined(one.epochs.told("evaluation_seconds") for one in ok)
+    phases = [one.phases["evaluation"] for one in ok if "evaluation" in one.phases]
+    return by_epoch if by_epoch.size else np.array(phases, dtype=np.float64)
+
+
+def _teardown(ok: Sequence[Measured]) -> float | None:
+    """The mean of the steady epochs: a median says nothing of what is mostly short and now and then long."""
+    seconds = _joined(one.epochs.teardown_seconds[one.epochs.steady] for one in ok)
+    return _mean(seconds[np.isfinite(seconds)].tolist())
+
+
+def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
+    """What the first step of each repeat took beyond a steady step of it, where both are known."""
+    usual = step_times.medians_of([one.epochs.steady_steps for one in ok])
+    pairs = [(one.phases.get("first_step"), step) for one, step in zip(ok, usual, strict=True)]
+    return [max(0.0, first - step) for first, step in pairs if first is not None and step is not None]
+
+
+def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
+    notes: dict[str, None] = {}  # as a set that keeps its order
+    for one in repeats:
+        told = one.facts.get("notes")
+        notes |= dict.fromkeys(_text(note) for note in told) if isinstance(told, list | tuple) else {}
+    damaged = sum(_whole(one.facts.get("events_damaged")) or 0 for one in repeats)
+    if damaged:
+        notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
+    ok = [one for one in repeats if one.outcome.status == OK]
+    changing = step_times.still_changing([one.epochs for one in ok], ok[0].cell.epochs) if ok else ""
+    notes[changing] = None
+    if learning_curves.deterministic(ok) is False:
+        notes["not deterministic: its repeats with the same seed have other losses"] = None
+    return tuple(note for note in notes if note)
+
+
+def _uncounted(work: roofline.Work | None) -> list[str]:
+    """A note on the layers whose operations nobody counted."""
+    return [f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []
+
+
+def _late(usual: float | None, teardown: float | None, facts: Mapping[str, object]) -> list[str]:
+    """A note on a fit or predict that goes on for long after its last batch."""
+    if not usual or teardown is None or teardown < LATE * usual:
+        return []
+    function = "predict" if facts.get("task") == "infer" else "fit"
+    return [f"{function} returned {significant(teardown)} s after its last batch (mean), which its time leaves out"]
+
+
+def _percent_of_limit(
+    work: roofline.Work | None, cell: Cell, per_1000: float | None, limits: roofline.Limits | None
+) -> float | None:
+    """Of the processor's limit alone: a GPU's is not measured."""
+    if work is None or limits is None or per_1000 is None or cell.device != "cpu":
+        return None
+    return roofline.percent(work, cell.batch_size, per_1000 / 1000, limits)
+
+
+def _numbers(measured: Iterable[Measured], fact: str) -> list[float]:
+    return [value for one in measured if isinstance(value := one.facts.get(fact), float)]
+
+
+def _first_facts(measured: Iterable[Measured]) -> Mapping[str, object]:
+    """Every fact, as told by the first of `measured` that knows it."""
+    facts: dict[str, object] = {}
+    for one in measured:
+        facts = {**one.facts, **{key: value for key, value in facts.items() if value not in (None, "")}}
+    return facts
+
+
+def _median(values: Iterable[float]) -> float | None:
+    known = list(values)
+    return median(known) if known else None
+
+
+def _joined(arrays: Iterable[Numbers | Counts]) -> Numbers:
+    return np.concatenate([np.empty(0), *arrays])
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    # Not fmean: it raises where a diverged loss is infinite in one repeat and huge or NaN in another.
+    return sum(known) / len(known) if known else None
+
+
+def _spread(values: Iterable[float | None]) -> float | None:
+    """The sample standard deviation; None for fewer than two values, or where one is not finite."""
+    known = [value for value in values if value is not None]
+    try:
+        return stdev(known) if len(known) >= 2 and all(map(math.isfinite, known)) else None
+    except OverflowError:
+        return None
+
+
+def _fraction(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,1 @@
+"""What runs before kbench's own environment is there: makes it and hands over. No packages."""

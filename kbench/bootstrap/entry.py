@@ -1,0 +1,119 @@
+"""The front door behind run.py: hands over to kbench's own environment, or runs the checks. No packages."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from kbench.bootstrap import host_environment
+from kbench.errors import UserError
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+LOCKS = CHECKOUT / "requirements"
+HANDED_OVER = "KBENCH_HANDED_OVER"  # set for the one exec, so that it can never be a loop
+MOST_TEST_WORKERS = 4  # a worker runs real backends: about 1 GiB each
+
+
+def main(arguments: list[str]) -> int:
+    """Run `arguments` in the environment that they need; returns the exit status."""
+    try:
+        if arguments[:1] == ["test"]:
+            return test(arguments[1:])
+        locks = (LOCKS / "host.lock", LOCKS / "test.lock")
+        if os.environ.pop(HANDED_OVER, "") or host_environment.running_inside(*locks):
+            return _run_here(arguments)
+        cache = host_environment.cache_folder()
+        python = ensure(LOCKS / "host.lock", cache, "kbench's own environment", "about a minute")
+        _hand_over([str(python), str(CHECKOUT / "run.py"), *arguments])
+    except UserError as error:
+        print(f"kbench: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("kbench: interrupted.", file=sys.stderr)
+        return 130
+
+
+def ensure(lock: Path, cache: Path, purpose: str, duration: str) -> Path:
+    """The interpreter of `lock`'s environment, which is made first where there is none.
+
+    `purpose` and `duration` go into the line on stderr: "kbench's own environment", "about half a minute".
+    Raises UserError with pip's reason where it cannot be made.
+    """
+    folder = host_environment.folder_for(lock, cache)
+    if not host_environment.ready(folder, lock):
+        from kbench.bootstrap import make_host_environment  # here, because every later call does without it
+
+        make_host_environment.make(folder, lock, purpose, duration)
+    return host_environment.python_of(folder)
+
+
+def test(arguments: list[str]) -> int:
+    """Linters, type checker and pytest in turn. Returns 0, or 1 where one of them failed.
+
+    `--lint` leaves pytest out; any other `arguments` are for pytest, which then runs alone.
+    """
+    cache = host_environment.cache_folder()
+    python = ensure(LOCKS / "test.lock", cache, "the test environment", "about two minutes")
+    failed = [name for name, command in checks(python, arguments).items() if not _passes(name, command)]
+    if failed:
+        print(f"kbench: failed: {', '.join(failed)}.", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
+    """What `test` runs, by name, pytest last so that its closing line is the last one."""
+    pytest = [str(python), "-m", "pytest"]
+    lint = {
+        "ruff check": [str(python), "-m", "ruff", "check"],
+        "ruff format": [str(python), "-m", "ruff", "format", "--check"],
+        "mypy": [str(python), "-m", "mypy"],
+        "import-linter": [str(python.with_name("lint-imports")), "--no-logo"],
+    }
+    if arguments == ["--lint"]:
+        return lint
+    if arguments:
+        return {"pytest": [*pytest, *arguments]}
+    workers = min(_cpus(), MOST_TEST_WORKERS)
+    # worksteal: a test lasts from a millisecond to a minute, and an idle worker takes another's queued ones.
+    return {**lint, "pytest": [*pytest, "-n", str(workers), "--dist", "worksteal"]}
+
+
+def _passes(name: str, command: list[str]) -> bool:
+    import subprocess  # here and below, because most calls do without it
+
+    print(f"== {name}", flush=True)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(command, cwd=CHECKOUT, env=environment).returncode == 0
+
+
+def _cpus() -> int:
+    """The CPUs that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def _run_here(arguments: list[str]) -> int:
+    """Run kbench in this interpreter, which has what it needs."""
+    # What is on PYTHONPATH belongs to another Python; the variable stays, for a backend's own Python.
+    foreign = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    elsewhere = {CHECKOUT, *(Path(entry).absolute() for entry in foreign if entry)}
+    own = [entry for entry in sys.path if Path(entry).absolute() not in elsewhere]
+    sys.path[:] = [str(CHECKOUT), *own]
+    from kbench.cli.main import main as kbench
+
+    return kbench(arguments)
+
+
+def _hand_over(command: list[str]) -> NoReturn:
+    """Become `command`; it keeps the working directory, the terminal and the environment variables."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # PYTHONHOME names the standard library of another Python.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONHOME"}
+    environment[HANDED_OVER] = "1"
+    if os.name == "nt":  # where exec returns to the shell at once and leaves the new process behind
+        import subprocess
+
+        sys.exit(subprocess.run(command, env=environment).returncode)
+    os.execve(command[0], command, environment)

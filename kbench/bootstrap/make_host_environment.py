@@ -1,0 +1,155 @@
+"""Makes kbench's own environment from a lock file, with venv and pip: once, and whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from kbench.bootstrap.host_environment import MARKER, digest, python_of, ready
+from kbench.errors import UserError
+
+PIP_WITH_PYTHON_OPTION = (22, 3)
+LONGEST_REASON = 300  # characters
+
+
+def make(folder: Path, lock: Path, purpose: str, duration: str) -> None:
+    """Make the environment of `lock` in `folder`, unless another process does so meanwhile.
+
+    Raises UserError where it cannot be made.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(folder.with_suffix(".lock"), purpose) as held:
+            if not ready(folder, lock):
+                _make(folder, lock, purpose, duration, held)
+    except OSError as error:
+        raise UserError(
+            f"{purpose} cannot be made in {folder} ({error.strerror or error}): "
+            "give another folder with the environment variable KBENCH_CACHE."
+        ) from error
+
+
+def _make(folder: Path, lock: Path, purpose: str, duration: str, held: IO[bytes]) -> None:
+    """Make the environment in `folder`, leaving nothing there where that fails or is interrupted."""
+    print(f"Setting up {purpose} in {folder} (once, {duration}) ...", file=sys.stderr, flush=True)
+    start = time.monotonic()
+    log = folder.with_suffix(".log")
+    try:
+        _remove(folder)
+        create, install = commands(folder, lock)
+        for command in (create, install):
+            _run(command, log, purpose, held)
+        (folder / MARKER).write_text(digest(lock), encoding="ascii")
+    except BaseException:
+        _remove(folder)
+        raise
+    log.unlink(missing_ok=True)
+    print(f"Done in {time.monotonic() - start:.0f} s.", file=sys.stderr, flush=True)
+
+
+def commands(folder: Path, lock: Path) -> tuple[list[str], list[str]]:
+    """The two commands that make an environment: create it, install into it."""
+    # -I: no PYTHONPATH and no user site, whose packages pip would take for installed ones.
+    create = [sys.executable, "-I", "-m", "venv", str(folder)]
+    pip = [str(python_of(folder)), "-I", "-m", "pip"]
+    if importlib.util.find_spec("ensurepip") is None:  # Debian and Ubuntu keep it in a package of its own
+        if _pip_version() < PIP_WITH_PYTHON_OPTION:
+            version = f"{sys.version_info.major}.{sys.version_info.minor}"
+            raise UserError(
+                f"this Python cannot make environments (it has no ensurepip): install python{version}-venv, "
+                f"on Debian and Ubuntu with `sudo apt install python{version}-venv`, and start again."
+            )
+        create.append("--without-pip")
+        pip = [sys.executable, "-I", "-m", "pip", "--python", str(python_of(folder))]
+    options = ["--quiet", "--no-input", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]
+    return create, [*pip, "install", *options, "--require-hashes", "-r", str(lock)]
+
+
+def _pip_version() -> tuple[int, ...]:
+    """The running Python's pip, as (major, minor); (0,) where it has none."""
+    try:
+        return tuple(int(part) for part in importlib.metadata.version("pip").split(".")[:2])
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return (0,)
+
+
+def _run(command: list[str], log: Path, purpose: str, held: IO[bytes]) -> None:
+    """Run one command with its output in `log`; raises UserError with the reason where it fails."""
+    # PIP_USER=0: a `user = true` in the user's pip configuration is an error inside an environment.
+    # The child inherits the file lock: if this process is killed, the folder is locked until the child ends.
+    with log.open("wb") as output:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PIP_USER": "0"},
+            pass_fds=() if os.name == "nt" else (held.fileno(),),
+        )
+    if done.returncode:
+        reason = essence(log.read_text(encoding="utf-8", errors="replace"))
+        raise UserError(f"{purpose} could not be made: {reason} (all of it is in {log}).")
+
+
+def essence(output: str) -> str:
+    """Why pip or venv failed: the one thing in its output that says most, without a full stop."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
+    broken = [line.partition("connection broken by ")[2] for line in lines if "connection broken by " in line]
+    if broken and (not errors or "Could not find a version" in errors[0]):
+        system = re.search(r"\[Errno -?\d+\] [^'\"]+", broken[-1])
+        reason = system.group() if system else broken[-1][:LONGEST_REASON]
+        return f"pip reached no package index ({reason}): check the network and `pip config list`"
+    return (errors[:1] or lines[-1:] or ["no reason was given"])[0][:LONGEST_REASON]
+
+
+def _remove(folder: Path) -> None:
+    """Remove an environment, its marker first, so that no moment shows a marked half."""
+    (folder / MARKER).unlink(missing_ok=True)
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def _locked(path: Path, purpose: str) -> Iterator[IO[bytes]]:
+    """Hold the file lock `path`, saying so where another process has it."""
+    while True:
+        with path.open("ab") as file:
+            if not _try_lock(file):
+                print(f"Waiting for another process to set up {purpose} ...", file=sys.stderr, flush=True)
+                while not _try_lock(file):
+                    time.sleep(0.2)
+            if os.name != "nt" and os.fstat(file.fileno()).st_nlink == 0:
+                continue  # `clean` removed it while we waited: it locks nothing any more
+            yield file  # closing the file, here or in the last child that inherited it, frees the lock
+            return
+
+
+def _try_lock(file: IO[bytes]) -> bool:
+    """Take the lock on `file`; False where another process holds it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        file.seek(0)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            return False
+    else:
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True

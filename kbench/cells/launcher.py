@@ -1,0 +1,199 @@
+"""Starts a guest in a session of its own and waits for it: the one place where cells become processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import psutil
+
+from kbench.cells import orphans
+from kbench.machine.gpu_memory import DeviceMemory
+from kbench.store import guest_files
+
+POLL_SECONDS = 0.25  # the host sleeps between two looks: a spinning parent would disturb what it measures
+MEMORY_SECONDS = 1.0  # between two looks at the memory, which cost some milliseconds
+GRACE_SECONDS = 5.0  # between the request to end and the end
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a process ended."""
+
+    code: int  # negative: the number of the signal that ended it
+    seconds: float  # wall clock
+    timed_out: bool = False
+    peak_memory_mib: float | None = None  # of the process and all below it; None where it ended before a look
+    device_memory_mib: float | None = None  # of the same on the GPU, where one was looked at
+    device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
+    over_memory: bool = False  # it held more than it was allowed to
+
+
+class Launcher(Protocol):
+    """Runs a command to its end; tests use another one than the real."""
+
+    def __call__(
+        self,
+        command: Sequence[str],
+        *,
+        variables: Mapping[str, str],
+        folder: Path,
+        log: Path,
+        timeout: float,
+        watch: Callable[[], None],
+        memory_limit_mib: float | None = None,
+    ) -> Exit: ...
+
+
+def launch(
+    command: Sequence[str],
+    *,
+    variables: Mapping[str, str],
+    folder: Path,
+    log: Path,
+    timeout: float,
+    watch: Callable[[], None],
+    memory_limit_mib: float | None = None,
+    gpu: int | None = None,
+    mark: str = "",
+) -> Exit:
+    """Run `command` in `folder` with just these environment variables; its output goes to `log`.
+
+    `watch` is called a few times a second. `gpu` is the number of the one whose memory is looked at. After `timeout`
+    seconds, and where this process is interrupted, the whole process group is asked to end and then killed; beyond
+    `memory_limit_mib` it is killed at once. Nothing that it started stays behind, in whatever group or session: it is
+    found by `mark`, which goes into its environment (see `leftovers`). Raises OSError where the command cannot be
+    started.
+    """
+    mark = mark or orphans.mark(folder)
+    with contextlib.ExitStack() as stack:
+        on_device = None if gpu is None else stack.enter_context(contextlib.closing(DeviceMemory(gpu)))
+        start = time.monotonic()
+        others = frozenset(psutil.pids())  # to look at the environment of each process takes long
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                list(command),
+                env={**variables, orphans.MARK: mark},
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        memory = Memory(process.pid, MEMORY_SECONDS if memory_limit_mib is None else POLL_SECONDS, on_device)
+        timed_out = over_memory = False
+        try:
+            while process.poll() is None:
+                if time.monotonic() - start > timeout:
+                    timed_out = True
+                    _end(process)
+                    break
+                watch()
+                memory.look()
+                if memory_limit_mib is not None and (memory.peak_mib or 0.0) > memory_limit_mib:
+                    over_memory = True
+                    _kill(process)
+                    break
+                guest_files.trim(log)
+                _wait(process, POLL_SECONDS)
+        except BaseException:
+            _end(process)
+            raise
+        finally:
+            _signal(process.pid, _SIGKILL)  # what it left behind in its group, and then wherever else
+            orphans.end(mark, besides=others)
+            guest_files.trim(log, ended=True)
+    return Exit(
+        process.returncode,
+        time.monotonic() - start,
+        timed_out,
+        memory.peak_mib,
+        None if on_device is None else on_device.peak_mib,
+        "" if on_device is None else on_device.source,
+        over_memory,
+    )
+
+
+class Memory:
+    """The largest sum of resident memory over a process and its descendants, of all looks at it.
+
+    Pages that they share are counted for each, and a peak between two looks is missed. `on_device` looks along.
+    """
+
+    def __init__(self, pid: int, between: float, on_device: DeviceMemory | None = None) -> None:
+        self._pid = pid
+        self._between = between  # seconds
+        self._on_device = on_device
+        self._next = time.monotonic()
+        self.peak_mib: float | None = None
+
+    def look(self) -> None:
+        """Look, where the last look is long enough ago."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + self._between
+        total = 0
+        pids = {self._pid}
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(self._pid)
+            for one in (process, *process.children(recursive=True)):
+                pids.add(one.pid)
+                with contextlib.suppress(psutil.Error):
+                    total += one.memory_info().rss
+        if total:
+            self.peak_mib = max(total / 2**20, self.peak_mib or 0.0)
+        if self._on_device is not None:
+            self._on_device.look(pids)
+
+
+_SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has none
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """SIGTERM to the group, then SIGKILL for whoever is still there."""
+    _signal(process.pid, signal.SIGTERM)
+    if hasattr(signal, "SIGCONT"):
+        _signal(process.pid, signal.SIGCONT)  # a stopped process hears nothing else
+    try:
+        process.wait(GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    _signal(process.pid, _SIGKILL)
+    process.wait()
+
+
+def _signal(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(group, number)
+        else:
+            os.kill(group, number)
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Return when `process` has ended or the time is over."""
+    if sys.platform == "linux":
+        # Popen.wait looks again and again; the system wakes us at once.
+        with contextlib.suppress(OSError):  # an old kernel
+            descriptor = os.pidfd_open(process.pid)
+            try:
+                poll = select.poll()
+                poll.register(descriptor, select.POLLIN)
+                poll.poll(seconds * 1000)
+            finally:
+                os.close(descriptor)
+            return
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)

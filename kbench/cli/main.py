@@ -1,0 +1,43 @@
+"""The `kbench` command: parse, dispatch, and say in one sentence what was wrong."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from kbench.cli import arguments
+from kbench.errors import UserError
+from kbench.text import plain
+
+# New objects until Python looks for cycles among them: in a large run there are millions, and hardly a cycle.
+_SELDOM = 100_000
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command. Returns the exit status: 0 ok, 1 a cell failed, 2 the request was wrong, 130 interrupted."""
+    gc.set_threshold(_SELDOM)
+    try:
+        options = arguments.parse(sys.argv[1:] if argv is None else argv)
+        # A command brings its own packages, and one that needs few should start at once.
+        command = importlib.import_module(f"kbench.commands.{options.command}")
+        status: int = command.main(options)
+        sys.stdout.flush()
+        return status
+    except SystemExit as stop:  # --help and --version
+        return stop.code if isinstance(stop.code, int) else 0
+    except UserError as error:
+        print(f"kbench: error: {plain(str(error))}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("kbench: interrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # `| head`: nobody reads on, and flushing at exit must not complain either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:  # a path that the system refuses outright, such as one with too long a name
+        where = f"Cannot use {error.filename}" if error.filename else "The system refuses"
+        print(f"kbench: error: {plain(f'{where}: {error.strerror or error}')}.", file=sys.stderr)
+        return 2

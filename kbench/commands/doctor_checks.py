@@ -1,0 +1,198 @@
+"""Looks a machine over for all that a run needs, and says for each thing that it is fine or what to type."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from kbench import __version__, datasets
+from kbench.cache import cleaning
+from kbench.cache import usage as cache_folder
+from kbench.datasets import archives, fetch, prepared
+from kbench.datasets.registry import REGISTRY
+from kbench.environments import ensure, folders, interpreters
+from kbench.environments.folders import BROKEN, MADE
+from kbench.environments.interpreters import Choice
+from kbench.errors import Unavailable, Unsupported, UserError
+from kbench.machine import provenance
+from kbench.selection.builds import pick_build
+from kbench.text import size
+from kbench.values import Backend, Build, Device
+
+# The largest environment for a CPU takes 1.4 GiB, and as much again in uv's cache; CUDA's libraries 4 GiB more.
+GIB = 1 << 30
+FOR_AN_ENVIRONMENT = {"cpu": 2 * GIB, "gpu": 8 * GIB}
+FOR_DATA = 2 * GIB
+FOR_RESULTS = GIB // 10
+ANSWER_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    found: str
+    advice: str = ""  # what to type; empty where it is fine
+
+
+def machine(cache: Path, results: Path, to_make: int, device: Device) -> list[Finding]:
+    """kbench itself, its cache folder, and the disks under that and under the results."""
+    system = f"{platform.system()} on {platform.machine()}"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    items = cleaning.there(cache, ())
+    sizes = [
+        f"{kind} {size(cache_folder.size(item.path for item in items if item.kind == kind).there)}"
+        for kind in cleaning.KINDS
+        if any(item.kind == kind for item in items)
+    ]
+    return [
+        Finding("kbench", f"{__version__} on {python}, {provenance.visible_cores() or 0:g} cores, {system}"),
+        Finding("cache", f"{cache}: {', '.join(sizes) or 'nothing in it yet'}", _writable(cache)),
+        _disk("disk, cache", cache, to_make * FOR_AN_ENVIRONMENT[device.kind] + FOR_DATA * (not items)),
+        _disk("disk, results", results, FOR_RESULTS),
+        _keras_json(),
+    ]
+
+
+def compilers(backends: Iterable[Backend]) -> list[Finding]:
+    """The programs that backends need, each once, with who needs it."""
+    needing: dict[str, list[str]] = {}
+    for backend in backends:
+        for program in (*backend.programs, *(["cc"] if backend.compiled else [])):
+            needing.setdefault(program, []).append(backend.name)
+    return [_program(program, names) for program, names in needing.items()]
+
+
+def gpus(found: Sequence[Device]) -> list[Finding]:
+    """The GPUs that NVIDIA's driver tells of."""
+    if not found:
+        return [Finding("GPU", "none that NVIDIA's driver tells of: cells run on the CPU")]
+    return [
+        Finding(
+            one.label, f"{one.name}, {one.memory_mib or 0:,} MiB, driver {one.driver}, sm {one.compute_capability}"
+        )
+        for one in found
+    ]
+
+
+def backend(one: Backend, device: Device, choice: Choice | None, cache: Path, setup: str) -> tuple[Finding, bool]:
+    """(a backend's build, Python and environment, whether its environment is still to be made)."""
+    try:
+        build = pick_build(one, device, as_is=choice is not None and choice.as_is)
+    except Unsupported as error:
+        return Finding(one.name, f"unsupported here: {error}"), False
+    try:
+        ensure.check_programs(one)
+        if choice is not None and choice.as_is:
+            environment = ensure.ensure(one, build, explicit=choice, cache=cache)
+            return Finding(one.name, f"{build.name}, your own environment, {environment.python}, as it is"), False
+        return _environment(one, build, choice, cache, setup)
+    except (Unavailable, UserError) as error:
+        return Finding(one.name, build.name, str(error)), False
+
+
+def data(name: str, mirror: Path | None, cache: Path) -> Finding:
+    """Whether a dataset is there and whole, can be downloaded, or has to be brought."""
+    variants = REGISTRY[name].variants
+    if not variants:
+        return Finding(name, "generated")
+    brought = cache / "data" / "files"
+    for files in variants:
+        places = [fetch.locate(file, mirror, brought) for file in files]
+        if all(places):
+            try:
+                for file, place in zip(files, places, strict=True):
+                    archives.verify(place or brought, file)
+            except UserError as error:
+                return Finding(name, "damaged", str(error))
+            return Finding(name, f"there, in {(places[0] or brought).parent}")
+    if any((cache / "data" / "prepared").glob(f"{name}-*-{datasets.REAL}-*/{prepared.META}")):
+        return Finding(name, "there, prepared")
+    for files in variants:
+        if all(file.addresses for file in files):
+            host = urlsplit(files[0].addresses[0]).hostname
+            count = f"{len(files)} file{'s' * (len(files) != 1)}"
+            return Finding(name, f"not here yet: the first run downloads {count} from {host}, or --data-dir has them")
+    wanted = ", ".join(file.name for file in variants[0])
+    return Finding(name, "missing", f"put {wanted} into {brought} or into a folder named by --data-dir")
+
+
+def _environment(one: Backend, build: Build, choice: Choice | None, cache: Path, setup: str) -> tuple[Finding, bool]:
+    broken = ""
+    for version in one.python if build.lock is not None else ():
+        folder = folders.named(one, build, version, choice, cache)
+        state, why = folders.state(folder)
+        if state == MADE:
+            started = interpreters.probe(folders.python(folder))
+            if started is None:
+                return Finding(one.name, f"{build.name}, its Python does not start", f"rm -r {folder}"), True
+            about = (
+                f"{build.name}, Python {started.version}, environment of {size(cache_folder.size([folder]).there)}"
+            )
+            return Finding(one.name, about), False
+        broken = broken or (why if state == BROKEN else "")
+    ensure.check_platform(one, build)
+    python = interpreters.at_hand(one, cache) if choice is None else interpreters.probe(choice.path)
+    if python is None or python.minor not in one.python:
+        raise UserError(f"the Python named for it does not start or is not {' or '.join(one.python)}")
+    if broken:
+        return Finding(one.name, f"{build.name}, its environment is broken: {broken}", f"{setup} {one.name}"), True
+    about = f"{build.name}, Python {python.version} at {python.path}: the first run makes its environment"
+    return Finding(one.name, about), True
+
+
+def _program(program: str, needing: Sequence[str]) -> Finding:
+    who = f"needed by {', '.join(needing)}"
+    candidates = [os.environ.get("CC"), "cc", "gcc", "clang"] if program == "cc" else [program]
+    path = next(filter(None, (shutil.which(name) for name in candidates if name)), None)
+    package = "gcc" if program == "cc" else program
+    install = f"install it, on Debian and Ubuntu with `sudo apt install {package}`"
+    if path is None:
+        return Finding(program, f"not on PATH, {who}", install)
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=ANSWER_SECONDS,
+        )
+        said = done.stdout.strip().splitlines()[:1] if done.returncode == 0 else []
+    except (OSError, subprocess.SubprocessError):
+        said = []
+    if not said:
+        return Finding(program, f"{path} does not work, {who}", install)
+    return Finding(program, f"{path} ({said[0]}), {who}")
+
+
+def _writable(cache: Path) -> str:
+    existing = next(folder for folder in (cache, *cache.parents) if folder.exists())
+    if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
+        return ""
+    return "it cannot be written: name another folder with KBENCH_CACHE"
+
+
+def _disk(what: str, folder: Path, wanted: int) -> Finding:
+    existing = next(one for one in (folder, *folder.parents) if one.is_dir())
+    try:
+        free = shutil.disk_usage(existing).free
+    except OSError as error:
+        return Finding(what, str(existing), f"it cannot be looked at: {error.strerror}")
+    advice = f"about {size(wanted)} are wanted there: `clean` frees some, KBENCH_CACHE names another disk"
+    if what != "disk, cache":
+        advice = f"about {size(wanted)} are wanted there: choose another place with --results"
+    return Finding(what, f"{size(free)} free in {existing}", advice if free < wanted else "")
+
+
+def _keras_json() -> Finding:
+    path = Path.home() / ".keras" / "keras.json"
+    there = "is yours" if path.exists() else "is not there"
+    return Finding("keras.json", f"{path} {there}: kbench neither reads nor writes it, each cell has its own")

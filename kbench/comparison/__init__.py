@@ -1,0 +1,1 @@
+"""Runs side by side, and a run beside figures from the literature."""

@@ -1,0 +1,299 @@
+"""Runs beside one another: which rows belong together, whether they may be compared, and what that shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kbench.analysis import fingerprints, intervals
+from kbench.analysis.ratios import Timed, holding, verdict
+from kbench.comparison.rows import Repeat, Row
+from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, NOT_COMPARED, WITHIN, About, Pair
+from kbench.machine import provenance
+from kbench.values import FASTER, OK, SLOWER, Interval, Summary
+
+ENOUGH_PACES = 100  # to know how fast a machine was: more would take a comparison a part of a second
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the runs that are compared, or the rows of one backend in it."""
+
+    about: About
+    rows: tuple[Row, ...]  # in the order of the run's tables
+    provenance: Mapping[str, Any]
+    of_one_backend: bool  # then its rows are told apart by the example alone
+    paces: tuple[float, ...] = ()  # seconds of the fixed computation before each cell of the run
+
+
+def side(about: About, rows: Sequence[Row], told: Mapping[str, Any], backend: str = "") -> Side:
+    """The side that a run's rows make, or what `backend`, a full name, has of them."""
+    chosen = tuple(row for row in rows if backend in ("", row.summary.backend))
+    paces = tuple(seconds for row in rows for one in row.repeats for seconds in one.reference_samples)
+    return Side(about, chosen, told, bool(backend), paces)
+
+
+def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
+    """Each row of the first side beside its like of each other side; then the rows that only others have.
+
+    Rows are alike that have the same example and backend; the example alone counts where every side is of one
+    backend. Of several, the one with the same layout and device is taken, and else the fastest. Rows that were
+    measured on another machine, or whose fingerprints differ, are not compared unless `allowed` names that.
+    """
+    first, *others = sides
+    by_example = all(one.of_one_backend for one in sides)
+    changes = {other.about.letter: _change(first, other) for other in others}
+    found = []
+    used: set[tuple[str, int]] = set()
+    for row in first.rows:
+        for other in others:
+            like = _like(row.summary, other, by_example)
+            if like is None:
+                found.append(Pair(other.about.letter, row.summary, None))
+                continue
+            used.add((other.about.letter, id(like)))
+            pair = _pair(first, row, other, like, allowed)
+            found.append(replace(pair, machine_ratio=changes[other.about.letter]))
+    for other in others:
+        left = [row.summary for row in other.rows if (other.about.letter, id(row)) not in used]
+        # A further layout of a row that has been compared is not news.
+        found += [Pair(other.about.letter, None, row) for row in left if _like(row, first, by_example) is None]
+    return found
+
+
+def regressions(found: Iterable[Pair], limit: float) -> list[Pair]:
+    """The pairs that a check has to fail for.
+
+    A ratio counts where its whole interval lies above `limit`, so that it is shown and not chance. A row that was
+    ok on the first side and could not be compared counts, too: it failed since, or was measured otherwise.
+    """
+    return [
+        pair
+        for pair in found
+        if (pair.interval is not None and pair.interval.low > limit)
+        or (pair.first is not None and pair.first.status == OK and bool(pair.refused))
+    ]
+
+
+def _like(row: Summary, other: Side, by_example: bool) -> Row | None:
+    names = [
+        one
+        for one in other.rows
+        if one.summary.example == row.example and (by_example or one.summary.backend == row.backend)
+    ]
+    exact = (row.image_data_format, row.device)
+    return next((one for one in names if (one.summary.image_data_format, one.summary.device) == exact), None) or next(
+        iter(names), None
+    )
+
+
+def _change(first: Side, other: Side) -> Interval | None:
+    """How many times as long the fixed computation took on the other side, where that is shown to have changed.
+
+    Rows of one run have one machine, and between two machines it is what is compared.
+    """
+    if first.paces == other.paces or provenance.machine_differences(other.provenance, first.provenance, False):
+        return None
+    change = intervals.of_ratio(_some(other.paces), _some(first.paces))
+    return change if verdict(change) in (FASTER, SLOWER) else None
+
+
+def _some(paces: Sequence[float]) -> Sequence[float]:
+    """All of them, or of a large run's every so-and-so-many-th."""
+    return paces[:: math.ceil(len(paces) / ENOUGH_PACES) or 1]
+
+
+def _pair(first: Side, mine: Row, other: Side, theirs: Row, allowed: Collection[str]) -> Pair:
+    one, two = mine.timed, theirs.timed
+    pair = Pair(other.about.letter, one.row, two.row, remarks=_remarks(one.row, two.row))
+    ended = _not_ok(first, one.row, other, two.row)
+    if ended:
+        return replace(pair, refused=ended, verdict=NOT_COMPARED)
+    unlike = {
+        MACHINE: _machines(first, one.row, other, two.row),
+        FINGERPRINT: _fingerprints(mine.repeats, first, theirs.repeats, other),
+    }
+    kinds = tuple(kind for kind, said in unlike.items() if said and kind not in allowed)
+    if kinds:
+        said = tuple(f"{kind}: {words}" for kind in kinds for words in unlike[kind])
+        return replace(pair, refused=said, kinds=kinds, verdict=NOT_COMPARED)
+    told = tuple(f"{kind}: {words}" for kind, said in unlike.items() for words in said)
+    largest, epochs = _losses(mine.repeats, theirs.repeats)
+    ratio, interval = _ratio(one, two)
+    to_target, target_interval = _target(one, two)
+    return replace(
+        pair,
+        remarks=(*pair.remarks, *told),
+        ratio=ratio,
+        interval=interval,
+        verdict=verdict(interval),
+        accuracy=_accuracy(one.row, two.row),
+        target_ratio=to_target,
+        target_interval=target_interval,
+        target_verdict=verdict(target_interval),
+        largest_loss_difference=largest,
+        compared_epochs=epochs,
+    )
+
+
+def _not_ok(first: Side, one: Summary, other: Side, two: Summary) -> tuple[str, ...]:
+    said: dict[tuple[str, str], list[str]] = {}  # what is alike on both sides is said once
+    for side, row in ((first, one), (other, two)):
+        if row.status != OK:
+            said.setdefault((row.status, row.reason), []).append(side.about.letter)
+    return tuple(
+        f"{status} in {' and '.join(letters)}{f': {reason}' if reason else ''}"
+        for (status, reason), letters in said.items()
+    )
+
+
+def _remarks(one: Summary, two: Summary) -> tuple[str, ...]:
+    """What may differ: it is what people compare, or does not touch the figures."""
+    names = {
+        "backend": "backend",
+        "keras_version": "Keras",
+        "backend_version": f"version of {two.backend}",
+        **({"image_data_format": "layout"} if one.input == "image" else {}),
+        "form": "recurrent layers",
+        "epochs": "epochs",
+    }
+    same_backend = one.backend == two.backend
+    if bool(one.keras_version) != bool(two.keras_version):  # one of them never came to tell what it computes with
+        names = {name: words for name, words in names.items() if name in ("backend", "image_data_format", "epochs")}
+    return tuple(
+        f"{words} {getattr(two, name) or 'default'} instead of {getattr(one, name) or 'default'}"
+        for name, words in names.items()
+        if getattr(one, name) != getattr(two, name) and (same_backend or name not in ("backend_version", "backend"))
+    )
+
+
+def _machines(first: Side, one: Summary, other: Side, two: Summary) -> list[str]:
+    said = [] if one.device == two.device else [f"device {two.device} instead of {one.device}"]
+    with_gpu = "gpu" in one.device or "gpu" in two.device
+    return [*said, *provenance.machine_differences(other.provenance, first.provenance, with_gpu)]
+
+
+def _fingerprints(one: Sequence[Repeat], first: Side, two: Sequence[Repeat], other: Side) -> list[str]:
+    """In what the first like repeats that ended ok were not measured alike."""
+    for mine in one:
+        for theirs in two:
+            if mine.repeat == theirs.repeat and mine.ok and theirs.ok:
+                bare = [
+                    side.about.letter
+                    for side, repeat in ((first, mine), (other, theirs))
+                    if not fingerprints.fingerprint(repeat.told)
+                ]
+                if bare:
+                    return [f"{' and '.join(bare)} {'has' if len(bare) == 1 else 'have'} none"]
+                counts = [
+                    f"{getattr(theirs, name):,} {words} instead of {getattr(mine, name):,}"
+                    for name, words in (("samples", "samples"), ("batch_size", "samples a step"))
+                    if getattr(theirs, name) != getattr(mine, name)
+                ]
+                return [*counts, *fingerprints.unlike(theirs.told, mine.told)]
+    return ["no repeat ended ok on both sides"]
+
+
+def _ratio(one: Timed, two: Timed) -> tuple[float | None, Interval | None]:
+    scale = 1.0
+    if one.row.samples != two.row.samples:  # where that is allowed, a sample's time is what can be compared
+        scale = _per_sample(two.row) / _per_sample(one.row)
+    unseen = math.hypot(one.unseen, two.unseen)
+    return _of(one.row.epoch_seconds, one.sample, two.row.epoch_seconds, two.sample, scale, unseen)
+
+
+def _per_sample(row: Summary) -> float:
+    if not row.epoch_seconds or not row.seconds_per_1000_samples:
+        return math.nan
+    return row.seconds_per_1000_samples / row.epoch_seconds
+
+
+def _target(one: Timed, two: Timed) -> tuple[float | None, Interval | None]:
+    if one.row.target_accuracy != two.row.target_accuracy:
+        return None, None
+    return _of(one.row.seconds_to_target, one.to_target, two.row.seconds_to_target, two.to_target)
+
+
+def _of(
+    first: float | None,
+    sample: Sequence[float],
+    other: float | None,
+    others: Sequence[float],
+    scale: float = 1.0,
+    unseen: float = 0.0,
+) -> tuple[float | None, Interval | None]:
+    """other / first, and how sure that is; None where one of them is no time or not above 0."""
+    if not (first and other) or not 0 < (ratio := scale * other / first) < math.inf:
+        return None, None
+    interval = intervals.of_ratio([scale * value for value in others], sample)
+    return ratio, holding(interval, ratio, unseen) if interval else None
+
+
+def _accuracy(one: Summary, two: Summary) -> str:
+    """Whether the final validation accuracies lie further apart than both their spreads over the repeats."""
+    first, other = one.final_val_accuracy, two.final_val_accuracy
+    if first is None or other is None or one.epochs != two.epochs:
+        return ""
+    if first == other:
+        return EQUAL
+    if one.final_val_accuracy_sd is None or two.final_val_accuracy_sd is None:
+        return ""
+    if abs(other - first) <= one.final_val_accuracy_sd + two.final_val_accuracy_sd:
+        return WITHIN
+    return HIGHER if other > first else LOWER
+
+
+def _losses(one: Sequence[Repeat], two: Sequence[Repeat]) -> tuple[float | None, int]:
+    """The largest difference of a loss, and of how many epochs: of repeats with one number and seed."""
+    others = {(repeat.repeat, repeat.seed): repeat for repeat in two if repeat.ok}
+    largest: float | None = None
+    epochs = 0
+    for mine in one:
+        theirs = others.get((mine.repeat, mine.seed))
+        if theirs is None or not mine.ok:
+            continue
+        known = _largest(mine, theirs)
+        if known is not None:
+            epochs += len(mine.epochs)
+            largest = known if largest is None else max(largest, known)
+            continue
+        for own, like in _like_epochs(mine, theirs):
+            apart = [_apart(a, b) for a, b in zip(own, like, strict=True) if a is not None and b is not None]
+            if apart:
+                epochs += 1
+                largest = max(apart) if largest is None else max(largest, *apart)
+    return largest, epochs
+
+
+def _largest(mine: Repeat, theirs: Repeat) -> float | None:
+    """The largest difference where both have the same epochs and every loss is told and finite, as it usually is."""
+    own, like = mine.every_loss, theirs.every_loss
+    if not mine.numbers or mine.numbers != theirs.numbers or own is None or like is None:
+        return None
+    with np.errstate(all="ignore"):
+        largest = float(np.max(np.abs(own - like)))
+    return largest if math.isfinite(largest) else None
+
+
+_LossesOfEpoch = tuple[float | None, float | None]
+
+
+def _like_epochs(mine: Repeat, theirs: Repeat) -> Iterator[tuple[_LossesOfEpoch, _LossesOfEpoch]]:
+    """The losses of each epoch that both have, in training and validation."""
+    by_number = dict(zip(theirs.epochs, theirs.both_losses, strict=True))
+    yield from (
+        (losses, by_number[epoch])
+        for epoch, losses in zip(mine.epochs, mine.both_losses, strict=True)
+        if epoch in by_number
+    )
+
+
+def _apart(one: float, two: float) -> float:
+    if one == two or (math.isnan(one) and math.isnan(two)):
+        return 0.0
+    apart = abs(one - two)
+    return math.inf if math.isnan(apart) else apart

@@ -1,0 +1,142 @@
+"""Figures from the literature (results/published/): read, and held against a run's own."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from kbench import paths
+from kbench.errors import UserError
+from kbench.values import OK, Summary
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a source gives; counts are None where it does not say."""
+
+    source: str  # a key of results/published/README.md
+    year: int
+    workload: str  # an example's name, where kbench has it
+    framework: str
+    backend: str  # full name, where the framework is Keras on that backend; else empty
+    hardware: str
+    cudnn_rnn: str  # "yes", "no" or ""
+    gpus: int | None
+    threads: int | None
+    batch_size: int | None
+    epochs: int | None
+    metric: str
+    value: float
+    unit: str
+    note: str
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds per epoch of all samples, or per 1,000 images of inference; None where it is another measure."""
+        if self.unit != "s":
+            return None
+        if self.metric == "training_time":
+            return self.value / self.epochs if self.epochs else None
+        return self.value if self.metric in ("epoch_time", "time_per_1000_images") else None
+
+
+@dataclass(frozen=True)
+class Held:
+    """A row of a run against a figure of the same workload."""
+
+    row: Summary
+    seconds: float  # of the row, in the figure's measure: an epoch of all samples, or 1,000 of inference
+    figure: Figure
+    published: float  # seconds
+    same_backend: bool  # whether the figure is of Keras on this row's backend, in whichever generation
+    differs: tuple[str, ...]  # beside the hardware
+
+    @property
+    def ratio(self) -> float:
+        """How many times the published time the row takes."""
+        return self.seconds / self.published
+
+
+_COLUMNS = tuple(field.name for field in fields(Figure))
+_COUNTS = ("gpus", "threads", "batch_size", "epochs")
+
+
+def read(path: Path | None = None) -> list[Figure]:
+    """All figures, in the file's order. Raises UserError where it is missing or damaged."""
+    path = path or paths.project_folder("results") / "published" / "figures.csv"
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = csv.DictReader(file)
+            if tuple(rows.fieldnames or ()) != _COLUMNS:
+                raise ValueError("other columns")
+            return [_figure(row) for row in rows]
+    except OSError as error:
+        raise UserError(f"Cannot read {path}: {error.strerror or error}.") from error
+    except (KeyError, ValueError, TypeError, csv.Error) as error:
+        raise UserError(f"{path} is damaged: it does not have the columns {', '.join(_COLUMNS)}.") from error
+
+
+def addresses(path: Path | None = None) -> dict[str, str]:
+    """Where each source is found, by its name: addresses with https:// alone. Empty where that cannot be read."""
+    path = path or paths.project_folder("results") / "published" / "sources.csv"
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            told = {row.get("source"): row.get("address") for row in csv.DictReader(file)}
+    except (OSError, ValueError, csv.Error):
+        return {}
+    return {name: address for name, address in told.items() if name and address and address.startswith("https://")}
+
+
+def held(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[Held]:
+    """Each timed row against each figure of the same workload that is a time; the rows' order, then the file's."""
+    found = []
+    by_workload: dict[str, list[Figure]] = {}
+    for figure in figures:
+        by_workload.setdefault(figure.workload, []).append(figure)
+    for row in rows:
+        seconds = _seconds(row)
+        if seconds is None:
+            continue
+        for figure in by_workload.get(row.example, ()):
+            published = figure.seconds
+            like = (figure.metric == "time_per_1000_images") == (row.task == "infer")
+            if published and like:
+                same = figure.backend.partition("/")[2] == row.backend.partition("/")[2]
+                found.append(Held(row, seconds, figure, published, same, _differs(row, figure)))
+    return found
+
+
+def _figure(row: dict[str, str]) -> Figure:
+    counts = {name: int(row[name]) if row[name] else None for name in _COUNTS}
+    texts = {name: row[name] for name in _COLUMNS if name not in (*_COUNTS, "year", "value")}
+    return Figure(year=int(row["year"]), value=float(row["value"]), **counts, **texts)  # type: ignore[arg-type]
+
+
+def _seconds(row: Summary) -> float | None:
+    """The row's time for an epoch of all samples of the published setting, or for 1,000 of inference."""
+    per_1000 = row.seconds_per_1000_samples
+    if row.status != OK or row.differs or not per_1000:
+        return None
+    return per_1000 if row.task == "infer" else per_1000 / 1000 * (row.available_samples or row.samples)
+
+
+def _differs(row: Summary, figure: Figure) -> tuple[str, ...]:
+    """What is not alike, beside hardware and software versions."""
+    said = []
+    if figure.batch_size is None:
+        said.append(f"batch size not given in print, {row.batch_size} here")
+    elif figure.batch_size != row.batch_size:
+        said.append(f"batch size {figure.batch_size} in print, {row.batch_size} here")
+    if row.task != "infer":
+        said.append(f"samples of an epoch not given in print, taken as {row.available_samples or row.samples:,}")
+    if row.task != "infer" and row.available_samples and row.samples < row.available_samples:
+        said.append(f"measured here on {row.samples:,} of {row.available_samples:,} samples and scaled up")
+    if figure.cudnn_rnn == "yes":
+        said.append("cuDNN's recurrent layer in print, the plain one here")
+    if figure.gpus is not None and figure.gpus > 1:
+        said.append(f"{figure.gpus} GPUs in print")
+    if row.data_source == "synthetic" and row.task != "infer":
+        said.append("synthetic data here")
+    return tuple(said)

@@ -1,0 +1,277 @@
+"""Makes and finds a backend's environment: one per lock file, build and Python version, kept for good."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime, timezone
+from pathlib import Path
+
+import filelock
+
+from kbench import paths
+from kbench.environments import installers, interpreters
+from kbench.environments.folders import MARKER, SCHEMA, compiled, finished, lock_text, named
+from kbench.environments.folders import python as python_of
+from kbench.environments.interpreters import Choice, Interpreter
+from kbench.errors import Unavailable, UserError
+from kbench.values import Backend, Build, Environment
+
+LIBRARIES = "kbench-lib"
+INSTALL_SECONDS = 3600  # several GB of CUDA libraries over a slow line
+
+CHECK_AS_IS = """
+import importlib.util, sys
+wanted = sys.argv[1:]
+print(" ".join(["missing:"] + [name for name in wanted if importlib.util.find_spec(name) is None]))
+"""
+
+
+def find(
+    backend: Backend, build: Build, *, explicit: Choice | None = None, cache: Path | None = None
+) -> Environment | None:
+    """The finished environment, or None. Milliseconds: starts no process and installs nothing.
+
+    An environment that is used as it is (`explicit.as_is`) has to be asked: that is left to `ensure`.
+    """
+    if build.lock is None or (explicit is not None and explicit.as_is):
+        return None
+    cache = paths.cache_folder() if cache is None else cache
+    for version in backend.python:
+        folder = named(backend, build, version, explicit, cache)
+        details = finished(folder)
+        if details is not None:
+            return _environment(backend, build, folder, details.get("library_folder", ""), cache)
+    return None
+
+
+def ensure(
+    backend: Backend,
+    build: Build,
+    *,
+    explicit: Choice | None = None,
+    cache: Path | None = None,
+    report: Callable[[str], None] = lambda text: None,
+) -> Environment:
+    """The backend's environment, made first where it is not there yet. `report` gets a line per slow step.
+
+    Two processes may ask at once: one makes it, the other waits. Raises Unavailable where it cannot be made
+    on this machine, UserError where the user's own Python does not fit; the text is one sentence.
+    """
+    cache = paths.cache_folder() if cache is None else cache
+    check_programs(backend)
+    try:
+        if explicit is not None and explicit.as_is:
+            return _as_is(backend, build, explicit, cache)
+        found = find(backend, build, explicit=explicit, cache=cache)
+        if found is not None:
+            return found
+        check_platform(backend, build)
+        (cache / "environments" / "logs").mkdir(parents=True, exist_ok=True)
+        interpreter = interpreters.find(
+            backend, explicit=explicit.path if explicit else None, cache=cache, report=report
+        )
+        folder = named(backend, build, interpreter.minor, explicit, cache)
+        with _locked(folder, report):
+            if finished(folder) is None:
+                _make(backend, build, folder, interpreter, report)
+        return _environment(backend, build, folder, str(interpreter.library_folder or ""), cache)
+    except OSError as error:
+        raise Unavailable(
+            f"the cache folder {cache} cannot be written ({error.strerror or error}): free some space or "
+            "name another folder with KBENCH_CACHE"
+        ) from None
+
+
+def variables(environment: Environment, threads: int) -> dict[str, str]:
+    """The environment variables of one cell: those of the backend and its build, every placeholder filled in.
+
+    `{inherited}` stands for the variable's value in kbench's own environment.
+    """
+    filled = {}
+    for name, text in environment.variables.items():
+        value = text.replace("{threads}", str(threads)).replace("{threads_from_2}", str(max(2, threads)))
+        if "{inherited}" in value:
+            value = value.replace("{inherited}", os.environ.get(name, ""))
+            # An empty entry of a search path would mean the current folder.
+            value = os.pathsep.join(part for part in value.split(os.pathsep) if part)
+        filled[name] = value
+    return filled
+
+
+def _make(
+    backend: Backend, build: Build, folder: Path, interpreter: Interpreter, report: Callable[[str], None]
+) -> None:
+    """Makes the environment in its final place (a venv cannot be moved), and the marker last."""
+    assert build.lock is not None
+    log = folder.parent / "logs" / f"{folder.name}.log"
+    log.unlink(missing_ok=True)
+    if folder.is_symlink() or folder.is_file():
+        folder.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+    packages = len(re.findall(r"^[\w.-]+==", lock_text(build.lock), re.MULTILINE))
+    report(
+        f"{backend.name}: making its environment ({build.name}, Python {interpreter.version}, "
+        f"{packages} packages) in {folder}"
+    )
+    command = [installers.uv_program(), "venv", "--python", str(interpreter.path), str(folder)]
+    try:
+        installers.run(command, log, installers.uv_environment(), folder.parent, INSTALL_SECONDS)
+        python = python_of(folder)
+        installers.sync(python, build.lock, build.indexes, log, INSTALL_SECONDS)
+        _add_libraries(backend, folder, log)
+        _check_installed(build, python, folder, log)
+        _mark(backend, build, folder, interpreter)
+    except installers.InstallFailed as failure:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise Unavailable(f"the environment of {backend.name} could not be made: {failure} (see {log})") from None
+    except BaseException:  # a full disk, Ctrl-C: nothing half-made is left behind
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _mark(backend: Backend, build: Build, folder: Path, interpreter: Interpreter) -> None:
+    assert build.lock is not None
+    details = {
+        "schema": SCHEMA,
+        "backend": backend.name,
+        "build": build.name,
+        "folder": str(folder),
+        "lock_sha256": _sha256(build.lock),
+        "python": interpreter.version,
+        "interpreter": str(interpreter.path),
+        "library_folder": str(interpreter.library_folder or ""),
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    }
+    draft = folder / f"{MARKER}.draft"
+    draft.write_text(json.dumps(details, indent=1), encoding="utf-8")
+    draft.replace(folder / MARKER)
+
+
+def _add_libraries(backend: Backend, folder: Path, log: Path) -> None:
+    """Puts what the packages want under the names that they want, into one folder of the environment."""
+    if not backend.libraries and not backend.compiled:
+        return
+    target = folder / LIBRARIES
+    target.mkdir()
+    for name, existing in backend.libraries.items():
+        if not (folder / existing).is_file():
+            raise installers.InstallFailed(f"its packages brought no {existing}, which stands in for {name}")
+        (target / name).symlink_to(folder / existing)
+    for name, source in backend.compiled.items():
+        command = [_c_compiler(backend), "-shared", "-fPIC", "-O1", "-o", str(target / name), str(source)]
+        installers.run(command, log, os.environ, folder, INSTALL_SECONDS)
+
+
+def _check_installed(build: Build, python: Path, folder: Path, log: Path) -> None:
+    """That Python starts and the backend's package is there; to import it would cost seconds."""
+    installers.run([str(python), "-I", "-c", "pass"], log, os.environ, folder, INSTALL_SECONDS)
+    wanted = re.sub(r"[-_.]+", "_", build.distribution).lower()
+    found = [
+        *folder.glob("lib/python*/site-packages/*.dist-info"),
+        *folder.glob("Lib/site-packages/*.dist-info"),
+    ]
+    there = {re.sub(r"[-_.]+", "_", path.name.partition("-")[0]).lower() for path in found}
+    if wanted not in there:
+        raise installers.InstallFailed(f"its lock file does not install {build.distribution}")
+
+
+def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Environment:
+    """The user's own environment: nothing is installed, it only has to have Keras and the backend."""
+    interpreter = interpreters.probe(choice.path)
+    if interpreter is None:
+        raise UserError(f"the Python named for {backend.name}, {choice.path}, does not start")
+    key = hashlib.sha256(str(choice.path).encode()).hexdigest()[:12]
+    variables = _variables(
+        {**backend.variables, **build.variables},
+        interpreter.prefix,
+        compiled(cache, f"own-{key}"),
+        str(interpreter.library_folder or ""),
+    )
+    environment = Environment(backend.name, build.name, choice.path, None, variables, "")
+    log = cache / "environments" / "logs" / f"own-{key}.log"
+    try:
+        said = installers.run(
+            [str(choice.path), "-c", CHECK_AS_IS, "keras", backend.keras_backend],
+            log,
+            os.environ,
+            Path.home(),
+            interpreters.PROBE_SECONDS,
+        )
+    except installers.InstallFailed as failure:
+        raise UserError(f"the Python named for {backend.name}, {choice.path}, does not work: {failure}") from None
+    missing = said.rpartition("missing:")[2].split()
+    if missing:
+        raise UserError(
+            f"the environment named for {backend.name}, {choice.path}, has no {' and no '.join(missing)}: "
+            f"install it there, or leave out `{interpreters.AS_IS}` to have one made from that Python"
+        )
+    return environment
+
+
+def check_programs(backend: Backend) -> None:
+    """Raises Unavailable where a program that the backend runs is missing."""
+    for program in backend.programs:
+        if shutil.which(program) is None:
+            raise Unavailable(f"{backend.name} needs the program {program}, which is not on PATH: install it")
+    if backend.compiled:
+        _c_compiler(backend)
+
+
+def _c_compiler(backend: Backend) -> str:
+    for name in filter(None, (os.environ.get("CC"), "cc", "gcc", "clang")):
+        found = shutil.which(name)
+        if found:
+            return found
+    raise Unavailable(f"{backend.name} needs a C compiler, and none is on PATH: install gcc or clang")
+
+
+def check_platform(backend: Backend, build: Build) -> None:
+    """Raises Unavailable where the build's packages are not for this machine."""
+    own = f"name an environment of your own with --python {backend.name}=/path/to/python{interpreters.AS_IS}"
+    if build.lock is None:
+        raise Unavailable(f"the build {build.name} of {backend.name} cannot be installed ({build.note}): {own}")
+    if not (sys.platform == "linux" and platform.machine().lower() in ("x86_64", "amd64")):
+        raise Unavailable(
+            f"the packages of {backend.name} are locked for Linux on x86-64, and this is {platform.system()} "
+            f"on {platform.machine()}: {own}"
+        )
+
+
+def _locked(folder: Path, report: Callable[[str], None]) -> AbstractContextManager[object]:
+    lock = filelock.FileLock(folder.with_name(f"{folder.name}.lock"))
+    try:
+        return lock.acquire(timeout=0)
+    except filelock.Timeout:
+        report(f"waiting for another kbench, which is making {folder.name}")
+        return lock.acquire()
+
+
+def _environment(backend: Backend, build: Build, folder: Path, library_folder: str, cache: Path) -> Environment:
+    assert build.lock is not None
+    own = {**backend.variables, **build.variables, **build.locked_variables}
+    variables = _variables(own, folder, compiled(cache, folder.name), library_folder)
+    return Environment(backend.name, build.name, python_of(folder), folder, variables, _sha256(build.lock))
+
+
+def _variables(texts: Mapping[str, str], folder: Path, compiled: Path, library_folder: str) -> dict[str, str]:
+    """With {env}, {cache} and {python_lib} filled in; {threads} and {inherited} are the cell's."""
+    known = {"{env}": str(folder), "{cache}": str(compiled), "{python_lib}": library_folder}
+    return {name: _filled(text, known) for name, text in texts.items()}
+
+
+def _filled(text: str, known: Mapping[str, str]) -> str:
+    for placeholder, value in known.items():
+        text = text.replace(placeholder, value)
+    return text
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

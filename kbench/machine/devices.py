@@ -1,0 +1,97 @@
+"""The GPUs of this machine (through NVML), the one asked for, and the build of a backend that can use it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kbench.errors import UserError
+from kbench.values import Device
+
+CPU = Device("cpu")
+
+
+def gpus(nvml: Any = None, environ: Mapping[str, str] | None = None) -> tuple[Device, ...]:
+    """NVIDIA's GPUs in the order of the PCI bus, without those that CUDA_VISIBLE_DEVICES hides.
+
+    Empty where there is no driver. `nvml` is the module that answers: pynvml unless another is given.
+    """
+    environ = os.environ if environ is None else environ
+    try:
+        if nvml is None:
+            nvml = importlib.import_module("pynvml")
+        nvml.nvmlInit()
+    except Exception:  # no package, no driver, no permission: all the same here
+        return ()
+    try:
+        driver = _text(nvml.nvmlSystemGetDriverVersion())
+        found = [_device(nvml, index, driver) for index in range(nvml.nvmlDeviceGetCount())]
+    except Exception:  # a driver that was updated under the running kernel answers nothing more
+        return ()
+    finally:
+        nvml.nvmlShutdown()
+    return _visible(found, environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+def choose(request: str, found: Sequence[Device]) -> Device:
+    """The device that `--device` means: `auto` (the first GPU, else the CPU), `cpu`, `gpu` or `gpu:N`.
+
+    N counts as `nvidia-smi` does. Raises UserError, also where a GPU is asked for and there is none.
+    """
+    kind, colon, number = request.strip().lower().partition(":")
+    if kind not in ("auto", "cpu", "gpu") or (colon and (kind != "gpu" or not number.isdecimal())):
+        raise UserError(f"--device {request} is not a device: use auto, cpu, gpu or gpu:N, such as gpu:0")
+    if kind == "cpu" or (kind == "auto" and not found):
+        return CPU
+    if not found:
+        raise UserError(f"--device {request}: no NVIDIA GPU was found on this machine; use --device cpu")
+    if not colon:
+        return found[0]
+    for device in found:
+        if device.index == int(number):
+            return device
+    there = ", ".join(device.label for device in found)
+    raise UserError(f"--device {request}: there is no such GPU; this machine has {there}")
+
+
+def pin_variables(device: Device) -> dict[str, str]:
+    """Environment variables that show a process this device and no other GPU."""
+    visible = "-1" if device.kind == "cpu" else device.uuid or str(device.index)
+    return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": visible}
+
+
+def _device(nvml: Any, index: int, driver: str) -> Device:
+    handle = nvml.nvmlDeviceGetHandleByIndex(index)
+    major, minor = nvml.nvmlDeviceGetCudaComputeCapability(handle)
+    return Device(
+        kind="gpu",
+        index=index,
+        uuid=_text(nvml.nvmlDeviceGetUUID(handle)),
+        name=_text(nvml.nvmlDeviceGetName(handle)),
+        compute_capability=float(f"{major}.{minor}"),
+        driver=driver,
+        memory_mib=nvml.nvmlDeviceGetMemoryInfo(handle).total // 2**20,
+    )
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value  # older releases of the package give bytes
+
+
+def _visible(found: Sequence[Device], shown: str | None) -> tuple[Device, ...]:
+    """As CUDA reads the variable: numbers or beginnings of UUIDs, up to the first that names none."""
+    if shown is None:
+        return tuple(found)
+    visible: list[Device] = []
+    for item in (part.strip() for part in shown.split(",")):
+        named = [
+            device
+            for device in found
+            if item == str(device.index) or (item.startswith("GPU-") and device.uuid.startswith(item))
+        ]
+        if not named:
+            break
+        visible.append(named[0])
+    return tuple(visible)

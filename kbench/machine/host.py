@@ -1,0 +1,142 @@
+"""The machine: system, processor with its caches, what the cgroup allows, memory and load."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+
+T = TypeVar("T")
+
+LISTEN_SECONDS = 0.2
+
+_MIB = 1 << 20
+_CGROUPS = Path("/sys/fs/cgroup")
+_OWN_CGROUP = Path("/proc/self/cgroup")
+_CPU = Path("/sys/devices/system/cpu/cpu0")
+
+
+def read() -> dict[str, Any]:
+    """JSON-able facts; what cannot be read is None, or empty where it is text or a list."""
+    return {
+        "system": {
+            "name": platform.system(),
+            "distribution": known(lambda: platform.freedesktop_os_release()["PRETTY_NAME"], ""),
+            "kernel": platform.release(),
+            "machine": platform.machine(),
+        },
+        "cpu": {
+            "model": known(_cpu_model, ""),
+            "cores": known(lambda: psutil.cpu_count(logical=False), None),
+            "threads": known(os.cpu_count, None),
+            "visible": known(visible_cores, None),
+            "quota": known(lambda: _smallest_limit(_cpu_limits()), None),
+            "caches_kib": known(caches_kib, dict[str, int]()),
+            "busy": known(lambda: round(busy_cores(), 2), None),
+            "governor": known(_governor, ""),
+        },
+        "memory_mib": known(lambda: psutil.virtual_memory().total // _MIB, None),
+        "memory_available_mib": known(lambda: psutil.virtual_memory().available // _MIB, None),
+        "memory_limit_mib": known(lambda: _smallest_limit(_memory_limits()), None),
+        "load_average": load_average(),
+    }
+
+
+def busy_cores() -> float:
+    """How many cores other programs keep busy, as heard in a fifth of a second."""
+    return psutil.cpu_percent(LISTEN_SECONDS) / 100 * (psutil.cpu_count() or 1)
+
+
+def load_average() -> list[float] | None:
+    """Over 1, 5 and 15 minutes."""
+    return known(lambda: [round(load, 2) for load in os.getloadavg()], None)
+
+
+def caches_kib() -> dict[str, int]:
+    """The caches that the first core sees, as the system lists them: {"L1d": 32, "L2": 512, "L3": 32768}."""
+    found = {}
+    for folder in sorted((_CPU / "cache").glob("index*")):
+        level, kind, size = ((folder / name).read_text().strip() for name in ("level", "type", "size"))
+        letter = {"Data": "d", "Instruction": "i"}.get(kind, "")
+        if size.endswith(("K", "M")) and size[:-1].isdigit():
+            found[f"L{level}{letter}"] = int(size[:-1]) * (1024 if size.endswith("M") else 1)
+    return found
+
+
+def visible_cores() -> float | None:
+    """Cores that this process may use: by affinity, or by its cgroup's quota where that is less."""
+    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    quota = known(lambda: _smallest_limit(_cpu_limits()), None)
+    told = [cores for cores in (affinity, quota) if cores]
+    return min(told) if told else None
+
+
+def known(fact: Callable[[], T], otherwise: T) -> T:
+    """`fact()`, or `otherwise` where this machine does not tell."""
+    try:
+        return fact()
+    except Exception:  # whatever a system lacks must not keep a run from starting
+        return otherwise
+
+
+def _cpu_model() -> str:
+    """The processor's name without marks of ownership."""
+    cpuinfo = Path("/proc/cpuinfo")
+    text = cpuinfo.read_text(errors="replace") if cpuinfo.exists() else ""
+    # The key differs by architecture: x86, some ARM boards, POWER.
+    found = re.search(r"^(?:model name|Hardware|cpu)\s*:\s*(.+)$", text, re.MULTILINE)
+    name = found[1] if found else platform.processor()
+    return " ".join(re.sub(r"\((?:R|TM|tm)\)|\bCPU\b|\bProcessor\b", " ", name).split())
+
+
+def _governor() -> str:
+    return (_CPU / "cpufreq" / "scaling_governor").read_text().strip()
+
+
+def _cpu_limits() -> list[float]:
+    """Cores that each cgroup above this process allows; those without a limit are left out."""
+    limits = []
+    for folder in _own_cgroups("cpu"):
+        quota = _words(folder / "cpu.max")  # version 2: quota and period in microseconds, or "max"
+        quota = quota or _words(folder / "cpu.cfs_quota_us") + _words(folder / "cpu.cfs_period_us")
+        if len(quota) == 2 and quota[0].isdigit():
+            limits.append(int(quota[0]) / int(quota[1]))
+    return limits
+
+
+def _memory_limits() -> list[int]:
+    limits = []
+    for folder in _own_cgroups("memory"):
+        limit = _words(folder / "memory.max") or _words(folder / "memory.limit_in_bytes")
+        # Version 1 spells "no limit" as a number close to 2**63.
+        if limit and limit[0].isdigit() and int(limit[0]) < 1 << 60:
+            limits.append(int(limit[0]) // _MIB)
+    return limits
+
+
+def _own_cgroups(controller: str) -> list[Path]:
+    """The folders of this process's cgroup and of all above it, for version 2 and version 1."""
+    folders = []
+    for line in _OWN_CGROUP.read_text().splitlines():
+        number, controllers, path = line.split(":", 2)
+        if number == "0" or controller in controllers.split(","):
+            root = _CGROUPS if number == "0" else _CGROUPS / controllers
+            own = root / path.lstrip("/")
+            folders += [own, *(folder for folder in own.parents if folder.is_relative_to(root))]
+    return folders
+
+
+def _words(file: Path) -> list[str]:
+    try:
+        return file.read_text().split()
+    except OSError:
+        return []
+
+
+def _smallest_limit(limits: Sequence[T]) -> T | None:
+    return min(limits, default=None)  # type: ignore[type-var]

@@ -1,0 +1,122 @@
+"""What this machine's processor and memory do at most, measured in half a second with numpy.
+
+The arithmetic is a float32 matrix product by numpy's BLAS. The memory traffic is that of STREAM's copy and scale
+(McCalpin, "Memory Bandwidth and Machine Balance in Current High Performance Computers", 1995): the bytes read plus
+the bytes written, over arrays larger than the caches.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import psutil
+import threadpoolctl
+
+from kbench.machine import fresh_process
+
+MATRIX = 768  # rows and columns to begin with
+LARGEST_MATRIX = 6144
+PRODUCT_SECONDS = 0.008  # a product that takes less does not keep many cores busy: a larger one is taken
+SMALLEST_ARRAY, LARGEST_ARRAY = 32 << 20, 64 << 20  # bytes: the system needs a tenth of a second to hand these out
+ROUNDS_SECONDS = 0.12  # for each way to do the work
+MOST_ROUNDS = 50
+
+
+def measure(threads: int, cache_bytes: int | None, variables: Mapping[str, str]) -> dict[str, Any] | None:
+    """The `rates` in a process of their own with just these environment variables; None where there are none.
+
+    Never raises.
+    """
+    told = fresh_process.told(__name__, (threads, cache_bytes or 0), variables)
+    return told if isinstance(told, dict) else None
+
+
+def rates(threads: int, cache_bytes: int | None = None) -> dict[str, Any] | None:
+    """JSON-able rates of this process with `threads` threads; None where they cannot be measured. Never raises.
+
+    cache_bytes: of the largest cache, where it is known: the arrays are then at least as large, each.
+    """
+    try:
+        products = []
+        # Where other programs keep cores busy, one thread can do more than several that wait for each other.
+        for count in sorted({1, threads}, reverse=True):
+            with threadpoolctl.threadpool_limits(count, user_api="blas"):
+                products.append(_product_rate())
+        rate, size = max(products)
+        array = min(LARGEST_ARRAY, max(SMALLEST_ARRAY, 2 * (cache_bytes or 0)))
+        if psutil.virtual_memory().available < 8 * array:
+            return None
+        moved = _move_seconds(array, threads)
+    except Exception:  # not enough memory, no threads: a run does not fail for a column of its table
+        return None
+    return {
+        "threads": threads,
+        "operations_per_second": _rounded(rate),
+        "matrix": size,
+        "bytes_per_second": _rounded(2 * array / moved),
+        "array_bytes": array,
+        "cache_bytes": cache_bytes,
+    }
+
+
+def _product_rate() -> tuple[float, int]:
+    """(operations a second of the product of two square matrices, their rows)."""
+    size = MATRIX
+    while True:
+        left = np.ones((size, size), np.float32)
+        right, into = left.copy(), np.empty_like(left)
+        seconds = _best(lambda a=left, b=right, c=into: np.matmul(a, b, out=c))  # type: ignore[misc]
+        if seconds >= PRODUCT_SECONDS or size >= LARGEST_MATRIX:
+            return 2 * size**3 / seconds, size
+        size *= 2
+
+
+def _move_seconds(size: int, threads: int) -> float:
+    """The least seconds in which an array of `size` bytes was copied or scaled into another, by parts."""
+    source = np.ones(size // 4, np.float32)
+    target = np.zeros_like(source)
+    parts = list(zip(np.array_split(source, threads), np.array_split(target, threads), strict=True))
+    with ThreadPoolExecutor(threads) as pool:
+        seconds = [_best(lambda one=one: _all(pool, one, parts)) for one in (_copy, _scale)]  # type: ignore[misc]
+    return min(seconds)
+
+
+Part = tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
+
+
+def _all(pool: ThreadPoolExecutor, one: Callable[[Part], None], parts: Sequence[Part]) -> None:
+    list(pool.map(one, parts))  # numpy lets go of the interpreter's lock meanwhile
+
+
+def _copy(part: Part) -> None:
+    np.copyto(part[1], part[0])
+
+
+def _scale(part: Part) -> None:
+    np.multiply(part[0], np.float32(3), out=part[1])
+
+
+def _best(work: Callable[[], object]) -> float:
+    """The least seconds that `work` took: what disturbs makes slower, nothing makes faster."""
+    taken: list[float] = []
+    end = time.perf_counter() + ROUNDS_SECONDS
+    while len(taken) < 2 or (time.perf_counter() < end and len(taken) < MOST_ROUNDS):
+        start = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
+def _rounded(rate: float) -> float:
+    """To four figures: no measurement of half a second has more."""
+    return float(f"{rate:.4g}")
+
+
+if __name__ == "__main__":
+    print(json.dumps(rates(int(sys.argv[1]), int(sys.argv[2]) or None)))

@@ -1,0 +1,163 @@
+"""What a run ran on, read from the machine and never typed in: system, processor, memory, GPU, versions.
+
+No host, user or home folder name is kept: results are made to be published.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import kbench
+from kbench.machine import gpu_state, host
+from kbench.machine.host import known, visible_cores
+from kbench.paths import PACKAGE
+from kbench.values import Device
+
+__all__ = ["command_line", "describe", "ended", "machine_differences", "read", "visible_cores", "without_home"]
+
+
+def read(devices: Sequence[Device], argv: Sequence[str], nvml: Any = None) -> dict[str, Any]:
+    """JSON-able facts about this machine, `devices` and the command line `argv`.
+
+    Never raises: what cannot be read is None, or empty where it is text. Takes a quarter of a second, most of it to
+    hear how busy the processor is. `nvml` answers for the GPUs: pynvml unless another is given.
+    """
+    states = gpu_state.states(devices, nvml)
+    return {
+        "started": _now(),
+        "command_line": command_line(argv),
+        "kbench": {"version": kbench.__version__, **known(lambda: _checkout(PACKAGE.parent), {})},
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        **host.read(),
+        "gpus": [
+            {
+                "index": device.index,
+                "name": device.name,
+                "driver": device.driver,
+                "memory_mib": device.memory_mib,
+                "compute_capability": device.compute_capability,
+                **({"state": states[device.label]} if device.label in states else {}),
+            }
+            for device in devices
+            if device.kind == "gpu"
+        ],
+    }
+
+
+def ended(devices: Sequence[Device], nvml: Any = None) -> dict[str, Any]:
+    """JSON-able facts that change while a run goes on, as they are at its end. Never raises."""
+    return {"time": _now(), "load_average": host.load_average(), "gpus": gpu_state.states(devices, nvml)}
+
+
+def describe(provenance: Mapping[str, Any]) -> str:
+    """The machine in a phrase, such as `Intel Xeon @ 2.20GHz, 2 cores, 23 GiB, Linux 6.1, CPU only`."""
+    cpu, system = _object(provenance.get("cpu")), _object(provenance.get("system"))
+    cores = cpu.get("visible")
+    memory = [provenance.get("memory_mib"), provenance.get("memory_limit_mib")]
+    known_memory = [mib for mib in memory if isinstance(mib, int | float)]
+    kernel = re.match(r"\d+(\.\d+)?", str(system.get("kernel", "")))
+    gpus = provenance.get("gpus")
+    names = [_gpu(_object(gpu)) for gpu in gpus] if isinstance(gpus, list) else []
+    parts = [
+        str(cpu.get("model") or system.get("machine") or "unknown processor"),
+        f"{cores:g} {'core' if cores == 1 else 'cores'}" if isinstance(cores, int | float) else "",
+        f"{min(known_memory) / 1024:.0f} GiB" if known_memory else "",
+        f"{system.get('name', '')} {kernel[0] if kernel else ''}".strip(),
+        " + ".join(names) if names else "CPU only",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def machine_differences(provenance: Mapping[str, Any], other: Mapping[str, Any], with_gpu: bool = True) -> list[str]:
+    """In what this machine differs from the `other`, in words: processor, cores and, `with_gpu`, the GPUs.
+
+    Memory and kernel are left out: they move no steady time, and change from one start of a virtual machine to the
+    next. What one of the two does not tell is not compared.
+    """
+    facts = {"processor": processor, "cores": _cores, **({"GPU": gpu_names} if with_gpu else {})}
+    told = [(words, fact(provenance), fact(other)) for words, fact in facts.items()]
+    return [f"{words} {own} instead of {theirs}" for words, own, theirs in told if own and theirs and own != theirs]
+
+
+def other_differences(provenance: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """What else is not as it was, on what may well be the same machine: kernel, drivers, memory, kbench."""
+    facts = {
+        "kernel": lambda told: _object(told.get("system")).get("kernel"),
+        "GPU drivers": lambda told: ", ".join(str(_object(one).get("driver")) for one in told.get("gpus") or ()),
+        "memory (MiB)": lambda told: told.get("memory_mib"),
+        "kbench": lambda told: " ".join(map(str, _object(told.get("kbench")).values())),
+    }
+    told = [(words, fact(provenance), fact(other)) for words, fact in facts.items()]
+    return [f"{words} {own} instead of {theirs}" for words, own, theirs in told if own != theirs]
+
+
+def processor(provenance: Mapping[str, Any]) -> str:
+    """Its model; empty where it is not told."""
+    return str(_object(provenance.get("cpu")).get("model") or "")
+
+
+def _cores(provenance: Mapping[str, Any]) -> str:
+    cores = _object(provenance.get("cpu")).get("visible")
+    return f"{cores:g}" if isinstance(cores, int | float) else ""
+
+
+def gpu_names(provenance: Mapping[str, Any]) -> str:
+    """Of all GPUs, or "none"; empty where it is not told."""
+    gpus = provenance.get("gpus")
+    if not isinstance(gpus, list):
+        return ""
+    return " + ".join(str(_object(gpu).get("name") or "GPU") for gpu in gpus) or "none"
+
+
+def command_line(argv: Sequence[str]) -> str:
+    """`argv` on one line, quoted as a shell wants it, with the home folder as ~."""
+    return without_home(shlex.join(argv))
+
+
+def without_home(text: str) -> str:
+    """`text` with the home folder as ~, whose name is often the user's."""
+    home = known(lambda: str(Path.home()), "")
+    # As a word of its own, or at the start of a path.
+    return re.sub(re.escape(home) + r"(?=[/\\'\s:,;]|$)", "~", text) if len(home) > 1 else text
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def _checkout(root: Path) -> dict[str, object]:
+    """Commit of the checkout at `root`, and whether tracked files differ from it; empty where it is none."""
+    if not (root / ".git").exists():
+        return {}
+    answer = subprocess.run(
+        ["git", "-C", str(root), "status", "--porcelain=v2", "--branch", "--untracked-files=no"],
+        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},  # only looks: must not disturb a git of the user's
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=2,
+        check=True,
+    )
+    lines = answer.stdout.splitlines()
+    commit = next((line.removeprefix("# branch.oid ") for line in lines if line.startswith("# branch.oid ")), "")
+    return {
+        "commit": "" if commit == "(initial)" else commit,
+        "dirty": any(not line.startswith("#") for line in lines),
+    }
+
+
+def _gpu(gpu: Mapping[str, Any]) -> str:
+    driver = f" (driver {gpu['driver']})" if gpu.get("driver") else ""
+    return f"{gpu.get('name') or 'GPU'}{driver}"
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

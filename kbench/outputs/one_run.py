@@ -1,0 +1,174 @@
+"""Derive tables, plots and pages from a run's raw files; deleted ones come back byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from kbench.analysis import machine_stability
+from kbench.analysis.rows import summarised
+from kbench.comparison import published
+from kbench.errors import UserError
+from kbench.machine.provenance import describe
+from kbench.outputs import log_tails
+from kbench.plots.bars import bars
+from kbench.plots.convergence import convergence
+from kbench.plots.look import Key, Look, key, looks
+from kbench.plots.overview import overview
+from kbench.plots.style import Style
+from kbench.plots.style import chosen as chosen_style
+from kbench.report.page import Run, html
+from kbench.store.files import cannot, remove_others, replace
+from kbench.store.reading import RunResults
+from kbench.tables.configuration import configuration
+from kbench.tables.csv import epochs_csv_pieces, summary_csv
+from kbench.tables.latex import latex
+from kbench.tables.page import page
+from kbench.values import FAILED, TIMEOUT, Measured, Summary
+
+# The names of pictures in plots/: files that are called so are kbench's, and all others the user's.
+OWN = tuple(f"{stem}.{suffix}" for stem in ("overview", "*-convergence", "*-seconds") for suffix in ("png", "svg"))
+
+Size = tuple[float, float] | None  # of a picture: width and height in inches
+
+
+def rebuild_all(
+    results: RunResults,
+    baseline: str = "",
+    rows: Sequence[Summary] | None = None,
+    plot_style: str = "",
+    plot_size: Size = None,
+) -> list[Path]:
+    """Write all derived files of the run and return their paths. Raises UserError."""
+    run = results.folder
+    style = chosen_style(plot_style, plot_size)
+    if rows is None:
+        rows = summarised(results, baseline)
+    pictures = _pictures(results, rows, style)
+    page = report([(results, rows)])
+    epochs = "epochs.csv"  # too large to be kept until the others are there
+    _write(run / epochs, (piece.encode() for piece in epochs_csv_pieces(results.measured)))
+    files = {
+        "summary.csv": summary_csv(rows).encode(),
+        "summary.md": _page(results, rows, pictures).encode(),
+        "summary.tex": latex(rows).encode(),
+        "report.html": page,
+    }
+    for of_example in pictures.values():
+        files |= of_example
+    try:
+        (run / "plots").mkdir(exist_ok=True)
+    except OSError as error:
+        raise cannot("make", run / "plots", error) from error
+    for name, content in files.items():
+        _write(run / name, content)
+    remove_others(run / "plots", OWN, {Path(name).name for name in files})
+    return [run / name for name in (*files, epochs)]
+
+
+def _write(path: Path, content: bytes | Iterator[bytes]) -> None:
+    # Not durable: what a power cut takes can be derived again, and waiting for the disk is slow.
+    replace(path, content, durable=False)
+
+
+def report(runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> bytes:
+    """report.html of the runs, each with its rows."""
+    return html([of_report(results, summaries) for results, summaries in runs]).encode(errors="replace")
+
+
+def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
+    """The run as report.html shows it."""
+    try:
+        figures = published.read()
+    except UserError:  # a page is more than its last section, and `list published` says what is wrong
+        figures = []
+    return Run(
+        name=results.name,
+        created=results.created,
+        machine=describe(results.provenance),
+        provenance=results.provenance,
+        plan=results.plan,
+        backends=objects(results, "backends"),
+        examples=objects(results, "examples"),
+        summaries=summaries,
+        measured=results.measured,
+        remarks=machine_stability.remarks(results.measured, results.provenance),
+        logs=log_tails.of_failed(results),
+        published=published.held(summaries, figures),
+        addresses=published.addresses(),
+    )
+
+
+Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whole run: bytes by path below the run
+
+
+def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -> Pictures:
+    """The run's pictures. Raises UserError where a style of the user's cannot be drawn."""
+    backends = objects(results, "backends")
+    colors = {name: str(about.get("color", "")) for name, about in backends.items()}
+    chosen = looks(summaries, colors)
+    cells: dict[str, list[Measured]] = {}
+    for one in results.measured:
+        cells.setdefault(one.cell.example, []).append(one)
+    rows = {example: list(group) for example, group in groupby(summaries, key=lambda row: row.example)}
+    drawn = {name: _of_example(name, cells[name], rows[name], chosen, style) for name in rows}
+    return {"": _named("overview", overview(summaries, chosen, style)), **drawn}
+
+
+def _of_example(
+    example: str, cells: Sequence[Measured], rows: Sequence[Summary], chosen: Mapping[Key, Look], style: Style
+) -> dict[str, bytes]:
+    differing = {key(row) for row in rows if row.differs}
+    curves = convergence(cells, chosen, differing, style) if rows[0].task == "train" else {}
+    stem = file_name(example)
+    return _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
+
+
+def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[str, Mapping[str, bytes]]) -> str:
+    return page(
+        name=results.name,
+        machine=describe(results.provenance),
+        command=str(results.provenance.get("command_line", "")),
+        summaries=summaries,
+        plots={example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()},
+        backends=objects(results, "backends"),
+        remarks=[*machine_stability.remarks(results.measured, results.provenance), *_sittings(results)],
+        configuration=configuration(results.provenance, objects(results, "examples"), results.measured, summaries),
+        failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
+    )
+
+
+def _sittings(results: RunResults) -> list[str]:
+    """That the run was gone on with, when, and what was not as it was."""
+    said = []
+    if results.resumed:
+        count = len(results.resumed)
+        last = results.resumed[-1].get("started", "")
+        said.append(f"This run was resumed {count} {'time' if count == 1 else 'times'}, last at {last}.")
+    for one in results.resumed:
+        differences = one.get("differences")
+        said += [f"When it was resumed, not as it was: {', '.join(map(str, differences))}."] if differences else []
+    return list(dict.fromkeys(said))
+
+
+def _named(stem: str, formats: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {f"plots/{stem}.{suffix}": content for suffix, content in formats.items()}
+
+
+def file_name(example: str) -> str:
+    """A name fit for a file and a link: the example's own where it is, or else told apart by a hash."""
+    fit = re.sub(r"[^A-Za-z0-9._-]+", "_", example)[:60]
+    if fit == example and not fit.startswith((".", "-")):
+        return fit
+    return f"{fit.lstrip('.-') or 'example'}-{hashlib.sha256(example.encode(errors='replace')).hexdigest()[:8]}"
+
+
+def objects(results: RunResults, name: str) -> dict[str, dict[str, object]]:
+    """The entries of that part of the run's plan that are objects themselves."""
+    value = results.plan.get(name)
+    if not isinstance(value, dict):
+        return {}
+    return {str(key): entry for key, entry in value.items() if isinstance(entry, dict)}

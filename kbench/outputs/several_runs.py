@@ -1,0 +1,75 @@
+"""Several runs on one page, with the pictures of what varies between them beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kbench.analysis.rows import summarised
+from kbench.comparison.scaling import Lines, Side, lines
+from kbench.errors import UserError
+from kbench.machine.provenance import gpu_names, processor
+from kbench.outputs.one_run import Size, file_name, objects, of_report
+from kbench.plots.look import looks
+from kbench.plots.scaling import scaling
+from kbench.plots.style import chosen
+from kbench.report.page import html
+from kbench.store.files import cannot, remove_others, replace
+from kbench.store.reading import RunResults
+from kbench.values import Summary
+
+_OWN = ("scaling-*.png", "scaling-*.svg")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What came of a page."""
+
+    plots: Path  # the folder of its pictures
+    pictures: tuple[Path, ...]
+    said: tuple[str, ...]  # why an example has none
+
+
+def page_of_several(
+    page: Path, runs: Sequence[RunResults], baseline: str = "", plot_style: str = "", plot_size: Size = None
+) -> Written:
+    """Write the runs' report.html to `page`, and the pictures into the folder beside it. Raises UserError."""
+    style = chosen(plot_style, plot_size)
+    summaries = [summarised(run, baseline) for run in runs]
+    drawn, said = lines([_side(run, rows) for run, rows in zip(runs, summaries, strict=True)])
+    colors = {name: str(about.get("color", "")) for run in runs for name, about in objects(run, "backends").items()}
+    look = looks([row for rows in summaries for row in rows], colors)
+    pictures = {
+        f"{_stem(one)}.{suffix}": content for one in drawn for suffix, content in scaling(one, look, style).items()
+    }
+    folder = page.with_name(f"{page.stem}-plots")
+    shown = [of_report(run, rows) for run, rows in zip(runs, summaries, strict=True)]
+    content = html(shown, drawn, said, folder.name).encode(errors="replace")
+    if page.is_dir():
+        raise UserError(f"{page} is a folder: name a file with --output.")
+    for needed in (page.parent, *([folder] if pictures else [])):
+        try:
+            needed.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise cannot("make", needed, error) from error
+    replace(page, content, durable=False)
+    for name, picture in pictures.items():
+        replace(folder / name, picture, durable=False)
+    remove_others(folder, _OWN, pictures)
+    return Written(folder, tuple(folder / name for name in pictures), tuple(said))
+
+
+def _stem(one: Lines) -> str:
+    return f"scaling-{file_name(one.example)}-{one.variable.removeprefix('number of ').replace(' ', '-')}"
+
+
+def _side(run: RunResults, rows: Sequence[Summary]) -> Side:
+    threads = run.plan.get("threads")
+    alike = {
+        "the processor": processor(run.provenance),
+        "the GPU": gpu_names(run.provenance),
+        "augmentation": str(run.plan.get("augment", "")),
+    }
+    models = {name: str(about.get("sha256", "")) for name, about in objects(run, "examples").items()}
+    return Side(rows, threads if isinstance(threads, int) else None, alike, models)

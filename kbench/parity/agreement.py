@@ -1,0 +1,286 @@
+"""Compares what the backends computed on one batch: with a numpy reference, or with the majority, layer by layer.
+
+Pure functions over arrays. What the tolerances rest on is in docs/parity.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kbench.parity.deviations import form, loss_deviation, output_deviation, step_deviation
+from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, Step
+from kbench.values import Explanation, Measured
+
+if TYPE_CHECKING:
+    from kbench.parity.values import Array
+
+SAME = "same"
+EXPLAINED = "explained"
+DIFFERS = "differs"
+ALONE = "alone"
+
+STEPS = (1, 10)
+TOLERANCES: Mapping[str, float] = {
+    "outputs": 1e-4,  # of each number, or of the largest one where that is above 1
+    "layers": 1e-4,  # likewise
+    "loss": 1e-5,  # relative
+    "1 step": 1e-4,  # of the norm of a layer's weights
+    "10 steps": 1e-3,  # likewise: ten times the deviation of one step
+}
+NUMPY = "numpy"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A cell with what it computed; None where it did not end ok, or its arrays cannot be read."""
+
+    measured: Measured
+    computed: Computed | None
+    explained: tuple[Explanation, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Standard:
+    """What the subjects of one example are compared with."""
+
+    name: str
+    outputs: Array
+    loss: float | None
+    layers: Mapping[tuple[str, int], Array]
+
+
+def compare(subjects: Sequence[Subject]) -> list[Agreement]:
+    """A row for each subject, in their order; the subjects of an example stand together."""
+    rows: list[Agreement] = []
+    for _, group in groupby(subjects, key=lambda subject: subject.measured.cell.example):
+        rows += _compare_example(list(group))
+    return rows
+
+
+def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
+    there = [subject.computed for subject in subjects if subject.computed is not None]
+    standard = _standard(there)
+    forward = {id(computed): _forward(computed, standard) if standard else ({}, None) for computed in there}
+    # A backend that computes another model must not move the middle of the others.
+    sound = [computed for computed in there if _within(forward[id(computed)][0])] or there
+    steps = {number: _middle_step(sound, number) for number in STEPS}
+    names = {id(one.computed): one.measured.cell.backend for one in subjects if one.computed is not None}
+    told = [computed.reported for computed in sound if computed.reported is not None]
+    reported = float(np.median(told)) if len(told) > 1 else None
+    pair = [subject for subject in subjects if any(subject.computed is one for one in sound)]
+    rows = []
+    for subject in subjects:
+        if len(pair) == 2 and any(subject is one for one in pair):
+            # Of two, each is as far from their mean as the other: what explains the one explains both.
+            subject = replace(subject, explained=_of_both(pair))
+        computed = subject.computed
+        if computed is None:
+            rows.append(_row(subject, "", {}, None))
+            continue
+        deviations, first = forward[id(computed)]
+        trained = {}
+        for number, middle in steps.items():
+            if middle is not None and number in computed.steps:
+                nearest = next((names[id(one)] for one in sound if one.steps.get(number) is middle), "")
+                what = f"{number} step{'s' * (number > 1)}"
+                trained[what] = replace(step_deviation(computed.steps[number], middle), against=nearest)
+        forward_deviations = _with_reported(deviations, computed.reported, reported)
+        rows.append(_row(subject, standard.name if standard else "", {**forward_deviations, **trained}, first))
+    return rows
+
+
+def _of_both(pair: Sequence[Subject]) -> tuple[Explanation, ...]:
+    """The explanations of two subjects, those that hold between them."""
+    one, other = (subject.measured.cell.backend for subject in pair)
+    return tuple(
+        replace(known, unlike=())
+        for subject, against in zip(pair, (other, one), strict=True)
+        for known in subject.explained
+        if _is_against(known, against)
+    )
+
+
+def _is_against(known: Explanation, backend: str) -> bool:
+    return not known.unlike or any(name in (backend, backend.partition("/")[0]) for name in known.unlike)
+
+
+def _within(deviations: Mapping[str, Deviation]) -> bool:
+    return all(deviation.size <= TOLERANCES[what] for what, deviation in deviations.items())
+
+
+def _row(subject: Subject, reference: str, deviations: Mapping[str, Deviation], first: Deviation | None) -> Agreement:
+    cell, outcome = subject.measured.cell, subject.measured.outcome
+    verdict = outcome.status
+    notes: list[str] = []
+    if subject.computed is not None:
+        optimizer = next((step.optimizer for step in subject.computed.steps.values()), "")
+        verdict, notes = judge(deviations, [one for one in subject.explained if one.optimizer in ("", optimizer)])
+        unread = [f"{layer.name}: {layer.unread}" for layer in subject.computed.layers if layer.unread]
+        notes += [f"layers that could not be read: {'; '.join(unread)}"] if unread else []
+        notes += [] if subject.computed.steps else ["only outputs and layers: nothing is trained"]
+    return Agreement(
+        example=cell.example,
+        backend=cell.backend,
+        image_data_format=cell.image_data_format,
+        device=cell.device,
+        verdict=verdict,
+        reason=outcome.reason,
+        reference=reference,
+        deviations=deviations,
+        first=first,
+        notes=tuple(notes),
+    )
+
+
+def judge(deviations: Mapping[str, Deviation], explained: Sequence[Explanation]) -> tuple[str, list[str]]:
+    """The verdict on these deviations, and the reasons of those that are explained."""
+    if not deviations:
+        return ALONE, []
+    verdict = SAME
+    notes: list[str] = []
+    for what, deviation in deviations.items():
+        if deviation.size <= TOLERANCES[what]:
+            continue
+        reason = _explanation(what, deviation, explained)
+        if reason is None:
+            verdict = DIFFERS
+        else:
+            verdict = EXPLAINED if verdict == SAME else verdict
+            notes.append(reason)
+    return verdict, list(dict.fromkeys(notes))
+
+
+def _explanation(what: str, deviation: Deviation, explained: Sequence[Explanation]) -> str | None:
+    for one in explained:
+        layer_fits = not one.layer or one.layer in (deviation.class_name, *_parts(deviation.class_name))
+        if what in one.what and layer_fits and deviation.size <= one.bound and _is_against(one, deviation.against):
+            return one.reason
+    return None
+
+
+def _parts(class_name: str) -> list[str]:
+    """ "TimeDistributed(LSTM)" is explained by what explains an LSTM."""
+    return class_name.rstrip(")").split("(")
+
+
+def _standard(computed: Sequence[Computed]) -> _Standard | None:
+    """numpy's own result where the reference knows every layer of all; else the middle of the backends.
+
+    Each guest runs the reference on its own model. The middle of them is taken, so that a backend whose model has
+    another setting, or other weights, parts from the others here too.
+    """
+    if computed and all(one.reference_outputs is not None for one in computed):
+        return _Standard(
+            NUMPY,
+            _middle([one.reference_outputs for one in computed if one.reference_outputs is not None]),
+            _middle_number([one.reference_loss for one in computed]),
+            _middle_layers(computed, lambda layer: layer.reference),
+        )
+    if len(computed) < 2:
+        return None
+    return _Standard(
+        f"median of {len(computed)}",
+        _middle([one.outputs for one in computed]),
+        _middle_number([one.loss for one in computed]),
+        _middle_layers(computed, lambda layer: layer.values),
+    )
+
+
+def _middle_layers(
+    computed: Sequence[Computed], values: Callable[[LayerOutput], Array | None]
+) -> dict[tuple[str, int], Array]:
+    found: dict[tuple[str, int], list[Array]] = {}
+    for one in computed:
+        for key, layer in keyed(one.layers):
+            value = values(layer)
+            if value is not None:
+                found.setdefault(key, []).append(value)
+    return {key: _middle(arrays) for key, arrays in found.items()}
+
+
+def keyed(layers: Sequence[LayerOutput]) -> list[tuple[tuple[str, int], LayerOutput]]:
+    """Each layer with its class and its number within the class: backends name and order layers differently."""
+    seen: dict[str, int] = {}
+    found = []
+    for layer in layers:
+        seen[layer.class_name] = seen.get(layer.class_name, 0) + 1
+        found.append(((layer.class_name, seen[layer.class_name]), layer))
+    return found
+
+
+def _middle(arrays: Sequence[Array]) -> Array:
+    """The median of each number over those arrays that have the commonest size."""
+    sizes = [array.size for array in arrays]
+    size = max(sizes, key=sizes.count)
+    stacked = np.stack([array.reshape(-1) for array in arrays if array.size == size]).astype(np.float64)
+    middle: Array = np.median(stacked, axis=0)
+    return middle
+
+
+def _middle_number(numbers: Sequence[float | None]) -> float | None:
+    there = [number for number in numbers if number is not None]
+    return float(np.median(there)) if there else None
+
+
+def _forward(computed: Computed, standard: _Standard) -> tuple[dict[str, Deviation], Deviation | None]:
+    """The deviations of outputs, layers and loss, and the first layer that differs."""
+    last = computed.layers[-1] if computed.layers else None
+    at = (last.name, last.class_name) if last else ("", "")
+    of_layers = [
+        Deviation(output_deviation(layer.values, standard.layers[key]), layer.name, layer.class_name)
+        for key, layer in keyed(computed.layers)
+        if layer.values is not None and key in standard.layers
+    ]
+    deviations = {"outputs": Deviation(output_deviation(computed.outputs, standard.outputs), *at)}
+    first = next((one for one in of_layers if not one.size <= TOLERANCES["layers"]), None)
+    if of_layers:
+        # What follows the first layer that differs is fed by it: it is the one to be explained.
+        deviations["layers"] = first or max(of_layers, key=lambda one: one.size)
+    if (size := loss_deviation(computed.loss, standard.loss)) is not None:
+        deviations["loss"] = Deviation(size, *at)
+    return deviations, first
+
+
+def _with_reported(
+    deviations: Mapping[str, Deviation], own: float | None, middle: float | None
+) -> dict[str, Deviation]:
+    """The loss is as far off as the further of the two: that of the outputs, and the one that the backend reports."""
+    size = loss_deviation(own, middle)
+    known = deviations.get("loss", Deviation(0.0))
+    if size is None or (size <= known.size and "loss" in deviations):
+        return dict(deviations)
+    return {**deviations, "loss": Deviation(size, "as reported by the backend", known.class_name)}
+
+
+def _middle_step(computed: Sequence[Computed], number: int) -> Step | None:
+    """The model that is nearest to all others after so many steps; of two, their mean; None where there is one.
+
+    Not the median of each number: where backends part to both sides, that lies between them and is nobody's.
+    """
+    trained = [one.steps[number] for one in computed if number in one.steps]
+    if len(trained) < 2:
+        return None
+    if len(trained) == 2 and form(trained[0]) == form(trained[1]):
+        return _mean(*trained)
+    return min(trained, key=lambda step: sum(step_deviation(other, step).size for other in trained))
+
+
+def _mean(one: Step, other: Step) -> Step:
+    layers = [
+        replace(
+            layer,
+            values=tuple(_middle([mine, theirs]) for mine, theirs in zip(layer.values, right.values, strict=True)),
+        )
+        for layer, right in zip(one.layers, other.layers, strict=True)
+    ]
+    return Step(_middle_number([one.loss, other.loss]), tuple(layers), one.optimizer)
+
+
+def passes(rows: Sequence[Agreement]) -> bool:
+    """Whether these, whose cells ended ok, were all compared and are the same or explained."""
+    return all(row.verdict in (SAME, EXPLAINED) for row in rows)

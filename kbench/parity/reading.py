@@ -1,0 +1,138 @@
+"""A parity run as it lies on disk: the arrays that its guests left, and the tables made of them."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kbench.errors import UserError
+from kbench.parity import agreement
+from kbench.parity.values import Agreement, Computed, LayerOutput, LayerWeights, Step
+from kbench.store.reading import RunRecord, RunResults
+from kbench.store.runs import cell_folder
+from kbench.values import FAILED, OK, Explanation, Measured, Outcome
+
+if TYPE_CHECKING:
+    from kbench.parity.values import Array
+
+KIND = "parity"
+MOST_BYTES = 1 << 30  # of one file: a guest that is broken must not take the host's memory
+
+
+def is_parity(run: RunRecord) -> bool:
+    """Whether the run compares what backends compute, and times nothing."""
+    return run.plan.get("kind") == KIND
+
+
+def rows(run: RunResults) -> list[Agreement]:
+    """The comparison of the run's cells. Damaged arrays are that cell's failure."""
+    explained = {name: _explained(about) for name, about in _objects(run.plan.get("backends")).items()}
+    return agreement.compare([_subject(run.folder, one, explained.get(one.cell.backend, ())) for one in run.measured])
+
+
+def _subject(folder: Path, measured: Measured, explained: tuple[Explanation, ...]) -> agreement.Subject:
+    if measured.outcome.status != OK:
+        return agreement.Subject(measured, None, explained)
+    try:
+        return agreement.Subject(measured, _computed(cell_folder(folder, measured.cell).path, measured), explained)
+    except (UserError, OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        reason = f"what it computed cannot be read: {error}"
+        failed = Outcome(FAILED, reason, measured.outcome.seconds, measured.outcome.exit_code)
+        return agreement.Subject(Measured(measured.cell, failed, facts=measured.facts), None, explained)
+
+
+def _computed(folder: Path, measured: Measured) -> Computed:
+    """Raises one of many errors where the files are not what a guest writes."""
+    told = measured.facts.get("parity")
+    if not isinstance(told, dict) or "forward" not in told:
+        raise UserError("the guest told of no outputs")
+    forward = told["forward"]
+    arrays = read_arrays(folder, forward["file"])
+    reported = told.get("reported")
+    return Computed(
+        outputs=arrays["outputs"],
+        loss=_loss(forward.get("loss")),
+        layers=tuple(_layer(about, arrays) for about in forward["layers"]),
+        reported=None if reported is None else _loss(reported.get("loss")),
+        steps={step: _step(folder, told[f"step_{step}"]) for step in agreement.STEPS if f"step_{step}" in told},
+        unknown=str(forward.get("unknown", "")),
+        reference_outputs=arrays.get("reference_outputs"),
+        reference_loss=_loss(forward.get("reference_loss")),
+    )
+
+
+def _layer(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> LayerOutput:
+    return LayerOutput(
+        name=str(about["name"]),
+        class_name=str(about["class"]),
+        shape=tuple(int(axis) for axis in about.get("shape", ())),
+        values=arrays[about["output"]] if "output" in about else None,
+        unread=str(about.get("unread", "")),
+        reference=arrays[about["reference"]] if "reference" in about else None,
+    )
+
+
+def _step(folder: Path, told: Mapping[str, Any]) -> Step:
+    arrays = read_arrays(folder, told["file"])
+    layers = [
+        LayerWeights(
+            name=str(about["name"]),
+            class_name=str(about["class"]),
+            values=tuple(arrays[weight["values"]] for weight in about["weights"]),
+            sizes=tuple(int(weight["size"]) for weight in about["weights"]),
+        )
+        for about in told["layers"]
+    ]
+    return Step(_loss(told.get("loss")), tuple(layers), str(told.get("optimizer", "")))
+
+
+def read_arrays(folder: Path, name: str) -> dict[str, Array]:
+    """The arrays of the .npz file `name` in `folder`: numbers, no pickles, not too many.
+
+    Raises UserError, ValueError, OSError or BadZipFile.
+    """
+    if Path(name).name != name:
+        raise UserError(f"{name!r} is no file of its folder")
+    path = folder / name
+    with zipfile.ZipFile(path) as archive:
+        if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:
+            raise UserError(f"{name} is larger than {MOST_BYTES >> 20} MiB")
+    with np.load(path, allow_pickle=False) as file:
+        arrays: dict[str, Array] = {key: file[key] for key in file.files}
+    for key, array in arrays.items():
+        if array.dtype.kind != "f":
+            raise UserError(f"{key} in {name} is {array.dtype}")
+    return arrays
+
+
+def _loss(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    raise ValueError(f"the loss {value!r}")
+
+
+def _explained(about: Mapping[str, Any]) -> tuple[Explanation, ...]:
+    found: Sequence[Any] = about.get("explained") or ()
+    return tuple(
+        Explanation(
+            tuple(one["what"]),
+            float(one["bound"]),
+            str(one["reason"]),
+            one["layer"],
+            one["optimizer"],
+            tuple(one.get("unlike", ())),
+        )
+        for one in found
+    )
+
+
+def _objects(value: object) -> dict[str, dict[str, Any]]:
+    if not isinstance(value, dict):
+        return {}
+    return {str(key): entry for key, entry in value.items() if isinstance(entry, dict)}

@@ -1,0 +1,83 @@
+"""The values of a parity run: what a backend computed, and how far it is from the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # most commands do without numpy
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class LayerOutput:
+    """What a layer gives for the first samples of a batch, pictures with channels last."""
+
+    name: str
+    class_name: str  # with what it wraps: "TimeDistributed(LSTM)"
+    shape: tuple[int, ...]  # of one sample; empty where it was not read
+    values: Array | None  # flat, the first numbers of all
+    unread: str = ""  # why it could not be read
+    reference: Array | None = None  # the same by numpy
+
+
+@dataclass(frozen=True)
+class LayerWeights:
+    """A layer's weights after some steps, in the layout that all backends share."""
+
+    name: str
+    class_name: str
+    values: tuple[Array, ...]  # flat; of large ones many numbers, drawn alike on every backend
+    sizes: tuple[int, ...]  # how many numbers there are of each
+
+
+@dataclass(frozen=True)
+class Step:
+    """A model after a number of optimizer steps."""
+
+    loss: float | None  # of the first batch
+    layers: tuple[LayerWeights, ...]
+    optimizer: str = ""
+
+
+@dataclass(frozen=True)
+class Computed:
+    """What a cell of a parity run computed on its first batch."""
+
+    outputs: Array
+    loss: float | None
+    layers: tuple[LayerOutput, ...]
+    reported: float | None  # the loss that the backend itself gave in its first training step
+    steps: Mapping[int, Step]
+    unknown: str  # what the numpy reference does not know; empty where it has all
+    reference_outputs: Array | None = None
+    reference_loss: float | None = None
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """How far a backend is from what it is compared with; `layer` is where."""
+
+    size: float  # infinite where shapes differ
+    layer: str = ""
+    class_name: str = ""
+    against: str = ""  # after steps: the backend that it is compared with; empty for a mean of two
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One row of a parity table: how far a backend is from the reference, and what that means."""
+
+    example: str
+    backend: str
+    image_data_format: str
+    device: str
+    verdict: str  # "same", "explained", "differs", "alone", or the cell's status
+    reason: str  # of a cell that did not end ok
+    reference: str  # with what outputs, loss and layers are compared; empty where with nothing
+    deviations: Mapping[str, Deviation]  # by those of QUANTITIES that were compared
+    first: Deviation | None = None  # the first layer that differs by more than the tolerance
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""What the commands share: prepare, record, measure, print."""

@@ -1,0 +1,72 @@
+"""What several commands read alike from their options: backends, Pythons, the device."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Mapping
+
+from kbench import paths
+from kbench.environments import interpreters
+from kbench.environments.interpreters import Choice
+from kbench.errors import UserError
+from kbench.machine import devices
+from kbench.selection import backends, examples
+from kbench.selection import names as selection
+from kbench.values import Backend, Device, Example
+
+
+def known_backends() -> dict[str, Backend]:
+    """Every backend that has a file: kbench's own, then those in the folder KBENCH_BACKENDS. Raises UserError."""
+    own = backends.load_all(paths.project_folder("backends"))
+    folder = paths.further_backends()
+    further = {} if folder is None else backends.load_all(folder)
+    for name in further:
+        if name in own:
+            raise UserError(f"KBENCH_BACKENDS has a {name}, as kbench has itself: give its file another name.")
+    return {**own, **further}
+
+
+def known_examples() -> dict[str, Example]:
+    """kbench's own examples. Raises UserError."""
+    return examples.load_all(paths.project_folder("examples_models"))
+
+
+def chosen_backends(options: argparse.Namespace, known: Mapping[str, Backend]) -> selection.Backends:
+    """The backends that --backends means. Raises UserError."""
+    return selection.select_backends(options.backends, known)
+
+
+def chosen_baseline(options: argparse.Namespace, names: Iterable[str]) -> str:
+    """The one of a run's backends that --baseline means; empty where it is not given. Raises UserError."""
+    return "" if options.baseline is None else selection.select_baseline(options.baseline, names)
+
+
+def chosen_pythons(options: argparse.Namespace, known: Mapping[str, Backend]) -> dict[str, Choice]:
+    """Backend -> the Python that --python gives it. Raises UserError."""
+    chosen: dict[str, Choice] = {}
+    for text in options.python:
+        names, choice = interpreters.parse_python_option(text, known)
+        chosen.update(dict.fromkeys(names, choice))
+    return chosen
+
+
+def passed_variables(options: argparse.Namespace) -> tuple[str, ...]:
+    """The names of --pass-env, each once. Raises UserError."""
+    for name in options.pass_env:
+        if "=" in name:
+            raise UserError(
+                f"--pass-env takes the name of a variable alone, {name.partition('=')[0]!r}: set its value before, "
+                "for the command line is kept with the results"
+            )
+        if name.upper().startswith("KERAS_"):
+            raise UserError(f"--pass-env {name}: every cell has a keras.json of its own, and this would win over it")
+        if name not in os.environ:
+            raise UserError(f"--pass-env {name}: there is no such environment variable")
+    return tuple(dict.fromkeys(options.pass_env))
+
+
+def chosen_device(options: argparse.Namespace) -> tuple[Device, tuple[Device, ...]]:
+    """(the device that --device means, all GPUs of this machine). Raises UserError."""
+    found = devices.gpus()
+    return devices.choose(options.device, found), found

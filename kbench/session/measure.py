@@ -1,0 +1,97 @@
+"""Runs the cells of a plan, and writes and prints the tables: what `run` and `resume` share."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from kbench import outputs, paths, store
+from kbench.analysis.rows import summarised
+from kbench.cells.runner import Settings
+from kbench.errors import UserError
+from kbench.machine import devices, reference_work
+from kbench.planning.plan import Plan
+from kbench.session import interrupts, record, run_cells, terminal
+from kbench.values import Data, Device, Environment
+
+
+def data_folder(options: argparse.Namespace) -> Path | None:
+    """The folder with the published files that the user named, if any."""
+    mirror = options.data_dir or os.environ.get("KBENCH_DATA")
+    return paths.expanded(str(mirror)).absolute() if mirror else None
+
+
+def check_place(parent: Path, name: str | None) -> None:
+    """Raises UserError where no run's folder could be made: said at once, not after minutes of preparation."""
+    if name is not None:
+        store.check_name(parent, name)
+    existing = next(folder for folder in (parent, *parent.parents) if folder.exists())
+    if not existing.is_dir():
+        raise UserError(f"{existing} is not a folder: choose another place with --results.")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise UserError(f"{existing} is not yours to write: choose another place with --results.")
+
+
+def measure(
+    the_plan: Plan,
+    to_run: Plan,
+    run: Path,
+    data: Mapping[tuple[str, str], Data],
+    made: Mapping[str, Environment | str],
+    gpus: Sequence[Device],
+    options: argparse.Namespace,
+) -> int:
+    """Run the cells of `to_run` and print the tables of the whole plan; returns the exit status."""
+    with interrupts.ended_as_interrupted():
+        try:
+            reference = partial(reference_work.measure, the_plan.threads, record.cell_variables(the_plan))
+            run_cells.run(to_run, run, data, made, settings(the_plan), reference, options.detail)
+            store.record_end(run, record.at_end(the_plan, gpus))
+        except KeyboardInterrupt:
+            with contextlib.suppress(OSError):  # the terminal may be gone
+                finish(the_plan, run, options.format)
+                print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
+            return interrupts.INTERRUPTED_STATUS
+        except UserError as error:
+            raise UserError(f"{str(error).rstrip('.')}; once that is mended, {terminal.resuming(run)}") from error
+        return finish(the_plan, run, options.format)
+
+
+def finish(the_plan: Plan, run: Path, form: str) -> int:
+    """Write and print the tables, and how to go on where something is missing; returns the exit status."""
+    there = store.read(run)
+    rows = summarised(there)
+    try:
+        outputs.rebuild(there, rows=rows)
+    except UserError as error:
+        terminal.print_rows(there, rows, form)
+        terminal.print_resuming(there, sys.stderr)
+        raise UserError(f"{str(error).rstrip('.')}; once that is mended, {terminal.reporting(run)}") from error
+    terminal.print_results(there, rows, form)
+    terminal.print_resuming(there, None if form == terminal.TABLE else sys.stderr)
+    return 0 if run_cells.acceptable(the_plan, there) else 1
+
+
+def settings(the_plan: Plan) -> Settings:
+    folders = [the_plan.request.data_dir, paths.cache_folder() / "data" / "files"]
+    published = {
+        example.name: folder / example.published_weights
+        for example in the_plan.examples
+        for folder in reversed([folder for folder in folders if folder is not None])
+        if example.published_weights and (folder / example.published_weights).is_file()
+    }
+    return Settings(
+        device=the_plan.device,
+        pinned=devices.pin_variables(the_plan.device),
+        timeout=the_plan.request.timeout,
+        memory_limit_mib=the_plan.request.memory_limit_mib,
+        augment=the_plan.request.augment,
+        init=the_plan.request.init,
+        guest=paths.GUEST,
+        published_weights=published,
+    )

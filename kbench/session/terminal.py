@@ -1,0 +1,252 @@
+"""What a person sees while a run goes on and when it ends: the plan, the progress, the tables."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import shutil
+import sys
+import textwrap
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+from tqdm import tqdm
+
+from kbench import store
+from kbench.analysis import machine_stability
+from kbench.cells.runner import Job, Listener, Seen
+from kbench.cli import arguments
+from kbench.parity.values import Agreement
+from kbench.planning import plan as planning
+from kbench.planning.plan import Plan
+from kbench.tables import csv, markdown, text
+from kbench.tables import parity as parity_tables
+from kbench.tables.json import as_json
+from kbench.text import significant
+from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Outcome, Summary
+
+TABLE = "table"
+
+
+def say(line: str) -> None:
+    """A line about what takes a while, on stderr: stdout carries tables alone."""
+    tqdm.write(line, file=sys.stderr)
+
+
+def print_plan(
+    plan: Plan, missing: list[str], where: Path | None, instead: str = "", file: TextIO | None = None
+) -> None:
+    """What is going to be done: cells, full names of the backends, device, environments to make.
+
+    `instead` stands in the place of the profile. It is printed on `file`, or on stdout.
+    """
+    lines = _plan_lines(plan, missing, where, instead)
+    print("\n".join(lines), file=file or sys.stdout, flush=True)
+
+
+def _plan_lines(plan: Plan, missing: list[str], where: Path | None, instead: str) -> list[str]:
+    runnable = sum(planned.verdict is None for planned in plan.cells)
+    request = plan.request
+    subset = {"smoke": ": a tiny subset", "quick": ": a subset", "full": ": the published settings"}
+    count = f"{len(plan.cells)} cell{'s' * (len(plan.cells) != 1)}"
+    extent = instead or f"profile {request.profile}{subset[request.profile]}"
+    lines = [f"Plan: {count}, {extent}, {request.data_source} data"]
+    lines.append(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
+    lines.append(f"  examples   {', '.join(example.name for example in plan.examples)}")
+    device = plan.device
+    lines.append(f"  device     {device.label}{f' ({device.name}, driver {device.driver})' if device.name else ''}")
+    if request.repeats > 1:
+        seeds = planning.seeds(request)
+        lines.append(f"  repeats    {request.repeats}, {_seeds(seeds)}")
+    if request.baseline:
+        lines.append(f"  baseline   {request.baseline}")
+    if missing:
+        lines.append(f"  to make    environments for {', '.join(missing)} (once; minutes, and some GB to download)")
+    if runnable < len(plan.cells):
+        lines.append(f"  left out   {len(plan.cells) - runnable} unsupported:")
+        for line in dict.fromkeys(
+            f"{planned.backend.name}: {planned.verdict.reason}" for planned in plan.cells if planned.verdict
+        ):
+            lines.append(f"             {line}")
+    if where is not None:
+        lines.append(f"  results    {where}")
+    return lines
+
+
+def _seeds(seeds: list[int]) -> str:
+    return f"seed {seeds[0]} in each" if len(set(seeds)) == 1 else f"seeds {seeds[0]} to {seeds[-1]}, one for each"
+
+
+QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"
+
+
+class Progress:
+    """A bar over the cells with the running one's epoch; a line a cell where nobody watches a terminal.
+
+    `detail`: QUIET shows neither, VERBOSE adds a line for each epoch.
+    """
+
+    def __init__(self, cells: int, detail: str = USUAL) -> None:
+        self._cells = cells
+        self._done = 0
+        self._epochs = 0
+        self._detail = detail
+        self._terminal = sys.stderr.isatty()
+        self._bar = tqdm(
+            total=cells,
+            unit="cell",
+            disable=not self._terminal or detail == QUIET,
+            file=sys.stderr,
+            leave=False,
+            dynamic_ncols=True,
+        )
+        self._start = time.monotonic()
+        self.listener = Listener(self._started, self._epoch, self._ended)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.close()
+
+    def _started(self, job: Job) -> None:
+        self._start = time.monotonic()
+        self._epochs = 0
+        self._bar.set_description(_name(job))
+        self._bar.set_postfix_str("starting")
+
+    def _epoch(self, job: Job, seen: Seen) -> None:
+        if self._detail == VERBOSE and seen.epochs > self._epochs:
+            say(f"  {_name(job)}: {_unit(job)} {seen.epochs}/{job.cell.epochs}{_came_to(seen, ' s')}")
+        self._epochs = seen.epochs
+        self._bar.set_postfix_str(running(job, seen, time.monotonic() - self._start))
+
+    def _ended(self, job: Job, outcome: Outcome) -> None:
+        self._done += 1
+        self._bar.update()
+        if self._detail == QUIET:
+            return
+        seconds = "" if outcome.seconds is None else f" in {outcome.seconds:.1f} s"
+        line = f"[{self._done}/{self._cells}] {_name(job)}: {outcome.status}{seconds}"
+        if outcome.status != OK:
+            say(f"{line}: {outcome.reason}")
+        elif not self._terminal or self._detail == VERBOSE:
+            say(line)
+
+
+def running(job: Job, seen: Seen, seconds: float) -> str:
+    """How far the running cell is, after `seconds`, in a few words."""
+    planned = job.cell.epochs
+    if seen.epochs >= planned:
+        return f"{'ending' if planned else 'computing'}, {seconds:.0f} s"
+    left = "" if seen.seconds is None else f", {seen.seconds * (planned - seen.epochs):.0f} s left"
+    return f"{_unit(job)} {seen.epochs + 1}/{planned}{_came_to(seen, f' s/{_unit(job)}')}{left}, {seconds:.0f} s"
+
+
+def _unit(job: Job) -> str:
+    return "epoch" if job.example.task == "train" else "pass"
+
+
+def _came_to(seen: Seen, unit: str) -> str:
+    said = [] if seen.seconds is None else [f"{significant(seen.seconds)}{unit}"]
+    said += [] if seen.loss is None else [f"loss {seen.loss:.4g}"]
+    said += [] if seen.accuracy is None else [f"accuracy {seen.accuracy:.4f}"]
+    return "".join(f", {part}" for part in said)
+
+
+def _name(job: Job) -> str:
+    cell = job.cell
+    repeat = f" (repeat {cell.repeat})" if cell.repeat > 1 else ""
+    layout = f" {cell.image_data_format}" if job.example.input == "image" else ""
+    return f"{cell.example} on {cell.backend}{layout}{repeat}"
+
+
+def print_results(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE) -> None:
+    """The rows of a run in one of the formats, and where everything is.
+
+    With another format than the table stdout holds that alone.
+    """
+    print_rows(run, rows, form)
+    print_folder(run.folder, file=None if form == TABLE else sys.stderr)
+
+
+def print_rows(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE) -> None:
+    """The rows of a run in one of the formats; under the tables what has to be said of all of them."""
+    if form == TABLE:
+        print()
+        show(text.text(rows, width=width()))
+        for remark in machine_stability.remarks(run.measured, run.provenance):
+            print()
+            print(textwrap.fill(remark, width()))
+    elif form == "markdown":
+        show(markdown.markdown(rows))
+    elif form == "csv":
+        show(csv.summary_csv(rows).rstrip())
+    else:
+        show(as_json({"schema": 1, "name": run.name, "created": run.created, "rows": csv.summary_records(rows)}))
+
+
+def print_parity(rows: Sequence[Agreement], facts: str, form: str = TABLE) -> None:
+    """The tables of a parity run, in the same formats."""
+    if form == TABLE:
+        show("\n" + parity_tables.text(rows, facts, width()))
+    elif form == "markdown":
+        show(markdown.together(parity_tables.tables(rows, facts)))
+    elif form == "csv":
+        show(parity_tables.csv(rows).rstrip())
+    else:
+        show(as_json({"schema": 1, "rows": parity_tables.records(rows)}))
+
+
+def show(text: str) -> None:
+    """Print what a command was asked for."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "replace").decode(encoding))  # there are terminals without ±
+
+
+def width() -> int:
+    """Columns that tables may take: the terminal's, or 100 where there is none."""
+    return max(60, shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100)
+
+
+def print_folder(
+    run: Path,
+    what: str = "Tables, plots and raw measurements",
+    start: str = "report.html; plots are in plots/",
+    file: TextIO | None = None,
+) -> None:
+    """The last lines: where everything is."""
+    print(f"\n{what}: {_short(run)} (start with {start})", file=file or sys.stdout)
+
+
+def print_resuming(run: store.RunResults, file: TextIO | None = None) -> None:
+    """How to go on with a run in which cells are missing or failed; nothing where there are none."""
+    statuses = [one.outcome.status for one in run.measured]
+    unfinished = statuses.count(INTERRUPTED)
+    failed = sorted({FAILED, TIMEOUT} & set(statuses))
+    if unfinished:
+        print(f"Not measured: {unfinished} of {len(statuses)} cells; {resuming(run.folder)}", file=file or sys.stdout)
+    elif failed:
+        again = resuming(run.folder, " --retry " + ",".join(failed))
+        print(f"To try again what did not end ok, {again}", file=file or sys.stdout)
+
+
+def resuming(run: Path, options: str = "") -> str:
+    """How to go on with the run in that folder: the end of a sentence."""
+    return f"go on with `{arguments.program()} resume {shlex.quote(str(_short(run)))}{options}`."
+
+
+def reporting(run: Path) -> str:
+    """How to have the run's tables and plots written: the end of a sentence."""
+    return f"`{arguments.program()} report {shlex.quote(str(_short(run)))}` writes what is missing."
+
+
+def _short(run: Path) -> Path:
+    with contextlib.suppress(ValueError, OSError):  # not below the current folder, or that folder is gone
+        return run.absolute().relative_to(Path.cwd())
+    return run

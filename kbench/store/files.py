@@ -1,0 +1,122 @@
+"""Write a file of the store whole or not at all, and read one back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, is_dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kbench.errors import UserError
+from kbench.store.guest_files import open_regular
+
+
+def replace(path: Path, content: bytes | Iterable[bytes], durable: bool = True) -> None:
+    """Put `content` at `path`: a reader, or a machine that dies, has the old file or the new one, no mixture.
+
+    What is given in pieces is written as it comes. `durable` waits until the disk has it. Raises UserError where the
+    file cannot be written.
+    """
+    # Not from tempfile: its files are readable by their owner alone, and results are there to be shared.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        try:
+            with temporary.open("xb") as file:
+                file.writelines([content] if isinstance(content, bytes) else content)
+                if durable:
+                    file.flush()
+                    os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        if durable:
+            _sync_folder(path.parent)
+    except OSError as error:
+        raise cannot("write", path, error) from error
+
+
+def replace_json(path: Path, value: object) -> None:
+    """Put `value` at `path` as JSON; dataclasses become objects, paths become text. Raises UserError."""
+    replace(path, (json.dumps(value, indent=1, default=_as_json) + "\n").encode())
+
+
+def read_json(path: Path) -> Mapping[str, Any]:
+    """The object in the file at `path`. Raises UserError where it is missing, torn or anything else."""
+    try:
+        with open_regular(path) as file:
+            value = loads(file.read())
+    except OSError as error:
+        raise cannot("read", path, error) from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is damaged: it is not readable as JSON.") from error
+    if not isinstance(value, dict):
+        raise UserError(f"{path} is damaged: it holds no JSON object.")
+    return value
+
+
+def remove_others(folder: Path, own: Collection[str], kept: Collection[str]) -> None:
+    """Remove the regular files in `folder` whose names fit a pattern of `own`, but for those `kept`.
+
+    They are what was derived earlier. Raises UserError where one cannot be removed.
+    """
+    with contextlib.suppress(OSError):  # no folder: nothing to remove
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        stale = [
+            Path(entry.path)
+            for entry in entries
+            if entry.is_file(follow_symlinks=False)
+            and entry.name not in kept
+            and any(fnmatchcase(entry.name, pattern) for pattern in own)
+        ]
+        for path in stale:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise cannot("remove", path, error) from error
+
+
+def loads(text: bytes) -> Any:
+    """The value that the JSON text holds. Raises ValueError or RecursionError."""
+    try:
+        return msgspec.json.decode(text)  # several times as fast
+    except (msgspec.DecodeError, ValueError):
+        return json.loads(text)  # knows NaN and Infinity, which guests write where a model diverges
+
+
+def cannot(do: str, path: Path, error: OSError) -> UserError:
+    """The sentence for a file or folder that the system refuses."""
+    return UserError(f"Cannot {do} {path}: {error.strerror or error}.")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name in `folder` survive a power cut, where the file system knows how."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens no folders
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:  # some network file systems refuse; the content itself is safe
+        pass
+    finally:
+        os.close(descriptor)
+
+
+def _as_json(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not for run.json")

@@ -1,0 +1,309 @@
+"""The layout of a run's folder: how one is made, filled by the runner, and found again.
+
+results/<run>/run.json           schema, plan, provenance
+results/<run>/cells/<cell>/      spec.json, events.jsonl (by the guest), log.txt, outcome.json
+results/<run>/earlier/<cell>.<n>/  the same of a cell that was measured again, as it was
+results/<run>/.lock              held by the host that fills the run
+
+run.json's plan is what `plan_record` returns. Everything else in a run's folder is derived from these files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import itertools
+import os
+import secrets
+import shutil
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from kbench.errors import UserError
+from kbench.store.files import cannot, read_json, replace_json
+from kbench.values import Backend, Cell, Data, Example, Outcome
+
+SCHEMA = 1
+LONGEST_NAME = 200  # file systems take 255 bytes
+MAKING = ".new-"  # what a run's folder is called until it has its run.json, which takes milliseconds
+_LONGEST_MAKING = 3600.0  # seconds after which nobody makes it any more
+
+
+@dataclass(frozen=True)
+class CellFolder:
+    """Where a cell's files are."""
+
+    path: Path
+
+    @property
+    def spec(self) -> Path:
+        """What the guest is told; JSON."""
+        return self.path / "spec.json"
+
+    @property
+    def events(self) -> Path:
+        """What the guest tells; one JSON object a line."""
+        return self.path / "events.jsonl"
+
+    @property
+    def log(self) -> Path:
+        """The guest's stdout and stderr; see `cell_files.trim`."""
+        return self.path / "log.txt"
+
+    @property
+    def keras_home(self) -> Path:
+        """The cell's private KERAS_HOME."""
+        return self.path / "keras_home"
+
+    @property
+    def outcome(self) -> Path:
+        """What came of the cell; JSON, there only once the cell has ended."""
+        return self.path / "outcome.json"
+
+
+def plan_record(
+    cells: Sequence[Cell],
+    backends: Sequence[Backend],
+    examples: Sequence[Example],
+    data: Mapping[str, Data] | None = None,
+    **further: object,
+) -> dict[str, Any]:
+    """What run.json keeps of a plan, so that its tables and plots need nothing else.
+
+    `data` maps an example's name to its arrays, where they are prepared already; `further` are JSON-able
+    values of the request: profile, device, seeds, command, ...
+    """
+    return {
+        **further,
+        "cells": [asdict(cell) for cell in cells],
+        "backends": {backend.name: _backend_record(backend) for backend in backends},
+        "examples": {example.name: _example_record(example, (data or {}).get(example.name)) for example in examples},
+    }
+
+
+def _backend_record(backend: Backend) -> dict[str, Any]:
+    return {
+        "title": backend.title,
+        "color": backend.color,
+        "generation": backend.generation,
+        "cannot": backend.cannot,
+        "notes": list(backend.notes),
+        "explained": [asdict(one) for one in backend.explained],
+    }
+
+
+def _example_record(example: Example, data: Data | None) -> dict[str, Any]:
+    full = example.profiles.get("full")
+    record: dict[str, Any] = {
+        "title": example.title,
+        "task": example.task,
+        "input": example.input,
+        "batch_size": example.batch_size,
+        "parameters": example.parameters,
+        "target_accuracy": example.target_accuracy,
+        "sha256": example.sha256,
+        "available_samples": full.samples if full else None,
+        "data": example.data,
+    }
+    if data is not None:
+        record |= {"data": data.name, "data_source": data.source, "data_sha256": data.sha256}
+    return record
+
+
+def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any], name: str | None = None) -> Path:
+    """Make a run's folder below `parent`, named by local time unless `name` is given; return it.
+
+    Raises UserError where `parent` is a file or cannot be written, or the name is taken.
+    """
+    started = datetime.now(timezone.utc)
+    if name is not None:
+        check_name(parent, name)
+    stem = started.astimezone().strftime("%Y-%m-%dT%H-%M-%S")
+    further = (f"{stem}-{number}" for number in itertools.count(2))
+    making = parent / f"{MAKING}{secrets.token_hex(8)}"
+    try:
+        making.mkdir(parents=True)
+        _remove_abandoned(parent)
+        for run in [parent / name] if name is not None else map(parent.joinpath, itertools.chain([stem], further)):
+            record = {
+                "schema": SCHEMA,
+                "name": run.name,
+                "created": started.isoformat(timespec="microseconds"),
+                "plan": plan,
+                "provenance": provenance,
+            }
+            replace_json(making / "run.json", record)
+            # A run is there with its run.json or not at all, so a host that is killed here leaves no name taken.
+            if _renamed(making, run):
+                return run
+        raise UserError(f"{run} exists already: choose another name for the run.")  # made meanwhile
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UserError(f"{parent} is not a folder: choose another place for the results.") from error
+    except OSError as error:
+        raise cannot("make a run's folder in", parent, error) from error
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove what hosts that were killed while they made a run have left."""
+    for folder in parent.glob(MAKING + "[0-9a-f]" * 16):
+        with contextlib.suppress(OSError):  # it has gone meanwhile
+            if time.time() - folder.lstat().st_mtime > _LONGEST_MAKING:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _renamed(folder: Path, to: Path) -> bool:
+    """Whether `folder` could be given its name, which another one may have taken."""
+    try:
+        folder.rename(to)
+    except OSError:
+        if os.path.lexists(to):
+            return False
+        raise
+    return True
+
+
+def record_end(run: Path, told: Mapping[str, Any]) -> None:
+    """Add to run.json what the machine told when all cells had ended. Raises UserError."""
+    record = read_json(run / "run.json")
+    replace_json(run / "run.json", {**record, "provenance": {**record["provenance"], "ended": told}})
+
+
+def check_name(parent: Path, name: str) -> None:
+    """Raises UserError where no run below `parent` can have this name: it is no folder's name, or taken."""
+    if not name or Path(name).name != name or name in (".", ".."):
+        raise UserError(f"A run's name is a plain folder name, and {name!r} is not: choose one without '/'.")
+    if len(name.encode(errors="replace")) > LONGEST_NAME:
+        raise UserError(f"A run's name has up to {LONGEST_NAME} characters, and this one is too long: shorten it.")
+    if (parent / name).exists():
+        raise UserError(f"{parent / name} exists already: choose another name for the run.")
+
+
+@contextlib.contextmanager
+def filling(run: Path) -> Iterator[None]:
+    """While this lasts, no other host fills `run`; one that was killed holds nothing. Raises UserError."""
+    from filelock import FileLock, Timeout  # here, since most commands fill no run
+
+    lock = FileLock(run / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise UserError(f"{run} is being measured by another kbench: wait until that has ended, or end it.") from None
+    except OSError as error:
+        raise cannot("write", run / ".lock", error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def update(run: Path, plan: Mapping[str, Any], resumed: Mapping[str, Any]) -> None:
+    """Give `run` another plan, and note what `resumed` tells of the time and the machine. Raises UserError."""
+    record = read_json(run / "run.json")
+    earlier = record.get("resumed")
+    replace_json(
+        run / "run.json",
+        {**record, "plan": plan, "resumed": [*(earlier if isinstance(earlier, list) else []), resumed]},
+    )
+
+
+def set_aside(run: Path, cell_id: str) -> None:
+    """Move what there is of a cell below `earlier/`: it is to be measured again. Raises UserError."""
+    folder = run / "cells" / cell_id
+    if not os.path.lexists(folder):
+        return
+    try:
+        (run / "earlier").mkdir(exist_ok=True)
+        number = next(n for n in itertools.count(1) if not os.path.lexists(run / "earlier" / f"{cell_id}.{n}"))
+        folder.rename(run / "earlier" / f"{cell_id}.{number}")
+    except OSError as error:
+        raise cannot("set aside", folder, error) from error
+
+
+def cell_folder(run: Path, cell: Cell) -> CellFolder:
+    """Where the files of `cell` are, or will be once `write_spec` has made the folder."""
+    return CellFolder(run.joinpath("cells", cell.id))
+
+
+def write_spec(run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mapping[str, Any]) -> Path:
+    """Make the cell's folder with the guest's spec and its keras.json; return the spec's path. Raises UserError."""
+    folder = cell_folder(run, cell)
+    try:
+        folder.keras_home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot("make", folder.path, error) from error
+    replace_json(folder.keras_home / "keras.json", keras_json)
+    replace_json(folder.spec, spec)
+    return folder.spec
+
+
+def write_outcome(run: Path, cell: Cell, outcome: Outcome) -> None:
+    """Record what came of `cell`; from then on it counts as ended. Raises UserError."""
+    folder = cell_folder(run, cell)
+    if _is_not(folder.path, stat.S_ISDIR) or _is_not(folder.outcome, stat.S_ISREG):
+        set_aside(run, cell.id)  # what a guest has put there is in the way, or leads elsewhere
+    try:
+        # A cell whose environment cannot be made has no spec, and yet an outcome.
+        folder.path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot("make", folder.path, error) from error
+    replace_json(folder.outcome, asdict(outcome))
+
+
+def _is_not(path: Path, kind: Callable[[int], bool]) -> bool:
+    """Whether there is something at `path`, and something else than a `kind`."""
+    try:
+        return not kind(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def latest(parent: Path) -> Path:
+    """The run below `parent` that was started last. Raises UserError where there is none."""
+    found = [(created, run) for run in _runs(parent) if (created := _created(run))]
+    if not found:
+        raise UserError(f"There is no run in {parent} yet.")
+    return max(found, key=lambda pair: (pair[0], pair[1].name))[1]
+
+
+def find(run: str, parent: Path) -> Path:
+    """The folder of the run that the user names: a path, a name below `parent`, or `latest`.
+
+    Raises UserError where there is no such run; the sentence names the nearest ones.
+    """
+    if run == "latest" and not (parent / run).exists():
+        return latest(parent)
+    for folder in (Path(run), parent / run):
+        if folder.name == "run.json" and folder.is_file():
+            return folder.parent
+        if (folder / "run.json").is_file():
+            return folder
+    names = sorted(folder.name for folder in _runs(parent))
+    near = difflib.get_close_matches(run, names, n=3, cutoff=0.5) or names[-1:]
+    hint = f"did you mean {' or '.join(near)}?" if near else f"and there are no runs in {parent}."
+    raise UserError(f"There is no run {run!r}: {hint}")
+
+
+def _runs(parent: Path) -> list[Path]:
+    try:
+        return [
+            folder
+            for folder in parent.iterdir()
+            if (folder / "run.json").is_file() and not folder.name.startswith(MAKING)
+        ]
+    except OSError:
+        return []
+
+
+def _created(run: Path) -> str:
+    """When `run` was started, UTC; empty where its run.json does not tell."""
+    try:
+        return str(read_json(run / "run.json").get("created", ""))
+    except UserError:
+        return ""

@@ -1,0 +1,270 @@
+"""Runs beside one another, as people and programs read them: tables, sentences, records."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kbench.analysis.intervals import differing_by_chance
+from kbench.comparison.values import EQUAL, HIGHER, LOWER, NOT_COMPARED, WITHIN, About, Pair
+from kbench.tables import markdown as as_markdown
+from kbench.tables import text as as_text
+from kbench.tables.content import Table, beside_one, ends, heading
+from kbench.tables.csv import csv_text
+from kbench.text import MISSING, compared, plain, significant
+from kbench.values import FASTER, NO_DIFFERENCE, SLOWER, Interval, Summary
+
+_SPARE = ("s to ", "losses", "val. accuracy")  # what these begin with is left out of a narrow page, in this order
+_NUMBERS = ("s/epoch", "s/1,000 samples", "x ", "95 %")
+
+
+def text(abouts: Sequence[About], pairs: Sequence[Pair], width: int) -> str:
+    """For the terminal: which side is which, a table an example, and what all of it shows."""
+    legend = "\n".join(textwrap.fill(line, width, subsequent_indent="   ") for line in _legend(abouts))
+    told = textwrap.fill(" ".join(conclusion(abouts, pairs)), width)
+    body = as_text.together(tables(abouts, pairs), width, "in --format markdown, csv and json")
+    return "\n\n".join(part for part in (legend, body, told) if part)
+
+
+def markdown(abouts: Sequence[About], pairs: Sequence[Pair]) -> str:
+    """The same as Markdown, to paste."""
+    legend = "\n".join(f"- {as_markdown.escape(line)}" for line in _legend(abouts))
+    told = as_markdown.escape(" ".join(conclusion(abouts, pairs)))
+    return "\n\n".join(part for part in (legend, as_markdown.together(tables(abouts, pairs)), told) if part)
+
+
+def csv(abouts: Sequence[About], pairs: Sequence[Pair]) -> str:
+    """One line a pair, in full precision. `pairs` is not empty."""
+    rows = records(abouts, pairs)
+    return csv_text({name: [row[name] for row in rows] for name in rows[0]})
+
+
+def records(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+    """One object a pair, with the same names as the CSV's columns."""
+    return [_record(abouts, pair) for pair in pairs]
+
+
+def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
+    """What the comparison shows, one or two sentences for each side."""
+    said = []
+    for about in abouts[1:]:
+        of_side = [pair for pair in pairs if pair.side == about.letter and pair.first and pair.other]
+        compared = [pair for pair in of_side if pair.ratio is not None]
+        counts = {word: sum(pair.verdict == word for pair in compared) for word in (FASTER, SLOWER, NO_DIFFERENCE)}
+        counts["without an interval"] = sum(not pair.verdict for pair in compared)
+        counts[NOT_COMPARED] = len(of_side) - len(compared)
+        listed = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
+        rows = "row" if len(of_side) == 1 else "rows"
+        said.append(f"{about.letter} against {abouts[0].letter}, {len(of_side)} {rows}: {listed or 'nothing'}.")
+        if compared and counts[NO_DIFFERENCE] == len(compared):
+            said.append("They are the same within their intervals.")
+        said += _by_chance(counts[FASTER] + counts[SLOWER], counts[NO_DIFFERENCE])
+        said += _changed(about.letter, [pair.machine_ratio for pair in compared if pair.machine_ratio])
+        with_losses = [pair for pair in compared if pair.largest_loss_difference is not None]
+        if with_losses:
+            identical = sum(pair.largest_loss_difference == 0 for pair in with_losses)
+            said.append(f"Losses are identical in {identical} of {len(with_losses)}.")
+    return [*said, *_alone(abouts, pairs)]
+
+
+def _by_chance(differing: int, alike: int) -> list[str]:
+    """A warning where no more rows differ than would if none did: intervals of 95 % are wrong in 5 % of rows."""
+    rows = differing + alike
+    if not 0 < differing <= (chance := differing_by_chance(rows)):
+        return []
+    return [f"If none differed, up to {chance} of {rows} would still be called faster or slower: more repeats tell."]
+
+
+def _changed(letter: str, machine: Sequence[Interval]) -> list[str]:
+    """That the machine was not as fast as before, where it was not."""
+    if not machine:
+        return []
+    low, high = machine[0].low, machine[0].high
+    changed = f"{low:.2f} to {high:.2f} times slower" if low > 1 else f"{1 / high:.2f} to {1 / low:.2f} times faster"
+    return [
+        f"The machine itself was {changed} in {letter} (the same computation before each cell): a difference of that "
+        "size may be its own."
+    ]
+
+
+def _alone(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
+    """The examples that only one side has: a table of them would compare nothing."""
+    lone = [
+        name for name, group in _by_example(pairs).items() if not any(pair.first and pair.other for pair in group)
+    ]
+    of_first = [name for name in lone if any(pair.row.example == name and pair.first for pair in pairs)]
+    others = [name for name in lone if name not in of_first]
+    said = [f"Only {abouts[0].letter} has {', '.join(of_first)}."] if of_first else []
+    return [*said, f"{abouts[0].letter} has no {', '.join(others)}."] if others else said
+
+
+def tables(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[Table]:
+    """One table for each example that two sides have."""
+    groups = _by_example(pairs).values()
+    return [_table(abouts, group) for group in groups if any(pair.first and pair.other for pair in group)]
+
+
+def _by_example(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
+    groups: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        groups.setdefault(pair.row.example, []).append(pair)
+    return groups
+
+
+def _legend(abouts: Sequence[About]) -> list[str]:
+    return [
+        plain(f"{one.letter}: {', '.join(part for part in (one.name, one.created, one.kbench, one.machine) if part)}")
+        for one in abouts
+    ]
+
+
+def _table(abouts: Sequence[About], pairs: Sequence[Pair]) -> Table:
+    footnotes: list[str] = []
+    columns = _columns(abouts, pairs)
+    return Table(
+        heading=heading([pair.row for pair in pairs]),
+        columns=(*columns, "verdict"),
+        rows=tuple((*(cell(pair) for cell in columns.values()), _verdict(pair, footnotes)) for pair in pairs),
+        text_columns=frozenset(name for name in (*columns, "verdict") if not any(part in name for part in _NUMBERS)),
+        footnotes=tuple(footnotes),
+        remarks=_remarks(pairs),
+        spare=tuple(name for part in _SPARE for name in columns if name.startswith(part)),
+    )
+
+
+def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callable[[Pair], str]]:
+    several = len(abouts) > 2
+    a, b = abouts[0].letter, "run's" if several else abouts[1].letter
+    infers = pairs[0].row.task == "infer"
+    unit = "s/1,000 samples" if infers else "s/epoch"
+    columns: dict[str, Callable[[Pair], str]] = {"backend": _name}
+    if len({(pair.row.backend, pair.side) for pair in pairs}) < len(pairs):
+        columns["channels"] = lambda pair: plain(pair.row.image_data_format.removeprefix("channels_"))
+    if several:
+        columns["run"] = lambda pair: pair.side
+    columns[f"{a} {unit}"] = lambda pair: significant(_seconds(pair.first))
+    columns[f"{b} {unit}"] = lambda pair: significant(_seconds(pair.other))
+    columns[f"x {a}"] = lambda pair: compared(pair.ratio, pair.verdict)
+    columns["95 % interval (x)"] = lambda pair: ends(pair.interval, beside_one)
+    if not infers:
+        columns[f"val. accuracy {a},{b}"] = _accuracies
+        columns["losses"] = _losses
+    if any(pair.target_ratio is not None for pair in pairs):
+        target = next(pair.row.target_accuracy for pair in pairs if pair.target_ratio is not None)
+        columns[f"s to {target:g} {a},{b}"] = _to_target
+    return columns
+
+
+def _name(pair: Pair) -> str:
+    """The backend; where two are compared the other one, which the ratio is about: the legend names the first."""
+    return plain((pair.other or pair.row).backend)
+
+
+def _seconds(row: Summary | None) -> float | None:
+    if row is None:
+        return None
+    return row.seconds_per_1000_samples if row.task == "infer" else row.epoch_seconds
+
+
+def _accuracies(pair: Pair) -> str:
+    if pair.accuracy == EQUAL:
+        return f"{_accuracy(pair.first)} in both"
+    shown = f"{_accuracy(pair.first)}, {_accuracy(pair.other)}"
+    return MISSING if shown == f"{MISSING}, {MISSING}" else f"{shown} {pair.accuracy}".rstrip()
+
+
+def _accuracy(row: Summary | None) -> str:
+    if row is None or row.final_val_accuracy is None:
+        return MISSING
+    spread = "" if row.final_val_accuracy_sd is None else f" ± {row.final_val_accuracy_sd:.4f}"
+    return f"{row.final_val_accuracy:.4f}{spread}"
+
+
+def _losses(pair: Pair) -> str:
+    if pair.largest_loss_difference is None:
+        return MISSING
+    return "identical" if pair.largest_loss_difference == 0 else f"within {pair.largest_loss_difference:.1e}"
+
+
+def _to_target(pair: Pair) -> str:
+    seconds = [None if row is None else row.seconds_to_target for row in (pair.first, pair.other)]
+    shown = ", ".join(significant(value) for value in seconds)
+    if pair.target_ratio is None:
+        return shown
+    return f"{shown}: {compared(pair.target_ratio, pair.target_verdict)} x"
+
+
+def _verdict(pair: Pair, footnotes: list[str]) -> str:
+    marks = []
+    for note in map(plain, (*pair.refused, *pair.remarks)):
+        if note not in footnotes:
+            footnotes.append(note)
+        marks.append(f"[{footnotes.index(note) + 1}]")
+    if pair.first is None:
+        word = f"only in {pair.side}"
+    elif pair.other is None:
+        word = f"not in {pair.side}"
+    else:
+        word = pair.verdict or MISSING
+    return " ".join([word, *marks])
+
+
+def _remarks(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    remarks = []
+    if any(NO_DIFFERENCE in (pair.verdict, pair.target_verdict) for pair in pairs):
+        remarks.append("~: no difference shown, because the interval of the ratio holds 1.")
+    if any(pair.ratio is not None and pair.interval is None for pair in pairs):
+        remarks.append("A ratio of single values has no interval and no verdict: --epochs 3 or --repeats 2 give one.")
+    if any(pair.accuracy in (HIGHER, LOWER, WITHIN) for pair in pairs):
+        remarks.append(
+            "Accuracy is higher or lower where the two lie further apart than both standard deviations together."
+        )
+    if any(pair.largest_loss_difference for pair in pairs):
+        remarks.append("losses: the largest difference of a loss over all epochs of repeats with the same seed.")
+    return tuple(remarks)
+
+
+def _record(abouts: Sequence[About], pair: Pair) -> dict[str, Any]:
+    first, other, row = pair.first, pair.other, pair.row
+    names = {about.letter: about.name for about in abouts}
+
+    def both(name: str, fact: Callable[[Summary], object]) -> dict[str, object]:
+        return {f"{name}_first": first and fact(first), f"{name}_other": other and fact(other)}
+
+    return {
+        "example": row.example,
+        "backend": row.backend,
+        "image_data_format": row.image_data_format,
+        "device": row.device,
+        "run_first": abouts[0].name,
+        "run_other": names[pair.side],
+        "backend_other": other and other.backend,
+        "verdict": pair.verdict,
+        "ratio": pair.ratio,
+        **_ends_of("ratio", pair.interval),
+        **_ends_of("machine_ratio", pair.machine_ratio),
+        **both("epoch_seconds", lambda row: row.epoch_seconds),
+        **both("epoch_seconds_low", lambda row: row.epoch_interval and row.epoch_interval.low),
+        **both("epoch_seconds_high", lambda row: row.epoch_interval and row.epoch_interval.high),
+        **both("final_val_accuracy", lambda row: row.final_val_accuracy),
+        **both("final_val_accuracy_sd", lambda row: row.final_val_accuracy_sd),
+        "accuracy_verdict": pair.accuracy,
+        **both("seconds_to_target", lambda row: row.seconds_to_target),
+        "target_ratio": pair.target_ratio,
+        **_ends_of("target_ratio", pair.target_interval),
+        "target_verdict": pair.target_verdict,
+        "largest_loss_difference": pair.largest_loss_difference,
+        "compared_epochs": pair.compared_epochs,
+        **both("status", lambda row: row.status),
+        **both("repeats", lambda row: row.repeats),
+        **both("keras_version", lambda row: row.keras_version),
+        **both("backend_version", lambda row: row.backend_version),
+        **both("fingerprint", lambda row: row.fingerprint),
+        "refused": "; ".join(pair.refused),
+        "remarks": "; ".join(pair.remarks),
+    }
+
+
+def _ends_of(name: str, interval: Interval | None) -> dict[str, object]:
+    return {f"{name}_low": interval and interval.low, f"{name}_high": interval and interval.high}

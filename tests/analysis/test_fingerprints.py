@@ -1,0 +1,174 @@
+"""Cells that were not measured alike are found, and what differs is named."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_runs import cell, fake_run, measured, write_events
+
+from kbench import store
+from kbench.analysis import fingerprints
+from kbench.analysis.summaries import summarise
+from kbench.tables import text
+from kbench.values import OK, Measured, Outcome
+
+GRU = ["GRU", {"units": 100, "activation": "tanh", "recurrent_activation": "sigmoid"}, [[32, 300], [100, 300], [300]]]
+CONVOLUTION = ["Conv2D", {"filters": 32, "kernel_size": [3, 3], "use_bias": True}, [[3, 3, 1, 32], [32]]]
+DENSE = ["Dense", {"units": 10, "activation": "softmax"}, [[100, 10], [10]]]
+OPTIMIZER = {"class_name": "Adam", "learning_rate": 0.001, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
+FACTS: dict[str, Any] = {
+    "layers": [CONVOLUTION, GRU, DENSE],
+    "parameters": 1000,
+    "weights": "seeded",
+    "weights_sha256": "aa",
+    "weights_left": [],
+    "content_sha256": "dd",
+    "order_sha256": "00",
+    "batch_size": 32,
+    "optimizer": OPTIMIZER,
+    "loss": "categorical_crossentropy",
+    "dtypes": ["float32"],
+    "probe": [[0.25, 0.75], [0.5, 0.5]],
+}
+
+
+def one(backend: str, repeat: int = 1, **facts: Any) -> Measured:
+    return measured(cell(backend=backend, repeat=repeat), 2.0, 1.0, 1.0, facts={**FACTS, **facts})
+
+
+def said(*cells: Measured) -> list[str]:
+    return [sentence for sentences in fingerprints.differences(cells).values() for sentence in sentences]
+
+
+def test_cells_that_were_measured_alike_do_not_differ() -> None:
+    assert fingerprints.differences([one("a/x"), one("a/y"), one("b/z")]) == {}
+    assert (
+        fingerprints.fingerprint(fingerprints.told(one("a/x")))
+        == fingerprints.fingerprint(fingerprints.told(one("a/y")))
+        != ""
+    )
+
+
+def test_a_gru_with_another_reset_after_is_caught_by_name() -> None:
+    cheat = ["GRU", {**GRU[1], "reset_after": True}, [[32, 300], [100, 300], [2, 300]]]  # type: ignore[dict-item]
+    (sentence,) = said(one("a/x"), one("a/y"), one("b/z", layers=[CONVOLUTION, cheat, DENSE]))
+    assert sentence == "unlike a/x in its model: layer 2, GRU, has reset_after true instead of none"
+
+
+def test_kernels_of_28_by_28_are_caught_by_name() -> None:
+    cheat = ["Conv2D", {**CONVOLUTION[1], "kernel_size": [28, 28]}, [[28, 28, 1, 32], [32]]]  # type: ignore[dict-item]
+    (sentence,) = said(one("a/x"), one("a/y", layers=[cheat, GRU, DENSE]), one("b/z"))
+    assert sentence == "unlike a/x in its model: layer 1, Conv2D, has kernel_size [28, 28] instead of [3, 3]"
+
+
+def test_a_batch_size_of_33_is_caught_by_name() -> None:
+    assert said(one("a/x", batch_size=33), one("a/y"), one("b/z")) == [
+        "unlike a/y in its batch size: 33 instead of 32"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"weights_sha256": "ab"}, "unlike a/x in its initial weights"),
+        ({"content_sha256": "de"}, "unlike a/x in its data"),
+        ({"order_sha256": "01"}, "unlike a/x in its order of samples"),
+        ({"loss": "mse"}, "unlike a/x in its loss: mse instead of categorical_crossentropy"),
+        ({"dtypes": ["float16"]}, 'unlike a/x in its dtype: ["float16"] instead of ["float32"]'),
+        ({"parameters": 1001}, "unlike a/x in its number of parameters: 1001 instead of 1000"),
+        (
+            {"optimizer": {**OPTIMIZER, "epsilon": 1e-8, "amsgrad": True}},
+            "unlike a/x in its optimizer: amsgrad true instead of none, epsilon 1e-08 instead of 1e-07",
+        ),
+        ({"layers": [CONVOLUTION, DENSE]}, "unlike a/x in its model: layer 2 is Dense instead of GRU"),
+        ({"layers": [CONVOLUTION]}, "unlike a/x in its model: 1 layers instead of 3"),
+        (
+            {"layers": [CONVOLUTION, [*GRU[:2], [[1]]], DENSE]},
+            "unlike a/x in its model: layer 2, GRU, has weights of shapes [[1]] instead of "
+            "[[32, 300], [100, 300], [300]]",
+        ),
+        ({"weights_left": ["dense/kernel"]}, "its initial weights are its own in dense/kernel"),
+        (
+            {"probe": [[0.35, 0.65], [0.5, 0.5]]},
+            "unlike a/x in its outputs before training: off by up to 0.1 (0.0001 is allowed)",
+        ),
+        ({"probe": [[0.25, 0.75]]}, "unlike a/x in its outputs before training: of another shape"),
+        (
+            {"probe": [[math.nan, 0.75], [0.5, 0.5]]},
+            "unlike a/x in its outputs before training: not numbers",
+        ),
+    ],
+)
+def test_whatever_has_to_be_equal_is_compared(change: dict[str, Any], sentence: str) -> None:
+    told = fingerprints.differences([one("a/x"), one("a/y"), one("b/z", **change)])
+    assert told == {one("b/z").cell.id: (sentence,)}
+
+
+def test_a_change_of_anything_changes_the_fingerprint() -> None:
+    plain = fingerprints.fingerprint(fingerprints.told(one("a/x")))
+    for change in ({"weights_sha256": "ab"}, {"batch_size": 33}, {"optimizer": {}}, {"layers": []}):
+        assert fingerprints.fingerprint(fingerprints.told(one("a/x", **change))) != plain
+
+
+def test_outputs_within_float32s_precision_are_the_same() -> None:
+    assert said(one("a/x"), one("a/y", probe=[[0.25005, 0.74995], [0.5, 0.5]])) == []
+
+
+def test_what_a_guest_did_not_tell_is_not_held_against_it() -> None:
+    assert said(one("a/x"), one("a/y", optimizer=None, probe=None, order_sha256=None)) == []
+    assert said(one("a/x"), measured(cell(backend="a/y"), 1.0)) == []
+    assert fingerprints.fingerprint(fingerprints.told(measured(cell(backend="a/y"), 1.0))) == ""
+
+
+def test_damaged_facts_are_not_compared_and_do_not_stop_the_tables() -> None:
+    assert said(one("a/x"), one("a/y", probe=[[1.0], []])) == []
+    assert said(one("a/x"), one("a/y"), one("b/z", layers="?")) == ['unlike a/x in its model: ? instead of '
+        + '[["Conv2D", {"filters": 32, "kernel_size": [3, 3], "use_bias": true}, [[3, 3, 1, 32], [32]]], '
+        + '["GRU", {"units": 100, "activation": "tanh", "recurrent_activation": "sigmoid"}, '
+        + '[[32, 300], [100, 300], [300]]], ["Dense", {"units": 10, "activation": "softmax"}, [[100, 10], [10]]]]'
+    ]  # fmt: skip
+
+
+def test_repeats_with_seeds_of_their_own_are_compared_with_the_same_repeat() -> None:
+    cells = [one(name, repeat, weights_sha256=f"{repeat}") for repeat in (1, 2) for name in ("a/x", "a/y")]
+    assert said(*cells) == []
+
+
+def test_weights_of_each_backends_own_are_no_difference_where_they_were_asked_for() -> None:
+    own = {"weights": "backend", "weights_sha256": ""}
+    cells = [one("a/x", **own), one("a/y", probe=[[0.9, 0.1], [0.5, 0.5]], **own)]
+    assert said(*cells) == []
+    assert "Initial weights are each backend's own" in text.text(summarise(cells))
+
+
+def test_a_row_that_differs_stays_visible_marked_and_without_a_ratio() -> None:
+    rows = summarise([one("a/x"), one("a/y"), one("b/z", batch_size=33)])
+    unlike = next(row for row in rows if row.backend == "b/z")
+    assert unlike.epoch_seconds == 1.0 and unlike.relative_to_fastest is None
+    assert {row.relative_to_fastest for row in rows if row is not unlike} == {1.0}
+    table = text.text(rows)
+    (line,) = [line for line in table.splitlines() if line.startswith("b/z")]
+    assert line.endswith("ok, differs [1]")
+    assert "[1] unlike a/x in its batch size: 33 instead of 32" in table
+    assert "compared with none" in table
+
+
+def test_a_fast_cheat_is_nobodys_measure() -> None:
+    fast = measured(cell(backend="b/z"), 0.2, 0.1, 0.1, facts={**FACTS, "batch_size": 33})
+    rows = summarise([one("a/x"), one("a/y"), fast])
+    assert {row.relative_to_fastest for row in rows} == {1.0, None}
+
+
+def test_hashes_of_data_by_an_earlier_version_are_not_compared_across_layouts(tmp_path: Path) -> None:
+    cells = [cell(backend="a/x", image_data_format="channels_first"), cell(backend="a/y")]
+    run = fake_run(tmp_path, [(one, 1.0, Outcome(OK)) for one in cells])
+    no_word: dict[str, str] = {}
+    for one in cells:
+        write_events(run, one, [{"event": "start"}, {"event": "model", "layers": []}])
+    for further, expected in ((no_word, 0), ({"hash_of": "channels_last"}, 1)):
+        for number, one in enumerate(cells):
+            store.write_spec(run, one, {"data": {"name": "mnist", "sha256": f"{number}", **further}}, {})
+        assert len(fingerprints.differences(store.read(run).measured)) == expected

@@ -1,0 +1,51 @@
+"""Learning curves against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from fake_runs import cell, measured
+
+from kbench.analysis import learning_curves
+from kbench.epochs import Epoch, Epochs
+from kbench.values import OK, Measured, Outcome
+
+
+def test_seconds_add_up_and_count_epochs_without_the_metric_too() -> None:
+    one = measured(cell(epochs=4), 1.0, 2.0, 4.0, 8.0, loss=[0.5, math.nan, math.inf, 0.25])
+    curve = learning_curves.curve(one, "loss")
+    assert curve.epochs.tolist() == [1, 4]
+    assert curve.seconds.tolist() == [1.0, 15.0]
+    assert curve.values.tolist() == [0.5, 0.25]
+    assert learning_curves.has(one, "loss") and not learning_curves.has(one, "val_loss")
+    assert not learning_curves.has(measured(cell(), 1.0, loss=math.nan), "loss")
+
+
+def test_the_mean_is_over_the_epochs_that_all_repeats_have() -> None:
+    def lost(*numbers: int, loss: float) -> learning_curves.Curve:
+        epochs = Epochs(Epoch(number, float(number), 9, loss=loss * number) for number in numbers)
+        return learning_curves.curve(Measured(cell(), Outcome(OK), epochs), "loss")
+
+    mean = learning_curves.mean([lost(1, 2, 3, loss=1.0), lost(1, 3, loss=3.0)])
+    assert mean is not None and mean.spread is not None
+    assert mean.epochs.tolist() == [1, 3]
+    assert mean.seconds.tolist() == [1.0, (6.0 + 4.0) / 2]
+    assert mean.values.tolist() == [2.0, 6.0]
+    assert np.allclose(mean.spread, [math.sqrt(2), 3 * math.sqrt(2)])
+    nothing = learning_curves.mean([lost(1, loss=1.0), lost(2, loss=1.0)])
+    assert nothing is not None and nothing.epochs.size == 0
+
+
+def test_one_repeat_has_no_spread_and_none_have_no_mean() -> None:
+    curve = learning_curves.curve(measured(cell(), 1.0, 2.0, loss=0.5), "loss")
+    mean = learning_curves.mean([curve])
+    assert mean is not None and mean.spread is None and mean.values.tolist() == [0.5, 0.5]
+    assert learning_curves.mean([]) is None
+
+
+def test_losses_too_large_to_square_have_a_mean_and_raise_nothing() -> None:
+    curves = [learning_curves.curve(measured(cell(), 1.0, loss=loss), "loss") for loss in (1e200, -1e300)]
+    mean = learning_curves.mean(curves)
+    assert mean is not None and mean.spread is not None
+    assert np.isfinite(mean.values).all() and not np.isfinite(mean.spread).any()

@@ -1,0 +1,249 @@
+"""Rows against the fastest and against a baseline: how sure their times and ratios are, and what is said of it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from statistics import stdev
+
+import numpy as np
+import pytest
+from fake_runs import cell, measured
+
+from kbench.analysis import intervals
+from kbench.analysis.summaries import summarise
+from kbench.epochs import Epochs
+from kbench.values import (
+    BASELINE,
+    EPOCHS,
+    FAILED,
+    FASTER,
+    FASTEST,
+    NO_DIFFERENCE,
+    REPEATS,
+    SLOWER,
+    Interval,
+    Measured,
+    Summary,
+)
+
+
+def repeats(backend: str, *per_repeat: list[float], **changes: object) -> list[Measured]:
+    """Cells of a backend, each with a slow first epoch and then these steady seconds."""
+    return [
+        measured(cell(backend=backend, repeat=number, **changes), 99.0, *seconds)
+        for number, seconds in enumerate(per_repeat, 1)
+    ]
+
+
+def by_backend(cells: list[Measured], baseline: str = "") -> dict[str, Summary]:
+    return {row.backend: row for row in summarise(cells, baseline)}
+
+
+def test_three_repeats_are_resampled_as_repeats_for_epochs_of_a_process_are_not_independent() -> None:
+    (row,) = summarise(repeats("a", [1.0, 9.0, 2.0], [2.0, 2.0, 2.0], [3.0, 4.0, 3.0]))
+    assert (row.epoch_seconds, row.epoch_interval) == (2.0, intervals.of_median((2.0, 2.0, 3.0)))
+    assert (row.resampled, row.resampled_values) == (REPEATS, 3)
+
+
+def test_two_repeats_are_resampled_as_epochs() -> None:
+    (row,) = summarise(repeats("a", [1.0, 2.0], [8.0, 9.0]))
+    assert (row.resampled, row.resampled_values) == (EPOCHS, 4)
+    assert row.epoch_interval == intervals.of_median((1.0, 2.0, 8.0, 9.0))
+
+
+def paced(cells: list[Measured], *paces: tuple[float, ...]) -> list[Measured]:
+    """The cells, before each of which the fixed computation took so long in processes of its own."""
+    return [
+        replace(one, outcome=replace(one.outcome, reference_samples=pace))
+        for one, pace in zip(cells, paces, strict=True)
+    ]
+
+
+def test_one_or_two_repeats_have_intervals_that_hold_how_far_processes_lie_apart() -> None:
+    reach = intervals.reach([0.10, 0.12, 0.11, 0.10])
+    assert reach is not None
+    rows = by_backend(
+        paced([*repeats("a", [1.0, 1.0]), *repeats("b", [1.2, 1.2], [1.2, 1.2])], (0.10, 0.12), (0.11,), (0.10,))
+    )
+    one, two = rows["a"].epoch_interval, rows["b"].epoch_interval
+    assert one is not None and math.log(one.high) == pytest.approx(reach)
+    assert two is not None and math.log(two.high / 1.2) == pytest.approx(reach / math.sqrt(2))
+    assert (rows["a"].between_processes, rows["b"].between_processes) == pytest.approx(
+        (math.exp(reach), math.exp(reach / math.sqrt(2)))
+    )
+    ratio = rows["b"].relative_interval
+    assert ratio is not None and math.log(ratio.high / 1.2) == pytest.approx(reach * math.sqrt(1.5))
+    assert rows["b"].verdict == NO_DIFFERENCE
+
+
+def test_three_repeats_show_themselves_how_far_processes_lie_apart() -> None:
+    cells = repeats("a", [1.0, 1.0], [1.1, 1.1], [1.2, 1.2])
+    assert summarise(paced(cells, (0.10,), (0.15,), (0.20,))) == summarise(cells)
+
+
+def test_single_processes_that_are_equally_fast_are_told_apart_in_no_more_than_5_of_100_cases() -> None:
+    random = np.random.default_rng(7)
+    told = before = 0
+    for _ in range(300):
+        seconds = np.exp(random.normal(0, 0.08, (2, 1)) + random.normal(0, 0.01, (2, 6))).tolist()
+        cells = [*repeats("a", seconds[0]), *repeats("b", seconds[1])]
+        reference = np.exp(random.normal(-2, 0.08, (2, 10))).tolist()
+        before += by_backend(cells, "a")["b"].verdict != NO_DIFFERENCE
+        told += by_backend(paced(cells, *map(tuple, reference)), "a")["b"].verdict != NO_DIFFERENCE
+    assert told <= 0.05 * 300
+    assert before > 0.5 * 300
+
+
+def test_a_repeat_that_failed_counts_for_no_interval() -> None:
+    failed = measured(cell(backend="a", repeat=3), 9.0, 100.0, status=FAILED)
+    (row,) = summarise([*repeats("a", [1.0], [2.0]), failed])
+    assert (row.epoch_interval, row.resampled) == (intervals.of_median((1.0, 2.0)), EPOCHS)
+
+
+def test_one_steady_epoch_has_no_interval_and_no_verdict() -> None:
+    rows = by_backend([*repeats("a", [1.0]), *repeats("b", [2.0])])
+    assert rows["b"].relative_to_fastest == 2.0
+    assert [(row.epoch_interval, row.relative_interval, row.resampled) for row in rows.values()] == [
+        (None, None, "")
+    ] * 2
+    assert [row.verdict for row in rows.values()] == [FASTEST, ""]
+
+
+def test_slower_is_said_only_where_the_interval_of_the_ratio_does_not_hold_1() -> None:
+    rows = by_backend(
+        [
+            *repeats("quick", [1.0, 1.1, 1.2]),
+            *repeats("near", [1.15, 1.0, 1.3]),
+            *repeats("slow", [2.0, 2.1, 2.2]),
+        ]
+    )
+    assert {name: row.verdict for name, row in rows.items()} == {
+        "quick": FASTEST,
+        "near": NO_DIFFERENCE,
+        "slow": SLOWER,
+    }
+    near, slow = rows["near"].relative_interval, rows["slow"].relative_interval
+    assert near is not None and near.low <= 1 <= near.high
+    assert slow is not None and 1 < slow.low < 2.1 / 1.1 < slow.high
+
+
+def test_against_a_baseline_a_row_can_be_faster_and_the_ratio_to_the_fastest_stays() -> None:
+    cells = [*repeats("quick", [1.0, 1.0]), *repeats("mid", [2.0, 2.0]), *repeats("slow", [4.0, 4.0])]
+    rows = by_backend(cells, baseline="mid")
+    assert {name: row.verdict for name, row in rows.items()} == {"quick": FASTER, "mid": BASELINE, "slow": SLOWER}
+    assert {name: row.relative_to_baseline for name, row in rows.items()} == {"quick": 0.5, "mid": 1.0, "slow": 2.0}
+    assert {name: row.relative_to_fastest for name, row in rows.items()} == {"quick": 1.0, "mid": 2.0, "slow": 4.0}
+    assert {row.baseline for row in rows.values()} == {"mid"}
+    assert rows["quick"].baseline_interval == Interval(0.5, 0.5)
+    assert rows["mid"].baseline_interval is None
+    plain = by_backend(cells)
+    assert all(row.relative_to_baseline is None and row.baseline == "" for row in plain.values())
+
+
+def test_where_the_baseline_did_not_end_ok_there_is_no_ratio_to_it() -> None:
+    cells = [
+        *repeats("a", [1.0, 1.0]),
+        measured(cell(backend="mid"), 9.0, 2.0, 2.0, status=FAILED),
+        *repeats("a", [1.0, 1.0], example="other"),
+        *repeats("mid", [2.0, 2.0], example="other"),
+    ]
+    rows = [row for row in summarise(cells, "mid") if row.backend == "a"]
+    assert [(row.relative_to_baseline, row.verdict) for row in rows] == [(None, ""), (0.5, FASTER)]
+    assert [row.relative_to_fastest for row in rows] == [1.0, 1.0]
+
+
+def test_a_baseline_in_two_layouts_stands_with_its_faster_one() -> None:
+    cells = [
+        *repeats("mid", [4.0, 4.0], image_data_format="channels_first"),
+        *repeats("mid", [2.0, 2.0], image_data_format="channels_last"),
+        *repeats("a", [1.0, 1.0]),
+    ]
+    rows = summarise(cells, "mid")
+    assert [(row.backend, row.relative_to_baseline, row.verdict) for row in rows] == [
+        ("a", 0.5, FASTER),
+        ("mid", 1.0, BASELINE),
+        ("mid", 2.0, SLOWER),
+    ]
+
+
+def test_an_interval_holds_the_figure_beside_it() -> None:
+    # Repeats of different lengths: the median of all epochs is 1, and the repeats' medians are 1, 5 and 5.
+    rows = by_backend([*repeats("a", [1.0] * 9, [5.0], [5.0]), *repeats("b", [0.5, 0.5])])
+    for row in rows.values():
+        assert row.epoch_interval is not None and row.epoch_seconds is not None
+        assert row.epoch_interval.low <= row.epoch_seconds <= row.epoch_interval.high
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, 0.0, 1e308, 5e-324])
+def test_no_number_makes_it_fail_or_warn(odd: float) -> None:
+    for seconds in ([odd], [odd, odd], [odd, 1.0], [odd] * 3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for baseline in ("", "a", "b"):
+                rows = summarise([*repeats("a", seconds), *repeats("b", [1.0, 2.0])], baseline)
+                assert {row.backend for row in rows} == {"a", "b"}
+                assert len(summarise(repeats("a", seconds, seconds, seconds), baseline)) == 1
+            other = next(row for row in rows if row.backend == "b")
+            assert other.epoch_interval == intervals.of_median((1.0, 2.0))
+
+
+def test_inference_has_its_interval_per_1000_images() -> None:
+    (row,) = summarise([measured(cell(samples=500), 4.0, *[1.0, 2.0] * 3, facts={"task": "infer"})])
+    assert (row.epoch_interval, row.per_1000_interval) == (Interval(1.0, 2.0), Interval(2.0, 4.0))
+
+
+# What the models learnt, over repeats.
+
+
+def test_final_accuracies_have_the_sample_standard_deviation_of_the_repeats_that_ended_ok() -> None:
+    reached = [0.90, 0.92, 0.97]
+    cells = [
+        measured(cell(repeat=number, seed=number), 1.0, 1.0, accuracy=0.5, val_accuracy=[0.1, value])
+        for number, value in enumerate(reached, 1)
+    ]
+    failed = measured(cell(repeat=4), 1.0, 1.0, val_accuracy=0.0, status=FAILED)
+    (row,) = summarise([*cells, failed])
+    assert row.final_val_accuracy_sd == pytest.approx(stdev(reached))
+    assert row.final_val_accuracy_sd == pytest.approx(math.sqrt((0.03**2 + 0.01**2 + 0.04**2) / 2))
+    assert (row.final_accuracy_sd, row.seeds) == (0.0, 3)
+
+
+def test_one_repeat_and_a_diverged_one_have_no_standard_deviation() -> None:
+    (one,) = summarise([measured(cell(), 1.0, val_accuracy=0.5)])
+    assert one.final_val_accuracy_sd is None
+    for odd in (math.nan, math.inf, 1.79e308, None):
+        cells = [measured(cell(repeat=n), 1.0, val_accuracy=value) for n, value in ((1, odd), (2, -1.79e308))]
+        assert summarise(cells)[0].final_val_accuracy_sd is None
+
+
+def learning(repeat: int, seconds: list[float], accuracy: list[float], **more: object) -> Measured:
+    return measured(cell(repeat=repeat), *seconds, val_accuracy=accuracy, facts={"target_accuracy": 0.9}, **more)
+
+
+def test_time_to_accuracy_counts_the_first_epoch_and_is_the_median_of_the_repeats_that_got_there() -> None:
+    (row,) = summarise(
+        [
+            learning(1, [10.0, 2.0, 2.0], [0.5, 0.9, 0.8]),
+            learning(2, [20.0, 3.0, 3.0], [0.5, 0.8, 0.95]),
+            learning(3, [30.0, 4.0, 4.0], [0.5, 0.6, 0.89]),
+            learning(4, [1.0, 1.0, 1.0], [0.99, 0.99, 0.99], status=FAILED),
+        ]
+    )
+    assert (row.target_accuracy, row.repeats_to_target) == (0.9, 2)
+    assert (row.epochs_to_target, row.seconds_to_target) == (2.5, (12.0 + 26.0) / 2)
+
+
+def test_a_target_that_is_not_reached_and_one_that_is_not_stated_have_no_time() -> None:
+    (row,) = summarise([learning(1, [1.0, 1.0], [0.1, math.nan])])
+    assert (row.repeats_to_target, row.epochs_to_target, row.seconds_to_target) == (0, None, None)
+    (row,) = summarise([measured(cell(), 1.0, val_accuracy=1.0)])
+    assert (row.target_accuracy, row.repeats_to_target, row.epochs_to_target) == (None, None, None)
+
+
+def test_where_an_epoch_was_lost_nobody_knows_how_long_it_took() -> None:
+    whole = learning(1, [10.0, 2.0, 2.0], [0.5, 0.6, 0.95])
+    torn = Measured(whole.cell, whole.outcome, Epochs(whole.epochs[1:]), whole.phases, whole.facts)
+    assert summarise([torn])[0].repeats_to_target == 0
+    assert summarise([whole])[0].seconds_to_target == 14.0

@@ -1,0 +1,143 @@
+"""The front door: which Python it takes, what it hands over, and what `run.py test` runs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fake_checkout import CHECKOUT, ENTRANCE, STATUS, call, variables
+
+from kbench.bootstrap import entry, host_environment
+
+
+def old_pythons() -> list[str]:
+    """The Pythons before 3.10 on this machine: on PATH, and where pyenv keeps its own."""
+    names = ["python2.7", *(f"python3.{minor}" for minor in range(4, 10))]
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates = [shutil.which(name) for name in names]
+    candidates += [str(path) for name in names for path in pyenv.glob(f"*/bin/{name}")]
+    # A version manager's stand-in for a Python that is not chosen here is on PATH and fails.
+    return [
+        path for path in candidates if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0
+    ]
+
+
+def test_an_old_python_gets_one_sentence_and_status_2() -> None:
+    pretend = (
+        "import sys, runpy; sys.version_info = (2, 7, 18, 'final', 0); sys.argv[:] = sys.argv[1:];"
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    commands = [[sys.executable, "-c", pretend], *([python] for python in old_pythons())]
+    for command in commands:
+        done = subprocess.run([*command, str(CHECKOUT / "run.py"), "list"], capture_output=True, text=True)
+        assert done.returncode == 2, command
+        assert done.stdout == ""
+        assert done.stderr.count("\n") == 1
+        assert "Python 3.10 or newer" in done.stderr
+
+
+def test_run_py_has_no_syntax_that_an_old_python_cannot_read() -> None:
+    tree = ast.parse((CHECKOUT / "run.py").read_text(encoding="ascii"))
+    modern = (ast.JoinedStr, ast.AnnAssign, ast.NamedExpr, ast.Nonlocal, ast.AsyncFunctionDef, ast.Starred)
+    for node in ast.walk(tree):
+        assert not isinstance(node, modern), ast.dump(node)
+        if isinstance(node, ast.FunctionDef):
+            assert node.returns is None
+            assert not node.args.kwonlyargs
+            assert not any(argument.annotation for argument in node.args.args)
+
+
+def test_the_front_door_imports_nothing_but_the_standard_library() -> None:
+    for name in ENTRANCE[2:]:
+        for node in ast.walk(ast.parse((CHECKOUT / "kbench" / name).read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for imported in names:
+                assert imported.partition(".")[0] in {*sys.stdlib_module_names, "kbench"}, (name, imported)
+
+
+def test_arguments_working_directory_and_exit_status_are_handed_over(
+    checkout: Path, cache: Path, environment: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "else where"
+    elsewhere.mkdir()
+    (elsewhere / "kbench.py").write_text("raise SystemExit('the wrong kbench')")
+    arguments = ["--backends", "a,b", "two words", "*", ""]
+    done = call(checkout, variables(cache), *arguments, cwd=elsewhere)
+    assert done.stderr == ""
+    assert done.returncode == STATUS
+    told = json.loads(done.stdout)
+    assert told["argv"] == arguments
+    assert Path(told["cwd"]) == elsewhere
+    assert Path(told["prefix"]) == environment
+    assert told["path"][0] == str(checkout)
+    assert told["handed_over"] is None
+
+
+def test_pythonpath_and_safe_path_do_not_change_which_packages_kbench_sees(
+    checkout: Path, cache: Path, environment: Path, tmp_path: Path
+) -> None:
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "kbench.py").write_text("raise SystemExit('the wrong kbench')")
+    settings = variables(cache, PYTHONPATH=str(foreign), PYTHONSAFEPATH="1")
+    done = call(checkout, settings)
+    assert done.returncode == STATUS, done.stderr
+    assert str(foreign) not in json.loads(done.stdout)["path"]
+
+
+def test_inside_its_own_environment_nothing_is_handed_over_again(
+    checkout: Path, tmp_path: Path, environment: Path
+) -> None:
+    python = host_environment.python_of(environment)
+    unused = tmp_path / "unused"
+    done = call(checkout, variables(unused), python=python)
+    assert done.returncode == STATUS
+    assert not unused.exists()
+
+
+def test_the_checks_end_with_pytest_and_with_arguments_are_pytest_alone() -> None:
+    python = Path(sys.executable)
+    every = entry.checks(python, [])
+    assert list(every) == ["ruff check", "ruff format", "mypy", "import-linter", "pytest"]
+    assert list(entry.checks(python, ["--lint"])) == list(every)[:-1]
+    assert entry.checks(python, ["tests/test_x.py", "-k", "y"]) == {
+        "pytest": [str(python), "-m", "pytest", "tests/test_x.py", "-k", "y"]
+    }
+
+
+def test_one_failed_check_fails_the_whole_and_the_others_still_run(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def stand_in(status: int) -> list[str]:
+        return [sys.executable, "-c", f"print('ran'); raise SystemExit({status})"]
+
+    monkeypatch.setattr(entry, "ensure", lambda *_: Path(sys.executable))
+    monkeypatch.setattr(entry, "checks", lambda *_: {"first": stand_in(1), "second": stand_in(0)})
+    assert entry.main(["test"]) == 1
+    captured = capfd.readouterr()
+    assert captured.out.splitlines() == ["== first", "ran", "== second", "ran"]
+    assert captured.err == "kbench: failed: first.\n"
+    monkeypatch.setattr(entry, "checks", lambda *_: {"second": stand_in(0)})
+    assert entry.main(["test"]) == 0
+
+
+def test_python_m_kbench_works_in_a_checkout() -> None:
+    done = subprocess.run([sys.executable, "-m", "kbench", "--help"], cwd=CHECKOUT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "--backends" in done.stdout
+
+
+def test_python_m_kbench_without_its_packages_is_one_sentence(checkout: Path) -> None:
+    (checkout / "kbench" / "cli" / "main.py").write_text("import a_package_that_nobody_has\n")
+    done = subprocess.run([sys.executable, "-m", "kbench"], cwd=checkout, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "a_package_that_nobody_has" in done.stderr
+    assert "run.py" in done.stderr

@@ -1,0 +1,192 @@
+"""A guest's process: its output goes to a log, and it ends, with all that it started, when it has to."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from named_pipe import Pipe
+
+from kbench.cells import launcher
+from kbench.cells.launcher import Exit, launch
+
+FOREVER = "import signal; signal.pause()"
+# A process that holds the pipe open: who reads the pipe sees its end once no such process is left.
+HOLDER = "import os, signal; os.write(os.open('pipe', os.O_WRONLY), b'x'); signal.pause()"
+WITH_GRANDCHILD = (
+    f"import subprocess, sys, signal; subprocess.Popen([sys.executable, '-c', {HOLDER!r}]); signal.pause()"
+)
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Iterator[Pipe]:
+    made = Pipe(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher, "POLL_SECONDS", 0.01)
+
+
+def run(
+    code: str, folder: Path, timeout: float = 60.0, watch: Callable[[], None] = lambda: None, **variables: str
+) -> Exit:
+    return launch(
+        [sys.executable, "-c", code],
+        variables=variables,
+        folder=folder,
+        log=folder / "log.txt",
+        timeout=timeout,
+        watch=watch,
+    )
+
+
+def log(folder: Path) -> str:
+    return (folder / "log.txt").read_text()
+
+
+def test_stdout_and_stderr_go_to_the_log_whole_and_after_what_stood_there(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text("before\n")
+    code = "import os; os.write(1, b'out\\n'); os.write(2, b'err\\n')"
+    assert run(code, tmp_path).code == 0
+    assert log(tmp_path) == "before\nout\nerr\n"
+
+
+def test_a_flood_of_output_does_not_block_the_guest(tmp_path: Path) -> None:
+    assert run("import sys; sys.stdout.write('x' * 5_000_000)", tmp_path).code == 0
+    assert (tmp_path / "log.txt").stat().st_size == 5_000_000
+
+
+def test_a_guest_has_just_the_given_variables_a_folder_and_no_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "hunter2")
+    code = "import os, sys; print(os.getcwd(), os.environ.get('SECRET'), os.environ['GIVEN'], repr(sys.stdin.read()))"
+    assert run(code, tmp_path, GIVEN="this").code == 0
+    assert log(tmp_path) == f"{tmp_path.resolve()} None this ''\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("", 0),
+        ("raise SystemExit(7)", 7),
+        ("raise ValueError", 1),
+        ("import os; os._exit(3)", 3),
+        ("import os; os.abort()", -6),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", -11),
+    ],
+)
+def test_the_code_says_how_a_guest_ended(tmp_path: Path, code: str, expected: int) -> None:
+    ended = run(code, tmp_path)
+    assert (ended.code, ended.timed_out) == (expected, False)
+    assert ended.seconds > 0
+
+
+def test_what_cannot_be_started_is_an_os_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError):
+        launch(
+            ["no/such/python"],
+            variables={},
+            folder=tmp_path,
+            log=tmp_path / "log.txt",
+            timeout=1,
+            watch=lambda: None,
+        )
+
+
+def test_a_guest_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    ended = run(FOREVER, tmp_path, timeout=0.01)
+    assert ended.timed_out and ended.code < 0
+
+
+def test_a_guest_that_does_not_listen_is_killed(tmp_path: Path, pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher, "GRACE_SECONDS", 0.01)
+    deaf = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {HOLDER}"
+
+    def interrupt_once_it_is_deaf() -> None:
+        if pipe.started():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(deaf, tmp_path, watch=interrupt_once_it_is_deaf)
+    assert pipe.ended()
+
+
+def test_an_interrupt_ends_the_guest_and_what_it_started(tmp_path: Path, pipe: Pipe) -> None:
+    def interrupt_once_both_run() -> None:
+        if pipe.started():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(WITH_GRANDCHILD, tmp_path, watch=interrupt_once_both_run)
+    assert pipe.ended()
+
+
+def test_a_time_limit_ends_what_the_guest_started_too(
+    tmp_path: Path, pipe: Pipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(launcher.time, "monotonic", lambda: now[0])
+
+    def let_time_pass_once_both_run() -> None:
+        if pipe.started():
+            now[0] = 61.0
+
+    assert run(WITH_GRANDCHILD, tmp_path, timeout=60.0, watch=let_time_pass_once_both_run).timed_out
+    assert pipe.ended()
+
+
+def test_what_a_guest_leaves_behind_is_ended_with_it(tmp_path: Path, pipe: Pipe) -> None:
+    started = f"import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', {HOLDER!r}])"
+    seen: list[bool] = []
+
+    def watch() -> None:
+        if not seen and pipe.started():
+            seen.append(True)
+            (tmp_path / "go").touch()
+
+    wait = "\nimport os\nwhile not os.path.exists('go'): pass"
+    assert run(started + wait, tmp_path, watch=watch).code == 0
+    assert seen and pipe.ended()
+
+
+def test_the_host_looks_now_and_then_while_a_guest_runs(tmp_path: Path) -> None:
+    looks: list[int] = []
+
+    def watch() -> None:
+        looks.append(1)
+        if len(looks) == 3:
+            (tmp_path / "go").touch()
+
+    assert run("import os\nwhile not os.path.exists('go'): pass", tmp_path, watch=watch).code == 0
+    assert len(looks) >= 3
+
+
+def test_memory_is_that_of_the_process_and_all_below_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher, "MEMORY_SECONDS", 0.0)
+    # Holds 64 MiB until it is told that it was looked at.
+    hold = "x = bytearray(64 << 20); x[::4096] = b'1' * len(x[::4096]); open('held', 'w'); "
+    hold += "wait = __import__('os').path.exists\nwhile not wait('seen'): pass"
+    looks = iter(range(10**6))
+    since: list[int] = []
+
+    def watch() -> None:
+        number = next(looks)
+        if (tmp_path / "held").exists():
+            since.append(number)
+        if len(since) > 2:
+            (tmp_path / "seen").touch()
+
+    alone = run(hold, tmp_path, watch=watch).peak_memory_mib
+    for name in ("held", "seen"):
+        (tmp_path / name).unlink()
+    since.clear()
+    below = "x = bytearray(64 << 20); x[::4096] = b'1' * len(x[::4096])\nimport subprocess, sys\n"
+    both = run(f"{below}subprocess.run([sys.executable, '-c', {hold!r}])", tmp_path, watch=watch).peak_memory_mib
+    assert alone is not None and both is not None
+    assert 64 < alone < 128 < both < 400

@@ -1,0 +1,280 @@
+"""The runner: launch a cell, read what its guest told, record, next; against a launcher that starts nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_backends import installable
+from fake_bench import EXAMPLE
+from fake_runs import PROVENANCE, cell, learning, plan
+
+from kbench import store
+from kbench.cells import runner
+from kbench.cells.launcher import Exit
+from kbench.cells.runner import Job, Listener, Settings
+from kbench.machine import devices
+from kbench.selection import examples
+from kbench.values import Cell, Data, Environment, Outcome
+
+DATA = Data("mnist", "real", Path("/data"), ("x.npy",), "y.npy", (), "", 10, 255.0, ((28, 28, 1),), "ab")
+Fate = Callable[[Path, Path], Exit]
+
+
+def well(the_cell: Cell) -> Fate:
+    return telling(*learning(the_cell, 0.5))
+
+
+def telling(*events: Mapping[str, Any], code: int = 0, log: bytes = b"", timed_out: bool = False) -> Fate:
+    """A guest that tells this, says that, and ends so."""
+
+    def fate(events_file: Path, log_file: Path) -> Exit:
+        events_file.write_text("".join(json.dumps(event) + "\n" for event in events))
+        log_file.write_bytes(log)
+        return Exit(code, 1.5, timed_out)
+
+    return fate
+
+
+def raising(error: BaseException) -> Fate:
+    def fate(events_file: Path, log_file: Path) -> Exit:
+        raise error
+
+    return fate
+
+
+@dataclass
+class FakeLauncher:
+    """Gives each cell its fate, and keeps what it was asked."""
+
+    fates: Mapping[str, Fate]
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    def __call__(self, command: Sequence[str], **asked: Any) -> Exit:
+        self.asked.append({"command": list(command), **asked})
+        ended = self.fates[asked["folder"].name.split("__")[0]](asked["folder"] / "events.jsonl", asked["log"])
+        asked["watch"]()
+        return ended
+
+
+@dataclass
+class Heard:
+    """What a listener heard, in order."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def listener(self) -> Listener:
+        return Listener(
+            started=lambda job: self.lines.append(f"started {job.cell.example}"),
+            epoch=lambda job, seen: self.lines.append(f"{seen.epochs} epochs of {job.cell.example}"),
+            ended=lambda job, outcome: self.lines.append(f"ended {job.cell.example} {outcome.status}"),
+        )
+
+
+class Stage:
+    """A run's folder and jobs for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.backend = installable(folder / "files")
+        (folder / "mine.py").write_text(EXAMPLE)
+        self.example = examples.load(folder / "mine.py")
+        self.environment = Environment("keras9/tiny", "cpu", Path("/env/bin/python"), Path("/env"), {}, "")
+        self.folder = store.create(folder / "results", plan([cell()]), PROVENANCE)
+        self.heard = Heard()
+
+    def job(self, example: str, **changes: Any) -> Job:
+        made = Job(
+            cell=cell(example, "keras9/tiny"),
+            example=self.example,
+            backend=self.backend,
+            build=self.backend.builds[0],
+            environment=self.environment,
+            data=DATA,
+        )
+        return replace(made, **changes)
+
+    def run(self, fates: Mapping[str, Fate], jobs: Sequence[Job] = (), **settings: Any) -> list[Outcome]:
+        self.launcher = FakeLauncher(fates)
+        pinned = devices.pin_variables(devices.CPU)
+        defaults = {
+            "augment": False,
+            "init": "seeded",
+            "published_weights": {},
+            "timeout": 30.0,
+            "guest": Path("/guest"),
+        }
+        return runner.run(
+            jobs or [self.job(name) for name in fates],
+            self.folder,
+            Settings(device=devices.CPU, pinned=pinned, **(defaults | settings)),
+            lambda environment: {"OMP_NUM_THREADS": "2"},
+            self.launcher,
+            self.heard.listener(),
+        )
+
+    def recorded(self, example: str) -> dict[str, Any] | None:
+        file = store.cell_folder(self.folder, self.job(example).cell).outcome
+        return json.loads(file.read_text()) if file.exists() else None
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
+
+
+def test_a_guest_is_started_with_its_python_its_spec_and_its_variables(stage: Stage) -> None:
+    stage.run({"a": well(cell())}, timeout=12.0)
+    (asked,) = stage.launcher.asked
+    files = store.cell_folder(stage.folder, stage.job("a").cell)
+    assert asked["command"] == ["/env/bin/python", "/guest", str(files.spec)]
+    assert (asked["folder"], asked["log"], asked["timeout"]) == (files.path, files.log, 12.0)
+    assert asked["variables"]["OMP_NUM_THREADS"] == "2"
+    assert asked["variables"]["CUDA_VISIBLE_DEVICES"] == "-1"
+    assert asked["variables"]["KERAS_HOME"] == str(files.keras_home)
+    assert json.loads((files.keras_home / "keras.json").read_text())["backend"] == "tiny"
+
+
+def test_the_guest_is_told_which_versions_it_must_find_unless_the_environment_is_the_users(stage: Stage) -> None:
+    own = replace(stage.environment, folder=None)
+    stage.run({"a": well(cell()), "b": well(cell())}, [stage.job("a"), stage.job("b", environment=own)])
+    told = [json.loads(Path(asked["command"][-1]).read_text())["versions"] for asked in stage.launcher.asked]
+    assert told == [{"backend": "1.0"}, {}]
+
+
+def test_a_cell_is_ok_once_its_guest_told_of_every_epoch_and_of_its_end(stage: Stage) -> None:
+    assert stage.run({"a": well(cell())}) == [Outcome("ok", "", 1.5, 0)]
+    assert stage.heard.lines == ["started a", "3 epochs of a", "ended a ok"]
+
+
+def test_what_was_seen_of_a_guests_memory_is_recorded(stage: Stage) -> None:
+    def fate(events_file: Path, log_file: Path) -> Exit:
+        return Exit(0, 1.0, False, 120.5, 64.5, "process")
+
+    (outcome,) = stage.run({"a": fate})
+    assert (outcome.tree_memory_mib, outcome.device_memory_mib, outcome.device_memory_source) == (
+        120.5,
+        64.5,
+        "process",
+    )
+
+
+START = {"event": "start", "schema": 1}
+EPOCH = {"event": "epoch", "epoch": 1, "seconds": 1.0, "samples": 1000}
+END = {"event": "end", "seconds": 9.0}
+DEVICE = {"event": "error", "kind": "device", "message": "it runs on the cpu"}
+RAISED = {"event": "error", "kind": "exception", "message": "ValueError: bad\nvalue"}
+
+
+@pytest.mark.parametrize(
+    ("fate", "status", "reason"),
+    [
+        (telling(START, EPOCH), "failed", "ended without a result (last event: epoch 1)"),
+        (telling(START, EPOCH, END), "failed", "ended without a result (last event: end)"),
+        (telling(), "failed", "ended without a result (it told nothing)"),
+        (telling(START, log=b"last words\n\n"), "failed", "ended without a result (last event: start): last words"),
+        (telling(START, code=7), "failed", "ended with exit status 7 (last event: start)"),
+        (
+            telling(code=1, log=b"x\nImportError: no keras\n"),
+            "failed",
+            "ended with exit status 1 (it told nothing): ImportError: no keras",
+        ),
+        (telling(START, EPOCH, code=-11), "failed", "killed by SIGSEGV (last event: epoch 1)"),
+        (
+            telling(START, code=-6, log=b"double free\n"),
+            "failed",
+            "killed by SIGABRT (last event: start): double free",
+        ),
+        (
+            telling(START, code=-9),
+            "failed",
+            "killed by SIGKILL, as the system does where memory runs out (last event: start)",
+        ),
+        (telling(code=-99), "failed", "killed by signal 99 (it told nothing)"),
+        (telling(START, RAISED, code=1), "failed", "ValueError: bad value"),
+        (telling(START, RAISED, code=-11), "failed", "ValueError: bad value"),
+        (telling(START, DEVICE, code=1), "unsupported", "it runs on the cpu"),
+        (telling(*learning(cell(), 0.5), code=-11), "failed", "killed by SIGSEGV (last event: end)"),
+        (
+            telling(code=1, log=b"\x1b[31mred\x1b[0m \xff\n"),
+            "failed",
+            "ended with exit status 1 (it told nothing): red \ufffd",
+        ),
+        (
+            telling(START, EPOCH, code=-15, timed_out=True),
+            "timeout",
+            "not done after 30 s (1 of 3 epochs were done); give it longer with --timeout",
+        ),
+        (raising(FileNotFoundError(2, "No such file")), "failed", "its Python cannot be started: No such file"),
+    ],
+)
+def test_what_came_of_a_cell_is_one_line(stage: Stage, fate: Fate, status: str, reason: str) -> None:
+    (outcome,) = stage.run({"a": fate})
+    assert (outcome.status, outcome.reason) == (status, reason)
+
+
+def test_last_words_are_cut_where_they_are_long(stage: Stage) -> None:
+    (outcome,) = stage.run({"a": telling(code=1, log=b"start\n" + b"x" * 100_000)})
+    assert outcome.reason == "ended with exit status 1 (it told nothing): " + "x" * 200
+
+
+def test_one_cells_fate_does_not_stop_the_run(stage: Stage) -> None:
+    fates = {"a": telling(code=-11), "b": raising(PermissionError(13, "Permission denied")), "c": well(cell())}
+    assert [outcome.status for outcome in stage.run(fates)] == ["failed", "failed", "ok"]
+    assert [line for line in stage.heard.lines if line.startswith("ended")] == [
+        "ended a failed",
+        "ended b failed",
+        "ended c ok",
+    ]
+
+
+def test_an_outcome_is_on_disk_before_the_next_cell_starts(stage: Stage) -> None:
+    seen: list[Any] = []
+
+    def second(events_file: Path, log_file: Path) -> Exit:
+        seen.extend([stage.recorded("a"), stage.recorded("b")])
+        return Exit(0, 1.0)
+
+    stage.run({"a": telling(code=3), "b": second})
+    first, not_yet = seen
+    assert (first["status"], first["exit_code"], first["seconds"]) == ("failed", 3, 1.5)
+    assert not_yet is None
+    assert (stage.recorded("b") or {})["status"] == "failed"
+
+
+def test_an_interrupted_cell_is_recorded_and_the_rest_is_not_started(stage: Stage) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        stage.run({"a": well(cell()), "b": raising(KeyboardInterrupt()), "c": well(cell())})
+    assert (stage.recorded("a") or {})["status"] == "ok"
+    assert (stage.recorded("b") or {})["status"] == "interrupted"
+    assert stage.recorded("c") is None
+    assert len(stage.launcher.asked) == 2
+    assert stage.heard.lines[-1] == "ended b interrupted"
+
+
+def test_what_is_known_not_to_run_is_recorded_and_not_started(stage: Stage) -> None:
+    verdict = Outcome("unsupported", "it cannot train")
+    jobs = [stage.job("a", verdict=verdict), stage.job("b", environment=None)]
+    outcomes = stage.run({"c": well(cell())}, jobs)
+    assert outcomes == [verdict, Outcome("unavailable", "its environment was not made")]
+    assert stage.launcher.asked == []
+    assert (stage.recorded("a") or {})["reason"] == "it cannot train"
+
+
+def test_progress_counts_epochs_as_they_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    progress = runner.Progress(file)
+    assert progress.look() == runner.Seen()
+    line = json.dumps(dict(EPOCH, event="epoch"), sort_keys=True) + "\n"
+    file.write_text(json.dumps(START) + "\n" + line)
+    assert progress.look().epochs == 1
+    with file.open("a") as more:
+        more.write(line * 2 + line[:20])
+    seen = progress.look()
+    assert (seen.epochs, seen.seconds, seen.accuracy) == (3, EPOCH["seconds"], EPOCH.get("val_accuracy"))
+    with file.open("a") as more:
+        more.write(line[20:])
+    assert progress.look().epochs == 4 == progress.look().epochs

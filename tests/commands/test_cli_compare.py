@@ -1,0 +1,205 @@
+"""`compare` from the command line: tables, formats, exit statuses, and what it says of wrong requests."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from fake_bench import Said
+from fake_runs import PROVENANCE, cell, fake_run
+
+from kbench.cli import main
+from kbench.values import FAILED, OK, Outcome
+
+ELSEWHERE = {**PROVENANCE, "cpu": {"model": "Another processor", "visible": 2}}
+
+
+class Compare:
+    """Calls `compare` in a folder with these runs: before; after, where one backend is slower; other_machine."""
+
+    def __init__(self, folder: Path, capture: pytest.CaptureFixture[str]) -> None:
+        self.parent = folder / "results"
+        self._capture = capture
+        self.run("before", 1.0)
+        self.run("after", 2.0)
+        self.run("other_machine", 1.0, ELSEWHERE)
+
+    def run(self, name: str, jax: float, provenance: dict[str, object] = PROVENANCE, status: str = OK) -> Path:
+        fates = [
+            (cell(backend="keras3/jax", repeat=1), jax, Outcome(status, "" if status == OK else "out of memory")),
+            (cell(backend="keras3/torch", repeat=1), 2.0, Outcome(OK)),
+        ]
+        return fake_run(self.parent, fates, name, provenance)
+
+    def __call__(self, *argv: str) -> Said:
+        self._capture.readouterr()
+        status = main.main(["compare", *argv])
+        printed = self._capture.readouterr()
+        return Said(status, printed.out, printed.err)
+
+
+@pytest.fixture
+def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Compare:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["kbench"])
+    return Compare(tmp_path, capsys)
+
+
+def test_two_runs_stand_side_by_side_with_ratio_interval_verdict_and_losses(compare: Compare) -> None:
+    said = compare("before", "after")
+    assert (said.status, said.err) == (0, "")
+    rows = {line.split()[0]: line for line in said.out.splitlines() if line.startswith("keras3/")}
+    assert rows["keras3/jax"].split()[1:5] == ["1.02", "2.05", "2.00", "1.94-2.06"]
+    assert rows["keras3/jax"].endswith("slower")
+    assert "identical" in rows["keras3/torch"] and rows["keras3/torch"].endswith("no difference shown")
+    assert "B against A, 2 rows: 1 slower, 1 no difference shown. " in said.out
+    assert "Losses are identical in 2 of 2." in " ".join(said.out.split())
+
+
+def test_a_run_twice_is_said_to_be_the_same(compare: Compare) -> None:
+    told = " ".join(compare("before", "results/before").out.split())
+    assert "They are the same within their intervals. Losses are identical in 2 of 2." in told
+
+
+def test_what_may_be_chance_is_called_so(compare: Compare) -> None:
+    told = " ".join(compare("before", "after").out.split())
+    assert "If none differed, up to 1 of 2 would still be called faster or slower: more repeats tell." in told
+    assert "If none differed" not in compare("before:jax", "after:jax").out  # one row differs by chance too seldom
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.13, "times slower"), (0.07, "times faster")])
+def test_a_machine_that_was_slower_or_faster_is_named(compare: Compare, seconds: float, words: str) -> None:
+    for name, usual in (("before", 0.1), ("after", seconds)):
+        for number, outcome in enumerate(sorted((compare.parent / name).glob("cells/*/outcome.json"))):
+            samples = [usual * (1 + 0.001 * (number + more)) for more in range(3)]
+            outcome.write_text(json.dumps(json.loads(outcome.read_text()) | {"reference_samples": samples}))
+    told = " ".join(compare("before", "after").out.split())
+    assert f"{words} in B (the same computation before each cell): a difference of that size may be its own." in told
+    (jax, _) = json.loads(compare("before", "after", "--format", "json").out)["rows"]
+    assert jax["machine_ratio_low"] < seconds / 0.1 < jax["machine_ratio_high"]
+    assert "The machine itself" not in compare("before:jax", "before:torch").out
+    assert "The machine itself" not in compare("before", "before").out
+
+
+def test_three_runs_have_a_row_each(compare: Compare) -> None:
+    said = compare("before", "after", "before")
+    assert [line.split()[:2] for line in said.out.splitlines() if line.startswith("keras3/jax")] == [
+        ["keras3/jax", "B"],
+        ["keras3/jax", "C"],
+    ]
+
+
+def test_two_backends_of_one_run_are_compared(compare: Compare) -> None:
+    said = compare("latest:jax", "latest:keras3/torch")
+    (row,) = [line for line in said.out.splitlines() if line.startswith("keras3/")]
+    assert row.startswith("keras3/torch") and "2.00" in row and row.rstrip(" 0123456789[]").endswith("slower")
+    assert "A: other_machine:jax" in said.out
+
+
+def test_tables_fit_80_columns(compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("kbench.session.terminal.width", lambda: 80)
+    said = compare("before", "after", "other_machine", "--allow", "machine")
+    assert max(map(len, said.out.splitlines())) <= 80
+    assert "Left out here for width" in said.out
+
+
+def test_each_format_says_the_same_and_nothing_else(compare: Compare) -> None:
+    by_csv = list(csv.DictReader(io.StringIO(compare("before", "after", "--format", "csv").out)))
+    by_json = json.loads(compare("before", "after", "--format", "json").out)
+    assert [run["name"] for run in by_json["runs"]] == ["before", "after"]
+    assert [row["verdict"] for row in by_csv] == [row["verdict"] for row in by_json["rows"]]
+    assert [float(row["ratio"]) for row in by_csv] == [row["ratio"] for row in by_json["rows"]]
+    assert list(by_csv[0]) == list(by_json["rows"][0])
+    assert by_json["rows"][0]["largest_loss_difference"] == 0.0
+    markdown = compare("before", "after", "--format", "markdown").out
+    assert "| keras3/jax " in markdown and markdown.startswith("- A: before")
+
+
+def test_fail_above_gives_status_1_and_names_the_row(compare: Compare) -> None:
+    said = compare("before", "after", "--fail-above", "1.10")
+    assert said.status == 1
+    assert said.err == "kbench: mnist_cnn on keras3/jax, B against A: 2.000 x.\n"
+    assert compare("before", "after", "--fail-above", "2.5").status == 0
+    assert compare("after", "before", "--fail-above", "1.10").status == 0
+
+
+def test_fail_above_fails_for_a_row_that_was_ok_and_is_no_longer(compare: Compare) -> None:
+    compare.run("broken", 1.0, status=FAILED)
+    said = compare("before", "broken", "--fail-above", "1.10")
+    assert (said.status, said.err) == (
+        1,
+        "kbench: mnist_cnn on keras3/jax, B against A: failed in B: out of memory.\n",
+    )
+    assert compare("broken", "before", "--fail-above", "1.10").status == 0
+
+
+def test_another_machine_is_refused_by_row_and_compared_on_request(compare: Compare) -> None:
+    said = compare("before", "other_machine")
+    assert said.status == 2
+    assert "[1] machine: processor Another processor instead of A processor" in said.out
+    assert said.err == "kbench: error: Nothing could be compared: `--allow machine` compares all the same.\n"
+    allowed = compare("before", "other_machine", "--allow", "machine")
+    assert (allowed.status, allowed.err) == (0, "")
+    assert "[1] machine: processor Another processor instead of A processor" in allowed.out
+    assert "not compared" not in allowed.out
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        ((), "required: RUN[:BACKEND]"),
+        (("before",), "Name two runs to compare"),
+        (("before", "aftr"), "There is no run 'aftr': did you mean after?"),
+        (("before", "after:jx"), "after: 'jx' is not one of the run's backends: did you mean jax?"),
+        (("before", "aftr:jax"), "There is no run 'aftr'"),
+        (("before", ":jax"), "':jax' is neither a run nor RUN:BACKEND"),
+        (("before", "after:"), "'after:' is neither a run nor RUN:BACKEND"),
+        (("before:jax", "after"), ""),
+        (("before", "after", "--fail-above", "x"), "'x' is not a ratio above 0"),
+        (("before", "after", "--fail-above", "0"), "'0' is not a ratio above 0"),
+        (("before", "after", "--fail-above", "nan"), "'nan' is not a ratio above 0"),
+        (("before", "after", "--allow", "speed"), "'speed' is not one of machine, fingerprint"),
+        (("before", "after", "--allow", ","), "not one of machine, fingerprint"),
+        (("before", "after", "--format", "xml"), "invalid choice: 'xml'"),
+        (("before", "after", "--results", "nowhere"), "There is no run 'before'"),
+    ],
+)
+def test_a_wrong_request_is_one_sentence(compare: Compare, argv: tuple[str, ...], words: str) -> None:
+    said = compare(*argv)
+    if not words:
+        assert said.status == 0
+        return
+    assert said.status == 2
+    (line,) = said.err.splitlines()
+    assert line.startswith("kbench: error: ") and words in line, line
+
+
+def test_runs_with_nothing_in_common_are_not_compared(compare: Compare) -> None:
+    fake_run(compare.parent, [(cell("mnist_mlp"), 1.0, Outcome(OK))], "mlp")
+    said = compare("before", "mlp")
+    assert said.status == 2
+    assert "no example and backend in common" in said.err
+
+
+def test_an_example_that_one_side_lacks_is_said_in_a_sentence(compare: Compare) -> None:
+    both = [(cell("mnist_mlp", "keras3/jax"), 1.0, Outcome(OK)), (cell(backend="keras3/jax"), 1.0, Outcome(OK))]
+    fake_run(compare.parent, both, "both")
+    assert "A has no mnist_mlp." in compare("before", "both").out
+    assert "Only A has mnist_mlp." in compare("both", "before").out
+    (row,) = [line for line in compare("before", "both").out.splitlines() if line.startswith("keras3/torch")]
+    assert row.endswith("not in B")
+
+
+def test_the_reference_run_is_found_from_anywhere_and_needs_a_checkout(
+    compare: Compare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = compare("reference", "reference")
+    assert said.status == 0
+    assert "They are the same within their intervals." in " ".join(said.out.split())
+    monkeypatch.setattr("kbench.paths.project_folder", lambda name: compare.parent / "nothing")
+    assert "comes with a checkout" in compare("before", "reference").err

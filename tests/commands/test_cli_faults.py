@@ -1,0 +1,153 @@
+"""Guests that die, hang or shout: the run goes on, says what came of them, and leaves nothing running."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from fake_bench import EXAMPLE, Bench, dying, events_of
+from named_pipe import Pipe
+
+from kbench.cells import launcher
+from kbench.environments import ensure
+
+KILL = "import os, signal; os.kill(os.getpid(), signal.%s)"
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        (KILL % "SIGSEGV", "killed by SIGSEGV (last event: phase data)"),
+        (
+            "import os; print('no memory', flush=True); os.abort()",
+            "killed by SIGABRT (last event: phase data): no memory",
+        ),
+        ("import os; os._exit(0)", "ended without a result (last event: phase data)"),
+        ("import os; os._exit(42)", "ended with exit status 42 (last event: phase data)"),
+        ("import sys; sys.exit('enough')", "SystemExit: enough"),
+        ("raise RuntimeError('first line\\nsecond line')", "RuntimeError: first line"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt: no message"),
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("return 5", "build_model of the example returns no Keras model but 'int'"),
+    ],
+)
+def test_however_a_guest_dies_its_cell_has_failed_for_a_reason(bench: Bench, how: str, reason: str) -> None:
+    bench.example("my_example.py", dying(how))
+    said = bench.measure()
+    assert said.status == 1
+    assert bench.reason() == reason
+    assert "failed [1]" in said.out and "Traceback" not in said.out + said.err
+
+
+def test_a_model_of_another_size_than_its_file_states_is_not_measured(bench: Bench) -> None:
+    bench.example("my_example.py", EXAMPLE.replace("PARAMETERS = 51", "PARAMETERS = 52"))
+    assert bench.measure().status == 1
+    assert bench.reason() == "the model has 51 parameters, where the example states 52"
+
+
+def test_the_cells_after_a_dying_one_are_measured_all_the_same(bench: Bench) -> None:
+    bench.example("a.py", dying(KILL % "SIGSEGV"))
+    bench.example("b.py", dying("raise ValueError"))
+    bench.example("c.py")
+    said = bench.measure(examples="a.py,b.py,c.py")
+    assert said.status == 1
+    assert [status for status, _ in bench.fates().values()] == ["failed", "failed", "ok"]
+    assert [line[:5] for line in said.err.splitlines() if line.startswith("[")] == ["[1/3]", "[2/3]", "[3/3]"]
+
+
+def test_what_a_dying_guest_had_told_is_kept(bench: Bench) -> None:
+    bench.example("my_example.py", dying(KILL % "SIGSEGV"))
+    bench.measure()
+    told = [event["event"] for event in events_of(bench.runs()[0])]
+    assert told[:4] == ["start", "phase", "memory", "loaded"] and "end" not in told
+    (one,) = bench.last().measured
+    assert one.facts["keras_version"] == "2.99.1"
+
+
+def test_a_guest_that_shouts_is_heard_in_its_log_alone(bench: Bench) -> None:
+    bench.example("my_example.py", dying("print('shout ' * 200_000)"))
+    said = bench.measure()
+    assert said.status == 0
+    (log,) = bench.runs()[0].glob("cells/*/log.txt")
+    assert log.stat().st_size > 1_000_000
+    assert "shout" not in said.out + said.err
+
+
+def test_lines_in_a_guests_output_that_look_like_events_are_none(bench: Bench) -> None:
+    forged = """print('{"event": "epoch", "epoch": 9, "seconds": 0.0, "samples": 1}')"""
+    bench.example("my_example.py", dying(forged))
+    assert bench.measure().status == 0
+    (one,) = bench.last().measured
+    assert [epoch.epoch for epoch in one.epochs] == [1, 2]
+
+
+def test_a_cell_that_takes_too_long_is_ended_and_the_run_goes_on(bench: Bench) -> None:
+    for name in ("a.py", "b.py"):
+        bench.example(name, dying("import signal; signal.pause()"))
+    said = bench.measure("--timeout", "0.5", examples="a.py,b.py")
+    assert said.status == 1
+    reason = "not done after 0.5 s (0 of 2 epochs were done); give it longer with --timeout"
+    assert bench.fates() == {"a": ("timeout", reason), "b": ("timeout", reason)}
+
+
+def test_an_interrupt_keeps_what_is_known_and_prints_the_table(bench: Bench) -> None:
+    real = launcher.launch
+    launched: list[Path] = []
+
+    def interrupted_at_the_second(command, **asked):
+        launched.append(asked["folder"])
+        if len(launched) == 2:
+            raise KeyboardInterrupt
+        return real(command, **asked)
+
+    bench.patch.setattr(launcher, "launch", interrupted_at_the_second)
+    for name in ("a.py", "b.py", "c.py"):
+        bench.example(name)
+    said = bench.measure(examples="a.py,b.py,c.py")
+    assert said.status == 130
+    assert said.err.splitlines()[-1] == "kbench: interrupted; what was measured is kept."
+    assert bench.fates() == {
+        "a": ("ok", ""),
+        "b": ("interrupted", "interrupted by the user"),
+        "c": ("interrupted", "not started"),
+    }
+    assert said.out.count("keras9/fake") >= 3 and "Tables, plots and raw measurements" in said.out
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_a_schedulers_signal_end_a_running_guest_and_print_the_table(bench: Bench, how: int) -> None:
+    pipe = Pipe(bench.folder)
+    held = f"import os, signal; os.write(os.open({str(pipe.path)!r}, os.O_WRONLY), b'x'); signal.pause()"
+    bench.example("waits.py", dying(held))
+    options = ("--examples", "waits.py,my_example.py", "--profile", "smoke", "--device", "cpu")
+    process = bench.start("--backends", "fake", *options)
+    try:
+        assert pipe.starts()
+        process.send_signal(how)
+        out, err = process.communicate()
+        assert pipe.ended()
+    finally:
+        process.terminate()
+        pipe.close()
+    assert process.returncode == 130, err
+    assert "interrupted" in out and "not started" in out
+    assert err.splitlines()[-1] == "kbench: interrupted; what was measured is kept."
+
+
+def test_an_interrupt_before_the_first_cell_leaves_no_run_behind(bench: Bench) -> None:
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    bench.patch.setattr(ensure, "ensure", interrupted)
+    said = bench.measure()
+    assert (said.status, said.err) == (130, "kbench: interrupted.\n")
+    assert bench.runs() == []
+
+
+def test_a_run_that_was_killed_can_still_be_reported(bench: Bench) -> None:
+    assert bench.measure().status == 0
+    (outcome,) = bench.runs()[0].glob("cells/*/outcome.json")
+    outcome.unlink()
+    said = bench("report")
+    assert said.status == 0 and "interrupted" in said.out

@@ -1,0 +1,153 @@
+"""What the terminal shows: formats on stdout, plan and progress on stderr, quiet and verbose, tables that fit."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from fake_bench import Bench, Said
+from fake_runs import cell, fake_run
+
+from kbench.cells.runner import Seen
+from kbench.cli import main
+from kbench.session import terminal
+from kbench.values import OK, UNSUPPORTED, Outcome
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["kbench"])
+    fates = [
+        (cell(backend="keras3/jax"), 1.0, Outcome(OK)),
+        (cell(backend="keras3/torch"), 2.0, Outcome(OK)),
+        (cell(backend="keras3/openvino"), 2.0, Outcome(UNSUPPORTED, "it only runs models")),
+    ]
+    return fake_run(tmp_path / "results", fates, "mine")
+
+
+def call(capture: pytest.CaptureFixture[str], *argv: str) -> Said:
+    capture.readouterr()
+    status = main.main(argv)
+    printed = capture.readouterr()
+    return Said(status, printed.out, printed.err)
+
+
+def test_report_prints_one_format_on_stdout_and_the_folder_beside_it(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = "Tables, plots and raw measurements: results/mine"
+    by_csv = call(capsys, "report", "mine", "--format", "csv")
+    assert by_csv.out == (run / "summary.csv").read_text()
+    assert where in by_csv.err
+    by_json = json.loads(call(capsys, "report", "mine", "--format", "json").out)
+    rows = list(csv.DictReader(io.StringIO(by_csv.out)))
+    assert (
+        [row["status"] for row in by_json["rows"]] == [row["status"] for row in rows] == ["ok", "ok", "unsupported"]
+    )
+    assert by_json["name"] == "mine"
+    assert list(by_json["rows"][0]) == list(rows[0])
+    markdown = call(capsys, "report", "mine", "--format", "markdown").out
+    assert markdown.startswith("**mnist_cnn (quick")
+    table = call(capsys, "report", "mine")
+    assert table.out.rstrip().splitlines()[-1].startswith(where)
+    assert table.err == ""
+
+
+def test_run_prints_one_format_on_stdout_and_the_plan_on_stderr(bench: Bench) -> None:
+    said = bench.measure("--format", "json")
+    assert said.status == 0, said
+    assert json.loads(said.out)["rows"][0]["backend"] == "keras9/fake"
+    assert said.err.splitlines()[0].startswith("Plan: 1 cell")
+    assert "[1/1] my_example on keras9/fake" in said.err
+    assert said.err.rstrip().splitlines()[-1].startswith("Tables, plots and raw measurements: results")
+
+
+def test_quiet_leaves_the_tables_and_verbose_adds_a_line_for_each_epoch(bench: Bench) -> None:
+    quiet = bench.measure("--quiet")
+    assert quiet.err == ""
+    assert "Plan:" not in quiet.out and "keras9/fake" in quiet.out
+    assert bench.measure("--quiet", "--dry-run").out.startswith("Plan:")
+    verbose = bench.measure("--verbose")
+    assert "Plan:" in verbose.out
+    both = bench.measure("--quiet", "--verbose")
+    assert (both.status, "not allowed with argument" in both.err) == (2, True)
+
+
+def job(epochs: int = 3, task: str = "train") -> Any:
+    return SimpleNamespace(
+        cell=cell(epochs=epochs), example=SimpleNamespace(task=task, input="image"), data=None, verdict=None
+    )
+
+
+def test_the_progress_has_epoch_pace_loss_accuracy_and_the_time_left() -> None:
+    assert terminal.running(job(), Seen(), 2.4) == "epoch 1/3, 2 s"
+    assert (
+        terminal.running(job(), Seen(1, 10.25, 0.5, 0.9375), 13.0)
+        == "epoch 2/3, 10.2 s/epoch, loss 0.5, accuracy 0.9375, 20 s left, 13 s"
+    )
+    assert terminal.running(job(), Seen(3, 10.25, 0.5, 0.9375), 33.0) == "ending, 33 s"
+    assert terminal.running(job(task="infer"), Seen(1, 2.0), 3.0) == "pass 2/3, 2.00 s/pass, 4 s left, 3 s"
+    assert terminal.running(job(epochs=0), Seen(), 3.0) == "computing, 3 s"
+
+
+def test_verbose_says_each_epoch_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with terminal.Progress(1, terminal.VERBOSE) as progress:
+        progress.listener.started(job())
+        for seen in (Seen(), Seen(1, 2.0, 0.5, 0.75), Seen(1, 2.0, 0.5, 0.75), Seen(2, 1.0, 0.25, 0.875)):
+            progress.listener.epoch(job(), seen)
+        progress.listener.ended(job(), Outcome(OK, seconds=4.0))
+    assert capsys.readouterr().err.splitlines() == [
+        "  mnist_cnn on keras2/cntk channels_last: epoch 1/3, 2.00 s, loss 0.5, accuracy 0.7500",
+        "  mnist_cnn on keras2/cntk channels_last: epoch 2/3, 1.00 s, loss 0.25, accuracy 0.8750",
+        "[1/1] mnist_cnn on keras2/cntk channels_last: ok in 4.0 s",
+    ]
+
+
+@pytest.mark.parametrize("columns", [80, 100, 120])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("list",),
+        ("list", "published"),
+        ("list", "published", "LSTM"),
+        ("compare", "reference", "published"),
+        ("compare", "reference", "reference"),
+        ("report", "mine"),
+    ],
+)
+def test_what_is_printed_fits_the_terminal_and_has_no_colour(
+    run: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    argv: tuple[str, ...],
+    columns: int,
+) -> None:
+    monkeypatch.setattr(terminal, "width", lambda: columns)
+    said = call(capsys, *argv)
+    assert said.status == 0
+    lines = [line for line in said.out.splitlines() if not line.startswith("Tables, plots")]
+    assert max(map(len, lines)) <= columns, max(lines, key=len)
+    assert "\x1b" not in said.out + said.err
+
+
+def test_the_width_is_the_terminals_and_100_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "77")
+    assert terminal.width() == 100
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: True))
+    assert terminal.width() == 77
+
+
+@pytest.mark.parametrize("command", [("report", "mine"), ("list",), ("compare", "mine", "mine")])
+def test_an_unknown_format_is_one_sentence(
+    run: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    said = call(capsys, *command, "--format", "xml")
+    assert (said.status, said.out) == (2, "")
+    assert "invalid choice: 'xml'" in said.err

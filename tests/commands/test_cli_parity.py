@@ -1,0 +1,270 @@
+"""`parity` from end to end on fake backends: tables, exit statuses, and a backend that computes something else."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fake_bench import EXAMPLE, INFERENCE, Bench
+
+from kbench import store
+
+BACKENDS = "fake,keras9/second,keras9/third"
+DROPOUT = EXAMPLE.replace("import Dense, Flatten", "import Dense, Dropout, Flatten").replace(
+    "    model.add(Dense(", '    model.add(Dropout(0.5, name="drop"))\n    model.add(Dense('
+)
+OFF = '[variables]\nFAKE_KERAS_DENSE_IS_OFF_BY = "0.01"\n'
+STEPS_OFF = '[variables]\nFAKE_KERAS_STEP_IS_OFF_BY = "0.5"\n'
+
+
+def compare(
+    bench: Bench, *options: str, backends: str = BACKENDS, examples: str = "my_example.py"
+) -> tuple[int, str]:
+    said = bench("parity", "--backends", backends, "--examples", examples, "--device", "cpu", *options)
+    assert "Traceback" not in said.err
+    return said.status, said.out
+
+
+def table(run: Path) -> dict[str, dict[str, str]]:
+    with (run / "parity.csv").open(newline="") as text:
+        return {row["backend"]: row for row in csv.DictReader(text)}
+
+
+@pytest.fixture
+def three(bench: Bench) -> Bench:
+    for name in ("keras9/second", "keras9/third"):
+        bench.backend(name)
+    return bench
+
+
+def test_backends_that_compute_the_same_agree_with_numpy_and_each_other(three: Bench) -> None:
+    status, out = compare(three)
+    assert status == 0, out
+    assert "my_example (against the numpy reference, cpu)" in out
+    assert "Plan: 3 cells, parity: one batch, dropout off, real data" in out
+    (run,) = three.runs()
+    for row in table(run).values():
+        assert row["verdict"] == "same" and row["reference"] == "numpy"
+        assert float(row["outputs"]) < 1e-6 and float(row["loss"]) < 1e-6
+        assert float(row["1_step"]) == 0.0 and float(row["10_steps"]) == 0.0
+    assert "keras9/second" in (run / "parity.md").read_text()
+    tables = out.partition("\n\n")[2]
+    assert all(len(line) <= 100 for line in tables.splitlines())
+
+
+def test_the_environments_are_kept_with_their_packages_as_by_run(three: Bench) -> None:
+    assert compare(three)[0] == 0
+    kept = three.last().provenance["environments"]
+    assert sorted(kept) == ["keras9/fake", "keras9/second", "keras9/third"]
+    assert kept["keras9/fake"]["packages"] == {"fake-framework": "1.0", "keras-fake": "2.99.1"}
+    assert len(kept["keras9/fake"]["lock_sha256"]) == 64
+
+
+def test_a_backend_that_computes_something_else_is_found_and_the_layer_named(three: Bench) -> None:
+    three.backend("keras9/second", more=OFF)
+    status, out = compare(three)
+    assert status == 1
+    assert "dense (Dense)" in out and "differs" in out
+    (run,) = three.runs()
+    found = table(run)
+    assert {name: row["verdict"] for name, row in found.items()} == {
+        "keras9/fake": "same",
+        "keras9/second": "differs",
+        "keras9/third": "same",
+    }
+    assert (found["keras9/second"]["first_layer"], found["keras9/second"]["first_layer_class"]) == ("dense", "Dense")
+    assert float(found["keras9/second"]["first_layer_deviation"]) > 1e-4
+    assert found["keras9/fake"]["first_layer"] == ""
+
+
+def test_a_backend_whose_steps_are_other_ones_is_found_though_its_outputs_are_right(three: Bench) -> None:
+    three.backend("keras9/third", more=STEPS_OFF)
+    status, out = compare(three)
+    assert status == 1
+    found = table(three.runs()[0])
+    assert [row["verdict"] for row in found.values()] == ["same", "same", "differs"]
+    assert float(found["keras9/third"]["outputs"]) < 1e-6
+    assert float(found["keras9/third"]["1_step"]) > 1e-4
+    assert "after 1 step furthest off: dense (Dense)" in out
+
+
+@pytest.mark.parametrize(("bound", "verdict", "status"), [("0.1", "explained", 0), ("0.001", "differs", 1)])
+def test_a_declared_difference_is_explained_up_to_its_bound(
+    three: Bench, bound: str, verdict: str, status: int
+) -> None:
+    why = f'[[explained]]\nwhat = ["outputs", "layers", "loss", "1 step", "10 steps"]\nbound = {bound}\n'
+    three.backend("keras9/second", more=OFF + why + 'layer = "Dense"\nreason = "it is a cheat"\n')
+    ended, out = compare(three)
+    assert (ended, table(three.runs()[0])["keras9/second"]["verdict"]) == (status, verdict)
+    assert ("it is a cheat" in out) == (verdict == "explained")
+
+
+def test_dropout_is_off_on_all_and_the_example_stays_as_it_is(three: Bench) -> None:
+    path = three.example("my_example.py", DROPOUT)
+    assert compare(three)[0] == 0
+    assert path.read_text() == DROPOUT
+    (told, *_) = three.last().measured
+    forward = told.facts["parity"]["forward"]  # type: ignore[index]
+    assert [layer["class"] for layer in forward["layers"]] == ["Flatten", "Dropout", "Dense"]
+
+
+def test_a_backend_that_cannot_train_shows_its_outputs_and_layers(three: Bench) -> None:
+    three.backend("keras9/half", can='["infer"]')
+    status, out = compare(three, backends=f"{BACKENDS},half")
+    assert status == 0, out
+    row = table(three.runs()[0])["keras9/half"]
+    assert (row["verdict"], row["1_step"]) == ("same", "")
+    assert "only outputs and layers: nothing is trained" in out
+
+
+def test_inference_is_compared_without_steps(three: Bench) -> None:
+    three.example("features.py", INFERENCE)
+    assert compare(three, examples="features.py")[0] == 0
+    assert {row["10_steps"] for row in table(three.runs()[0]).values()} == {""}
+
+
+def test_a_layer_that_the_reference_does_not_know_is_compared_with_the_majority(three: Bench) -> None:
+    own = "\n\nclass Mine(Flatten):\n    pass\n"
+    three.example("my_example.py", EXAMPLE.replace("model.add(Flatten(", "model.add(Mine(") + own)
+    three.backend("keras9/second", more=OFF)
+    status, out = compare(three)
+    assert status == 1
+    assert "my_example (against the median of 3 backends, cpu)" in out
+    assert [row["verdict"] for row in table(three.runs()[0]).values()] == ["same", "differs", "same"]
+
+
+def test_one_backend_alone_with_nothing_to_compare_is_no_agreement(three: Bench) -> None:
+    own = "\n\nclass Mine(Flatten):\n    pass\n"
+    three.example("my_example.py", EXAMPLE.replace("model.add(Flatten(", "model.add(Mine(") + own)
+    status, out = compare(three, backends="fake")
+    assert status == 1
+    assert "there is nothing to compare it with" in out
+
+
+def test_a_failed_cell_is_shown_and_does_not_hide_the_others(three: Bench) -> None:
+    three.backend("keras9/second", more='[variables]\nFAKE_KERAS_VERSION = "2.98.0"\n')
+    status, out = compare(three)
+    assert status == 1
+    assert [row["verdict"] for row in table(three.runs()[0]).values()] == ["same", "failed", "same"]
+    assert "Keras loaded keras_version 2.98.0" in out
+
+
+def test_all_that_was_computed_is_kept_and_the_report_is_made_anew_from_it(three: Bench) -> None:
+    _, out = compare(three, "--name", "mine", "--seed", "7", "--batch-size", "4")
+    run = three.results / "mine"
+    record = json.loads((run / "run.json").read_text())
+    assert record["plan"]["kind"] == "parity" and record["plan"]["seed"] == 7
+    cells = sorted((run / "cells").iterdir())
+    names = {"spec.json", "events.jsonl", "log.txt", "outcome.json", "forward.npz", "step_1.npz", "step_10.npz"}
+    for cell in cells:
+        assert names <= {path.name for path in cell.iterdir()}
+        spec = json.loads((cell / "spec.json").read_text())
+        assert (spec["parity"], spec["batch_size"], spec["samples"]) == ({"steps": [1, 10]}, 4, 40)
+        with np.load(cell / "forward.npz", allow_pickle=False) as arrays:
+            assert arrays["outputs"].shape == (4, 3)
+    before = (run / "parity.csv").read_bytes()
+    (run / "parity.csv").unlink()
+    said = three("report", "mine")
+    assert said.status == 0 and out.rstrip().endswith(said.out.strip())
+    assert (run / "parity.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a zip file", b"PK\x03\x04"])
+def test_damaged_arrays_are_that_cells_failure(three: Bench, damage: bytes) -> None:
+    assert compare(three)[0] == 0
+    run = store.latest(three.results)
+    (file,) = run.glob("cells/*third*/forward.npz")
+    file.write_bytes(damage)
+    said = three("report")
+    assert said.status == 0
+    assert [row["verdict"] for row in table(run).values()] == ["same", "same", "failed"]
+    assert "what it computed cannot be read" in said.out
+
+
+def test_arrays_outside_the_cells_folder_or_of_objects_are_not_read(three: Bench) -> None:
+    assert compare(three)[0] == 0
+    run = store.latest(three.results)
+    (file,) = run.glob("cells/*third*/forward.npz")
+    np.savez(file, outputs=np.array([{}], dtype=object))
+    (events,) = run.glob("cells/*second*/events.jsonl")
+    events.write_text(events.read_text().replace('"forward.npz"', '"../forward.npz"'))
+    assert three("report").status == 0
+    assert [row["verdict"] for row in table(run).values()] == ["same", "failed", "failed"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "required: --backends"),
+        (("--backends", "fakke"), "did you mean fake"),
+        (("--backends", "fake", "--examples", "no.py"), "There is no example file no.py"),
+        (("--backends", "fake", "--form", "best"), "invalid choice: 'best'"),
+        (("--backends", "fake", "--format", "xml"), "invalid choice: 'xml'"),
+        (("--backends", "fake", "--epochs", "3"), "Unrecognized arguments: --epochs"),
+        (("--backends", "fake", "--batch-size", "0"), "whole number from 1"),
+        (("--backends", "fake", "--examples", "my_example.py", "--batch-size", "999"), "fewer than one batch"),
+        (("--backends", "fake", "--seed", "-1"), "whole number from 0"),
+        (("--backends", "fake", "--device", "tpu"), "use auto, cpu"),
+        (("--backends", "fake", "--results", "patterns.npz"), "choose another place"),
+        (("--backends", "fake", "--examples", "my_example.py", "--name", "a/b"), "plain folder name"),
+    ],
+)
+def test_a_wrong_request_is_one_sentence_and_status_2(bench: Bench, arguments: tuple[str, ...], words: str) -> None:
+    said = bench("parity", *arguments)
+    assert said.status == 2
+    (line,) = said.err.splitlines()
+    assert line.startswith("kbench: error: ") and words in line
+    assert bench.runs() == []
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ('what = ["speed"]\nbound = 1.0\nreason = "x"', "`what` lists some of outputs"),
+        ('what = ["loss"]\nbound = 0\nreason = "x"', "`bound` is a number above 0"),
+        ('what = ["loss"]\nreason = "x"', "it must be tables with"),
+        ('what = ["loss"]\nbound = 1.0\nreason = "x"\nunlike = "keras2"', "it must be a list of"),
+        ('what = ["loss"]\nbound = 1.0\nreason = "x"\nwhy = "y"', "it must be tables with"),
+    ],
+)
+def test_a_wrong_explanation_is_said_with_its_key(bench: Bench, more: str, words: str) -> None:
+    bench.backend(more=f"[[explained]]\n{more}\n")
+    said = bench("parity", "--backends", "fake")
+    assert said.status == 2 and "`explained`" in said.err and words in said.err
+
+
+@pytest.mark.parametrize("form", ["markdown", "csv", "json"])
+def test_with_another_format_stdout_holds_that_alone(three: Bench, form: str) -> None:
+    status, out = compare(three, "--format", form)
+    assert status == 0
+    (run,) = three.runs()
+    by_report = three("report", "--format", form)
+    assert out == by_report.out
+    if form == "csv":
+        assert out == (run / "parity.csv").read_text()
+    elif form == "json":
+        assert [row["verdict"] for row in json.loads(out)["rows"]] == ["same"] * 3
+    else:
+        assert out.startswith("**my_example (")
+
+
+def test_with_another_format_plan_and_folder_are_on_stderr(three: Bench) -> None:
+    arguments = ("--backends", "fake", "--examples", "my_example.py", "--device", "cpu", "--format", "csv")
+    said = three("parity", *arguments)
+    assert "Plan: 1 cell, parity" in said.err and "start with parity.md" in said.err
+    assert "Plan" not in said.out and "start with" not in said.out
+
+
+def test_parity_has_no_plots_to_style(three: Bench) -> None:
+    assert compare(three)[0] == 0
+    for option in ("--plot-style=ggplot", "--plot-size=3x2"):
+        said = three("report", option)
+        assert said.status == 2 and "is of `parity`, which has no plots: leave --plot-style" in said.err
+
+
+def test_parity_has_help(bench: Bench) -> None:
+    said = bench("parity", "--help")
+    assert said.status == 0 and "exit status: 0 all that was compared is the same or explained" in said.out

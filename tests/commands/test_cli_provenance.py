@@ -1,0 +1,152 @@
+"""What a run keeps of where and how it was measured, from end to end; and that the page states it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from fake_bench import EXAMPLE, INFERENCE, LIMITS, Bench, events_of
+
+from kbench.analysis import rows
+from kbench.machine import peak_rates
+
+VARIABLES = """
+[variables]
+FAKE_FLAGS = "cache={cache}/x,threads={threads}"
+FAKE_API_TOKEN = "hunter2"
+"""
+
+
+def provenance(run: Path) -> dict[str, Any]:
+    return dict(json.loads((run / "run.json").read_text())["provenance"])
+
+
+def test_packages_lock_and_variables_of_an_environment_are_kept_once(bench: Bench) -> None:
+    bench.backend(more=VARIABLES)
+    assert bench.measure("--repeats", "2", "--threads", "3").status == 0
+    (run,) = bench.runs()
+    (name, kept), *others = provenance(run)["environments"].items()
+    assert name == "keras9/fake" and others == []
+    assert kept["packages"] == {"fake-framework": "1.0", "keras-fake": "2.99.1"}
+    assert len(kept["lock_sha256"]) == 64 and kept["build"] == "cpu" and kept["as_is"] is False
+    assert kept["variables"]["FAKE_FLAGS"].endswith("/x,threads=3")
+    assert kept["variables"]["CUDA_VISIBLE_DEVICES"] == "-1"
+    assert "hunter2" not in (run / "run.json").read_text()
+
+
+def test_variables_are_those_that_the_cells_process_got(bench: Bench) -> None:
+    bench.patch.setenv("OMP_PROC_BIND", "true")
+    bench.patch.setenv("MKL_DEBUG_CPU_TYPE", "5")  # is not handed on, so it does not matter
+    told = "import json, os\nfrom pathlib import Path\n\nPath('told.json').write_text(json.dumps(dict(os.environ)))\n"
+    bench.backend(more=VARIABLES)
+    bench.example("my_example.py", EXAMPLE.replace("from keras.layers", f"{told}\nfrom keras.layers", 1))
+    bench.measure()
+    (run,) = bench.runs()
+    (file,) = run.glob("cells/*/told.json")
+    got = json.loads(file.read_text())
+    variables = provenance(run)["environments"]["keras9/fake"]["variables"]
+    assert variables == {name: got[name] for name in variables}
+    assert variables["OMP_PROC_BIND"] == "true" and "MKL_DEBUG_CPU_TYPE" not in variables
+
+
+def test_the_users_own_environment_is_listed_too(bench: Bench) -> None:
+    bench.measure()
+    (python,) = bench.environment().glob("keras9-fake-*/bin/python")
+    bench.measure("--name", "own", "--python", f"fake={python},as-is")
+    kept = provenance(bench.results / "own")["environments"]["keras9/fake"]
+    assert kept["as_is"] is True and kept["lock_sha256"] == ""
+    assert kept["packages"]["keras-fake"] == "2.99.1"
+
+
+def test_the_limits_are_measured_with_the_threads_of_a_cell_and_give_a_column(bench: Bench) -> None:
+    said = bench.measure("--threads", "2")
+    (run,) = bench.runs()
+    assert provenance(run)["limits"] == {**LIMITS, "threads": 2}
+    (row,) = read(run)
+    # Forward: 2 x 16 x 3 products and sums, 3 biases, 3 times softmax. Nothing needs the gradient by the picture.
+    assert int(row["operations_per_sample"]) == 3 * (96 + 6) - 96
+    assert float(row["percent_of_limit"]) > 0
+    assert "% of" in said.out and "% of limit" in (run / "summary.md").read_text()
+
+
+def test_the_limits_are_measured_again_at_the_end_and_the_larger_ones_count(bench: Bench) -> None:
+    rates = iter([1e11, 4e11])
+    bench.patch.setattr(
+        peak_rates,
+        "measure",
+        lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads, "operations_per_second": next(rates)},
+    )
+    bench.measure()
+    (run,) = bench.runs()
+    told = provenance(run)
+    assert (told["limits"]["operations_per_second"], told["ended"]["limits"]["operations_per_second"]) == (1e11, 4e11)
+    assert rows.limits(bench.last()).operations_per_second == 4e11
+    assert "400 GFLOP/s" in (run / "summary.md").read_text()
+
+
+def test_the_limits_are_measured_with_the_variables_of_a_guest(bench: Bench) -> None:
+    asked: list[dict[str, str]] = []
+    bench.patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: asked.append(variables))
+    bench.patch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    bench.patch.setenv("OMP_PROC_BIND", "true")
+    bench.measure()
+    bench.measure("--pass-env", "OPENBLAS_CORETYPE")
+    assert [one.get("OPENBLAS_CORETYPE") for one in asked] == [None, None, "Haswell", "Haswell"]
+    assert {one["OMP_PROC_BIND"] for one in asked} == {"true"}
+
+
+def test_inference_takes_the_forward_pass_alone(bench: Bench) -> None:
+    bench.measure(examples=str(bench.example("infers.py", INFERENCE)))
+    (row,) = read(bench.runs()[0])
+    assert int(row["operations_per_sample"]) == 102
+
+
+def test_without_limits_the_run_goes_on_and_the_column_is_empty(bench: Bench) -> None:
+    bench.patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: None)
+    said = bench.measure()
+    assert said.status == 0 and "% of" not in said.out
+    (row,) = read(bench.runs()[0])
+    assert row["percent_of_limit"] == "" and row["operations_per_sample"] == "210"
+
+
+def test_the_end_of_a_run_is_recorded(bench: Bench) -> None:
+    bench.measure()
+    told = provenance(bench.runs()[0])
+    assert told["ended"]["time"] >= told["started"]
+
+
+def test_the_guest_tells_the_libraries_that_computed(bench: Bench) -> None:
+    bench.measure()
+    (told,) = [event for event in events_of(bench.runs()[0]) if event["event"] == "libraries"]
+    assert all({"kind", "file", "threads"} == one.keys() for one in told["libraries"])
+    (facts,) = [one.facts for one in bench.last().measured]
+    assert facts["libraries"] == told["libraries"] and facts["framework_threads"] == told["framework_threads"]
+
+
+def test_the_page_states_the_configuration_and_comes_back_byte_for_byte(bench: Bench) -> None:
+    bench.backend(more=VARIABLES)
+    bench.backend("keras9/other")
+    bench.measure(backends="fake,other")
+    (run,) = bench.runs()
+    page = (run / "summary.md").read_bytes()
+    text = page.decode().replace("\\", "")
+    section = text[text.index("## Configuration") :]
+    for said in ("100 GFLOP/s", "10.0 GB/s (copying 64 MiB)", "| my_example", "| keras9/fake", "2.99.1", "210"):
+        assert said in section, said
+    assert "- **every backend**: `CUDA_DEVICE_ORDER=PCI_BUS_ID`" in section
+    assert "- **keras9/fake**: `FAKE_FLAGS=cache=" in section and "hunter2" not in section
+    assert "- **keras9/other**" not in section[section.index("Environment variables") :]
+    derived = {path: path.read_bytes() for path in run.glob("summary.*")}
+    for path in derived:
+        path.unlink()
+    shutil.rmtree(run / "plots")
+    assert bench("report").status == 0
+    assert {path: path.read_bytes() for path in derived} == derived and (run / "summary.md").read_bytes() == page
+
+
+def read(run: Path) -> list[dict[str, str]]:
+    with (run / "summary.csv").open(newline="") as file:
+        return list(csv.DictReader(file))

@@ -1,0 +1,174 @@
+"""Figures from the literature: the file that comes with kbench, and a run's own figures beside them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fake_bench import Said
+from fake_runs import cell, fake_run, summary
+
+from kbench.cli import main
+from kbench.comparison import published
+from kbench.comparison.published import Figure
+from kbench.errors import UserError
+from kbench.values import FAILED, OK, Outcome
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+FIGURE = Figure(
+    source="paper2017",
+    year=2017,
+    workload="mnist_cnn",
+    framework="Keras(JAX)",
+    backend="keras2/jax",
+    hardware="Tesla K80",
+    cudnn_rnn="",
+    gpus=1,
+    threads=None,
+    batch_size=64,
+    epochs=10,
+    metric="training_time",
+    value=20.0,
+    unit="s",
+    note="",
+)
+
+
+def run(capture: pytest.CaptureFixture[str], *argv: str) -> Said:
+    capture.readouterr()
+    status = main.main(argv)
+    printed = capture.readouterr()
+    return Said(status, printed.out, printed.err)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["kbench"])
+    return tmp_path
+
+
+def test_every_figure_is_read_and_every_source_is_cited() -> None:
+    figures = published.read()
+    assert len(figures) == 564
+    readme = (CHECKOUT / "results" / "published" / "README.md").read_text()
+    assert {one.source for one in figures} == set(re.findall(r"\*\*([\w-]+)\*\*", readme))
+    known = {f"keras2/{path.stem}" for path in (CHECKOUT / "backends" / "keras2").glob("*.toml")}
+    assert {one.backend for one in figures} - {""} <= known
+    k80 = next(one for one in figures if (one.workload, one.framework) == ("imdb_gru", "Keras(CNTK)"))
+    assert (k80.value, k80.seconds, k80.batch_size, k80.cudnn_rnn) == (86.0, 86 / 3, 64, "no")
+
+
+def test_a_row_is_held_against_each_figure_of_its_workload_for_the_same_amount_of_work() -> None:
+    row = summary("keras3/jax", seconds_per_1000_samples=2.0, samples=1000, available_samples=60000)
+    (one,) = published.held([row], [FIGURE, replace(FIGURE, workload="other")])
+    assert (one.seconds, one.published, one.ratio, one.same_backend) == (120.0, 2.0, 60.0, True)
+    assert one.differs == (
+        "batch size 64 in print, 128 here",
+        "samples of an epoch not given in print, taken as 60,000",
+        "measured here on 1,000 of 60,000 samples and scaled up",
+    )
+
+
+def test_of_inference_1000_pictures_are_compared_and_nothing_is_scaled() -> None:
+    figure = replace(FIGURE, metric="time_per_1000_images", value=4.0, batch_size=128)
+    row = summary("keras3/torch", task="infer", seconds_per_1000_samples=2.0)
+    (one,) = published.held([row], [figure])
+    assert (one.ratio, one.same_backend, one.differs) == (0.5, False, ())
+
+
+def test_cudnns_layers_several_gpus_and_an_unknown_batch_size_are_said() -> None:
+    row = summary(seconds_per_1000_samples=1.0, samples=60000, data_source="synthetic")
+    (one,) = published.held([row], [replace(FIGURE, cudnn_rnn="yes", gpus=4, batch_size=None)])
+    assert [said.partition(",")[0] for said in one.differs] == [
+        "batch size not given in print",
+        "samples of an epoch not given in print",
+        "cuDNN's recurrent layer in print",
+        "4 GPUs in print",
+        "synthetic data here",
+    ]
+
+
+def test_what_is_no_time_and_rows_without_one_are_left_out() -> None:
+    accuracy = replace(FIGURE, metric="test_accuracy", value=0.7, unit="fraction")
+    of_minutes = replace(FIGURE, unit="min")
+    without_epochs = replace(FIGURE, epochs=None)
+    timed = summary(seconds_per_1000_samples=1.0)
+    assert published.held([timed], [accuracy, of_minutes, without_epochs]) == []
+    for bad in (summary(), replace(timed, status=FAILED), replace(timed, differs=("unlike",))):
+        assert published.held([bad], [FIGURE]) == []
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n", "a,b\n1,2\n", "source,year\nx,y\n"])
+def test_a_damaged_file_is_one_sentence(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "figures.csv"
+    file.write_text(text)
+    with pytest.raises(UserError, match="is damaged"):
+        published.read(file)
+    with pytest.raises(UserError, match="Cannot read"):
+        published.read(tmp_path / "none.csv")
+
+
+def test_list_published_shows_workloads_and_the_figures_of_one(capsys: pytest.CaptureFixture[str]) -> None:
+    said = run(capsys, "list", "published")
+    assert said.status == 0
+    assert re.search(r"^imdb_gru +15 +8 +microsoft2018$", said.out, re.MULTILINE)
+    one = run(capsys, "list", "published", "mnist_cnn").out
+    assert re.search(r"^Keras\(TF\) +Azure NC6, Tesla K80 / CUDA 8 +- +epoch time +10.3 s", one, re.MULTILINE)
+    rows = list(csv.DictReader(io.StringIO(run(capsys, "list", "published", "mnist_cnn", "--format", "csv").out)))
+    assert [row["value"] for row in rows] == ["10.3", "14.9"]
+    listed = json.loads(run(capsys, "list", "published", "mnist_cnn", "--format", "json").out)
+    assert [row["hardware"] for row in listed] == ["Azure NC6, Tesla K80 / CUDA 8"] * 2
+
+
+def test_list_prints_each_format(capsys: pytest.CaptureFixture[str]) -> None:
+    assert json.loads(run(capsys, "list", "examples", "--format", "json").out)["examples"][0]["example"] == "babi_rnn"
+    assert run(capsys, "list", "examples", "--format", "csv").out.startswith("example,does,data,")
+    assert run(capsys, "list", "examples", "--format", "markdown").out.startswith("| example ")
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (("list", "published", "imdb"), "did you mean imdb_gru?"),
+        (("list", "examples", "imdb_gru"), "`list published imdb_gru`"),
+        (("list", "--format", "csv"), "One CSV holds one table"),
+        (("compare", "published", "published"), "Name one run beside published"),
+        (("compare", "own", "own", "published"), "Name one run beside published"),
+        (("compare", "own", "published", "--fail-above", "2"), "--fail-above is for runs"),
+        (("compare", "none", "published"), "There is no run 'none'"),
+        (("compare", "other", "published"), "no published figure for what other measured"),
+    ],
+)
+def test_a_wrong_request_is_one_sentence(
+    here: Path, capsys: pytest.CaptureFixture[str], argv: tuple[str, ...], words: str
+) -> None:
+    fake_run(here / "results", [(cell(), 1.0, Outcome(OK))], "own")
+    fake_run(here / "results", [(cell("my_own"), 1.0, Outcome(OK))], "other")
+    said = run(capsys, *argv)
+    assert said.status == 2
+    assert words in said.err, said.err
+
+
+def test_compare_published_sets_a_run_beside_print_in_each_format(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake_run(here / "results", [(cell(backend="keras2/cntk"), 1.0, Outcome(OK))], "own")
+    said = run(capsys, "compare", "own", "published")
+    assert said.status == 0
+    assert said.out.startswith("here: A processor, 2 cores")
+    lines = [line.split() for line in said.out.splitlines()]
+    (printed,) = [line for line in lines if line[:1] == ["Keras(CNTK)"]]
+    assert printed[-3:] == ["4.13", "(keras2)", "bhatia2017-notebooks"]
+    (own,) = [line for line in lines if line[:2] == ["keras2/cntk", "here"]]
+    assert own[2:] == ["(cpu)", "61.5", "-", "this", "run"]
+    by_csv = list(csv.DictReader(io.StringIO(run(capsys, "compare", "own", "published", "--format", "csv").out)))
+    by_json = json.loads(run(capsys, "compare", "published", "own", "--format", "json").out)["rows"]
+    assert [float(row["ratio"]) for row in by_csv] == [row["ratio"] for row in by_json]
+    assert "| Keras(CNTK) " in run(capsys, "compare", "own", "published", "--format", "markdown").out

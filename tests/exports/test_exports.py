@@ -1,0 +1,233 @@
+"""A run's data for notebooks and other programs: the same numbers as in the CSV files, with types."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import types
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from fake_bench import Said
+from fake_runs import cell, fake_run, write_events
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+import kbench
+from kbench import outputs
+from kbench.cli import main
+from kbench.errors import UserError
+from kbench.values import FAILED, OK, Outcome
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+DIVERGED = [
+    {"event": "start", "schema": 1},
+    {"event": "epoch", "epoch": 1, "seconds": 1.0, "samples": 1000, "loss": math.nan},
+]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a run of two cells and one that failed after an epoch with a loss of NaN."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["kbench"])
+    failed = cell(backend="keras3/torch")
+    run = fake_run(
+        tmp_path / "results",
+        [
+            (cell(backend="keras3/jax", repeat=1), 1.0, Outcome(OK, seconds=9.5, exit_code=0)),
+            (cell(backend="keras3/jax", repeat=2), 1.0, Outcome(OK)),
+            (failed, 1.0, Outcome(FAILED, "out of memory")),
+        ],
+        "mine",
+    )
+    write_events(run, failed, DIVERGED)
+    return tmp_path
+
+
+def export(capture: pytest.CaptureFixture[str], *argv: str) -> Said:
+    capture.readouterr()
+    status = main.main(["export", *argv])
+    printed = capture.readouterr()
+    return Said(status, printed.out, printed.err)
+
+
+def test_load_gives_frames_with_the_columns_of_the_csv_files_and_numbers_as_numbers(here: Path) -> None:
+    run = kbench.load("mine")
+    outputs.rebuild(here / "results" / "mine")
+    for frame, name in ((run.summary, "summary"), (run.epochs, "epochs")):
+        written = pd.read_csv(here / "results" / "mine" / f"{name}.csv")
+        assert list(frame.columns) == list(written.columns)
+        assert len(frame) == len(written)
+    assert run.epochs["seconds"].tolist() == [2.0, 1.02, 1.03, 2.0, 1.02, 1.03, 1.0]
+    assert (str(run.epochs["epoch"].dtype), str(run.summary["parameters"].dtype)) == ("Int64", "Int64")
+    assert run.summary["epoch_seconds"].dtype == "float64"
+    assert run.cells["status"].tolist() == ["ok", "ok", "failed"]
+    assert run.cells["seconds"].tolist()[0] == 9.5
+    assert run.cells["import_seconds"].tolist()[:2] == [1.5, 1.5]
+    assert (run.name, run.provenance["gpus"]) == ("mine", [])
+
+
+def test_load_takes_the_latest_run_a_folder_and_a_place_and_its_result_is_frozen(here: Path) -> None:
+    run = kbench.load()
+    assert run.name == "mine"
+    assert kbench.load(here / "results" / "mine").summary.equals(run.summary)
+    assert kbench.load("mine", results_folder=here / "results").name == "mine"
+    with pytest.raises(FrozenInstanceError):
+        run.name = "other"  # type: ignore[misc]
+    with pytest.raises(UserError, match="did you mean mine"):
+        kbench.load("mines")
+
+
+def test_importing_kbench_brings_no_package() -> None:
+    script = "import sys, kbench; print(sorted({'pandas', 'numpy', 'platformdirs'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_column_is_described(here: Path) -> None:
+    run = kbench.load("mine")
+    text = (CHECKOUT / "docs" / "data.md").read_text()
+    missing = [name for frame in (run.summary, run.epochs, run.cells) for name in frame if f"`{name}`" not in text]
+    assert missing == []
+
+
+def test_parquet_holds_the_frames(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = export(capsys, "mine", "--to", "parquet")
+    assert said.status == 0
+    folder = here / "results" / "mine" / "export"
+    assert "parquet: results/mine/export/summary.parquet" in said.out
+    run = kbench.load("mine")
+    for name in ("summary", "epochs", "cells"):
+        read = pd.read_parquet(folder / f"{name}.parquet")
+        pd.testing.assert_frame_equal(read, getattr(run, name), check_dtype=False)
+
+
+def test_json_holds_all_of_it_and_nothing_that_is_no_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert export(capsys, "mine", "--to", "json", "--out", "there").status == 0
+
+    def refuse(text: str) -> None:
+        raise AssertionError(text)
+
+    data = json.loads((here / "there" / "data.json").read_text(), parse_constant=refuse)
+    assert (data["name"], data["provenance"]["memory_mib"]) == ("mine", 24000)
+    assert [row["backend"] for row in data["summary"]] == ["keras3/jax", "keras3/torch"]
+    assert data["epochs"][-1]["loss"] is None
+    assert data["epochs"][0]["seconds"] == 2.0
+    assert [row["status"] for row in data["cells"]] == ["ok", "ok", "failed"]
+
+
+def test_tensorboard_reads_its_files_and_they_name_no_machine(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = export(capsys, "mine", "--to", "tensorboard")
+    assert said.status == 0
+    folder = Path(said.out.partition(": ")[2].strip())
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    assert len(files) == 3
+    assert {path.name for path in files} == {"events.out.tfevents.0.kbench"}
+    one = EventAccumulator(str(folder / cell(backend="keras3/jax").id))
+    one.Reload()
+    assert [(event.step, round(event.value, 5)) for event in one.Scalars("epoch/seconds")] == [
+        (1, 2.0),
+        (2, 1.02),
+        (3, 1.03),
+    ]
+    before = [path.read_bytes() for path in files]
+    export(capsys, "mine", "--to", "tensorboard")
+    assert [path.read_bytes() for path in files] == before
+
+
+class FakeClient:
+    """Notes what MLflow's client is told."""
+
+    told: list[tuple[Any, ...]] = []  # noqa: RUF012
+    experiments: set[str] = set()  # noqa: RUF012
+
+    def __init__(self, tracking_uri: str) -> None:
+        if tracking_uri.startswith("http"):
+            raise RuntimeError("no server\nmore")
+
+    def get_experiment_by_name(self, name: str) -> object:
+        return name if name in self.experiments else None
+
+    def create_experiment(self, name: str) -> str:
+        self.experiments.add(name)
+        return "7"
+
+    def create_run(self, experiment: str, run_name: str) -> Any:
+        return types.SimpleNamespace(info=types.SimpleNamespace(run_id=run_name))
+
+    def log_metric(self, run: str, name: str, value: float, step: int = 0) -> None:
+        self.told.append((run, name, value, step))
+
+    def log_param(self, run: str, name: str, value: object) -> None:
+        self.told.append((run, name, value))
+
+    set_tag = log_param
+
+    def set_terminated(self, run: str, status: str) -> None:
+        self.told.append((run, status))
+
+
+def test_mlflow_gets_a_run_for_each_cell(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setattr(FakeClient, "told", [])
+    monkeypatch.setattr(FakeClient, "experiments", set())
+    tracking = types.ModuleType("mlflow.tracking")
+    tracking.MlflowClient = FakeClient  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "mlflow", types.ModuleType("mlflow"))
+    monkeypatch.setitem(sys.modules, "mlflow.tracking", tracking)
+    said = export(capsys, "mine", "--to", "mlflow", "--out", "there")
+    assert said.status == 0
+    assert f"sqlite:///{here / 'there' / 'mlflow.db'} (experiment 'kbench mine')" in said.out
+    first, failed = cell(backend="keras3/jax").id, cell(backend="keras3/torch").id
+    for one in ((first, "backend", "keras3/jax"), (first, "epoch_seconds", 1.02, 2), (first, "FINISHED")):
+        assert one in FakeClient.told
+    assert (failed, "reason", "out of memory") in FakeClient.told
+    assert (failed, "FAILED") in FakeClient.told
+    again = export(capsys, "mine", "--to", "mlflow", "--out", "there")
+    assert (again.status, "has an experiment 'kbench mine' already" in again.err) == (2, True)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://nowhere")
+    refused = export(capsys, "mine", "--to", "mlflow")
+    assert refused.err == "kbench: error: MLflow at http://nowhere refuses: no server.\n"
+
+
+@pytest.mark.parametrize(("target", "package"), [("parquet", "pyarrow"), ("tensorboard", "tensorboard")])
+def test_where_a_package_is_missing_it_is_said_what_to_install(
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    target: str,
+    package: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    said = export(capsys, "mine", "--to", target)
+    assert said.status == 2
+    (line,) = said.err.splitlines()
+    assert f"-m uv pip install {package}`" in line and f"'kbench[{target}]'" in line
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (("mine",), "required: --to"),
+        (("mine", "--to", "excel"), "'excel' is not one of parquet, json, tensorboard, mlflow"),
+        (("mine", "--to", ""), "not one of parquet"),
+        (("mines", "--to", "json"), "did you mean mine?"),
+        (("mine", "--to", "json", "--out", "a_file"), "Cannot make a_file"),
+        (("mine", "--to", "json", "--out", "a_file/below"), "Cannot make a_file/below"),
+    ],
+)
+def test_a_wrong_request_is_one_sentence(
+    here: Path, capsys: pytest.CaptureFixture[str], argv: tuple[str, ...], words: str
+) -> None:
+    (here / "a_file").write_text("")
+    said = export(capsys, *argv)
+    assert said.status == 2
+    (line,) = said.err.splitlines()
+    assert words in line, line

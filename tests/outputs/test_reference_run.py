@@ -1,0 +1,71 @@
+"""The committed reference run: complete, readable, learning, and what the README shows of it is what it holds."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kbench import outputs, paths, store
+from kbench.analysis.rows import summarised
+from kbench.selection import backends, examples
+from kbench.tables import markdown
+from kbench.values import OK, UNSUPPORTED, Summary
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+REFERENCE = CHECKOUT / "results" / "reference"
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Summary]:
+    return list(summarised(store.read(REFERENCE)))
+
+
+def test_it_has_every_backend_on_every_example_on_real_data(rows: list[Summary]) -> None:
+    known = backends.load_all(paths.project_folder("backends"))
+    for example in examples.load_all(paths.project_folder("examples_models")).values():
+        of_example = {row.backend: row for row in rows if row.example == example.name}
+        assert set(of_example) == set(known)
+        for name, row in of_example.items():
+            assert row.status == (OK if example.task in known[name].can else UNSUPPORTED), row.reason
+            assert row.profile == "quick"
+            if row.status == OK and example.task == "train":
+                assert row.data_source == "real"
+
+
+def test_its_models_learn_what_the_data_teach(rows: list[Summary]) -> None:
+    reached = {(row.example, row.backend): row.final_val_accuracy for row in rows if row.status == OK}
+    for (example, backend), accuracy in reached.items():
+        if example == "mnist_cnn":  # 10,000 pictures, 3 epochs
+            assert accuracy is not None and accuracy >= 0.93, backend
+        if example == "imdb_gru":
+            assert accuracy is not None and accuracy > 0.75, backend
+
+
+def test_its_rows_were_measured_alike(rows: list[Summary]) -> None:
+    told: dict[str, set[str]] = {}
+    for row in rows:
+        assert row.differs == (), row.backend
+        if row.status == OK:
+            told.setdefault(row.example, set()).add(row.fingerprint)
+    assert all(len(fingerprints) == 1 and "" not in fingerprints for fingerprints in told.values())
+
+
+def test_its_tables_follow_from_its_raw_measurements(tmp_path: Path) -> None:
+    copy = tmp_path / "reference"
+    shutil.copytree(REFERENCE, copy)
+    for name in ("summary.csv", "epochs.csv", "summary.md"):
+        (copy / name).unlink()
+    outputs.rebuild(copy)
+    for name in ("summary.csv", "epochs.csv", "summary.md"):
+        assert (copy / name).read_bytes() == (REFERENCE / name).read_bytes(), name
+
+
+def test_the_readme_shows_its_table_and_its_pictures(rows: list[Summary]) -> None:
+    readme = (CHECKOUT / "README.md").read_text("utf-8")
+    shown = markdown.markdown(row for row in rows if row.example == "mnist_cnn")
+    assert shown.strip() in readme
+    for picture in ("overview.png", "mnist_cnn-convergence.png"):
+        assert f"results/reference/plots/{picture}" in readme
+        assert (REFERENCE / "plots" / picture).is_file()

@@ -1,0 +1,235 @@
+"""The comparison of what backends computed: tolerances, the reference, and the layer that is to blame."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_runs import cell, measured
+
+from kbench.parity import agreement
+from kbench.parity.agreement import Subject, compare, judge
+from kbench.parity.deviations import output_deviation, weights_deviation
+from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, LayerWeights, Step
+from kbench.values import FAILED, Explanation
+
+EXACT = np.array([0.1, 0.2, 0.3, 0.4])
+
+
+def layer(name: str, off: float = 0.0, class_name: str = "Dense", known: bool = True) -> LayerOutput:
+    return LayerOutput(name, class_name, (2,), EXACT + off, reference=EXACT if known else None)
+
+
+def step(off: float = 0.0, loss: float = 1.0, optimizer: str = "SGD", name: str = "a") -> Step:
+    weights = (LayerWeights(name, "Dense", (EXACT + off, np.zeros(2)), (4, 2)),)
+    return Step(loss, weights, optimizer)
+
+
+def computed(
+    off: float = 0.0,
+    *,
+    layers: tuple[LayerOutput, ...] | None = None,
+    loss: float = 1.0,
+    steps: tuple[float, float] | None = (0.0, 0.0),
+    known: bool = True,
+    **changes: Any,
+) -> Computed:
+    made = Computed(
+        outputs=EXACT + off,
+        loss=loss,
+        layers=layers or (layer("a", known=known), layer("b", off, known=known)),
+        reported=loss,
+        steps={} if steps is None else {1: step(steps[0]), 10: step(steps[1])},
+        unknown="" if known else "the layer Mine",
+        reference_outputs=EXACT if known else None,
+        reference_loss=1.0 if known else None,
+    )
+    return replace(made, **changes)
+
+
+def rows(*all_computed: Computed | None, explained: tuple[Explanation, ...] = ()) -> list[Agreement]:
+    subjects = [
+        Subject(
+            measured(cell(backend=f"keras9/b{number}"), **({} if one else {"status": FAILED, "reason": "it broke"})),
+            one,
+            explained,
+        )
+        for number, one in enumerate(all_computed)
+    ]
+    return compare(subjects)
+
+
+def verdicts(*all_computed: Computed | None, **options: Any) -> list[str]:
+    return [row.verdict for row in rows(*all_computed, **options)]
+
+
+def test_equal_backends_are_the_same() -> None:
+    assert verdicts(computed(), computed(), computed()) == ["same"] * 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({"off": 0.9e-4}, "same"),
+        ({"off": 1.1e-4}, "differs"),
+        ({"loss": 1 + 0.9e-5}, "same"),
+        ({"loss": 1 + 1.1e-5}, "differs"),
+        ({"steps": (0.2e-4, 0.0)}, "same"),
+        ({"steps": (2e-4, 0.0)}, "differs"),
+        ({"steps": (0.0, 2e-4)}, "same"),
+        ({"steps": (0.0, 2e-3)}, "differs"),
+        ({"reported": 1.1}, "differs"),
+        ({"outputs": EXACT[:2]}, "differs"),
+        ({"outputs": EXACT * np.nan}, "differs"),
+        ({"loss": float("nan")}, "differs"),
+    ],
+)
+def test_each_quantity_has_its_tolerance(changes: dict[str, Any], verdict: str) -> None:
+    assert verdicts(computed(), computed(), computed(**changes)) == ["same", "same", verdict]
+
+
+def test_the_first_layer_that_differs_is_named_in_the_models_order() -> None:
+    layers = (layer("a"), layer("b", 0.5), layer("c", 0.9))
+    row = rows(computed(), computed(0.9, layers=layers))[1]
+    assert row.first == Deviation(0.5, "b", "Dense")
+    assert row.deviations["layers"].layer == "b"
+
+
+def test_a_right_output_does_not_hide_a_wrong_layer() -> None:
+    row = rows(computed(), computed(layers=(layer("a", 0.5), layer("b"))))[1]
+    assert (row.verdict, row.first) == ("differs", Deviation(0.5, "a", "Dense"))
+
+
+def test_layers_are_matched_by_class_and_number_whatever_they_are_called() -> None:
+    one = (layer("lstm_1", class_name="LSTM"), layer("dense_1"), layer("dense_2", 0.2, known=False))
+    other = (layer("dense"), layer("dense_3", 0.2, known=False), layer("lstm", class_name="LSTM"))
+    assert verdicts(computed(layers=one, known=False), computed(layers=other, known=False)) == ["same", "same"]
+
+
+def test_large_numbers_are_compared_relative_to_the_largest() -> None:
+    assert output_deviation(np.array([1000.0, 0.1]), np.array([1000.05, 0.0])) == pytest.approx(1e-4, rel=0.01)
+
+
+def test_without_a_reference_the_majority_counts() -> None:
+    found = rows(computed(known=False), computed(known=False), computed(0.5, known=False))
+    assert [row.verdict for row in found] == ["same", "same", "differs"]
+    assert found[0].reference == "median of 3"
+
+
+def test_one_backend_that_the_reference_does_not_know_makes_it_the_majority_for_all() -> None:
+    assert rows(computed(), computed(known=False))[0].reference == "median of 2"
+
+
+def test_a_model_with_another_setting_differs_though_its_own_reference_agrees() -> None:
+    other = computed(0.5, reference_outputs=EXACT + 0.5)
+    assert verdicts(computed(), computed(), other) == ["same", "same", "differs"]
+
+
+def test_a_backend_whose_outputs_differ_does_not_move_the_middle_of_the_steps() -> None:
+    found = rows(computed(), computed(), computed(0.5, steps=(0.5, 0.5)), computed(0.5, steps=(0.5, 0.5)))
+    assert [row.verdict for row in found] == ["same", "same", "differs", "differs"]
+    assert found[0].deviations["10 steps"].size == 0
+
+
+def test_backends_that_part_to_both_sides_do_not_make_those_between_them_differ() -> None:
+    low, high = computed(steps=(-0.01, -0.01)), computed(steps=(0.02, 0.02))
+    assert verdicts(low, computed(), computed(), high) == ["differs", "same", "same", "differs"]
+
+
+def test_of_two_that_part_nobody_can_say_which() -> None:
+    assert verdicts(computed(), computed(steps=(0.02, 0.02))) == ["differs", "differs"]
+
+
+def test_what_explains_one_of_two_explains_both() -> None:
+    parted = [
+        Subject(measured(cell(backend="keras9/a")), computed(), (Explanation(("1 step",), 0.1, "known"),)),
+        Subject(measured(cell(backend="keras9/b")), computed(steps=(0.01, 0.0))),
+    ]
+    assert [row.verdict for row in compare(parted)] == ["explained"] * 2
+    wrong = Subject(measured(cell(backend="keras9/c")), computed(off=0.5, steps=(0.5, 0.5)))
+    assert [row.verdict for row in compare([*parted, wrong])] == ["explained", "explained", "differs"]
+    third = Subject(measured(cell(backend="keras9/c")), computed(steps=(0.01, 0.0)))
+    assert [row.verdict for row in compare([*parted, third])] == ["explained", "same", "same"]
+
+
+def test_the_norm_of_a_layer_takes_its_bias_with_it() -> None:
+    zero = (np.array([3.0, 4.0]), np.zeros(1))
+    off = (np.array([3.0, 4.0]), np.array([0.05]))
+    assert weights_deviation(off, zero, (2, 1)) == pytest.approx(0.01)
+    assert weights_deviation(zero, zero, (2, 1)) == 0
+
+
+def test_a_sample_of_a_large_weight_counts_for_all_of_it() -> None:
+    right = (np.full(10, 3.0), np.full(10, 4.0))
+    own = (np.full(10, 3.1), np.full(10, 4.0))
+    # 90 numbers off by .1, of 90 threes and 10 fours.
+    wanted = np.sqrt(90 * 0.1**2) / np.sqrt(90 * 9 + 10 * 16)
+    assert weights_deviation(own, right, (90, 10)) == pytest.approx(wanted)
+
+
+def test_other_shapes_are_as_far_off_as_can_be() -> None:
+    assert weights_deviation((np.zeros(3),), (np.zeros(4),), (4,)) == float("inf")
+    other = computed(steps=None)
+    changed = replace(other, steps={1: step(), 10: Step(1.0, (LayerWeights("a", "Conv2D", (EXACT,), (4,)),))})
+    assert verdicts(computed(), computed(), changed) == ["same", "same", "differs"]
+
+
+@pytest.mark.parametrize(
+    ("explanation", "verdict"),
+    [
+        (Explanation(("1 step",), 0.1, "known"), "explained"),
+        (Explanation(("1 step",), 0.1, "known", layer="LSTM"), "explained"),
+        (Explanation(("1 step",), 0.1, "known", layer="TimeDistributed"), "explained"),
+        (Explanation(("1 step",), 0.1, "known", layer="GRU"), "differs"),
+        (Explanation(("1 step",), 0.01, "known"), "differs"),
+        (Explanation(("10 steps", "loss"), 0.1, "known"), "differs"),
+    ],
+)
+def test_a_difference_is_explained_by_its_quantity_bound_and_layer(explanation: Explanation, verdict: str) -> None:
+    deviations = {"1 step": Deviation(0.05, "a", "TimeDistributed(LSTM)")}
+    found, notes = judge(deviations, [explanation])
+    assert (found, notes) == (verdict, ["known"] if verdict == "explained" else [])
+
+
+def test_one_difference_that_is_not_explained_is_enough() -> None:
+    deviations = {"loss": Deviation(0.05), "1 step": Deviation(0.05)}
+    assert judge(deviations, [Explanation(("loss",), 1.0, "known")])[0] == "differs"
+
+
+def test_an_explanation_for_one_optimizer_is_not_for_another() -> None:
+    off = computed(steps=(0.05, 0.05))
+    known = Explanation(("1 step", "10 steps"), 1.0, "known", optimizer="RMSprop")
+    assert verdicts(computed(), computed(), off, explained=(known,))[2] == "differs"
+    fits = replace(known, optimizer="SGD")
+    assert verdicts(computed(), computed(), off, explained=(fits,))[2] == "explained"
+
+
+def test_an_explanation_of_what_tells_it_from_some_holds_only_against_those() -> None:
+    off = computed(steps=(0.05, 0.05))
+    known = Explanation(("1 step", "10 steps"), 1.0, "known", unlike=("keras9",))
+    assert verdicts(computed(), computed(), off, explained=(known,))[2] == "explained"
+    assert verdicts(computed(), computed(), off, explained=(replace(known, unlike=("keras9/b0",)),))[2] == "explained"
+    assert verdicts(computed(), computed(), off, explained=(replace(known, unlike=("keras8",)),))[2] == "differs"
+    # Of two, each is compared with the other.
+    assert verdicts(computed(), off, explained=(replace(known, unlike=("keras9/b1",)),)) == ["explained"] * 2
+    assert verdicts(computed(), off, explained=(replace(known, unlike=("keras8",)),)) == ["differs"] * 2
+
+
+def test_a_cell_that_did_not_end_ok_keeps_its_status() -> None:
+    row = rows(computed(), None, computed())[1]
+    assert (row.verdict, row.reason, row.deviations) == (FAILED, "it broke", {})
+
+
+def test_one_backend_alone_has_nothing_to_be_compared_with() -> None:
+    assert verdicts(computed(known=False)) == ["alone"]
+    assert verdicts(computed()) == ["same"]
+    assert not agreement.passes(rows(computed(known=False)))
+
+
+def test_a_layer_that_could_not_be_read_is_said_and_fails_nothing() -> None:
+    unread = LayerOutput("b", "Dense", (), None, "RuntimeError: no such output")
+    row = rows(computed(), computed(layers=(layer("a"), unread)))[1]
+    assert row.verdict == "same"
+    assert row.notes == ("layers that could not be read: b: RuntimeError: no such output",)

@@ -1,0 +1,216 @@
+"""From a request to cells: their order, their numbers, and what is known not to work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kbench import paths
+from kbench.environments.interpreters import Choice
+from kbench.errors import UserError
+from kbench.machine import devices
+from kbench.planning import plan
+from kbench.planning.plan import Plan, Request
+from kbench.selection import backends, examples, names
+from kbench.values import FAILED, OK, TIMEOUT, UNAVAILABLE, UNSUPPORTED, Device, Outcome
+
+BACKENDS = backends.load_all(paths.project_folder("backends"))
+EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
+H100 = Device("gpu", 0, "GPU-aaaa", "NVIDIA H100", 9.0, "580.65", 81559)
+T4 = Device("gpu", 1, "GPU-bbbb", "Tesla T4", 7.5, "580.65", 15360)
+
+
+def make(
+    backends: str,
+    examples: str,
+    device: Device = devices.CPU,
+    pythons: dict[str, Choice] | None = None,
+    **request: Any,
+) -> Plan:
+    return plan.make(
+        names.select_backends(backends, BACKENDS),
+        names.select_examples(examples, EXAMPLES),
+        Request(**request),
+        device,
+        pythons or {},
+    )
+
+
+def order(made: Plan) -> list[str]:
+    return [planned.cell.backend for planned in made.cells]
+
+
+def test_there_is_a_cell_for_each_example_and_backend() -> None:
+    made = make("jax,torch", "mnist_mlp,mnist_cnn")
+    assert [(planned.cell.example, planned.cell.backend) for planned in made.cells] == [
+        ("mnist_mlp", "keras3/jax"),
+        ("mnist_mlp", "keras3/torch"),
+        ("mnist_cnn", "keras3/jax"),
+        ("mnist_cnn", "keras3/torch"),
+    ]
+    assert len({planned.cell.id for planned in made.cells}) == 4
+
+
+def test_another_backend_begins_in_each_repeat() -> None:
+    made = make("cntk,theano,mxnet", "mnist_mlp", repeats=3)
+    cntk, theano, mxnet = "keras2/cntk", "keras2/theano", "keras2/mxnet"
+    assert order(made) == [cntk, theano, mxnet, theano, mxnet, cntk, mxnet, cntk, theano]
+    assert [planned.cell.repeat for planned in made.cells] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("asked", "layouts"),
+    [
+        ("native", ["channels_first", "channels_last"]),
+        ("channels_first", ["channels_first", "channels_first"]),
+        ("channels_last", ["channels_last", "channels_last"]),
+        ("both", ["channels_first", "channels_last", "channels_first", "channels_last"]),
+    ],
+)
+def test_pictures_run_in_the_layouts_that_were_asked_for(asked: str, layouts: list[str]) -> None:
+    made = make("theano,keras2/tensorflow", "mnist_cnn", image_data_format=asked)
+    assert [planned.cell.image_data_format for planned in made.cells] == layouts
+
+
+def test_what_has_no_pictures_runs_once_whatever_the_layout() -> None:
+    made = make("theano,keras2/tensorflow", "mnist_mlp,imdb_gru", image_data_format="both")
+    assert [planned.cell.image_data_format for planned in made.cells] == ["channels_first", "channels_last"] * 2
+
+
+def test_a_gpu_has_a_native_layout_of_its_own() -> None:
+    (on_cpu,) = make("keras2/tensorflow", "mnist_cnn").cells
+    (on_gpu,) = make("keras2/tensorflow", "mnist_cnn", T4).cells
+    assert on_cpu.cell.image_data_format == BACKENDS["keras2/tensorflow"].image_data_format
+    assert on_gpu.cell.image_data_format == BACKENDS["keras2/tensorflow"].gpu_image_data_format
+
+
+def test_numbers_are_the_examples_unless_the_user_gives_others() -> None:
+    (planned,) = make("jax", "mnist_mlp", profile="full").cells
+    cell = planned.cell
+    assert (cell.batch_size, cell.samples, cell.validation_samples, cell.epochs) == (128, 60000, 10000, 20)
+    (planned,) = make("jax", "mnist_mlp", epochs=1, samples=300, batch_size=100, seed=5).cells
+    cell = planned.cell
+    assert (cell.batch_size, cell.samples, cell.epochs, cell.seed, cell.profile) == (100, 300, 1, 5, "quick")
+
+
+def test_repeats_have_the_same_seed_unless_different_ones_are_asked_for_and_backends_share_them() -> None:
+    def seeds(**request: Any) -> list[tuple[int, str, int]]:
+        made = make("jax,torch", "mnist_mlp", repeats=2, seed=5, **request)
+        return sorted((p.cell.repeat, p.cell.backend, p.cell.seed) for p in made.cells)
+
+    assert {seed for _, _, seed in seeds()} == {5}
+    assert seeds(seeds="different") == [
+        (1, "keras3/jax", 5),
+        (1, "keras3/torch", 5),
+        (2, "keras3/jax", 6),
+        (2, "keras3/torch", 6),
+    ]
+
+
+def test_seeds_beyond_what_numpy_takes_are_one_sentence() -> None:
+    last = 2**32 - 1
+    assert make("jax", "mnist_mlp", seed=last, repeats=3).cells[-1].cell.seed == last
+    assert make("jax", "mnist_mlp", seed=last - 2, repeats=3, seeds="different").cells[-1].cell.seed == last
+    with pytest.raises(UserError, match="--seeds different: 3 seeds from 4294967294 on go beyond 4,294,967,295"):
+        make("jax", "mnist_mlp", seed=last - 1, repeats=3, seeds="different")
+
+
+def test_more_samples_than_there_are_and_fewer_than_a_batch_are_one_sentence() -> None:
+    with pytest.raises(UserError, match="--samples 60001: mnist_mlp has 60000 samples; ask for that many or fewer"):
+        make("jax", "mnist_mlp", samples=60001)
+    with pytest.raises(UserError, match="mnist_mlp: 127 samples are fewer than one batch of 128"):
+        make("jax", "mnist_mlp", samples=127)
+
+
+def test_the_time_limit_of_a_cell_grows_with_what_it_does() -> None:
+    def limit(example: str, **asked: Any) -> float:
+        (planned,) = make("jax", example, **asked).cells
+        return plan.timeout(planned.cell, planned.example.task)
+
+    smoke = limit("mnist_mlp", profile="smoke")
+    assert smoke == 900 + 0.2 * (2048 + 512) * 3
+    assert smoke < limit("mnist_mlp") < limit("mnist_mlp", epochs=10) < limit("mnist_mlp", profile="full")
+    assert limit("resnet50_features", profile="smoke") == 900 + 5.0 * 32 * 2
+    assert limit("cifar10_cnn", profile="full") == 48 * 3600  # a night and a day, however large
+
+
+def test_a_backend_that_cannot_train_is_unsupported_with_its_own_reason_and_needs_no_environment() -> None:
+    made = make("openvino", "mnist_mlp,resnet50_features")
+    training, inference = made.cells
+    assert training.verdict == Outcome(UNSUPPORTED, BACKENDS["keras3/openvino"].cannot)
+    assert inference.verdict is None
+    assert make("openvino", "mnist_mlp").environments() == []
+
+
+def test_each_environment_is_needed_once() -> None:
+    made = make("cntk,theano", "mnist_mlp,imdb_gru", repeats=2, image_data_format="both")
+    assert [(backend.name, build.name) for backend, build in made.environments()] == [
+        ("keras2/cntk", "cpu"),
+        ("keras2/theano", "cpu"),
+    ]
+
+
+# On a GPU, against stand-ins for the hardware.
+
+
+def test_a_gpu_plan_names_the_device_and_takes_the_builds_that_fit_it() -> None:
+    made = make("all", "mnist_cnn", H100)
+    built = {planned.backend.name: planned.build.name for planned in made.cells if planned.build is not None}
+    assert {planned.cell.device for planned in made.cells} == {"gpu:0"}
+    assert built["keras3/jax"].startswith("cuda") and built["keras3/torch"].startswith("cuda")
+    assert all(build.device == "gpu" for _, build in made.environments())
+
+
+def test_a_backend_without_a_build_for_the_gpu_is_unsupported_and_says_why() -> None:
+    made = make("keras2/tensorflow,cntk,openvino", "resnet50_features", H100)
+    reasons = {planned.backend.name: planned.verdict for planned in made.cells}
+    newest = "its newest build knows GPUs up to compute capability 7.5; NVIDIA H100 has 9.0"
+    assert reasons["keras2/tensorflow"] == reasons["keras2/cntk"] == Outcome(UNSUPPORTED, newest)
+    openvino = "keras3/openvino has no build for a GPU: use --device cpu"
+    assert reasons["keras3/openvino"] == Outcome(UNSUPPORTED, openvino)
+
+
+def test_an_environment_of_the_users_own_lifts_the_limits_of_the_builds() -> None:
+    own = {"keras2/tensorflow": Choice(Path("python"), as_is=True)}
+    (planned,) = make("keras2/tensorflow", "mnist_cnn", H100, own).cells
+    assert planned.verdict is None and planned.build is not None and planned.build.device == "gpu"
+
+
+def test_device_gpu_without_a_gpu_is_refused() -> None:
+    with pytest.raises(UserError, match="no NVIDIA GPU was found on this machine; use --device cpu"):
+        devices.choose("gpu", ())
+
+
+# What lets a run count as ok although a cell is not.
+
+
+@pytest.mark.parametrize(
+    ("backends", "examples", "status", "acceptable"),
+    [
+        ("openvino", "mnist_mlp", UNSUPPORTED, False),
+        ("openvino", "all", UNSUPPORTED, True),
+        ("keras3", "mnist_mlp", UNSUPPORTED, True),
+        ("all", "all", UNSUPPORTED, True),
+        ("openvino", "all", UNAVAILABLE, False),
+        ("openvino", "mnist_mlp", UNAVAILABLE, False),
+        ("keras3", "mnist_mlp", UNAVAILABLE, True),
+        ("all,openvino", "mnist_mlp", UNSUPPORTED, False),
+        ("all", "all", FAILED, False),
+        ("all", "all", TIMEOUT, False),
+        ("openvino", "mnist_mlp", OK, True),
+    ],
+)
+def test_nobody_asked_for_it_by_name(backends: str, examples: str, status: str, acceptable: bool) -> None:
+    made = make(backends, examples)
+    planned = next(one for one in made.cells if one.backend.name == "keras3/openvino")
+    assert plan.acceptable(made, planned, Outcome(status, "a reason")) is acceptable
+
+
+def test_a_plan_is_a_value() -> None:
+    made = make("jax", "mnist_mlp")
+    assert replace(made) == make("jax", "mnist_mlp")
+    assert made.threads == plan.cores() >= 1
+    assert make("jax", "mnist_mlp", threads=3).threads == 3

@@ -1,0 +1,240 @@
+"""Pictures: there, readable as what they are, the same every time, and unmoved by what names hold."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import pytest
+from fake_runs import COLORS, cell, measured
+from matplotlib.collections import LineCollection
+from matplotlib.markers import CARETRIGHTBASE
+
+from kbench.analysis.summaries import summarise
+from kbench.plots.bars import _figure as draw_bars
+from kbench.plots.bars import bars
+from kbench.plots.convergence import _figure as draw_curves
+from kbench.plots.convergence import convergence
+from kbench.plots.look import literal, looks
+from kbench.plots.overview import overview
+from kbench.values import FAILED, NO_DIFFERENCE, TIMEOUT, Measured
+
+
+def trained(backend: str, seconds: float, epochs: int = 3, **changes: object) -> Measured:
+    accuracy = [1 - 0.5**number for number in range(1, epochs + 1)]
+    return measured(cell(backend=backend, epochs=epochs, **changes), *[seconds] * epochs, val_accuracy=accuracy)
+
+
+def all_of(cells: list[Measured]) -> list[Mapping[str, bytes]]:
+    rows = summarise(cells)
+    chosen = looks(rows, COLORS)
+    return [convergence(cells, chosen), bars(rows, chosen), overview(rows, chosen)]
+
+
+def assert_are_pictures(picture: Mapping[str, bytes]) -> None:
+    assert set(picture) == {"png", "svg"}
+    assert picture["png"].startswith(b"\x89PNG")
+    assert len(picture["png"]) > 2000
+    assert ElementTree.fromstring(picture["svg"]).tag.endswith("svg")
+
+
+@pytest.mark.parametrize("backends", [1, 3, 8])
+def test_any_number_of_backends_can_be_drawn(backends: int) -> None:
+    cells = [trained(name, seconds) for seconds, name in enumerate(list(COLORS)[:backends], 1)]
+    for picture in all_of(cells):
+        assert_are_pictures(picture)
+
+
+def test_fifty_epochs_repeats_formats_devices_and_failed_cells_can_be_drawn() -> None:
+    cells = [
+        trained("keras2/cntk", 0.001, 50, repeat=1),
+        trained("keras2/cntk", 0.001, 49, repeat=2),
+        trained("keras2/cntk", 100.0, 50, image_data_format="channels_first"),
+        trained("keras3/jax", 1.0, 50, device="gpu:0"),
+        measured(cell(backend="keras3/torch"), 1.0, 2.0, val_accuracy=[0.1, 0.2], status=TIMEOUT),
+        measured(cell(backend="keras3/openvino"), status=FAILED),
+    ]
+    for picture in all_of(cells):
+        assert_are_pictures(picture)
+
+
+def test_bars_carry_their_intervals_and_leave_their_labels_readable() -> None:
+    cells = [
+        measured(cell(backend="keras2/cntk"), 9.0, *[1.0, 3.0] * 3),
+        measured(cell(backend="keras3/jax"), 9.0, 4.0),
+        measured(cell(backend="keras3/openvino"), status=FAILED),
+    ]
+    rows = summarise(cells)
+    axes = draw_bars(rows, looks(rows, COLORS)).axes[0]
+    line = axes.collections[-1].get_segments()
+    assert [[tuple(point) for point in segment] for segment in line] == [[(1.0, 0.0), (3.0, 0.0)]]
+    label = next(text for text in axes.texts if text.get_text().startswith("2.00 s"))
+    assert label.get_position()[0] > 3.0
+    assert axes.get_xlabel().endswith("95 % interval")
+
+
+def test_an_interval_that_goes_on_for_ever_does_not_press_the_bars_down() -> None:
+    cells = [
+        measured(cell(backend="keras2/cntk"), 9.0, 1.0, 3.0),
+        measured(cell(backend="keras3/jax"), 9.0, 4.0, 4.1),
+    ]
+    rows = summarise(cells)
+    assert next(row for row in rows if row.backend == "keras2/cntk").epoch_interval.high > 100
+    axes = draw_bars(rows, looks(rows, COLORS)).axes[0]
+    assert axes.get_xlim()[1] < 2 * 4.1
+    (sure, cut) = sorted(segment[:, 0].tolist() for segment in axes.collections[-1].get_segments())[::-1]
+    assert cut[1] == pytest.approx(1.5 * 4.05, rel=0.03) and sure[1] < 5
+    arrows = [line for line in axes.lines if line.get_marker() == CARETRIGHTBASE]
+    assert [list(line.get_xdata()) for line in arrows][-1] == [pytest.approx(1.5 * 4.05, rel=0.03)]
+
+
+def test_bars_give_the_ratio_to_the_baseline_where_there_is_one() -> None:
+    cells = [trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)]
+    rows = summarise(cells, "keras3/jax")
+    axes = draw_bars(rows, looks(rows, COLORS)).axes[0]
+    assert [text.get_text() for text in axes.texts] == ["1.00 s  (0.500x)", "2.00 s  (1.00x)"]
+    assert axes.get_xlabel().endswith("(x: to keras3/jax)")
+
+
+def test_repeats_are_drawn_with_their_mean_and_their_spread() -> None:
+    cells = [
+        measured(cell(repeat=number), 1.0, 1.0, val_accuracy=values)
+        for number, values in ((1, [0.4, 0.7]), (2, [0.6, 0.9]))
+    ]
+    by_epoch, _ = draw_curves(cells, looks(summarise(cells), COLORS), "val_accuracy").axes
+    repeats = [lines for lines in by_epoch.collections if isinstance(lines, LineCollection)]
+    assert [path.vertices.tolist() for lines in repeats for path in lines.get_paths()] == [
+        [[1.0, 0.4], [2.0, 0.7]],
+        [[1.0, 0.6], [2.0, 0.9]],
+    ]
+    assert [list(map(float, line.get_ydata())) for line in by_epoch.lines] == [pytest.approx([0.5, 0.8])]
+    (band,) = (one for one in by_epoch.collections if one not in repeats)
+    edges = sorted({round(float(y), 6) for _, y in band.get_paths()[0].vertices})
+    sd = 0.1 * math.sqrt(2)
+    assert edges == pytest.approx([0.5 - sd, 0.5 + sd, 0.8 - sd, 0.8 + sd], abs=1e-5)
+
+
+def test_losses_too_large_to_square_have_no_spread() -> None:
+    cells = [measured(cell(repeat=number), 1.0, 1.0, val_loss=loss) for number, loss in ((1, 1e200), (2, -1e300))]
+    by_epoch, _ = draw_curves(cells, looks(summarise(cells), COLORS), "val_loss").axes
+    assert all(isinstance(one, LineCollection) for one in by_epoch.collections) and len(by_epoch.lines) == 1
+
+
+@pytest.mark.parametrize(("repeats", "lines"), [(20, 20), (21, 0)])
+def test_many_repeats_are_a_band_around_their_mean_and_no_blot_of_lines(repeats: int, lines: int) -> None:
+    cells = [measured(cell(repeat=one), 1.0, 1.0, val_accuracy=one / 50) for one in range(1, repeats + 1)]
+    by_epoch, _ = draw_curves(cells, looks(summarise(cells), COLORS), "val_accuracy").axes
+    drawn = [one for one in by_epoch.collections if isinstance(one, LineCollection)]
+    assert sum(len(one.get_paths()) for one in drawn) == lines
+    assert len(by_epoch.collections) == len(drawn) + 1, "and a band"
+
+
+def test_one_epoch_has_curves_and_first_epochs_and_nothing_to_compare() -> None:
+    curves, times, matrix = all_of([trained("keras2/cntk", 1.0, 1), trained("keras3/jax", 2.0, 1)])
+    assert_are_pictures(curves)
+    assert_are_pictures(times)
+    assert matrix == {}
+
+
+def test_what_has_nothing_to_draw_gives_no_picture() -> None:
+    failed = [measured(cell(), status=FAILED)]
+    assert all_of(failed) == [{}, {}, {}]
+    assert convergence([measured(cell(), 1.0, val_accuracy=math.nan)], looks(summarise(failed), {})) == {}
+
+
+def test_the_next_best_metric_is_drawn_where_nothing_was_validated() -> None:
+    cells = [measured(cell(), 1.0, 1.0, loss=[2.0, math.nan])]
+    assert_are_pictures(convergence(cells, looks(summarise(cells), {})))
+
+
+def test_the_same_run_gives_the_same_bytes_whatever_the_users_style() -> None:
+    cells = [trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)]
+    first = all_of(cells)
+    with mpl.rc_context({"font.size": 30, "svg.hashsalt": "other", "axes.facecolor": "red"}):
+        before = {name: mpl.rcParams[name] for name in mpl.rcParams if name != "backend"}
+        assert all_of(cells) == first
+        assert {name: mpl.rcParams[name] for name in before} == before
+
+
+@pytest.mark.parametrize("name", ["<script>", "$x$", r"\$\frac{$", "$", "a_b^c", "é漢字", "x" * 300, "\x00\x1b[1m"])
+def test_names_stay_text(name: str) -> None:
+    cells = [trained(f"keras2/{name}", 1.0, example=name), trained(name, 2.0, example=name)]
+    for picture in all_of(cells):
+        assert_are_pictures(picture)
+        assert b"<script" not in picture["svg"]
+
+
+def test_dollars_are_escaped_and_long_names_shortened() -> None:
+    assert literal("$x$") == r"\$x\$"
+    assert literal("x" * 99, 10) == "xxxxxxxxx…"
+
+
+def test_a_backend_looks_the_same_in_every_example() -> None:
+    rows = summarise(
+        [
+            trained("keras2/cntk", 1.0),
+            trained("keras3/jax", 1.0),
+            trained("keras3/jax", 1.0, example="mnist_mlp"),
+            trained("keras2/unknown", 1.0, example="mnist_mlp"),
+        ]
+    )
+    chosen = looks(rows, {**COLORS, "keras2/unknown": "no colour"})
+    cntk, jax = chosen["keras2/cntk", "channels_last", "cpu"], chosen["keras3/jax", "channels_last", "cpu"]
+    assert (cntk.label, cntk.color, cntk.line_style) == ("keras2/cntk", "#56b4e9", "-")
+    assert (jax.color, jax.line_style) == ("#cc79a7", "--")
+    assert len({look.marker for look in chosen.values()}) == 3
+    assert chosen["keras2/unknown", "channels_last", "cpu"].color.startswith("#")
+
+
+def test_rows_of_one_backend_are_told_apart_by_label_and_marker() -> None:
+    both = [trained("keras2/cntk", 1.0, image_data_format=f"channels_{order}") for order in ("first", "last")]
+    chosen = looks(summarise(both), COLORS)
+    first, last = (chosen["keras2/cntk", f"channels_{order}", "cpu"] for order in ("first", "last"))
+    assert first.label == "keras2/cntk channels_first"
+    assert first.color == last.color
+    assert first.filled != last.filled
+
+
+def test_native_formats_that_differ_between_examples_are_one_row_of_the_overview() -> None:
+    rows = summarise(
+        [
+            trained("keras2/cntk", 1.0, image_data_format="channels_first"),
+            trained("keras2/cntk", 1.0, example="imdb_gru"),
+        ]
+    )
+    assert {look.label for look in looks(rows, COLORS).values()} == {"keras2/cntk"}
+
+
+def test_the_overview_shows_the_ratios_to_the_baseline_where_there_is_one() -> None:
+    measured = [
+        trained("keras2/cntk", 1.0),
+        trained("keras3/jax", 4.0),
+        trained("keras3/jax", 1.0, example="imdb_gru"),
+    ]
+    assert written(measured, "keras2/cntk") >= {"1.00", "4.00", "no baseline", "steady epoch time, x keras2/cntk"}
+    assert written(measured, "keras3/jax") >= {"0.250", "1.00", "steady epoch time, x keras3/jax"}
+    assert written(measured, "") >= {"1.00", "4.00", "steady epoch time, x fastest"}
+
+
+def test_what_cannot_be_told_from_the_fastest_is_marked_as_in_the_tables() -> None:
+    fastest, other = summarise([trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)])
+    rows = [fastest, other]
+    assert shown(overview(rows, looks(rows, COLORS))) >= {"2.00", "steady epoch time, x fastest"}
+    rows = [fastest, replace(other, verdict=NO_DIFFERENCE)]
+    chosen = looks(rows, COLORS)
+    assert shown(overview(rows, chosen)) >= {"~2.00", "steady epoch time, x fastest (~: no difference shown)"}
+    assert any("(~2.00x)" in said for said in shown(bars(rows, chosen)))
+
+
+def written(measured: list[Measured], baseline: str) -> set[str]:
+    """What stands in the picture: the SVG has the letters as paths, with the text in a comment before them."""
+    rows = summarise(measured, baseline)
+    return shown(overview(rows, looks(rows, COLORS)))
+
+
+def shown(picture: dict[str, bytes]) -> set[str]:
+    return set(re.findall(r"<!-- (.*?) -->", picture["svg"].decode()))

@@ -1,0 +1,297 @@
+"""What report.html says and holds, without a browser; tests/browser has what it does in one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from fake_bench import Bench
+from fake_runs import cell, fake_run, measured, summary
+
+from kbench import outputs, store
+from kbench.analysis.summaries import summarise
+from kbench.epochs import Epochs
+from kbench.outputs.log_tails import last_lines
+from kbench.report import charts, colors, curves, machine, words
+from kbench.report.page import Run, html
+from kbench.values import FAILED, NO_DIFFERENCE, OK, SLOWER, TIMEOUT, Interval, Measured, Outcome, Summary
+
+HERE = Path(charts.__file__).parent
+
+
+def page_of(cells: list[Measured], **changes: Any) -> str:
+    values: dict[str, Any] = {
+        "name": "mine",
+        "created": "2026-11-21T00:20:50+00:00",
+        "machine": "A processor",
+        "provenance": {},
+        "plan": {},
+        "backends": {},
+        "examples": {},
+        "summaries": summarise(cells),
+        "measured": cells,
+    }
+    return html([Run(**(values | changes))])
+
+
+def data_of(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+def learnt(backend: str, accuracy: float, loss: float = 0.2, **changes: Any) -> Summary:
+    return summary(backend, final_val_accuracy=accuracy, final_val_loss=loss, validation_samples=1000, **changes)
+
+
+def test_who_leads_is_told_with_by_how_much_and_how_surely() -> None:
+    rows = [
+        summary("keras3/jax", epoch_seconds=2.0),
+        summary(
+            "keras3/torch",
+            relative_to_fastest=1.0019,
+            verdict=NO_DIFFERENCE,
+            relative_interval=Interval(0.98, 1.002),
+        ),
+        summary("keras2/cntk", relative_to_fastest=2.5, verdict=SLOWER, relative_interval=Interval(2.4, 2.6)),
+        summary("keras2/mxnet", relative_to_fastest=3.0, verdict=SLOWER),
+    ]
+    assert words.leads(rows) == [
+        (
+            "mnist_cnn",
+            "keras3/jax, 2.00 s an epoch; keras3/torch, 1.002 times as long (0.980 to 1.002), cannot be told from "
+            "it; then keras2/cntk, 2.50 times as long (2.40 to 2.60)",
+        )
+    ]
+    assert words.leads(rows[:1]) == [("mnist_cnn", "keras3/jax, 2.00 s an epoch; no other to compare with")]
+    assert words.leads([summary(relative_to_fastest=None)]) == [("mnist_cnn", "no steady time to compare")]
+    assert [name for name, _ in words.leads([summary(), summary(device="gpu:0")])] == [
+        "mnist_cnn (cpu)",
+        "mnist_cnn (gpu:0)",
+    ]
+
+
+ALIKE = [("keras2/cntk", 0.90), ("keras3/jax", 0.91), ("keras2/mxnet", 0.92)]
+
+
+def test_a_row_whose_accuracy_chance_does_not_explain_is_named() -> None:
+    alike = [learnt(*one, repeats=3) for one in ALIKE]
+    nobody = "No backend ended apart from the others in the one example that can be compared."
+    assert words.learning(alike) == (nobody, [])
+    said, each = words.learning([*alike, learnt("keras3/torch", 0.80, repeats=3, final_val_accuracy_sd=0.001)])
+    assert said == "Not learning like the others: keras3/torch in mnist_cnn."
+    assert each == [
+        "keras3/torch in mnist_cnn: a validation accuracy of 0.8000, where the others' median is 0.9100 and chance "
+        "alone makes a difference of up to 0.038."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words_said"),
+    [
+        ({}, "Of one repeat:"),
+        ({"repeats": 3, "seeds": 1, "deterministic": True}, "Of 3 repeats of one seed that are the same:"),
+    ],
+)
+def test_of_one_training_it_is_not_said_that_it_learns_otherwise(changes: dict[str, Any], words_said: str) -> None:
+    rows = [*(learnt(*one) for one in ALIKE), learnt("keras3/torch", 0.80, **changes)]
+    said, (each,) = words.learning(rows)
+    assert said == "Ended apart from the others, in one training, which may be chance: keras3/torch in mnist_cnn."
+    assert f"{words_said} `--repeats 3 --seeds different` shows whether it is chance." in each
+    assert "chance alone" not in each
+    assert words.learning(rows[:3])[0].endswith("that can be compared, some of them in one training.")
+    assert words.learning(rows[:3])[1] == []
+
+
+def test_sure_and_unsure_rows_are_told_apart() -> None:
+    rows = [learnt(*one, repeats=2) for one in [*ALIKE, ("keras3/tensorflow", 0.915)]]
+    said, each = words.learning([*rows, learnt("keras3/torch", 0.80), learnt("keras2/theano", 0.70, repeats=2)])
+    assert "Not learning like the others: keras2/theano in mnist_cnn. Ended apart" in said
+    assert len(each) == 2
+
+
+def test_repeats_that_spread_widely_make_a_difference_less_sure() -> None:
+    rows = [learnt("keras2/cntk", 0.90), learnt("keras3/jax", 0.91), learnt("keras2/mxnet", 0.92)]
+    spread = learnt("keras3/torch", 0.80, final_val_accuracy_sd=0.1, repeats=3)
+    assert words.learning([*rows, spread])[1] == []
+
+
+def test_a_loss_far_from_all_others_is_named_where_the_accuracies_agree() -> None:
+    names = ("keras2/cntk", "keras2/mxnet", "keras2/theano", "keras3/torch")
+    rows = [learnt(name, 0.9, 0.30 + number / 1000) for number, name in enumerate(names)]
+    assert words.learning([*rows, learnt("keras3/jax", 0.9, 0.31)])[1] == []
+    assert words.learning([*rows, learnt("keras3/jax", 0.9, 0.25)])[1] == [
+        "keras3/jax in mnist_cnn: a validation loss of 0.25, where the others end between 0.3 and 0.303. Of one "
+        "repeat: `--repeats 3 --seeds different` shows whether it is chance."
+    ]
+    assert words.learning([*rows, learnt("keras3/jax", 0.9, float("nan"))])[1] != []
+
+
+def test_what_cannot_be_compared_is_not_said_to_learn_alike() -> None:
+    assert words.learning([learnt("keras2/cntk", 0.9), learnt("keras3/jax", 0.1)]) == ("", [])
+    rows = [learnt("keras2/cntk", 0.9), learnt("keras3/jax", 0.9), learnt("keras3/torch", 0.1, differs=("so",))]
+    assert words.learning(rows) == ("", [])
+    assert words.learning([summary(name, task="infer", final_val_accuracy=None) for name in "abc"]) == ("", [])
+
+
+def test_long_curves_are_thinned_with_their_ends_kept_and_the_page_says_so() -> None:
+    losses = [1 / number for number in range(1, 5001)]
+    cells = [measured(cell(epochs=5000), *[1.0] * 5000, val_loss=losses, val_accuracy=losses)]
+    page = page_of(cells)
+    chart = data_of(page)["charts"]["r0e0c2"]
+    assert chart["title"] == "validation loss against epochs"
+    assert len(chart["columns"]["epoch"]) == curves.MOST_POINTS
+    assert [chart["columns"]["epoch"][place] for place in (0, -1)] == [1, 5000]
+    assert [chart["columns"]["seconds"][place] for place in (0, -1)] == [1.0, 5000.0]
+    assert "200 of 5,000 epochs of each curve are drawn." in page
+
+
+def test_the_more_curves_a_page_has_the_fewer_points_each() -> None:
+    assert curves.points_each(56) == curves.MOST_POINTS
+    assert curves.points_each(1000) == 40
+    assert curves.points_each(100_000) == 10
+    assert curves.thinned(range(5), 10) == [0, 1, 2, 3, 4]
+    assert curves.thinned(range(101), 3) == [0, 50, 100]
+
+
+def test_a_curve_is_the_mean_of_what_ended_ok_over_the_epochs_that_all_have() -> None:
+    cells = [
+        measured(cell(repeat=1), 1.0, 1.0, 1.0, val_loss=[1.0, 0.8, 0.6]),
+        measured(cell(repeat=2), 3.0, 3.0, val_loss=[2.0, 1.0]),
+        measured(cell(repeat=3), 9.0, val_loss=9.0, status=TIMEOUT),
+    ]
+    first, second = curves.curve(cells, "val_loss", 200)
+    assert (first.epoch, first.seconds, first.value, first.repeats) == (1, 2.0, 1.5, 2)
+    assert (second.epoch, second.seconds, second.value) == (2, 4.0, 0.9)
+    assert first.spread == pytest.approx(0.5**0.5)
+    assert curves.curve(cells[2:], "val_loss", 200)[0].value == 9.0
+    assert curves.curve([], "val_loss", 200) == []
+
+
+def test_the_phases_of_a_cell_add_up_to_what_its_guest_took() -> None:
+    phases = {"import": 1.0, "data": 0.5, "build": 2.0, "probe": 0.5, "first_step": 1.0, "first_epoch": 4.0}
+    facts = {"guest_seconds": 20.0, "task": "train"}
+    one = measured(cell(), 4.0, 2.0, 3.0, phases=phases, facts=facts, evaluation_seconds=1.0, val_loss=1.0)
+    columns = next(chart for chart in data_of(page_of([one]))["charts"].values() if chart["kind"] == "phases")[
+        "columns"
+    ]
+    assert dict(zip(columns["phase"], columns["seconds"], strict=True)) == {
+        "import": 1.0,
+        "data": 0.5,
+        "build": 2.0,
+        "first prediction": 0.5,
+        "first step": 1.0,
+        "rest of first epoch": 3.0,
+        "steady epochs": 5.0,
+        "evaluation": 3.0,
+        "other": 4.0,
+    }
+
+
+def test_throughput_is_drawn_step_by_step_where_steps_were_timed() -> None:
+    one = measured(cell(batch_size=100), 1.0, 1.0, val_loss=1.0)
+    assert not [chart for chart in data_of(page_of([one]))["charts"].values() if chart["kind"] == "steps"]
+    epochs = (msgspec.structs.replace(epoch, step_seconds=(10.0 / epoch.epoch, 0.5)) for epoch in one.epochs)
+    one = replace(one, epochs=Epochs(epochs))
+    (chart,) = [chart for chart in data_of(page_of([one]))["charts"].values() if chart["kind"] == "steps"]
+    assert chart["columns"]["step"] == [1, 2, 3, 4]
+    assert chart["columns"]["throughput"] == [10.0, 200.0, 20.0, 200.0]
+    assert chart["log"] is True
+
+
+def test_numbers_that_are_none_do_not_break_the_page() -> None:
+    values = [float("nan"), float("inf"), 1e300]
+    cells = [measured(cell(repeat=number), 1.0, 1.0, 1.0, val_loss=values, val_accuracy=values) for number in (1, 2)]
+    assert data_of(page_of(cells))["charts"]["r0e0c0"]["columns"]["value"] == [1e300]
+
+
+def test_the_policy_allows_the_pages_own_scripts_and_nothing_else() -> None:
+    page = page_of([measured(cell(), 1.0, 1.0, val_loss=1.0)])
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    assert len(scripts) == 5
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
+    policy = re.search(r'Content-Security-Policy" content="(.*?)"', page)
+    assert policy
+    assert re.findall(r"sha256-([^&]+)&#39;", policy[1]) == hashes
+    assert "sourceMappingURL" not in page
+    markup = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    assert re.findall(r"\b(?:src|href)=\"([^#\"]*)", markup) == ["data:,", "", ""]
+
+
+def test_the_drawing_library_is_what_its_list_says() -> None:
+    listed = (HERE / "vendor" / "README.md").read_text()
+    for script in (HERE / "vendor").glob("*.js"):
+        assert f"| {script.name} | {script.name.removesuffix('.min.js')} " in listed
+        assert "BSD" in listed and (HERE / "vendor" / script.name.replace(".min.js", ".LICENSE")).is_file()
+        assert "</script" not in script.read_text()
+
+
+def test_text_is_readable_on_every_colour_and_lines_on_a_dark_ground() -> None:
+    for both_sides in (False, True):
+        scale = colors.Scale([1.0, 100.0, float("inf")], both_sides)
+        for ratio in (0.01, 0.5, *np.geomspace(1.0, 100.0, 200), float("inf")):
+            ground, ink = scale.heat(ratio)
+            assert colors.contrast(ground, ink) >= 4.5
+    for color in ("#332288", "#882255", "#117733", "#000000", "#ffffff"):
+        assert colors.contrast(colors.on_dark(color), "#14181d") >= 3
+    assert colors.on_dark("#88ccee") == "#88ccee"
+
+
+def test_ratios_to_a_baseline_are_shown_where_one_is_named() -> None:
+    cells = [measured(cell(backend=name), seconds, seconds) for name, seconds in (("keras3/jax", 1.0), ("a/b", 2.0))]
+    page = page_of(cells, summaries=summarise(cells, "a/b"))
+    matrix = re.search(r"<table class=\"matrix\">.*?</table>", page, re.DOTALL)
+    assert matrix and re.findall(r">(\d[\d.]*)</td>", matrix[0]) == ["1.00", "0.500"]
+    assert "times that of a/b: below 1 is faster" in page
+
+
+def test_the_configuration_is_told_in_words_whatever_its_depth() -> None:
+    told = {"cpu": {"model": "A", "cores": 2, "quota": None}, "gpus": [{"name": "B"}], "load_average": [1.5, 1.0]}
+    assert machine.settings(told) == [
+        ("CPU model", "A"),
+        ("CPU cores", "2"),
+        ("GPUs 0 name", "B"),
+        ("load average", "1.5, 1"),
+    ]
+
+
+def test_the_end_of_a_long_log_is_kept_and_a_missing_one_is_none(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text("".join(f"line {number} {'x' * 900}\n" for number in range(100)) + "\x1b[31mlast\xff", "latin-1")
+    lines = last_lines(log)
+    assert len(lines) <= 20
+    assert lines[-1] == "\x1b[31mlast\ufffd"
+    assert max(map(len, lines)) <= 500
+    assert last_lines(tmp_path / "none") == []
+
+
+def test_the_page_is_part_of_a_run_and_shows_the_log_of_what_failed(tmp_path: Path) -> None:
+    broken = cell(backend="keras3/jax")
+    run = fake_run(tmp_path, [(cell(), 1.0, Outcome(OK)), (broken, 1.0, Outcome(FAILED, "boom"))])
+    store.cell_folder(run, broken).log.write_text("  it <b>went</b> wrong\n")
+    outputs.rebuild(run)
+    page = (run / "report.html").read_text()
+    assert "<pre" in page and "  it &lt;b&gt;went&lt;/b&gt; wrong" in page
+    assert "keras2/cntk was fastest." in page
+
+
+def test_several_runs_go_on_one_page_where_the_user_wants_it(bench: Bench) -> None:
+    for name in ("one", "two"):
+        assert bench("run", "--backends", "fake", "--examples", "my_example.py", "--name", name).status == 0
+    said = bench("report", "one", "two")
+    assert said.status == 0
+    assert "2 runs on one page: results/report.html" in said.out
+    assert (bench.folder / "results" / "report.html").read_text().count('class="run"') == 2
+    assert bench("report", "one", "two", "--output", "week/both.html").status == 0
+    assert (bench.folder / "week" / "both.html").is_file()
+    assert bench("report", "one", "two", "--output", "results").err.count("name a file with --output") == 1
+    assert bench("report", "one", "--output", "x.html").status == 2

@@ -1,0 +1,143 @@
+"""Backends' files: the shipped ones are whole, a wrong one is refused in one sentence that names the key."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from fake_backends import write_backend
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from kbench import paths
+from kbench.errors import UserError
+from kbench.selection import backends
+from kbench.values import Backend, Build
+
+SHIPPED = backends.load_all(paths.project_folder("backends"))
+BUILDS = [
+    pytest.param(backend, build, id=f"{backend.name}-{build.name}")
+    for backend in SHIPPED.values()
+    for build in backend.builds
+]
+
+
+def test_all_eight_are_shipped_in_a_stable_order() -> None:
+    assert list(SHIPPED) == [
+        *(f"keras2/{name}" for name in ("cntk", "mxnet", "tensorflow", "theano")),
+        *(f"keras3/{name}" for name in ("jax", "openvino", "tensorflow", "torch")),
+    ]
+
+
+def test_every_backend_has_a_cpu_build_first_and_a_colour_of_its_own() -> None:
+    assert all(backend.builds[0].device == "cpu" for backend in SHIPPED.values())
+    assert len({backend.color for backend in SHIPPED.values()}) == len(SHIPPED)
+
+
+def test_a_backend_that_cannot_train_says_why() -> None:
+    for backend in SHIPPED.values():
+        assert ("train" in backend.can) or backend.cannot
+
+
+@pytest.mark.parametrize(("backend", "build"), BUILDS)
+def test_the_lock_holds_each_requirement_exactly_with_hashes(backend: Backend, build: Build) -> None:
+    if build.lock is None:
+        assert not build.requirements
+        return
+    text = build.lock.read_text()
+    pinned = dict(re.findall(r"^([\w.-]+)==([^\s;\\]+)", text, re.MULTILINE))
+    for requirement in map(Requirement, build.requirements):
+        version = pinned[canonicalize_name(requirement.name)]
+        assert requirement.specifier.contains(version, prereleases=True)
+    assert text.count("--hash=sha256:") >= len(pinned)
+    assert canonicalize_name(build.distribution) in pinned
+    assert "://" not in text
+
+
+@pytest.mark.parametrize(("backend", "build"), BUILDS)
+def test_a_gpu_build_that_nobody_ran_says_so(backend: Backend, build: Build) -> None:
+    assert (build.device == "cpu") or build.note
+
+
+def test_every_variable_of_a_file_can_be_filled_in() -> None:
+    for backend in SHIPPED.values():
+        for table in (backend.variables, *(build.variables for build in backend.builds)):
+            for value in table.values():
+                assert set(re.findall(r"\{(.*?)\}", value)) <= set(backends.PLACEHOLDERS)
+
+
+@pytest.mark.parametrize(
+    ("more", "more_build", "key", "says"),
+    [
+        ('colour = "#000000"', "", "colour", "did you mean `color`?"),
+        ("ordered_updates = 1", "", "ordered_updates", "true or false"),
+        ("shared_libpython = 1", "", "shared_libpython", "true or false"),
+        ('notes = "one"', "", "notes", "a list of texts"),
+        ('[variables]\nA = "{home}"', "", "variables", "placeholders"),
+        ('[recurrent]\nLSTM = "rolled"', "", "recurrent", "unrolled"),
+        ('[compiled]\n"x.so" = "x.c"', "", "compiled", "x.c beside it"),
+        ("", "compute_capability = [9, 3]", "compute_capability", "lowest and the highest"),
+        ("", 'drivers = "1"', "drivers", "did you mean `driver`?"),
+        ("", 'driver = "new"', "driver", "a driver version"),
+        ("", "zebra = 1", "zebra", "the keys are"),
+    ],
+)
+def test_a_wrong_file_is_refused_by_name_and_key(
+    tmp_path: Path, more: str, more_build: str, key: str, says: str
+) -> None:
+    path = write_backend(tmp_path, more=more, more_build=more_build)
+    with pytest.raises(UserError) as refused:
+        backends.load(path)
+    text = str(refused.value)
+    assert "keras9/tiny.toml" in text and key in text and says in text
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('color = "#0072B2"', 'color = "blue"', "a colour such as"),
+        ('color = "#0072B2"', "", "lacks the key `color`"),
+        ('can = ["train", "infer"]', 'can = ["infer"]', "must say in `cannot`"),
+        ('can = ["train", "infer"]', 'can = ["fly"]', "train and infer"),
+        ('"channels_first"', '"NCHW"', "channels_first or channels_last"),
+        ('["tiny-backend==1.0"]', '["tiny backend 1"]', "a list of requirements"),
+        ("[[builds]]", "[builds]", "at least one [[builds]] table"),
+        ('name = "cpu"', 'name = "CPU 1"', "a name of small letters"),
+        ("title =", "title", "is not valid TOML"),
+        ('name = "cpu"', 'name = "other"', "tiny.other.lock beside it"),
+    ],
+)
+def test_a_changed_file_is_refused_with_what_is_expected(tmp_path: Path, old: str, new: str, says: str) -> None:
+    path = write_backend(tmp_path)
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(UserError, match=re.escape(says)):
+        backends.load(path)
+
+
+def test_two_builds_of_one_name_are_refused(tmp_path: Path) -> None:
+    path = write_backend(tmp_path)
+    path.write_text(path.read_text() + path.read_text().partition("[[builds]]")[2].join(("[[builds]]", "")))
+    with pytest.raises(UserError, match="two builds of one name"):
+        backends.load(path)
+
+
+def test_a_file_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be read"):
+        backends.load(tmp_path / "keras9" / "none.toml")
+    with pytest.raises(UserError, match="no backend's file"):
+        backends.load_all(tmp_path)
+
+
+def test_paths_are_absolute_whatever_folder_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_backend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    lock = backends.load(Path("keras9/tiny.toml")).builds[0].lock
+    assert lock is not None and lock.is_absolute()
+
+
+def test_a_build_names_its_own_distribution_or_takes_the_backends(tmp_path: Path) -> None:
+    assert backends.load(write_backend(tmp_path)).builds[0].distribution == "tiny-backend"
+    other = backends.load(write_backend(tmp_path, more_build='distribution = "tiny-gpu"'))
+    assert other.builds[0].distribution == "tiny-gpu"

@@ -1,0 +1,156 @@
+"""An example is read without being run; what is wrong with it is one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fake_bench import EXAMPLE
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kbench import paths
+from kbench.errors import UserError
+from kbench.selection import examples
+from kbench.values import Profile
+
+OWN = examples.load_all(paths.project_folder("examples_models"))
+SEVEN = {
+    "mnist_mlp": 669_706,
+    "mnist_cnn": 1_199_882,
+    "mnist_hrnn": None,
+    "cifar10_cnn": 1_250_858,
+    "babi_rnn": None,
+    "imdb_gru": None,
+    "resnet50_features": 23_587_712,
+}
+
+
+def load(tmp_path: Path, text: str | bytes, name: str = "mine.py") -> examples.Example:
+    path = tmp_path / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return examples.load(path)
+
+
+def test_the_seven_examples_are_there_with_their_published_sizes() -> None:
+    assert set(OWN) == set(SEVEN)
+    for name, parameters in SEVEN.items():
+        assert OWN[name].parameters == parameters or parameters is None
+        assert OWN[name].profiles.keys() == {"smoke", "quick", "full"}
+
+
+def test_one_of_them_infers_and_the_others_train() -> None:
+    assert [name for name, example in OWN.items() if example.task == "infer"] == ["resnet50_features"]
+
+
+def test_a_profile_never_wants_more_than_the_next_larger_one() -> None:
+    for example in OWN.values():
+        smoke, quick, full = (example.profiles[name] for name in ("smoke", "quick", "full"))
+        assert smoke.samples <= quick.samples <= full.samples
+        assert example.batch_size <= smoke.samples
+
+
+def test_constants_are_read_and_the_docstring_names_it(tmp_path: Path) -> None:
+    example = load(tmp_path, EXAMPLE)
+    assert (example.name, example.title) == ("mine", "Tells three patterns apart.")
+    assert (example.task, example.input, example.batch_size, example.parameters) == ("train", "image", 8, 51)
+    assert example.profiles["smoke"] == Profile("smoke", 32, 12, 2)
+    assert len(example.sha256) == 64
+
+
+def test_a_target_accuracy_is_read_and_every_example_that_trains_states_one(tmp_path: Path) -> None:
+    assert load(tmp_path, EXAMPLE).target_accuracy is None
+    assert load(tmp_path, EXAMPLE + "\nTARGET_ACCURACY = 0.98\n").target_accuracy == 0.98
+    assert load(tmp_path, EXAMPLE + "\nTARGET_ACCURACY = 1\n").target_accuracy == 1.0
+    for example in OWN.values():
+        assert (example.target_accuracy is not None) == (example.task == "train"), example.name
+
+
+def test_a_file_is_never_run(tmp_path: Path) -> None:
+    load(tmp_path, EXAMPLE + "\nraise SystemExit(1)\n")
+
+
+def test_a_profile_that_is_not_stated_is_the_full_one(tmp_path: Path) -> None:
+    example = load(tmp_path, EXAMPLE)
+    assert example.profiles["quick"] == example.profiles["full"] == Profile("full", 48, 12, 3)
+
+
+def test_the_users_data_lies_beside_the_example_unless_its_path_is_absolute(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    assert load(tmp_path, EXAMPLE, "models/a.py").data == str(tmp_path / "models" / "patterns.npz")
+    above = EXAMPLE.replace("patterns.npz", "../x.npz")
+    assert load(tmp_path, above, "models/a.py").data == str(tmp_path / "x.npz")
+    assert load(tmp_path, EXAMPLE.replace("patterns.npz", "/data/x.npz")).data == "/data/x.npz"
+
+
+@pytest.mark.parametrize("name", examples.READ)
+def test_a_constant_that_counts_is_never_left_out_because_it_is_computed(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match=f"mine.py computes its {name}: write the value itself"):
+        load(tmp_path, EXAMPLE + f"\n{name} = 1 - max(0, 1)\n")
+    assert load(tmp_path, EXAMPLE + "\nUNITS = max(2, 3)\n").name == "mine"
+
+
+def test_without_a_docstring_the_title_is_the_files_name(tmp_path: Path) -> None:
+    code = EXAMPLE.partition('"""\n')[2]
+    assert load(tmp_path, code).title == "mine"
+    assert load(tmp_path, '"""\n\x0c\n"""\n' + code).title == "mine"
+
+
+def test_a_stated_encoding_counts(tmp_path: Path) -> None:
+    text = "# -*- coding: latin-1 -*-\n" + EXAMPLE.replace("patterns apart", "M\xfcster")
+    assert load(tmp_path, text.encode("latin-1")).title == "Tells three M\xfcster."
+
+
+def test_the_style_of_a_file_is_not_commented_upon(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    load(tmp_path, EXAMPLE + '\nWORDS = "\\W+"\nSAME = 1 is 1\n')
+    assert not recwarn.list
+
+
+def test_files_with_an_underscore_in_front_are_no_examples(tmp_path: Path) -> None:
+    load(tmp_path, EXAMPLE)
+    (tmp_path / "_shared.py").write_text("no python")
+    assert list(examples.load_all(tmp_path)) == ["mine"]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(st.binary(), st.text().map(lambda text: EXAMPLE.encode() + b"\n" + text.encode(errors="replace"))))
+def test_any_bytes_are_an_example_or_one_sentence(tmp_path: Path, content: bytes) -> None:
+    try:
+        load(tmp_path, content)
+    except UserError as error:
+        assert str(error).startswith("The example mine.py ")
+
+
+LITERALS = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(["full", "smoke", "samples", "epochs", "class_name", "learning_rate", "x"]), inner
+        ),
+    ),
+    max_leaves=8,
+)
+NAMES = st.sampled_from(
+    [
+        "DATA",
+        "INPUT",
+        "TASK",
+        "BATCH_SIZE",
+        "OPTIMIZER",
+        "LOSS",
+        "PARAMETERS",
+        "PROFILES",
+        "WEIGHTS",
+        "TARGET_ACCURACY",
+    ]
+)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(NAMES, LITERALS)
+def test_any_value_of_a_constant_is_accepted_or_one_sentence(tmp_path: Path, name: str, value: object) -> None:
+    try:
+        load(tmp_path, f"{EXAMPLE}\n{name} = {value!r}\n")
+    except UserError as error:
+        assert str(error).startswith("The example mine.py ")

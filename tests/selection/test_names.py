@@ -1,0 +1,162 @@
+"""From the names that the user types to backends and examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fake_bench import EXAMPLE
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbench import paths
+from kbench.errors import UserError
+from kbench.selection import backends, examples
+from kbench.selection import names as selection
+
+BACKENDS = backends.load_all(paths.project_folder("backends"))
+EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
+KERAS2 = ["keras2/cntk", "keras2/mxnet", "keras2/tensorflow", "keras2/theano"]
+KERAS3 = ["keras3/jax", "keras3/openvino", "keras3/tensorflow", "keras3/torch"]
+
+
+def names(text: str) -> list[str]:
+    return [backend.name for backend in selection.select_backends(text, BACKENDS).chosen]
+
+
+def named(text: str) -> set[str]:
+    return set(selection.select_backends(text, BACKENDS).named)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cntk", ["keras2/cntk"]),
+        ("jax", ["keras3/jax"]),
+        ("tensorflow", ["keras3/tensorflow"]),
+        ("keras2/tensorflow", ["keras2/tensorflow"]),
+        ("tensorflow,cntk,theano", ["keras2/tensorflow", "keras2/cntk", "keras2/theano"]),
+        ("theano,tensorflow", ["keras2/theano", "keras2/tensorflow"]),
+        ("tensorflow,jax", ["keras3/tensorflow", "keras3/jax"]),
+        ("tensorflow,keras2/cntk", ["keras2/tensorflow", "keras2/cntk"]),
+        ("keras2/tensorflow,keras3/tensorflow", ["keras2/tensorflow", "keras3/tensorflow"]),
+        ("keras2", KERAS2),
+        ("keras3", KERAS3),
+        ("all", KERAS2 + KERAS3),
+        ("keras3,tensorflow", KERAS3),
+        (" jax , torch ,", ["keras3/jax", "keras3/torch"]),
+        ("torch,jax,torch", ["keras3/torch", "keras3/jax"]),
+    ],
+)
+def test_a_list_means_these_backends_in_this_order(text: str, expected: list[str]) -> None:
+    assert names(text) == expected
+
+
+@pytest.mark.parametrize("text", ["tensorflow,cntk,jax", "jax,keras2,tensorflow", "keras2,keras3,tensorflow"])
+def test_tensorflow_beside_both_generations_is_an_error_that_says_what_to_type(text: str) -> None:
+    with pytest.raises(UserError) as error:
+        names(text)
+    expected = "'tensorflow' could be keras2/tensorflow or keras3/tensorflow beside names of both generations"
+    assert str(error.value) == f"{expected}: type the full name."
+
+
+def test_what_a_group_brought_was_not_named() -> None:
+    assert named("all") == set()
+    assert named("keras2,jax") == {"keras3/jax"}
+    assert named("all,theano") == {"keras2/theano"}
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [
+        ("thano", "theano"),
+        ("keras2/cnkt", "keras2/cntk"),
+        ("TORCH", "torch"),
+        ("pytorch", "torch"),
+        ("keras4", "keras3"),
+    ],
+)
+def test_an_unknown_backend_is_answered_with_the_nearest(text: str, nearest: str) -> None:
+    with pytest.raises(UserError) as error:
+        names(text)
+    assert str(error.value).startswith(f"There is no backend {text!r}: did you mean ")
+    assert nearest in str(error.value) or nearest == "keras3"
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("keras2/cntk", KERAS2, "keras2/cntk"),
+        ("cntk", KERAS2, "keras2/cntk"),
+        (" tensorflow ", KERAS2, "keras2/tensorflow"),
+        ("tensorflow", KERAS3, "keras3/tensorflow"),
+    ],
+)
+def test_a_baseline_is_one_of_the_runs_backends_in_full_or_bare(text: str, names: list[str], expected: str) -> None:
+    assert selection.select_baseline(text, names) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "tensorflow",
+            "--baseline 'tensorflow' could be keras2/tensorflow or keras3/tensorflow: type the full name.",
+        ),
+        ("thaeno", "--baseline 'thaeno' is not one of the run's backends: did you mean theano?"),
+        ("qqqq", f"--baseline 'qqqq' is not one of the run's backends: choose from {', '.join(KERAS2 + KERAS3)}."),
+    ],
+)
+def test_any_other_baseline_is_answered_in_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(UserError) as error:
+        selection.select_baseline(text, KERAS2 + KERAS3)
+    assert str(error.value) == sentence
+    for several in ("", "all", "keras2", "cntk,theano"):
+        with pytest.raises(UserError, match="is not one of the run's backends"):
+            selection.select_baseline(several, KERAS2 + KERAS3)
+
+
+def test_examples_are_chosen_by_name_by_file_or_all(tmp_path: Path) -> None:
+    own = tmp_path / "mine.py"
+    own.write_text(EXAMPLE)
+    found = selection.select_examples(f"{own},mnist_cnn,mnist_cnn", EXAMPLES)
+    assert [example.name for example in found.chosen] == ["mine", "mnist_cnn"]
+    assert found.named == {"mine", "mnist_cnn"}
+    everything = selection.select_examples("all", EXAMPLES)
+    assert [example.name for example in everything.chosen] == list(EXAMPLES)
+    assert everything.named == frozenset()
+
+
+def test_kbenchs_own_example_may_be_named_by_its_file() -> None:
+    path = EXAMPLES["mnist_cnn"].path
+    assert selection.select_examples(str(path), EXAMPLES).chosen == (EXAMPLES["mnist_cnn"],)
+
+
+WORDS = [*BACKENDS, *(name.partition("/")[2] for name in BACKENDS), "all", "keras2", "keras3", "", " ", "/", "~"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=12)), max_size=5).map(",".join))
+def test_any_text_is_a_list_of_backends_or_one_sentence(text: str) -> None:
+    try:
+        chosen = selection.select_backends(text, BACKENDS)
+    except UserError as error:
+        assert str(error).endswith((".", "?"))
+    else:
+        assert chosen.chosen and len(set(names(text))) == len(chosen.chosen)
+        assert chosen.named <= {backend.name for backend in chosen.chosen}
+
+
+@settings(deadline=None)
+@given(
+    st.one_of(
+        st.text(),
+        st.text().map(lambda text: f"{text}.py"),
+        st.sampled_from(["~x/y.py", "\0.py", "..py", "x" * 300 + ".py"]),
+    )
+)
+def test_any_text_is_a_list_of_examples_or_one_sentence(text: str) -> None:
+    try:
+        assert selection.select_examples(text, EXAMPLES).chosen
+    except UserError as error:
+        assert str(error).endswith((".", "?"))

@@ -1,0 +1,328 @@
+"""What the tables say, and that what they quote cannot act."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from fake_runs import summary
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kbench.tables.content import headline, table
+from kbench.tables.markdown import escape, markdown
+from kbench.tables.page import page
+from kbench.tables.text import text
+from kbench.text import plain, significant
+from kbench.values import EPOCHS, FAILED, FASTEST, NO_DIFFERENCE, REPEATS, SLOWER, UNSUPPORTED, Interval
+
+FAST = summary("keras3/jax", epoch_seconds=1.0, samples_per_second=1000.0)
+SLOW = summary("keras2/cntk", epoch_seconds=12345.6, relative_to_fastest=12345.6, samples_per_second=0.081)
+BROKEN = summary(
+    "keras2/theano",
+    status=FAILED,
+    reason="the compiler said no",
+    epoch_seconds=None,
+    first_epoch_seconds=None,
+    samples_per_second=None,
+    relative_to_fastest=None,
+    final_val_accuracy=None,
+)
+
+
+def test_a_training_table_reads_like_this() -> None:
+    assert text([FAST, SLOW, BROKEN]).splitlines() == [
+        "mnist_cnn (quick: 1,000 of 60,000 samples, 3 epochs, batch 128, real data, cpu, channels_last)",
+        "backend        s/epoch        x  first  samples    val.  status",
+        "                        fastest  epoch       /s    acc.",
+        "                                   (s)",
+        "-------------  -------  -------  -----  -------  ------  ----------",
+        "keras3/jax        1.00     1.00   2.50    1,000  0.9375  ok",
+        "keras2/cntk     12,346   12,346   2.50   0.0810  0.9375  ok",
+        "keras2/theano        -        -      -        -       -  failed [1]",
+        "[1] the compiler said no",
+    ]
+
+
+SURE = dataclasses.replace(
+    FAST, epoch_interval=Interval(0.98, 1.02), verdict=FASTEST, resampled=REPEATS, resampled_values=5
+)
+NEAR = dataclasses.replace(
+    SURE,
+    backend="keras2/mxnet",
+    epoch_seconds=1.02,
+    relative_to_fastest=1.02,
+    relative_interval=Interval(0.9987, 1.06),
+    verdict=NO_DIFFERENCE,
+)
+FAR = dataclasses.replace(
+    SURE,
+    backend="keras3/torch",
+    epoch_seconds=1.53,
+    epoch_interval=Interval(1.5, 1.6),
+    relative_to_fastest=1.53,
+    relative_interval=Interval(1.003, 1.6),
+    verdict=SLOWER,
+)
+
+
+def test_a_table_of_what_is_sure_and_what_is_not_reads_like_this() -> None:
+    assert text([SURE, NEAR, FAR]).splitlines()[1:] == [
+        "backend       s/epoch        95 %        x        95 %  first  samples    val.  status",
+        "                         interval  fastest    interval  epoch       /s    acc.",
+        "                              (s)                  (x)    (s)",
+        "------------  -------  ----------  -------  ----------  -----  -------  ------  ------",
+        "keras3/jax       1.00  0.980-1.02     1.00           -   2.50    1,000  0.9375  ok",
+        "keras2/mxnet     1.02  0.980-1.02    ~1.02  0.999-1.06   2.50    1,000  0.9375  ok",
+        "keras3/torch     1.53   1.50-1.60     1.53  1.003-1.60   2.50    1,000  0.9375  ok",
+        "~: no difference shown, because the interval of the ratio holds 1.",
+        "",
+        "Left out here for width, and in summary.md: verdict.",
+    ]
+
+
+def test_markdown_and_a_wide_page_have_the_verdict_in_words() -> None:
+    shown = markdown([SURE, NEAR, FAR])
+    assert [row.split(" | ")[5].strip() for row in shown.splitlines() if row.startswith("| keras")] == [
+        "fastest",
+        "no difference shown",
+        "slower",
+    ]
+    wide = text([SURE, NEAR, FAR], width=150)
+    assert "no difference shown" in wide.splitlines()[6]
+    assert "Left out" not in wide
+
+
+def test_what_the_marks_mean_stands_below_the_table() -> None:
+    assert not table([SURE, FAR]).remarks
+    near = table([SURE, NEAR])
+    assert near.remarks == ("~: no difference shown, because the interval of the ratio holds 1.",)
+
+
+def test_intervals_from_epochs_say_what_they_do_not_hold_and_what_to_type() -> None:
+    (remark,) = table([SURE, dataclasses.replace(FAR, resampled=EPOCHS)]).remarks
+    assert "do not hold the variation from process to process" in remark and "--repeats 3" in remark
+
+
+def test_intervals_from_epochs_say_that_they_hold_how_far_processes_differ() -> None:
+    widened = dataclasses.replace(FAR, resampled=EPOCHS, between_processes=1.234)
+    (remark,) = table([SURE, widened]).remarks
+    assert "hold, too, that a process may be 1.23 times slower or faster" in remark and "--repeats 3" in remark
+    (remark,) = table([SURE, widened, dataclasses.replace(NEAR, verdict="", resampled=EPOCHS)]).remarks
+    assert "do not hold" in remark
+
+
+def test_intervals_of_few_values_say_why_they_are_wide() -> None:
+    (remark,) = table([SURE, dataclasses.replace(FAR, resampled_values=3)]).remarks
+    assert remark.startswith("Intervals of 3 values are wide")
+    assert "--repeats 5" in remark
+
+
+def test_a_baseline_is_named_and_its_ratio_shown_instead_of_that_to_the_fastest() -> None:
+    rows = [
+        dataclasses.replace(FAST, baseline="keras2/cntk", relative_to_baseline=0.25, verdict="faster"),
+        dataclasses.replace(SLOW, baseline="keras2/cntk", relative_to_baseline=1.0, verdict="baseline"),
+    ]
+    found = table(rows)
+    assert "x baseline" in found.columns and "x fastest" not in found.columns
+    assert [row[found.columns.index("x baseline")] for row in found.rows] == ["0.250", "1.00"]
+    assert found.remarks == ("x baseline: the ratio to keras2/cntk.",)
+    alone = table([dataclasses.replace(FAST, baseline="keras2/cntk")])
+    assert alone.remarks == ("No x baseline: keras2/cntk has no steady time here.",)
+    assert "x baseline is the ratio to keras2/cntk" in page("run", "", "", rows, {}, {})
+
+
+def test_accuracies_of_repeats_have_their_spread_and_say_whether_the_seed_varied() -> None:
+    row = dataclasses.replace(FAST, repeats=3, seeds=1, final_val_accuracy=0.9553, final_val_accuracy_sd=0.00123)
+    found = table([row])
+    assert found.rows[0][found.columns.index("val. accuracy")] == "0.9553 ± 0.0012"
+    assert found.remarks == ("±: the sample standard deviation over the repeats, each from the same seed.",)
+    assert table([dataclasses.replace(row, seeds=3)]).remarks[0].endswith("each from a seed of its own.")
+
+
+def test_time_to_accuracy_is_shown_where_a_row_got_there() -> None:
+    stated = dataclasses.replace(FAST, target_accuracy=0.98, repeats_to_target=0)
+    assert not any("0.98" in column for column in table([stated]).columns)
+    reached = dataclasses.replace(
+        stated, repeats=3, repeats_to_target=2, epochs_to_target=2.5, seconds_to_target=41.23
+    )
+    found = table([stated, reached])
+    assert found.columns[-3:] == ("epochs to 0.98", "s to 0.98", "status")
+    assert [row[-3:-1] for row in found.rows] == [("-", "-"), ("2.5", "41.2")]
+    assert found.remarks[-1].endswith("keras3/jax reached it in 2 of 3 repeats.")
+
+
+def test_columns_that_a_narrow_page_leaves_out_are_named_once_and_in_summary_md() -> None:
+    example = dataclasses.replace(FAR, example="mnist_mlp")
+    shown = text([SURE, FAR, example], width=70)
+    assert max(map(len, shown.splitlines())) <= 70
+    assert shown.count("Left out here") == 1
+    last = shown.rpartition("\n\n")[2].replace("\n", " ")
+    assert last == "Left out here for width, and in summary.md: verdict, samples/s, first epoch (s)."
+    for column in ("verdict", "samples/s", r"first epoch (s)"):
+        assert column in page("run", "", "", [SURE, FAR], {}, {})
+
+
+def test_the_page_says_what_the_words_mean() -> None:
+    shown = page("run", "", "", [SURE, FAR], {}, {})
+    for word in ("95 % bootstrap intervals", "*slower*", "*faster*", "*no difference shown*"):
+        assert word in shown
+    assert "bootstrap" not in page("run", "", "", [FAST], {}, {})
+
+
+def test_an_inference_table_is_per_1000_images() -> None:
+    row = summary(task="infer", seconds_per_1000_samples=53.21, first_epoch_seconds=70.0, epochs=1)
+    found = table([dataclasses.replace(row, epochs=3)])
+    assert found.columns == ("backend", "s/1,000 images", "x fastest", "cold pass (s)", "images/s", "status")
+    assert found.rows == (("keras2/cntk", "53.2", "1.00", "70.0", "667", "ok"),)
+    assert "3 passes" in found.heading
+    assert "1 pass," in table([row]).heading
+
+
+def test_format_and_device_are_columns_only_where_they_vary() -> None:
+    other = dataclasses.replace(FAST, image_data_format="channels_first", device="gpu:0")
+    alike, varied = table([FAST, FAST]), table([FAST, other])
+    assert alike.heading.endswith("real data, cpu, channels_last)")
+    assert alike.columns[:2] == ("backend", "s/epoch")
+    assert varied.heading.endswith("real data)")
+    assert varied.columns[:3] == ("backend", "channels", "device")
+    assert [row[1:3] for row in varied.rows] == [("last", "cpu"), ("first", "gpu:0")]
+
+
+def test_a_model_without_pictures_has_no_image_data_format() -> None:
+    assert "channels" not in table([dataclasses.replace(FAST, input="sequence")]).heading
+
+
+def test_the_form_of_recurrent_layers_is_shown_where_there_is_one() -> None:
+    found = table([dataclasses.replace(FAST, form="unrolled"), SLOW, BROKEN])
+    assert found.columns[1] == "recurrent"
+    assert [row[1] for row in found.rows] == ["unrolled", "default", "-"]
+    assert any(remark.startswith("recurrent:") for remark in found.remarks)
+
+
+def test_one_epoch_has_no_steady_time_and_the_table_says_why() -> None:
+    row = dataclasses.replace(FAST, epochs=1, epoch_seconds=None, relative_to_fastest=None)
+    found = table([row])
+    assert found.rows[0][1:4] == ("-", "-", "2.50")
+    assert found.remarks[0].startswith("One epoch only")
+
+
+def test_a_subset_is_called_one_and_the_whole_is_not() -> None:
+    whole = dataclasses.replace(FAST, available_samples=1000)
+    assert "1,000 of 60,000 samples" in table([FAST]).heading
+    assert "(quick: 1,000 samples, 3 epochs" in table([whole]).heading
+
+
+def test_reasons_and_notes_are_footnotes_and_said_once() -> None:
+    rows = [
+        dataclasses.replace(FAST, notes=("a partial batch was left out",)),
+        dataclasses.replace(SLOW, notes=("a partial batch was left out",)),
+        BROKEN,
+    ]
+    found = table(rows)
+    assert found.footnotes == ("a partial batch was left out", "the compiler said no")
+    assert [row[-1] for row in found.rows] == ["ok [1]", "ok [1]", "failed [2]"]
+
+
+def test_the_terminal_table_of_the_longest_names_and_a_long_reason_is_100_wide() -> None:
+    rows = [
+        summary(
+            "keras3/tensorflow",
+            image_data_format="channels_first",
+            epoch_seconds=1234.5,
+            epoch_interval=Interval(1230.0, 1240.0),
+            relative_to_fastest=1.015,
+            relative_interval=Interval(0.987, 1.061),
+            verdict=NO_DIFFERENCE,
+            final_val_accuracy_sd=0.1234,
+            target_accuracy=0.98,
+            repeats_to_target=1,
+            epochs_to_target=12.5,
+            seconds_to_target=12345.0,
+        ),
+        dataclasses.replace(BROKEN, status=UNSUPPORTED, reason="because " * 50),
+    ]
+    assert "0.987-1.06" in text(rows)
+    assert max(map(len, text(rows).splitlines())) <= 100
+
+
+def test_a_guest_cannot_steer_the_terminal() -> None:
+    shown = text([dataclasses.replace(BROKEN, reason="\x1b[31mred\x1b[0m\x07\r\nnext\x9b2J\tline", example="a\nb")])
+    assert "[1] red next 2J line" in shown
+    assert shown.startswith("a b (")
+    assert all(character.isprintable() or character == "\n" for character in shown)
+
+
+def test_markdown_cells_cannot_end_a_cell_or_begin_html() -> None:
+    shown = markdown([dataclasses.replace(BROKEN, backend="a|b<i>", reason="<script>|`x`|</script> & [a](b)")])
+    assert r"a\|b&lt;i&gt;" in shown
+    assert r"&lt;script&gt;\|\`x\`\|&lt;/script&gt; &amp; \[a\](b)" in shown
+    assert "<script" not in shown
+    assert r"failed \[1\]" in shown
+
+
+def test_markdown_keeps_ordinary_names_readable() -> None:
+    assert escape("mnist_cnn (quick: 2,048 of 60,000 samples)") == "mnist_cnn (quick: 2,048 of 60,000 samples)"
+    assert escape("__all__ $x$ ~y~") == r"\_\_all\_\_ \$x\$ \~y\~"
+
+
+@given(st.text())
+def test_escaped_text_is_one_line_without_html(anything: str) -> None:
+    shown = escape(anything)
+    assert "<" not in shown
+    assert len(shown.splitlines()) <= 1
+    assert "|" not in shown.replace(r"\|", "")
+
+
+def test_the_headline_counts_wins_and_what_did_not_end_ok() -> None:
+    mlp = [dataclasses.replace(row, example="mnist_mlp") for row in (FAST, SLOW)]
+    hrnn = [summary("keras2/cntk", "mnist_hrnn")]
+    assert headline([FAST, SLOW, BROKEN, *mlp, *hrnn]) == (
+        "keras3/jax was fastest in 2 of 3 examples, keras2/cntk in 1. 1 of 6 rows did not end ok."
+    )
+    assert headline([FAST, SLOW]) == "keras3/jax was fastest. All 2 rows ended ok."
+    assert headline([SURE, NEAR, FAR]) == (
+        "keras3/jax was fastest. keras2/mxnet cannot be told from it. All 3 rows ended ok."
+    )
+    assert headline([SURE, NEAR, *mlp]) == (
+        "keras3/jax was fastest in 2 of 2 examples. In 1 of the 2 another one cannot be told from the fastest. "
+        "All 4 rows ended ok."
+    )
+    assert headline([BROKEN]) == "No backend has a steady epoch to compare. 1 of 1 row did not end ok."
+
+
+def test_the_page_names_machine_command_versions_and_notes() -> None:
+    backends = {"keras3/jax": {"title": "JAX <fast>", "notes": ["compiles first."]}}
+    shown = page("run|1", "a `machine`", "run.py `a` ``b``", [FAST], {"": ["plots/o.png"]}, backends)
+    assert shown.startswith("# kbench: run\\|1\n")
+    assert "Machine: a \\`machine\\`." in shown
+    assert "Command: ``` run.py `a` ``b`` ```" in shown
+    assert "![all examples](plots/o.png)" in shown
+    assert "- **keras3/jax**: JAX &lt;fast&gt;; 2.7 with Keras 2.2.4; compiles first" in shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "-"),
+        (0.0, "0"),
+        (0.01234, "0.0123"),
+        (0.1, "0.100"),
+        (1.0, "1.00"),
+        (9.994, "9.99"),
+        (9.996, "10.0"),
+        (99.96, "100"),
+        (123.4, "123"),
+        (12345.6, "12,346"),
+        (float("nan"), "nan"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_numbers_have_three_significant_figures(value: float | None, shown: str) -> None:
+    assert significant(value) == shown
+
+
+@given(st.text())
+def test_plain_text_is_one_printable_line(anything: str) -> None:
+    assert len(plain(anything).splitlines()) <= 1
+    assert "\x1b" not in plain(anything)
