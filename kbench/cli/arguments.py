@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from kbench import __version__
 from kbench.cli import option_types
 from kbench.comparison.values import ALLOWABLE
 from kbench.errors import UserError
 from kbench.planning.plan import DIFFERENT, FORMATS, LAST_SEED, PROFILES, SAME
 from kbench.values import FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
+from kbench.version import __version__
 
 COMMANDS = ("run", "resume", "list", "setup", "report", "compare", "export", "parity", "doctor", "clean")
 EXPORTS = ("parquet", "json", "tensorboard", "mlflow")

@@ -15,11 +15,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-import kbench
 from kbench.machine import gpu_state, host
 from kbench.machine.host import known, visible_cores
 from kbench.paths import PACKAGE
 from kbench.values import Device
+from kbench.version import __version__
 
 __all__ = ["command_line", "describe", "ended", "machine_differences", "read", "visible_cores", "without_home"]
 
@@ -34,7 +34,7 @@ def read(devices: Sequence[Device], argv: Sequence[str], nvml: Any = None) -> di
     return {
         "started": _now(),
         "command_line": command_line(argv),
-        "kbench": {"version": kbench.__version__, **known(lambda: _checkout(PACKAGE.parent), {})},
+        "kbench": {"version": __version__, **known(lambda: _checkout(PACKAGE.parent), {})},
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         **host.read(),
         "gpus": [
