@@ -46,7 +46,10 @@ def texts() -> list[Path]:
     return sorted(
         path
         for path in paths
-        if path.is_file() and path.suffix not in binary and not (path.parent == foreign and path.suffix == ".js")
+        if path.is_file()
+        and path.name != ".git"
+        and path.suffix not in binary
+        and not (path.parent == foreign and path.suffix == ".js")
     )
 
 

@@ -160,6 +160,25 @@ def test_rmsprop_without_an_epsilon_has_that_of_keras_3(
     assert taken.call_args.kwargs["epsilon"] == pytest.approx(epsilon if backend == "theano" else epsilon**2)
 
 
+@pytest.mark.parametrize(
+    ("stated", "metrics"),
+    [
+        ({"LOSS": "categorical_crossentropy"}, ["accuracy"]),
+        ({"LOSS": "mse"}, []),
+        ({"LOSS": "mse", "METRICS": ["mae"]}, ["mae"]),
+    ],
+    ids=str,
+)
+def test_accuracy_is_a_metric_by_default_only_of_a_cross_entropy(
+    tmp_path: Path, stated: dict[str, Any], metrics: list[str]
+) -> None:
+    model = mock.Mock()
+    example = SimpleNamespace(OPTIMIZER={"class_name": "SGD", "learning_rate": 0.1}, **stated)
+    with loaded(tmp_path, "theano", 2) as framework:
+        framework.compile(model, example, "cpu", False)
+    assert model.compile.call_args.kwargs["metrics"] == metrics
+
+
 @pytest.mark.parametrize("settings", [{"class_name": "SGD", "speed": 1}, {"class_name": "Nobodys"}], ids=str)
 def test_an_optimizer_that_keras_does_not_have_is_refused_in_a_sentence(
     tmp_path: Path, settings: dict[str, Any]

@@ -5,6 +5,7 @@ import importlib
 import keras
 import numpy as np
 
+from kbench_guest import scores
 from kbench_guest.frameworks import layer_settings
 from kbench_guest.frameworks.interface import Framework
 from kbench_guest.frameworks.layers import find, layers
@@ -67,7 +68,7 @@ class KerasModels(Framework):
         made = self.optimizer(example.OPTIMIZER)
         if ordered_updates:
             self.order_updates(made)
-        metrics = list(getattr(example, "METRICS", ["accuracy"]))
+        metrics = list(getattr(example, "METRICS", ["accuracy"] if example.LOSS in scores.LOSSES else []))
         model.compile(loss=example.LOSS, optimizer=made, metrics=metrics, **self.compile_options(device))
 
     def compile_options(self, device):
