@@ -114,6 +114,8 @@ def build_model(input_shape, num_classes):
     x = L.GlobalMaxPooling2D()(x)
     x = L.Dense(12, kernel_constraint=constraints.NonNeg(), activation="relu")(x)
     x = L.PReLU()(x)
+    x = L.Reshape((3, 2, 2, 1))(x)
+    x = L.ConvLSTM2D(3, 2, padding="same", data_format="channels_last", recurrent_activation="sigmoid")(x)
     x = L.Reshape((4, 3))(x)
     x = L.Permute((2, 1))(x)
     x = L.Softmax()(x)
