@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 from fake_bench import EXAMPLE, Bench
@@ -36,3 +38,10 @@ def test_a_file_beside_an_example_may_be_called_like_any_module_of_the_guest(ben
 
 def test_nothing_but_the_package_lies_where_the_guest_is_started() -> None:
     assert {path.name for path in paths.GUEST.iterdir()} - {"__pycache__"} == {"__main__.py", "kbench_guest"}
+
+
+def test_nothing_heavy_is_imported_before_the_phase_that_times_it() -> None:
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from kbench_guest import cell; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, str(paths.GUEST)], capture_output=True, text=True, check=True)
+    assert "kbench_guest.cell" in done.stdout.split()
+    assert not {"numpy", "keras"} & set(done.stdout.split())

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from guest_modules import guest
 
@@ -81,6 +82,14 @@ def test_both_generations_settings_are_the_same_words(
 
 def test_a_setting_that_nobody_thought_of_shows(module: ModuleType) -> None:
     assert described(module, {"brand_new": 0.5}) == {"brand_new": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(float("inf"), float("inf")), (np.float32(0.1), 0.1), (np.array([1, 2]), [1, 2]), (len, "len"), (b"x", "bytes")],
+)
+def test_a_setting_of_any_type_has_a_form_that_json_knows(module: ModuleType, value: Any, shown: Any) -> None:
+    assert described(module, {"brand_new": value}) == {"brand_new": shown}
 
 
 def test_a_backward_layer_that_is_another_shows(module: ModuleType) -> None:

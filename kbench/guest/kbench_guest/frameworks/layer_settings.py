@@ -29,7 +29,7 @@ def describe(framework, layer, frozen):
     if layer.weights and not trained:
         settings["trainable"] = False
     if callable(getattr(layer, "function", None)):  # a Lambda; the bytes of its code differ from Python to Python
-        settings["function"] = layer.function.__name__
+        settings["function"] = plain(layer.function)
     shapes = []
     for weight in layer.weights:
         name, _, owner = find(layer, weight)
@@ -54,10 +54,10 @@ def plain(value):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
         return [plain(one) for one in value]
-    if callable(value):
-        return value.__name__
-    number = float("%.6g" % float(value))
-    return int(number) if number == int(number) else number
+    if not isinstance(value, (int, float)):
+        return getattr(value, "__name__", value.__class__.__name__)
+    number = float("%.6g" % value)
+    return int(number) if number.is_integer() else number
 
 
 def dropped_defaults(settings):
@@ -71,9 +71,11 @@ def _settings(known_class, config, rank=None):
     found = _precision(config)
     for name, value in config.items():
         name = ALIASES.get(name, name)
-        if name in IGNORED or name.endswith("_initializer") or SAME_AS_ABSENT.get(name) == value:
+        if name in IGNORED or name.endswith("_initializer"):
             continue
         found[name] = _axes(value, rank) if name in ("axis", "axes") else plain(value)
+        if found[name] == SAME_AS_ABSENT.get(name):
+            del found[name]
     if found.get("axis") == -1:
         del found["axis"]
     if "backward_layer" in found:
