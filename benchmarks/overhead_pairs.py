@@ -11,7 +11,6 @@ kbench's epochs are fits of one epoch each, a bare fit's first epoch is what com
 script has that fits many epochs at once.
 """
 
-import importlib.util
 import json
 import os
 import sys
@@ -27,22 +26,20 @@ def main(path, guest, ordered, bare_first):
         spec = json.load(file)
     for holder, name in ((spec, "example"), (spec["data"], "folder")):
         holder[name] = os.path.expanduser(holder[name])
-    loaded = importlib.util.spec_from_file_location("guest_main", os.path.join(guest, "__main__.py"))
-    program = importlib.util.module_from_spec(loaded)
-    loaded.loader.exec_module(program)
-    import arrays
-    import generations
     import keras
-    import measure
 
-    example = program.load_example(spec["example"])
-    generations.seed(spec["seed"])
+    from kbench_guest import arrays, frameworks
+    from kbench_guest.drivers import epochs, example_file
+
+    framework = frameworks.load()
+    example = example_file.load(spec["example"])
+    framework.seed(spec["seed"])
     data = spec["data"]
     train = arrays.open_part(data, data["train"], data["train_labels"], spec["samples"])
-    targets = program.training_targets(example, train, data["num_classes"])
+    targets = example_file.training_targets(example, train, data["num_classes"])
 
     class Events:
-        """Stands in for the guest's: where an epoch is told, a bare fit takes its turn."""
+        """Stands in for the guest's: where an epoch is written, a bare fit takes its turn."""
 
         kbench, bare = [], []
 
@@ -52,10 +49,10 @@ def main(path, guest, ordered, bare_first):
                 self.bare.append(bare_epochs())
 
         def phase(self, name):
-            raise AssertionError("measure.train tells phases as events")
+            raise AssertionError("train writes phases as events")
 
     events = Events()
-    model = None if bare_first else program.build(example, spec, events)
+    model = None if bare_first else example_file.build(framework, example, spec, events)
 
     class Timer(keras.callbacks.Callback):
         def on_train_begin(self, logs=None):
@@ -69,12 +66,12 @@ def main(path, guest, ordered, bare_first):
 
     shapes = [tuple(shape) for shape in data["input_shapes"]]
     plain = example.build_model(shapes[0] if len(shapes) == 1 else shapes, data["num_classes"])
-    generations.compile_model(plain, example, spec["device"], ordered)
+    framework.compile(plain, example, spec["device"], ordered)
     used = spec["samples"] // spec["batch_size"] * spec["batch_size"]
     buffer = arrays.Buffer(train, used, targets)
     buffer.fill(range(used))
     if model is None:
-        model = program.build(example, spec, events)
+        model = example_file.build(framework, example, spec, events)
 
     def bare_epochs():
         timer = Timer()
@@ -89,7 +86,7 @@ def main(path, guest, ordered, bare_first):
         )
         return timer.seconds
 
-    measure.train(model, example, spec, train, None, targets, events)
+    epochs.train(framework, model, example, spec, train, None, targets, events)
     # The first of both holds compilation.
     print("pairs " + json.dumps({"kbench": events.kbench[1:], "bare": events.bare[1:]}))
 

@@ -13,7 +13,7 @@ from fake_bench import Bench
 from fake_runs import cell, measured
 
 from kbench.analysis import intervals, machine_stability, rows
-from kbench.machine import reference_work
+from kbench.machine import host, reference_work
 from kbench.values import Measured
 
 
@@ -127,7 +127,7 @@ def test_the_intervals_of_one_repeat_hold_how_far_processes_lie_apart(bench: Ben
 def test_what_is_to_be_said_stands_below_the_tables_and_on_the_page(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine_stability, "busy_cores", lambda: 1000.0)
+    monkeypatch.setattr(host, "busy_cores", lambda: 1000.0)
     said = bench.measure()
     sentence = "Other programs kept 1000.0 of"
     assert sentence in said.out

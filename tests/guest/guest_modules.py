@@ -1,4 +1,4 @@
-"""The guest's modules, loaded as the guest does it: by their bare names, beside a Keras; here the fake one."""
+"""The guest's modules, loaded as the guest does it: from its folder, beside a Keras; here the fake one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import fake_backends
 
 from kbench import paths
 
-KERAS_JSON = {"backend": "theano", "image_data_format": "channels_last", "floatx": "float32", "epsilon": 1e-7}
+KERAS_JSON = {"image_data_format": "channels_last", "floatx": "float32", "epsilon": 1e-7}
 
 
 @contextlib.contextmanager
-def guest(keras_home: Path, *names: str) -> Iterator[list[ModuleType]]:
-    """The modules `names`; afterwards neither they nor the fake Keras are known to this process any more."""
-    (keras_home / "keras.json").write_text(json.dumps(KERAS_JSON))
+def guest(keras_home: Path, *names: str, backend: str = "theano") -> Iterator[list[ModuleType]]:
+    """The package's modules `names`, or keras; afterwards this process knows neither them nor the fake Keras."""
+    (keras_home / "keras.json").write_text(json.dumps({**KERAS_JSON, "backend": backend}))
     folders = [str(paths.GUEST), str(fake_backends.FAKE_KERAS)]
     with (
         mock.patch.dict(os.environ, KERAS_HOME=str(keras_home)),
@@ -30,12 +30,13 @@ def guest(keras_home: Path, *names: str) -> Iterator[list[ModuleType]]:
         mock.patch.object(sys, "dont_write_bytecode", True),
         mock.patch.dict(sys.modules),
     ):
-        yield [importlib.import_module(name) for name in names]
+        yield [importlib.import_module(name if name == "keras" else f"kbench_guest.{name}") for name in names]
 
 
 def alone(name: str) -> ModuleType:
-    """A module that needs nothing but numpy."""
-    spec = importlib.util.spec_from_file_location(f"guest_{name}", paths.GUEST / f"{name}.py")
+    """A module that needs nothing but numpy; `name` is its path in the package."""
+    path = paths.GUEST / "kbench_guest" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"guest_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

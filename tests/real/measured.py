@@ -21,6 +21,32 @@ from kbench.values import Measured
 CHECKOUT = Path(__file__).resolve().parents[2]
 MIRROR = CHECKOUT.parent / "shared" / "datasets"
 
+# As people wrote it for Keras 2: no Input, and the first layer says how long its sequences are.
+SEQUENTIAL_OF_KERAS_2 = '''"""Words, read by a small recurrent layer."""
+
+import keras
+from keras.layers import GRU, Dense, Embedding
+from keras.models import Sequential
+from keras.regularizers import l2
+
+DATA = "imdb"
+INPUT = "sequence"
+BATCH_SIZE = 16
+OPTIMIZER = {"class_name": "RMSprop", "learning_rate": 0.001}
+LOSS = "binary_crossentropy"
+PROFILES = {"full": {"samples": 25000, "validation_samples": 0, "epochs": 1}}
+BACKEND = keras.backend.backend()
+
+
+def build_model(input_shape, num_classes):
+    model = Sequential()
+    model.add(Embedding(30000, 8, input_length=input_shape[0]))
+    model.add(GRU(4, recurrent_activation="sigmoid", reset_after=False))
+    model.add(Dense(4, activation="tanh", kernel_regularizer=REGULARIZER))
+    model.add(Dense(1, activation="sigmoid", trainable=TRAINABLE))
+    return model
+'''
+
 
 @dataclass(frozen=True)
 class Run:

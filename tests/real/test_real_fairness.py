@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from measured import measure
+from measured import SEQUENTIAL_OF_KERAS_2, measure
 
 from kbench import store
 from kbench.analysis.summaries import summarise
@@ -50,3 +50,94 @@ def test_another_gru_and_other_kernels_are_caught_by_name(tmp_path: Path) -> Non
     assert rows["keras3/jax"].differs[0] == f"{first} 3, GRU, has reset_after true instead of none"
     assert rows["keras3/jax"].parameters != rows["keras2/tensorflow"].parameters
     assert run.output.count("ok, differs [") == 2
+
+
+def test_a_layer_frozen_or_regularized_on_one_backend_alone_is_caught_by_name(tmp_path: Path) -> None:
+    example = tmp_path / "cheat.py"
+    cheat = SEQUENTIAL_OF_KERAS_2.replace("TRAINABLE", 'BACKEND != "cntk"')
+    example.write_text(cheat.replace("REGULARIZER", 'l2(0.01) if BACKEND == "jax" else None'), "utf-8")
+    backends = "keras2/tensorflow,keras2/cntk,keras3/tensorflow,keras3/jax"
+    run = measure(backends, tmp_path / "results", "--examples", str(example), "--samples", "64", "--epochs", "1")
+    assert run.status == 0, run.output
+    differs = {row.backend: row.differs for row in summarise(store.read(run.folder).measured)}
+    first = "unlike keras2/tensorflow in its model: layer"
+    assert differs.pop("keras2/cntk") == (f"{first} 4, Dense, has trainable false instead of none",)
+    (sentence,) = differs.pop("keras3/jax")
+    assert sentence.startswith(f"{first} 3, Dense, has kernel_regularizer ") and '"l2": 0.01' in sentence
+    assert differs == {"keras2/tensorflow": (), "keras3/tensorflow": ()}, (
+        "both generations write the same model alike"
+    )
+
+
+MANY_LAYERS = '''"""A model with a layer of many kinds."""
+
+from keras import backend as K
+from keras import constraints
+from keras import layers as L
+from keras import regularizers
+from keras.models import Model, Sequential
+
+DATA = "cifar10"
+INPUT = "image"
+BATCH_SIZE = 4
+OPTIMIZER = {"class_name": "Adam", "learning_rate": 0.001}
+LOSS = "categorical_crossentropy"
+PROFILES = {"full": {"samples": 8, "validation_samples": 0, "epochs": 1}}
+CHANNELS = 1 if K.image_data_format() == "channels_first" else 3
+
+
+def square(x):
+    return x * x
+
+
+def frozen(layer):
+    layer.trainable = False
+    return layer
+
+
+def build_model(input_shape, num_classes):
+    pictures = L.Input(shape=input_shape)
+    x = L.Conv2D(4, 3, strides=2, kernel_regularizer=regularizers.l2(0.01))(pictures)
+    x = L.Conv2D(4, 3, bias_constraint=constraints.MaxNorm(2))(x)
+    x = L.BatchNormalization(axis=CHANNELS)(x)
+    x = L.ReLU(max_value=6)(x)
+    x = L.SeparableConv2D(4, 3, depth_multiplier=2, activity_regularizer=regularizers.l1(0.001))(x)
+    x = L.Conv2DTranspose(3, 3, strides=2)(x)
+    x = L.UpSampling2D(2)(x)
+    x = L.Cropping2D(1)(x)
+    x = L.ZeroPadding2D(1)(x)
+    x = L.SpatialDropout2D(0.1)(x)
+    x = L.GaussianNoise(0.1)(x)
+    x = L.LeakyReLU(0.2)(x)
+    x = L.ELU(0.5)(x)
+    x = L.Concatenate(axis=CHANNELS)([L.AveragePooling2D(2)(x), L.MaxPooling2D(2)(x)])
+    x = L.GlobalMaxPooling2D()(x)
+    x = L.Dense(12, kernel_constraint=constraints.NonNeg(), activation="relu")(x)
+    x = L.PReLU()(x)
+    x = L.Reshape((3, 2, 2, 1))(x)
+    x = L.ConvLSTM2D(3, 2, padding="same", data_format="channels_last", recurrent_activation="sigmoid")(x)
+    x = L.Reshape((4, 3))(x)
+    x = L.Permute((2, 1))(x)
+    x = L.Softmax()(x)
+    lstm = L.LSTM(3, return_sequences=True, recurrent_activation="sigmoid", dropout=0.1)
+    x = L.Bidirectional(lstm, merge_mode="sum")(x)
+    x = L.TimeDistributed(L.Dense(4, activation="tanh"))(x)
+    x = L.Conv1D(3, 2, data_format="channels_last")(x)
+    x = L.RNN(L.SimpleRNNCell(4), return_sequences=True)(x)
+    x = L.GRU(4, reset_after=False, recurrent_activation="sigmoid", go_backwards=True)(x)
+    x = L.Lambda(square, output_shape=(4,))(x)
+    x = frozen(L.Dense(4))(x)
+    x = frozen(Sequential([L.Dense(4, input_shape=(4,))]))(x)
+    return Model(pictures, L.Dense(num_classes, activation="softmax")(x))
+'''
+
+
+def test_a_model_of_many_layers_has_one_fingerprint_in_both_generations(tmp_path: Path) -> None:
+    example = tmp_path / "many.py"
+    example.write_text(MANY_LAYERS, "utf-8")
+    backends = "keras2/tensorflow,keras3/jax,keras3/torch"
+    run = measure(backends, tmp_path / "results", "--examples", str(example), "--data", "synthetic")
+    assert run.status == 0, run.output
+    rows = summarise(store.read(run.folder).measured)
+    assert {row.backend: row.differs for row in rows} == dict.fromkeys(backends.split(","), ())
+    assert len({row.fingerprint for row in rows}) == 1

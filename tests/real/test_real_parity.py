@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from measured import CHECKOUT, environment, own_threads
+from measured import CHECKOUT, SEQUENTIAL_OF_KERAS_2, environment, own_threads
 
 from kbench import paths, store
 from kbench.selection import backends
@@ -53,6 +53,16 @@ def test_all_backends_compute_mnist_cnn_alike_or_for_a_known_reason(tmp_path: Pa
         # Known differences are those of training: no backend may compute another model.
         assert float(row["outputs"]) < 1e-4 and float(row["loss"]) < 1e-5 and row["first_layer"] == ""
         assert bool(row["10_steps"]) == ("train" in BACKENDS[row["backend"]].can)
+
+
+def test_a_sequential_without_an_input_is_compared_in_both_generations(tmp_path: Path) -> None:
+    example = tmp_path / "words.py"
+    example.write_text(SEQUENTIAL_OF_KERAS_2.replace("TRAINABLE", "True").replace("REGULARIZER", "None"), "utf-8")
+    two = ("--backends", "keras2/tensorflow,keras3/jax", "--data", "synthetic")
+    status, said, rows = compare(tmp_path, *two, "--examples", str(example))
+    assert status == 0 and len(rows) == 2, said
+    assert all(float(row["outputs"]) < 1e-4 and row["verdict"] in ("same", "explained") for row in rows), said
+    assert {row["reference"] for row in rows} == {"numpy"}
 
 
 # What is not in order goes wrong by a race between threads: six times of six when nothing else ran, but on a busy

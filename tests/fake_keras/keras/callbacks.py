@@ -15,3 +15,9 @@ class Callback:
 
     def on_epoch_end(self, epoch, logs=None):
         pass
+
+
+class LambdaCallback(Callback):
+    def __init__(self, on_epoch_begin, on_epoch_end):
+        self.on_epoch_begin = on_epoch_begin
+        self.on_epoch_end = on_epoch_end

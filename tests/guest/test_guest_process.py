@@ -1,13 +1,13 @@
-"""The guest finds the libraries of its process in the list of what is mapped, and asks them for their threads."""
+"""What a guest's process uses: its libraries are found in the list of what is mapped, and asked for their threads."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
-import pytest
-from guest_modules import guest
+from guest_modules import alone
+
+process = alone("process")
 
 MAPS = """\
 7f00-7f01 r-xp 00000000 08:01 11 /env/lib/libmkl_rt.so.2
@@ -21,15 +21,9 @@ MAPS = """\
 """
 
 
-@pytest.fixture
-def libraries(tmp_path: Path) -> ModuleType:
-    with guest(tmp_path, "libraries") as (module,):
-        return module
-
-
-def test_each_library_is_named_once_and_others_are_not(libraries: ModuleType, tmp_path: Path) -> None:
+def test_each_library_is_named_once_and_others_are_not(tmp_path: Path) -> None:
     (tmp_path / "maps").write_text(MAPS)
-    assert libraries.mapped(str(tmp_path / "maps")) == [
+    assert process.libraries(str(tmp_path / "maps")) == [
         {"kind": "oneDNN", "file": "libdnnl.so.3", "threads": None},
         {"kind": "GNU OpenMP", "file": "libgomp-a34b3233.so.1.0.0", "threads": None},
         {"kind": "MKL", "file": "libmkl_rt.so.2", "threads": None},
@@ -37,16 +31,12 @@ def test_each_library_is_named_once_and_others_are_not(libraries: ModuleType, tm
     ]
 
 
-def test_where_the_system_does_not_tell_there_are_none(libraries: ModuleType, tmp_path: Path) -> None:
-    assert libraries.mapped(str(tmp_path / "missing")) == []
+def test_a_system_without_such_a_list_has_no_libraries(tmp_path: Path) -> None:
+    assert process.libraries(str(tmp_path / "missing")) == []
 
 
-def test_the_blas_of_this_numpy_is_found_with_its_threads(libraries: ModuleType) -> None:
+def test_the_blas_of_this_numpy_is_found_with_its_threads() -> None:
     np.ones((2, 2)) @ np.ones((2, 2))
-    named = libraries.numpy_blas()
-    found = libraries.mapped()
+    named = process.numpy_blas()
+    found = process.libraries()
     assert "openblas" not in named or any(one["kind"] == "OpenBLAS" and one["threads"] >= 1 for one in found)
-
-
-def test_a_framework_that_does_not_tell_has_no_threads(libraries: ModuleType) -> None:
-    assert libraries.framework_threads() == {}  # the fake one has no such setting

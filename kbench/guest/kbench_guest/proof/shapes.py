@@ -3,27 +3,26 @@
 Read before the model is given another form, and kept apart from the fingerprint.
 """
 
-import fingerprint
-import generations
-import graph
+from kbench_guest.frameworks import graph
+from kbench_guest.frameworks.layer_settings import describe
 
 
-def layers(model):
+def layers(framework, model):
     """[{class, settings, weights, inputs, output, uses, trained, fed_by_data}] of each layer that computes something.
 
     Nested models are opened. Shapes are without the batch axis, in the layout of this backend; inputs and output are
-    None where they cannot be read. uses: how often the model calls the layer. trained: whether it has weights that
+    None if they cannot be read. uses: how often the model calls the layer. trained: whether it has weights that
     training changes. fed_by_data: whether nothing before it has, so that its gradient by its input is never needed.
     """
-    return _layers(model, False, 1)
+    return _layers(framework, model, False, 1)
 
 
-def inputs(model):
+def inputs(framework, model):
     """The shapes of the model's inputs, without the batch axis."""
-    return [_without_batch(tensor) for tensor in model.inputs]
+    return [_without_batch(framework, tensor) for tensor in model.inputs]
 
 
-def _layers(model, nested, uses):
+def _layers(framework, model, nested, uses):
     inbound, calls = _graph(model)
     found, behind_training = [], set()  # names of the layers whose outputs depend on trained weights
     for layer in model.layers:
@@ -33,15 +32,15 @@ def _layers(model, nested, uses):
         if trained or not fed_by_data:
             behind_training.add(layer.name)
         if hasattr(layer, "layers"):
-            found.extend(_layers(layer, True, times))
+            found.extend(_layers(framework, layer, True, times))
         elif layer.__class__.__name__ != "InputLayer":
-            found.append(_layer(layer, times, trained, fed_by_data))
+            found.append(_layer(framework, layer, times, trained, fed_by_data))
     return found
 
 
-def _layer(layer, uses, trained, fed_by_data):
-    name, settings, weights = fingerprint.describe(layer)
-    taken, given = _first_call(layer)
+def _layer(framework, layer, uses, trained, fed_by_data):
+    name, settings, weights = describe(framework, layer, False)
+    taken, given = _first_call(framework, layer)
     return {
         "class": name,
         "settings": settings,
@@ -55,25 +54,27 @@ def _layer(layer, uses, trained, fed_by_data):
 
 
 def _graph(model):
-    """({layer's name: names of the layers that it takes in, None where it is used twice}, {its name: its uses})."""
+    """({layer's name: names of the layers that it takes in, None if it is used twice}, {its name: its uses})."""
     try:
         return {name: node.inbound for name, node in graph.nodes(model, False).items()}, graph.uses(model)
     except Exception:  # a model that describes itself in another way: each layer counts once, as behind others
         return {}, {}
 
 
-def _first_call(layer):
-    """(shapes of the inputs, shape of the output) of the layer's first use; (None, None) where nobody tells."""
+def _first_call(framework, layer):
+    """(shapes of the inputs, shape of the output) of the layer's first use; (None, None) if they cannot be read."""
     try:
         node = layer._inbound_nodes[0]
         given = _list(node.output_tensors)[0]
-        return [_without_batch(tensor) for tensor in _list(node.input_tensors)], _without_batch(given)
+        return [_without_batch(framework, tensor) for tensor in _list(node.input_tensors)], _without_batch(
+            framework, given
+        )
     except Exception:  # a layer that is called inside another one alone
         return None, None
 
 
-def _without_batch(tensor):
-    return [None if axis is None else int(axis) for axis in generations.shape_of(tensor)[1:]]
+def _without_batch(framework, tensor):
+    return [None if axis is None else int(axis) for axis in framework.shape_of(tensor)[1:]]
 
 
 def _list(tensors):

@@ -2,6 +2,8 @@
 
 import collections
 
+from kbench_guest.frameworks.layer_settings import class_name
+
 # inbound: names of the layers whose outputs it takes; channels_first: whether its output is a picture in that layout
 Node = collections.namedtuple("Node", "name class_name config inbound channels_first")
 
@@ -15,7 +17,7 @@ def nodes(model, pictures_channels_first):
     config = model.get_config()
     layers = config["layers"] if isinstance(config, dict) else config
     found = {}
-    before = []  # of a Sequential, which says no inbound nodes
+    before = []  # of a Sequential, which has no inbound nodes
     for layer in layers:
         own = layer["config"]
         name = own["name"]
@@ -35,9 +37,7 @@ def uses(model):
 
 def kind(layer):
     """The layer's class as people know it: forms of kbench's own by Keras's name, wrappers with what they wrap."""
-    name = layer["class_name"].split(">")[-1]
-    for own in ("Folded", "Reordered", "Silent"):
-        name = name.replace(own, "")
+    name = class_name(layer["class_name"])
     inner = layer["config"].get("layer")
     return "%s(%s)" % (name, kind(inner)) if isinstance(inner, dict) and "class_name" in inner else name
 

@@ -1,17 +1,17 @@
-"""Which libraries compute in this process, with how many threads: the process and the libraries themselves are asked.
+"""What this process uses: its memory, and the libraries that compute in it with their numbers of threads.
 
-As threadpoolctl does it, which the environments of old Pythons have not got.
+threadpoolctl would tell the threads, but the backends' environments do not have it.
 """
 
 import ctypes
 import os
 import re
+import sys
 
-import keras
 import numpy as np
 
-# Kind, beginning of the file's name, functions that tell the number of threads. What a framework carries inside its
-# own file does not show here.
+# Kind, beginning of the file's name, functions that return the number of threads. A library that is linked into a
+# framework's own file does not show here.
 KINDS = (
     ("OpenBLAS", r"lib(scipy_)?openblas", (
         "openblas_get_num_threads", "openblas_get_num_threads64_",
@@ -30,11 +30,11 @@ KINDS = (
     ("GNU OpenMP", r"libgomp", ("omp_get_max_threads",)),
 )  # fmt: skip
 
-GONE = " (deleted)"  # what the system adds where a file was replaced meanwhile
+GONE = " (deleted)"  # what the system adds if the file was replaced meanwhile
 
 
-def mapped(maps="/proc/self/maps"):
-    """[{kind, file, threads}] of the libraries of linear algebra and threads; [] where the system does not tell."""
+def libraries(maps="/proc/self/maps"):
+    """[{kind, file, threads}] of the libraries of linear algebra and threads; [] if the system has no such list."""
     found = {}
     for path in _files(maps):
         name = os.path.basename(path)
@@ -46,7 +46,7 @@ def mapped(maps="/proc/self/maps"):
 
 
 def numpy_blas():
-    """The BLAS that numpy was built with, such as 'openblas 0.3.21'; '' where it does not tell."""
+    """The BLAS that numpy was built with, such as 'openblas 0.3.21'; '' if numpy does not say."""
     try:
         about = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
         return ("%s %s" % (about.get("name", ""), about.get("version", ""))).strip()
@@ -58,13 +58,19 @@ def numpy_blas():
         return ""
 
 
-def framework_threads():
-    """{name of a setting: its value} as the framework holds it; 0 is its own choice. {} where it does not tell."""
-    ask = _THREADS.get(keras.backend.backend())
+def peak_memory_mib():
+    """The most memory that this process has held at once, in MiB; None if the system does not say."""
     try:
-        return {} if ask is None else ask()
-    except Exception:  # another version of it: a cell does not fail for this
-        return {}
+        with open("/proc/self/status") as file:
+            # Not getrusage: on Linux its figure begins with that of the process that started this one.
+            return next(int(line.split()[1]) / 1024.0 for line in file if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        pass
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2.0**20 if sys.platform == "darwin" else 2.0**10)
 
 
 def _files(maps):
@@ -78,7 +84,7 @@ def _files(maps):
 
 
 def _ask(path, functions):
-    """The number of threads that the library would use; None where it has none of the functions."""
+    """The number of threads that the library would use; None if it has none of the functions."""
     try:
         library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD)  # it is there: nothing is loaded for the question
         for name in functions:
@@ -87,32 +93,3 @@ def _ask(path, functions):
     except (OSError, AttributeError):
         pass
     return None
-
-
-def _tensorflow():
-    import tensorflow
-
-    if hasattr(tensorflow, "compat") and tensorflow.__version__.startswith("1."):
-        held = keras.backend.get_session()._config
-        return {"intra_op": held.intra_op_parallelism_threads, "inter_op": held.inter_op_parallelism_threads}
-    held = tensorflow.config.threading
-    return {
-        "intra_op": held.get_intra_op_parallelism_threads(),
-        "inter_op": held.get_inter_op_parallelism_threads(),
-    }
-
-
-def _torch():
-    import torch
-
-    return {"intra_op": torch.get_num_threads(), "inter_op": torch.get_num_interop_threads()}
-
-
-def _theano():
-    import theano
-
-    flags = str(theano.config.blas.ldflags).replace(os.path.expanduser("~"), "~")  # results are made to be published
-    return {"openmp": bool(theano.config.openmp), "blas": flags}
-
-
-_THREADS = {"tensorflow": _tensorflow, "torch": _torch, "theano": _theano}

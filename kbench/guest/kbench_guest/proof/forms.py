@@ -1,11 +1,10 @@
 """The form in which a model's recurrent layers run, chosen so that they compute what the example says.
 
 Some backends' symbolic loops compute something else (see the backends' files). Unrolled over time they are right; one
-is also right where the hidden state stands last in the loop. Some need the batch size in the graph as well. The model
-is made anew from its configuration; its file stays as it is.
+is also right if the hidden state is the last of the loop's states. Some need the batch size in the graph as well. The
+model is made anew from its configuration; its file stays as it is.
 """
 
-import generations
 import keras
 from keras import backend as K
 
@@ -27,7 +26,7 @@ def arrange(model, recurrent, fixed_batch, batch_size):
     recurrent: layer class -> 'unrolled' or 'hidden state last', fixed_batch: layer classes, both as the backend's
     file declares them.
     form: '' for a model without recurrent layers, otherwise 'symbolic', 'unrolled' or 'symbolic, hidden state last',
-    with ', fixed batch' where it has one.
+    with ', fixed batch' if it has one.
     """
     used = set(_class_names(model.get_config()))
     if not used.intersection(RECURRENT):
@@ -54,7 +53,7 @@ def arrange(model, recurrent, fixed_batch, batch_size):
 
 
 def without_dropout(model):
-    """The model with every dropout and noise at zero, made anew where it has any."""
+    """The model with every dropout and noise at zero, made anew if it has any."""
     config = model.get_config()
     changed = False
     for layer in _layers(config):
@@ -64,9 +63,7 @@ def without_dropout(model):
                 changed = True
     if not changed:
         return model
-    own = own_layers(model)
-    if generations.generation() == 2:
-        own["Dropout"] = SilentDropout
+    own = dict(own_layers(model), Dropout=SilentDropout)  # which Keras 3 does not take for its own, and need not
     return type(model).from_config(config, custom_objects=own)
 
 

@@ -5,14 +5,12 @@ The numbers go into .npz files beside the events, float32 and without pickles, a
 
 import os
 
-import arrays
-import generations
-import graph
 import keras
 import numpy as np
-import reference
-import scores
-import weights
+
+from kbench_guest import arrays, scores
+from kbench_guest.frameworks import graph
+from kbench_guest.proof import reference
 
 KEPT = 1 << 17  # numbers of a layer's output that are kept, from the first sample on
 KEPT_WEIGHTS = 1 << 18  # numbers of a weight that are kept, drawn from all of it
@@ -20,8 +18,8 @@ KEPT_WEIGHTS = 1 << 18  # numbers of a weight that are kept, drawn from all of i
 OUTPUT = ""
 
 
-def run(model, example, spec, part, targets, events):
-    """Compute and tell. The model is not compiled yet: on one backend another model's prediction, after that, would
+def run(framework, model, example, spec, part, targets, events):
+    """Compute and report. The model is not compiled yet: on one backend another model's prediction, after that, would
     leave the trained weights unread."""
     folder = os.path.dirname(spec["events"])
     batches = Batches(part, targets, spec["batch_size"], spec["seed"])
@@ -33,12 +31,12 @@ def run(model, example, spec, part, targets, events):
         image = getattr(example, "INPUT", "sequence") == "image"
         channels_first = image and spec["image_data_format"] == "channels_first"
         nodes = graph.nodes(model, channels_first)
-        found = layer_outputs(model, first.inputs, nodes)
+        found = layer_outputs(framework, model, first.inputs, nodes)
     with events.phase("reference"):
-        right, unknown = expected(model, nodes, first.inputs, channels_first)
+        right, unknown = expected(framework, model, nodes, first.inputs, channels_first)
     write_forward(folder, outputs, found, right, unknown, nodes, first_loss, events)
     if spec["task"] == "train":
-        train(model, example, spec, batches, first_loss, folder, events)
+        train(framework, model, example, spec, batches, first_loss, folder, events)
 
 
 class Batches(object):
@@ -62,7 +60,7 @@ class Batches(object):
         return self._order[start : start + self._batch_size]
 
 
-def layer_outputs(model, inputs, nodes):
+def layer_outputs(framework, model, inputs, nodes):
     """{layer's name: its output, or a text that says why it cannot be read}, in the model's order."""
     layers = [layer for layer in model.layers if nodes[layer.name].class_name != "InputLayer"]
     tensors, found = [], {}
@@ -70,9 +68,9 @@ def layer_outputs(model, inputs, nodes):
         try:
             tensors.append((layer.name, _output(layer)))
         except Exception as error:
-            found[layer.name] = _said(error)
-    kept = _samples_kept([tensor for _, tensor in tensors], len(inputs[0]))
-    fixed = generations.shape_of(model.inputs[0])[0] is not None  # such a graph takes whole batches alone
+            found[layer.name] = _in_a_line(error)
+    kept = _samples_kept([framework.shape_of(tensor) for _, tensor in tensors], len(inputs[0]))
+    fixed = framework.shape_of(model.inputs[0])[0] is not None  # such a graph takes whole batches alone
     given = inputs if fixed else [x[:kept] for x in inputs]
     try:
         outputs = _predict(model, [tensor for _, tensor in tensors], given)
@@ -82,7 +80,7 @@ def layer_outputs(model, inputs, nodes):
             try:
                 found[name] = _predict(model, [tensor], given)[0][:kept]
             except Exception as error:
-                found[name] = _said(error)
+                found[name] = _in_a_line(error)
     return {layer.name: found[layer.name] for layer in layers}
 
 
@@ -97,29 +95,29 @@ def _predict(model, tensors, inputs):
     return outputs if isinstance(outputs, (list, tuple)) else [outputs]
 
 
-def _samples_kept(tensors, batch_size):
+def _samples_kept(shapes, batch_size):
     """So many samples that the largest layer fills what is kept of one; the same number on every backend."""
-    sizes = [int(np.prod([axis or 1 for axis in generations.shape_of(tensor)[1:]])) for tensor in tensors]
+    sizes = [int(np.prod([axis or 1 for axis in shape[1:]])) for shape in shapes]
     return min(batch_size, max(1, KEPT // max(sizes + [1])))
 
 
-def _said(error):
+def _in_a_line(error):
     lines = str(error).strip().splitlines()
     return "%s: %s" % (type(error).__name__, lines[0][:200] if lines else "no message")
 
 
-def expected(model, nodes, inputs, pictures_channels_first):
+def expected(framework, model, nodes, inputs, pictures_channels_first):
     """({layer's name: output by the numpy reference}, "") or (None, what it does not know); OUTPUT is the model's."""
     try:
         names, last = graph.ends(model)
         given = {name: _channels_last(x, pictures_channels_first and x.ndim == 4) for name, x in zip(names, inputs)}
-        own = {layer.name: values for layer, values in weights.by_layer(model)}
+        own = {layer.name: values for layer, values in framework.weights(model)}
         found = reference.forward(nodes, own, given)
         return dict(found, **{OUTPUT: found[last]}), ""
     except reference.Unknown as error:
         return None, str(error)
     except (KeyError, IndexError, ValueError, TypeError) as error:  # another layer under a name that it knows
-        return None, _said(error)
+        return None, _in_a_line(error)
 
 
 def write_forward(folder, outputs, found, right, unknown, nodes, loss, events):
@@ -138,12 +136,12 @@ def write_forward(folder, outputs, found, right, unknown, nodes, loss, events):
                 kept[about["reference"]] = _first_numbers(right[name][: len(value)])
         else:
             about["unread"] = value
-    told = {"loss": loss and loss(np.asarray(outputs)), "layers": layers, "unknown": unknown}
+    values = {"loss": loss and loss(np.asarray(outputs)), "layers": layers, "unknown": unknown}
     if right is not None:
         kept["reference_outputs"] = right[OUTPUT].astype("float32")
-        told["reference_loss"] = loss and loss(right[OUTPUT])
+        values["reference_loss"] = loss and loss(right[OUTPUT])
     np.savez(os.path.join(folder, "forward.npz"), **kept)
-    events.write("parity", stage="forward", file="forward.npz", samples=len(outputs), **told)
+    events.write("parity", stage="forward", file="forward.npz", samples=len(outputs), **values)
 
 
 def _first_numbers(value):
@@ -154,23 +152,23 @@ def _channels_last(value, channels_first):
     return np.moveaxis(value, 1, -1) if channels_first and value.ndim > 2 else value
 
 
-def train(model, example, spec, batches, loss, folder, events):
+def train(framework, model, example, spec, batches, loss, folder, events):
     """Optimizer steps, each on the next batch, and the state of the model after some of them."""
     with events.phase("compile"):
-        generations.compile_model(model, example, spec["device"], spec["ordered_updates"])
+        framework.compile(model, example, spec["device"], spec["ordered_updates"])
     for step in range(1, max(spec["parity"]["steps"]) + 1):
         batch = batches.batch(step - 1)
-        told = model.train_on_batch(batch.model_inputs(), batch.targets)
+        reported = model.train_on_batch(batch.model_inputs(), batch.targets)
         if step == 1:
-            events.write("parity", stage="reported", loss=float(np.ravel(told)[0]))
+            events.write("parity", stage="reported", loss=float(np.ravel(reported)[0]))
         if step in spec["parity"]["steps"]:
-            write_step(step, model, example, spec, batches, loss, folder, events)
+            write_step(framework, step, model, example, spec, batches, loss, folder, events)
 
 
-def write_step(step, model, example, spec, batches, loss, folder, events):
+def write_step(framework, step, model, example, spec, batches, loss, folder, events):
     """step_N.npz with the weights, and its event with the loss that the first batch has now."""
     kept, layers = {}, []
-    for layer, values in weights.by_layer(model):
+    for layer, values in framework.weights(model):
         about = {"name": layer.name, "class": graph.kind_of(layer), "weights": []}
         for value in values:
             name = "weight_%03d" % len(kept)

@@ -18,7 +18,7 @@ INITIAL_SHA256 = "43cb544d25cb81ea8c333f6f972594e5ab1ff53ada9cc50747bbb0514ac6b5
 
 @pytest.fixture
 def weights(tmp_path: Path) -> Iterator[Any]:
-    with guest(tmp_path, "weights") as (module,):
+    with guest(tmp_path, "proof.weights") as (module,):
         yield module
 
 
@@ -85,12 +85,17 @@ def test_an_embedding_is_uniform_within_a_twentieth(weights: Any) -> None:
     assert value.std() == pytest.approx(0.05 / np.sqrt(3), rel=0.02)
 
 
-def test_the_forget_gate_of_an_lstm_starts_open(weights: Any) -> None:
-    owner = SimpleNamespace(unit_forget_bias=True, units=3)
-    value = draw(weights, named("Zeros"), (12,), "bias", owner)
+@pytest.mark.parametrize("size", [{"units": 3}, {"filters": 3}], ids=str)
+def test_the_forget_gate_of_an_lstm_starts_open(weights: Any, size: dict[str, int]) -> None:
+    value = draw(weights, named("Zeros"), (12,), "bias", SimpleNamespace(unit_forget_bias=True, **size))
     assert value.tolist() == [0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0]
-    owner = SimpleNamespace(unit_forget_bias=False, units=3)
+    owner = SimpleNamespace(unit_forget_bias=False, **size)
     assert not draw(weights, named("Zeros"), (12,), "bias", owner).any()
+
+
+def test_of_the_two_biases_of_a_cudnn_lstm_one_opens_the_forget_gate(weights: Any) -> None:
+    value = draw(weights, named("function"), (16,), "bias", SimpleNamespace(unit_forget_bias=True, units=2))
+    assert value.tolist() == [0] * 8 + [0, 0, 1, 1, 0, 0, 0, 0]  # as Keras's own initializer has it
 
 
 @pytest.mark.parametrize(
@@ -114,21 +119,23 @@ def model(keras: Any) -> Any:
 
 
 def test_a_model_gets_the_same_weights_for_the_same_seed_forever(tmp_path: Path) -> None:
-    with guest(tmp_path, "weights", "keras") as (weights, keras):
+    with guest(tmp_path, "proof.weights", "frameworks", "keras") as (weights, frameworks, keras):
+        framework = frameworks.load()
         one, again, other = (model(keras) for _ in range(3))
-        told = [weights.initialise(made, seed) for made, seed in ((one, 7), (again, 7), (other, 8))]
-        assert told[0] == told[1] == (INITIAL_SHA256, [])
-        assert told[2][0] != told[0][0]
+        drawn = [weights.initialise(framework, made, seed) for made, seed in ((one, 7), (again, 7), (other, 8))]
+        assert drawn[0] == drawn[1] == (INITIAL_SHA256, [])
+        assert drawn[2][0] != drawn[0][0]
         kernel, bias = one.layers[1].get_weights()
         assert np.array_equal(kernel, again.layers[1].get_weights()[0])
         assert np.abs(kernel).max() <= np.sqrt(6 / 19) and kernel.std() > 0.2
         assert not bias.any()
-        assert len(told[0][0]) == len(hashlib.sha256().hexdigest())
+        assert len(drawn[0][0]) == len(hashlib.sha256().hexdigest())
 
 
 def test_weights_that_nobody_knows_how_to_draw_are_named(tmp_path: Path) -> None:
-    with guest(tmp_path, "weights", "keras") as (weights, keras):
+    with guest(tmp_path, "proof.weights", "frameworks", "keras") as (weights, frameworks, keras):
+        framework = frameworks.load()
         made = model(keras)
         made.layers[1].kernel_initializer = named("SomebodysOwn")
-        _, left = weights.initialise(made, 0)
+        _, left = weights.initialise(framework, made, 0)
         assert left == ["dense/kernel"]

@@ -70,7 +70,7 @@ ACTIVATIONS = {
 
 
 def _expect(config, **settings):
-    """Raises Unknown where the configuration has another value than this for a setting."""
+    """Raises Unknown if the configuration has another value than this for a setting."""
     for name, value in settings.items():
         if config.get(name, value) not in (value, None):
             raise Unknown("%s=%s" % (name, config[name]))

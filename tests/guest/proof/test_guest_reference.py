@@ -10,7 +10,7 @@ import pytest
 from guest_modules import alone
 from scipy.signal import correlate2d
 
-reference = alone("reference")
+reference = alone("proof/reference")
 RANDOM = np.random.RandomState(3)
 GATES = {"activation": "tanh", "recurrent_activation": "sigmoid"}
 

@@ -5,23 +5,23 @@ numpy.random.RandomState gives the same stream in every version of numpy.
 
 import hashlib
 
-import generations
 import keras
-import kernels
 import numpy as np
+
+from kbench_guest.frameworks.layers import find, layers
 
 # Standard deviation of a standard normal distribution truncated at two deviations (scipy.stats.truncnorm).
 TRUNCATED_STDDEV = 0.87962566103423978
 
 
-def initialise(model, seed):
+def initialise(framework, model, seed):
     """Give the model its common initial weights; returns (sha256 of them, names of weights left as they were)."""
     digest = hashlib.sha256()
     left, drawn, values = [], [], []
-    for number, layer in enumerate(weighted_layers(model)):
+    for number, layer in enumerate(layer for layer, _ in layers(model) if layer.weights):
         for position, weight in enumerate(layer.weights):
             name, initializer, owner = find(layer, weight)
-            shape = kernels.shared_shape(owner, name, generations.shape_of(weight))
+            shape = framework.shared_shape(owner, name, framework.shape_of(weight))
             random = np.random.RandomState([seed, number, position])
             value = _draw(initializer, name, owner, shape, random)
             if value is None:
@@ -31,67 +31,18 @@ def initialise(model, seed):
             digest.update(("%d %d %s %s" % (number, position, shape, value.dtype)).encode("ascii"))
             digest.update(value.tobytes())
             drawn.append(weight)
-            values.append(kernels.as_backend_keeps(owner, name, value))
-    generations.set_values(drawn, values)
+            values.append(framework.from_shared(owner, name, value))
+    framework.set_values(drawn, values)
     return digest.hexdigest(), left
 
 
-def by_layer(model):
-    """[(layer, its weights as float32 arrays in the layout that all backends share)], as they are now."""
-    layers = weighted_layers(model)
-    values = iter(generations.get_values([weight for layer in layers for weight in layer.weights]))
-    found = []
-    for layer in layers:
-        shared = []
-        for weight in layer.weights:
-            name, _, owner = find(layer, weight)
-            shared.append(np.asarray(kernels.as_all_share(owner, name, next(values)), dtype="float32"))
-        found.append((layer, shared))
-    return found
-
-
-def weighted_layers(model):
-    """The layers that have weights, nested models opened, in the model's order."""
-    found = []
-    for layer in model.layers:
-        if hasattr(layer, "layers"):
-            found.extend(weighted_layers(layer))
-        elif layer.weights:
-            found.append(layer)
-    return found
-
-
-def find(layer, weight):
-    """(name, initializer, owner): Keras keeps `kernel_initializer` for kernel, `recurrent_initializer` for
-    recurrent_kernel."""
-    for owner in _owners(layer):
-        for name, value in vars(owner).items():
-            if value is weight:
-                name = name.lstrip("_")
-                short = name[: -len("_kernel")] if name.endswith("_kernel") else name
-                initializer = getattr(owner, name + "_initializer", getattr(owner, short + "_initializer", None))
-                return name, initializer, owner
-    return None, None, None
-
-
-def _owners(layer):
-    """The layer itself and what it wraps: a recurrent layer's cell, a wrapper's layer."""
-    yield layer
-    for name in ("cell", "layer", "forward_layer", "backward_layer"):
-        inner = getattr(layer, name, None)
-        if inner is not None:
-            for owner in _owners(inner):
-                yield owner
-
-
 def _draw(initializer, name, owner, shape, random):
-    """An array from the initializer's distribution, or None where it is not a known one."""
+    """An array from the initializer's distribution, or None if it is not a known one."""
     if initializer is None:
         return None
     kind = getattr(initializer, "__name__", None) or initializer.__class__.__name__
     if name == "bias" and getattr(owner, "unit_forget_bias", False):
-        units = owner.units  # gates i, f, c, o: the forget gate's bias starts at one
-        return np.concatenate([np.zeros(units), np.ones(units), np.zeros(2 * units)])
+        return _open_forget_gate(shape, getattr(owner, "units", None) or owner.filters)
     if kind in ("Zeros", "zeros"):
         return np.zeros(shape)
     if kind in ("Ones", "ones"):
@@ -109,6 +60,16 @@ def _draw(initializer, name, owner, shape, random):
     if hasattr(initializer, "distribution") and hasattr(initializer, "mode"):  # VarianceScaling and its family
         return _variance_scaling(initializer, shape, random)
     return None
+
+
+def _open_forget_gate(shape, units):
+    """An LSTM's bias: one for the forget gate, the second of i, f, c and o, and zero for the others.
+
+    cuDNN adds a bias to the input and one to the state, 8 x units: Keras opens the gate in the second half.
+    """
+    value = np.zeros(shape)
+    value[-3 * units : -2 * units] = 1.0
+    return value
 
 
 def _variance_scaling(initializer, shape, random):

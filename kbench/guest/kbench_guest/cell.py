@@ -1,0 +1,41 @@
+"""One cell from its spec file to its last event: what goes wrong on the way becomes an error event."""
+
+import json
+import os
+import sys
+import time
+import traceback
+
+from kbench_guest.drivers import model_file
+from kbench_guest.protocol import SCHEMA, Events, Refused
+
+
+def main(path):
+    """Run the cell that the spec file describes; 0 if it ended well, 1 otherwise."""
+    started = time.perf_counter()
+    with open(path, encoding="utf-8") as file:
+        spec = json.load(file)
+    for holder, name in (
+        (spec, "example"),
+        (spec, "events"),
+        (spec, "published_weights"),
+        (spec["data"], "folder"),
+    ):
+        holder[name] = os.path.expanduser(holder[name])
+    events = Events(spec["events"])
+    events.write("start", schema=SCHEMA, pid=os.getpid(), python=sys.version.split()[0])
+    try:
+        model_file.run(spec, events)
+    except BaseException as error:
+        traceback.print_exc()
+        refused = isinstance(error, Refused)
+        message = str(error).strip().splitlines()
+        first = message[0] if message else "no message"
+        events.write(
+            "error",
+            kind=error.kind if refused else "exception",
+            message=str(error) if refused else "%s: %s" % (type(error).__name__, first),
+        )
+        return 1
+    events.write("end", seconds=time.perf_counter() - started)
+    return 0

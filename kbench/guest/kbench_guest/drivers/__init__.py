@@ -1,0 +1,1 @@
+"""What a guest can run: a module for each kind of program."""

@@ -1,0 +1,86 @@
+"""An example's file: loaded as a module, and its model built as it is measured."""
+
+import importlib.util
+import os
+import sys
+
+import keras
+
+from kbench_guest import arrays
+from kbench_guest.proof import fingerprint, forms, shapes, weights
+from kbench_guest.protocol import Refused
+
+
+def load(path):
+    """The example's module. Raises Refused, of the kind 'example', if the file raises."""
+    module_spec = importlib.util.spec_from_file_location("example", path)
+    module = importlib.util.module_from_spec(module_spec)
+    sys.dont_write_bytecode = True  # or an example that was edited within a second would run as it was before
+    try:
+        module_spec.loader.exec_module(module)
+    except Exception as error:
+        raise Refused(
+            "example", "%s raises on import: %s: %s" % (os.path.basename(path), type(error).__name__, error)
+        ) from error
+    finally:
+        sys.dont_write_bytecode = False
+    return module
+
+
+def training_targets(example, train, num_classes):
+    """Labels as the example's loss wants them, or None if nothing is trained."""
+    if train.labels is None:
+        return None
+    if getattr(example, "LOSS", None) == "categorical_crossentropy":
+        return arrays.one_hot(train.labels, num_classes)
+    return train.labels[:]
+
+
+def build(framework, example, spec, events):
+    """The example's model in the form that is right on this backend, with the common initial weights."""
+    made = model_of(example, [tuple(shape) for shape in spec["data"]["input_shapes"]], spec["data"]["num_classes"])
+    # Of the model as its file describes it: a form that a backend needs changes how it is computed, not what.
+    events.write("shapes", inputs=shapes.inputs(framework, made), layers=shapes.layers(framework, made))
+    if spec.get("parity"):
+        made = forms.without_dropout(made)
+    model, form, _ = forms.arrange(made, spec["recurrent"], spec["fixed_batch"], spec["batch_size"])
+    if spec["published_weights"]:
+        framework.load_published_weights(model, spec["published_weights"])
+        sha256, left, origin = "", [], "published"
+    elif spec["init"] == "backend":
+        sha256, left, origin = "", [], "backend"
+    else:
+        sha256, left = weights.initialise(framework, model, spec["seed"])
+        origin = "seeded"
+    events.write(
+        "model",
+        parameters=int(model.count_params()),
+        form=form,
+        weights=origin,
+        weights_sha256=sha256,
+        weights_left=left,
+        dtypes=fingerprint.dtypes(framework, model),
+        layers=framework.describe(model),
+    )
+    if spec["parameters"] not in (None, int(model.count_params())):
+        raise Refused(
+            "mismatch",
+            "the model has %d parameters, where the example states %d" % (model.count_params(), spec["parameters"]),
+        )
+    if spec["task"] == "train" and not spec.get("parity"):
+        framework.compile(model, example, spec["device"], spec["ordered_updates"])
+        events.write("compiled", **fingerprint.compiled(framework, model, example.LOSS, spec["batch_size"]))
+    return model
+
+
+def model_of(example, input_shapes, num_classes):
+    """What the example's build_model returns, with inputs. Raises Refused if it is no such model."""
+    made = example.build_model(input_shapes[0] if len(input_shapes) == 1 else input_shapes, num_classes)
+    if not isinstance(made, keras.models.Model):
+        raise Refused("example", "build_model of the example returns no Keras model but %r" % type(made).__name__)
+    if not getattr(made, "inputs", None):  # a Sequential that does not say what it takes in
+        batches = [(None,) + shape for shape in input_shapes]
+        made.build(batches[0] if len(batches) == 1 else batches)
+    if not getattr(made, "inputs", None):
+        raise Refused("example", "build_model of the example returns a model without layers that kbench can see")
+    return made

@@ -1,0 +1,97 @@
+"""An example, in kbench's own loop: its model is built, and then trained, run, or compared layer by layer.
+
+Each step is a phase of the cell. Neither Keras nor numpy is imported before the phase that times it.
+"""
+
+from kbench_guest.protocol import Refused
+
+
+def run(spec, events):
+    """Do what the spec asks for. Raises Refused if the cell cannot go on."""
+    with events.phase("import"):
+        from kbench_guest import arrays, frameworks, process
+        from kbench_guest.drivers import epochs, example_file, parity
+
+        framework = frameworks.load()
+        example = example_file.load(spec["example"])
+    framework.prepare()
+    events.write("memory", at="import", peak_mib=process.peak_memory_mib())
+    check_loaded(spec, framework.versions(), events)
+    framework.seed(spec["seed"])
+
+    with events.phase("data"):
+        data = spec["data"]
+        train = arrays.open_part(data, data["train"], data["train_labels"], spec["samples"])
+        validation = None
+        if spec["validation_samples"]:
+            validation = arrays.open_part(
+                data, data["validation"], data["validation_labels"], spec["validation_samples"]
+            )
+        targets = example_file.training_targets(example, train, data["num_classes"])
+        used = train.samples // spec["batch_size"] * spec["batch_size"]
+        events.write("order", sha256=arrays.order_sha256(train.samples, used, spec["seed"], spec["epochs"]))
+
+    with events.phase("build"):
+        model = example_file.build(framework, example, spec, events)
+
+    device = framework.device(model)
+    events.write("device", device=device)
+    if device not in (spec["device"], "unknown"):
+        raise Refused(
+            "device",
+            "the cell was to run on the %s, but %s %s runs it on the %s"
+            % (spec["device"], spec["keras_backend"], framework.versions()[1], device),
+        )
+
+    if spec.get("parity"):
+        parity.run(framework, model, example, spec, train, targets, events)
+    elif spec["task"] == "infer":
+        epochs.infer(framework, model, spec, train, events)
+    else:
+        with events.phase("probe"):
+            outputs = epochs.probe(model, train, spec["batch_size"])
+        events.write("probe", outputs=outputs)
+        epochs.train(framework, model, example, spec, train, validation, targets, events)
+    events.write(
+        "memory",
+        at="end",
+        peak_mib=process.peak_memory_mib(),
+        allocator_peak_mib=framework.allocator_peak_mib(model),
+    )
+    # At the end: some frameworks load their libraries with the first step.
+    events.write(
+        "libraries",
+        libraries=process.libraries(),
+        framework_threads=framework.threads(),
+        numpy_blas=process.numpy_blas(),
+    )
+
+
+def check_loaded(spec, versions, events):
+    """Report what Keras loaded, and refuse to measure anything else than was asked for."""
+    import keras
+    import numpy
+
+    backend = keras.backend
+    loaded = {
+        "keras_backend": backend.backend(),
+        "image_data_format": backend.image_data_format(),
+        "floatx": backend.floatx(),
+        "epsilon": float(backend.epsilon()),
+        "keras_version": versions[0],
+        "backend_version": versions[1],
+    }
+    events.write("loaded", numpy_version=numpy.__version__, **loaded)
+    for name in sorted(loaded):
+        asked = spec["versions"].get(name[: -len("_version")]) if name.endswith("_version") else spec[name]
+        if asked and not same(name, loaded[name], asked):
+            raise Refused("mismatch", "Keras loaded %s %s, where %s was asked for" % (name, loaded[name], asked))
+
+
+def same(name, loaded, asked):
+    """Whether a loaded value is the asked one; a version may carry the build's name behind the number."""
+    if name.endswith("_version"):
+        return loaded == asked or loaded.startswith((asked + "+", asked + "-", asked + "."))
+    if name == "epsilon":
+        return abs(loaded - asked) < 1e-12
+    return loaded == asked

@@ -1,0 +1,189 @@
+"""Keras 2 on TensorFlow 1, CNTK, Theano and MXNet: what each does in its own way."""
+
+import os
+
+import keras
+import numpy as np
+from keras import backend as K
+
+from kbench_guest.frameworks import keras_models
+from kbench_guest.frameworks.interface import DoneOnReturn
+
+CONVOLUTIONS = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "ConvLSTM2DCell", "ConvLSTM2D")
+KERNELS = ("kernel", "recurrent_kernel")
+
+
+class AnyBackend(keras_models.KerasModels):
+    """Keras 2, whatever runs below it."""
+
+    function_maker = "_make_"
+
+    def seed(self, number):
+        np.random.seed(number)  # Keras 2 seeds its dropout layers from numpy
+        self.seed_backend(number)
+
+    def seed_backend(self, number):
+        pass
+
+    def make_optimizer(self, class_name, rate, decay, settings):
+        return getattr(keras.optimizers, class_name)(lr=rate, decay=decay, **settings)
+
+    def held_rate(self, config):
+        return config.pop("lr", None), config.get("decay", 0.0)
+
+    def order_updates(self, made):
+        _order_updates(made)
+
+    def shape_of(self, weight):
+        return K.int_shape(weight)
+
+    def dtype_of(self, weight):
+        return str(K.dtype(weight))
+
+    def set_values(self, weights, values):
+        # In TensorFlow 1 one call for all is a hundred times quicker.
+        K.batch_set_value(list(zip(weights, values)))
+
+    def values(self, weights):
+        return [np.array(value) for value in K.batch_get_value(list(weights))]
+
+
+class TensorFlow1(DoneOnReturn, AnyBackend):
+    """Its session returns what it has waited for."""
+
+    def seed_backend(self, number):
+        import tensorflow
+
+        tensorflow.set_random_seed(number)
+
+    def device(self, model):
+        import tensorflow
+
+        gpu = any(device.device_type == "GPU" for device in K.get_session().list_devices())
+        return "gpu" if gpu and tensorflow.test.is_built_with_cuda() else "cpu"
+
+    def allocator_peak_bytes(self, model):
+        import tensorflow
+
+        with tensorflow.device("/gpu:0"):
+            peak = tensorflow.contrib.memory_stats.MaxBytesInUse()
+        return int(K.get_session().run(peak))
+
+    def thread_settings(self):
+        held = K.get_session()._config
+        return {"intra_op": held.intra_op_parallelism_threads, "inter_op": held.inter_op_parallelism_threads}
+
+
+class CNTK(DoneOnReturn, AnyBackend):
+    def seed_backend(self, number):
+        import cntk
+
+        cntk.cntk_py.set_fixed_random_seed(number)
+
+    def device(self, model):
+        from cntk import device
+
+        return "cpu" if device.use_default_device().type() == device.DeviceKind.CPU else "gpu"
+
+
+class Theano(DoneOnReturn, AnyBackend):
+    """It convolves in the strict sense: with the kernel flipped."""
+
+    def device(self, model):
+        import theano
+
+        return "cpu" if theano.config.device.startswith("cpu") else "gpu"
+
+    def thread_settings(self):
+        import theano
+
+        # Results are made to be published: the user's home folder is not named.
+        flags = str(theano.config.blas.ldflags).replace(os.path.expanduser("~"), "~")
+        return {"openmp": bool(theano.config.openmp), "blas": flags}
+
+    def to_shared(self, owner, name, value):
+        if not _is_kernel(owner, name):
+            return value
+        return value[tuple([slice(None, None, -1)] * (value.ndim - 2))]
+
+    from_shared = to_shared  # twice flipped is not flipped
+
+
+class MXNet(AnyBackend):
+    """keras-mxnet has kernels as (filters, inputs, rows, columns) where pictures are channels_first."""
+
+    # In RMSprop it divides by sqrt(v + epsilon), as Keras 3 does.
+    epsilon_under_root = True
+
+    def seed_backend(self, number):
+        import mxnet
+
+        mxnet.random.seed(number)
+
+    def device(self, model):
+        contexts = getattr(model, "_context", None) or []
+        if not contexts:  # a model that is not compiled runs where MXNet puts it
+            import mxnet
+
+            contexts = [mxnet.gpu(0) if mxnet.context.num_gpus() else mxnet.cpu()]
+        return contexts[0].device_type
+
+    def wait(self, model, outputs=None):
+        import mxnet
+
+        mxnet.nd.waitall()
+
+    def pending(self, outputs):
+        return None  # the loss has been read
+
+    def compile_options(self, device):
+        return {"context": ["gpu(0)"]} if device == "gpu" else {}  # the one GPU that the host lets this process see
+
+    def shared_shape(self, owner, name, shape):
+        if self._filters_first(owner, name):
+            return tuple(shape[2:]) + (shape[1], shape[0])
+        return tuple(shape)
+
+    def to_shared(self, owner, name, value):
+        if not self._filters_first(owner, name):
+            return value
+        return value.transpose(tuple(range(2, value.ndim)) + (1, 0))
+
+    def from_shared(self, owner, name, value):
+        if not self._filters_first(owner, name):
+            return value
+        spatial = tuple(range(value.ndim - 2))
+        return value.transpose((value.ndim - 1, value.ndim - 2) + spatial)
+
+    def _filters_first(self, owner, name):
+        return _is_kernel(owner, name) and owner.data_format == "channels_first"
+
+
+def _is_kernel(owner, name):
+    return owner.__class__.__name__ in CONVOLUTIONS and name in KERNELS
+
+
+def _order_updates(made):
+    """Let an optimizer compute all gradients before any weight changes, and count the step at its end.
+
+    In TensorFlow 1 nothing orders these: a gradient may be computed with a kernel of the next step, and Adam may
+    begin with step 2. TensorFlow's own optimizers order them (gate_gradients of tf.train.Optimizer).
+    """
+    import tensorflow
+
+    gradients, updates = made.get_gradients, made.get_updates
+
+    def get_gradients(loss, params):
+        return tensorflow.tuple(gradients(loss, params))
+
+    def get_updates(loss, params):
+        _, *others = updates(loss=loss, params=params)  # the first one counts the step
+        with tensorflow.control_dependencies(others):
+            counted = K.update_add(made.iterations, 1)
+        made.updates = [counted] + others
+        return made.updates
+
+    made.get_gradients, made.get_updates = get_gradients, get_updates
+
+
+BACKENDS = {"tensorflow": TensorFlow1, "cntk": CNTK, "theano": Theano, "mxnet": MXNet}

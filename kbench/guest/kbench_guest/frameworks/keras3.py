@@ -1,0 +1,156 @@
+"""Keras 3 on TensorFlow 2, JAX, PyTorch and OpenVINO: what each does in its own way."""
+
+import functools
+
+import keras
+import numpy as np
+
+from kbench_guest.frameworks import keras_models
+from kbench_guest.frameworks.interface import DoneOnReturn
+
+
+class AnyBackend(keras_models.KerasModels):
+    """Keras 3, whatever runs below it."""
+
+    function_maker = "make_"
+    # In RMSprop it divides by sqrt(v + epsilon), Keras 2 by sqrt(v) + epsilon.
+    epsilon_under_root = True
+
+    def seed(self, number):
+        np.random.seed(number)
+        keras.utils.set_random_seed(number)
+
+    def make_optimizer(self, class_name, rate, decay, settings):
+        if decay:
+            rate = keras.optimizers.schedules.InverseTimeDecay(rate, decay_steps=1, decay_rate=decay)
+        return getattr(keras.optimizers, class_name)(learning_rate=rate, **settings)
+
+    def held_rate(self, config):
+        rate = config.pop("learning_rate", None)
+        config.pop("name", None)
+        if not config.get("use_ema"):
+            for name in [name for name in config if "ema_" in name]:
+                del config[name]
+        if not isinstance(rate, dict):
+            return rate, None
+        schedule = rate["config"]  # InverseTimeDecay, as `make_optimizer` makes it
+        return schedule["initial_learning_rate"], schedule["decay_rate"] / schedule["decay_steps"]
+
+    def shape_of(self, weight):
+        return tuple(weight.shape)
+
+    def dtype_of(self, weight):
+        return str(weight.dtype)
+
+    def set_values(self, weights, values):
+        for weight, value in zip(weights, values):
+            weight.assign(value)
+
+    def values(self, weights):
+        return [np.array(keras.ops.convert_to_numpy(weight)) for weight in weights]
+
+
+class TensorFlow2(AnyBackend):
+    def device(self, model):
+        return "gpu" if "GPU" in model.weights[0].value.device else "cpu"
+
+    def wait(self, model, outputs=None):
+        import tensorflow
+
+        if outputs is not None:  # at the end of an epoch the logs have been read, which waits
+            tensorflow.test.experimental.sync_devices()
+
+    def pending(self, outputs):
+        return None
+
+    def allocator_peak_bytes(self, model):
+        import tensorflow
+
+        return tensorflow.config.experimental.get_memory_info("GPU:0")["peak"]
+
+    def thread_settings(self):
+        import tensorflow
+
+        held = tensorflow.config.threading
+        return {
+            "intra_op": held.get_intra_op_parallelism_threads(),
+            "inter_op": held.get_inter_op_parallelism_threads(),
+        }
+
+
+class JAX(AnyBackend):
+    def device(self, model):
+        platforms = {device.platform for device in model.weights[0].value.devices()}
+        return "cpu" if platforms == {"cpu"} else "gpu"
+
+    def wait(self, model, outputs=None):
+        import jax
+
+        # While fit is under way, the weights are in the outputs alone.
+        jax.block_until_ready([weight.value for weight in model.weights] if outputs is None else outputs)
+
+    def pending(self, outputs):
+        import jax
+
+        results, _ = outputs  # the state is handed on to the next step and can be waited for no more
+        arrays = jax.tree_util.tree_leaves(results)
+
+        def is_done():
+            return all(array.is_ready() for array in arrays)
+
+        return is_done, functools.partial(jax.block_until_ready, arrays)
+
+    def allocator_peak_bytes(self, model):
+        (device,) = model.weights[0].value.devices()
+        return (device.memory_stats() or {}).get("peak_bytes_in_use")
+
+
+class PyTorch(AnyBackend):
+    def device(self, model):
+        return "gpu" if model.weights[0].value.device.type == "cuda" else "cpu"
+
+    def wait(self, model, outputs=None):
+        import torch
+
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+
+    def pending(self, outputs):
+        import torch
+
+        if not torch.cuda.is_available():
+            return None
+        event = torch.cuda.Event(blocking=True)  # one that does not spin
+        event.record()
+        return event.query, event.synchronize
+
+    def allocator_peak_bytes(self, model):
+        import torch
+
+        return torch.cuda.max_memory_allocated()
+
+    def thread_settings(self):
+        import torch
+
+        return {"intra_op": torch.get_num_threads(), "inter_op": torch.get_num_interop_threads()}
+
+
+class OpenVINO(DoneOnReturn, AnyBackend):
+    def prepare(self):
+        """Let it compute in float32, as the others do: on a processor that has bfloat16 it takes that by itself."""
+        import openvino
+
+        compile_model = openvino.compile_model
+
+        def in_float32(model, device_name="AUTO", config=None):
+            return compile_model(model, device_name, dict(config or {}, INFERENCE_PRECISION_HINT="f32"))
+
+        openvino.compile_model = in_float32
+
+    def device(self, model):
+        from keras.src.backend.openvino.core import get_device
+
+        return "cpu" if get_device() == "CPU" else "gpu"
+
+
+BACKENDS = {"tensorflow": TensorFlow2, "jax": JAX, "torch": PyTorch, "openvino": OpenVINO}

@@ -1,0 +1,128 @@
+"""What both generations of Keras share: a model's layers and weights, its optimizer, the functions that it calls."""
+
+import importlib
+
+import keras
+import numpy as np
+
+from kbench_guest import scores
+from kbench_guest.frameworks import layer_settings
+from kbench_guest.frameworks.interface import Framework
+from kbench_guest.frameworks.layers import find, layers
+from kbench_guest.protocol import Refused
+
+EPSILON = 1e-7  # the default of both generations
+
+
+class KerasModels(Framework):
+    """Models of Keras; subclasses say what a generation, or a framework below it, does in its own way."""
+
+    function_maker = ""  # what the model's methods that make its compiled functions begin with
+    epsilon_under_root = False  # whether RMSprop divides by sqrt(v + epsilon) instead of sqrt(v) + epsilon
+
+    def versions(self):
+        try:
+            below = importlib.import_module(keras.backend.backend())
+        except ImportError:  # a backend that is not called like its framework
+            below = None
+        return keras.__version__, getattr(below, "__version__", "unknown")
+
+    def describe(self, model):
+        return [layer_settings.describe(self, layer, frozen) for layer, frozen in layers(model)]
+
+    def weights(self, model):
+        found = [layer for layer, _ in layers(model) if layer.weights]
+        values = iter(self.values([weight for layer in found for weight in layer.weights]))
+        return [(layer, [self._shared(layer, weight, next(values)) for weight in layer.weights]) for layer in found]
+
+    def _shared(self, layer, weight, value):
+        name, _, owner = find(layer, weight)
+        return np.asarray(self.to_shared(owner, name, value), dtype="float32")
+
+    def step_hook(self, model, kind, wrap):
+        """The method that makes the function is wrapped: Keras calls it at the beginning of every fit, most backends
+        make the function in the first and keep it, keras-mxnet makes it anew each time. Nothing happens where there
+        is none."""
+        name = kind + "_function"
+        maker = self.function_maker + name
+        make = getattr(model, maker, None)
+        if make is None:
+            return
+        wrapped = []
+
+        def make_and_wrap(*args, **kwargs):
+            make(*args, **kwargs)
+            function = getattr(model, name, None)
+            if callable(function) and not any(function is one for one in wrapped):
+                wrapped[:] = [wrap(function)]
+                setattr(model, name, wrapped[0])
+            return getattr(model, name, None)
+
+        setattr(model, maker, make_and_wrap)
+
+    def compile(self, model, example, device, ordered_updates):
+        """Compile with the example's loss, optimizer and metrics.
+
+        ordered_updates: whether gradients, updates and step counter have to be put in order, by the backend's file.
+        """
+        made = self.optimizer(example.OPTIMIZER)
+        if ordered_updates:
+            self.order_updates(made)
+        metrics = list(getattr(example, "METRICS", ["accuracy"] if example.LOSS in scores.LOSSES else []))
+        model.compile(loss=example.LOSS, optimizer=made, metrics=metrics, **self.compile_options(device))
+
+    def compile_options(self, device):
+        """Further arguments of `compile`."""
+        return {}
+
+    def optimizer(self, settings):
+        """A Keras optimizer from an example's OPTIMIZER: a class name and hyper-parameters, in Keras 3's words.
+
+        `decay` is Keras 2's: the learning rate in step t is learning_rate / (1 + decay * t). What is missing or None
+        has Keras's default. Raises Refused if Keras does not take the settings.
+        """
+        settings = {name: value for name, value in settings.items() if value is not None}
+        class_name = settings.pop("class_name")
+        rate, decay = settings.pop("learning_rate"), settings.pop("decay", 0.0)
+        if class_name == "RMSprop":
+            # With epsilon squared under the root the two formulas agree to within epsilon. With 1e-7 itself the first
+            # epochs of small gradients are visibly slower.
+            epsilon = settings.get("epsilon", EPSILON)
+            settings["epsilon"] = epsilon**2 if self.epsilon_under_root else epsilon
+        try:
+            return self.make_optimizer(class_name, rate, decay, settings)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise Refused("example", "Keras %s refuses the OPTIMIZER: %s" % (keras.__version__, error)) from error
+
+    def optimizer_settings(self, optimizer):
+        """{class_name, learning_rate, decay, ...} as the optimizer holds them, in the words of an OPTIMIZER."""
+        config = dict(optimizer.get_config())
+        rate, decay = self.held_rate(config)
+        name = optimizer.__class__.__name__
+        if name == "RMSprop" and self.epsilon_under_root:
+            config["epsilon"] = config["epsilon"] ** 0.5
+        return dict(config, class_name=name, learning_rate=rate, decay=decay)
+
+    def load_published_weights(self, model, path):
+        """Load weights from a file in the format of Keras 2, matched by the layers' names."""
+        model.load_weights(path, by_name=True)
+
+    # The layout of kernels that all backends share: (rows, columns, inputs, filters), correlated with the picture.
+
+    def shared_shape(self, owner, name, shape):
+        """The shape that the weight `name` of the layer `owner` has on the other backends."""
+        return tuple(shape)
+
+    def to_shared(self, owner, name, value):
+        """A weight as this backend keeps it, in the layout that all share."""
+        return value
+
+    def from_shared(self, owner, name, value):
+        """A weight in the shared layout as this backend wants it."""
+        return value
+
+
+def training_scores(logs):
+    """(loss, accuracy) out of the logs of an epoch; accuracy is None if it is not measured."""
+    accuracy = [logs[name] for name in ("accuracy", "acc", "categorical_accuracy") if name in logs]
+    return float(logs["loss"]), float(accuracy[0]) if accuracy else None

@@ -1,0 +1,143 @@
+"""What a Keras layer computes, in words that are the same in both generations and on every backend.
+
+All of a layer's configuration counts but for what is listed here: names, initial values, and the form or layout in
+which the same is computed. So a setting that nobody thought of makes a difference, too.
+"""
+
+import keras
+from keras import backend as K
+
+from kbench_guest.frameworks.layers import find, owners
+
+# Not what is computed: names, shapes that follow from the data, seeds, initial values, form and layout.
+IGNORED = {
+    "name", "dtype", "trainable", "batch_shape", "batch_input_shape", "input_shape", "input_length", "input_dtype",
+    "build_config", "build_input_shape", "seed", "unit_forget_bias", "data_format", "unroll", "implementation",
+    "use_cudnn", "time_major", "rank", "output_shape", "output_shape_type", "function_type", "module", "function",
+    "quantization_config", "lora_rank", "lora_alpha",
+}  # fmt: skip
+ALIASES = {"alpha": "negative_slope"}  # LeakyReLU's, before and in Keras 3
+# Settings that one generation lacks, with the value at which both compute the same.
+SAME_AS_ABSENT = {"groups": 1, "renorm_momentum": 0.99}
+OWN_FORMS = ("Folded", "Reordered", "Silent")  # what kbench's own forms put before a class's name
+
+
+def describe(framework, layer, frozen):
+    """[layer class, settings, shapes of its weights] of one layer; frozen: whether a model around it is."""
+    settings = _settings(layer.__class__, layer.get_config(), _rank(framework, layer))
+    trained = not frozen and all(getattr(owner, "trainable", True) for owner in owners(layer))
+    if layer.weights and not trained:
+        settings["trainable"] = False
+    if callable(getattr(layer, "function", None)):  # a Lambda; the bytes of its code differ from Python to Python
+        settings["function"] = plain(layer.function)
+    shapes = []
+    for weight in layer.weights:
+        name, _, owner = find(layer, weight)
+        shapes.append(list(framework.shared_shape(owner, name, framework.shape_of(weight))))
+    return [class_name(layer.__class__.__name__), settings, shapes]
+
+
+def class_name(name):
+    """The class as people know it: forms of kbench's own by Keras's name."""
+    for own in OWN_FORMS:
+        name = name.replace(own, "")
+    return name.split(">")[-1]
+
+
+def plain(value):
+    """A setting as JSON has it; numbers to six figures, since a backend holds them as float32."""
+    if isinstance(value, (bool, str)) or value is None:
+        return value
+    if isinstance(value, dict):
+        return _object(value)
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if not isinstance(value, (int, float)):
+        return getattr(value, "__name__", value.__class__.__name__)
+    number = float("%.6g" % value)
+    return int(number) if number.is_integer() else number
+
+
+def dropped_defaults(settings):
+    """Without what is switched off: a setting that one generation does not know yet is the same as its absence."""
+    return {name: value for name, value in settings.items() if value not in (None, False, [], {}, "")}
+
+
+def _settings(known_class, config, rank=None):
+    if known_class is not None and _has_no_config(known_class):
+        return _precision(config)
+    found = _precision(config)
+    for name, value in config.items():
+        name = ALIASES.get(name, name)
+        if name in IGNORED or name.endswith("_initializer"):
+            continue
+        found[name] = _axes(value, rank) if name in ("axis", "axes") else plain(value)
+        if found[name] == SAME_AS_ABSENT.get(name):
+            del found[name]
+    if found.get("axis") == -1:
+        del found["axis"]
+    if "backward_layer" in found:
+        _one_direction(found)
+    return dropped_defaults(found)
+
+
+def _has_no_config(layer_class):
+    """Whether it is somebody's own layer that lists no settings: Keras 3 then finds some by itself, Keras 2 none."""
+    inherited = layer_class.get_config is keras.layers.Layer.get_config
+    return inherited and layer_class.__module__.partition(".")[0] != "keras"
+
+
+def _one_direction(found):
+    """Keras 3 writes both directions of a Bidirectional, Keras 2 the forward one: the other only if it is unlike."""
+    forward, backward = found["layer"][1], found["backward_layer"][1]
+    for settings in (forward, backward):
+        settings.pop("zero_output_for_mask", None)  # which Keras 3 sets here
+    turned = dict(backward, go_backwards=not backward.get("go_backwards"))
+    if dropped_defaults(turned) == forward:
+        del found["backward_layer"]
+
+
+def _precision(config):
+    """{"dtype": ...} of a layer that computes in another precision than the rest of Keras."""
+    dtype = config.get("dtype")
+    if isinstance(dtype, dict):  # a policy of Keras 3
+        dtype = dtype.get("config", {}).get("name")
+    return {"dtype": dtype} if isinstance(dtype, str) and "float" in dtype and dtype != K.floatx() else {}
+
+
+def _object(value):
+    """A layer, regularizer, constraint or function within a configuration."""
+    name, config = value.get("class_name"), value.get("config")
+    if name is None:
+        return dropped_defaults({key: plain(one) for key, one in value.items()})
+    if not isinstance(config, dict):  # a function: its name
+        return plain(config) or name
+    if name in ("L1", "L2", "L1L2"):
+        return {"class_name": "L1L2", **_settings(None, config)}
+    if "code" in config:
+        return "<lambda>"
+    return [class_name(name), _settings(getattr(keras.layers, class_name(name), None), config)]
+
+
+def _axes(value, rank):
+    """Axes counted from the last one, pictures as if channels came last."""
+    if isinstance(value, (list, tuple)):
+        found = [_axes(one, rank) for one in value]
+        return found[0] if len(found) == 1 else found
+    if not isinstance(value, int) or rank is None:
+        return plain(value)
+    place = value % rank
+    if rank >= 4 and K.image_data_format() == "channels_first" and place > 0:
+        place = rank - 1 if place == 1 else place - 1
+    return place - rank
+
+
+def _rank(framework, layer):
+    """The number of axes of what the layer takes in, the batch's included; None if that cannot be read."""
+    try:
+        taken = layer._inbound_nodes[0].input_tensors
+        return len(framework.shape_of(taken[0] if isinstance(taken, (list, tuple)) else taken))
+    except Exception:  # a layer that is called inside another one alone
+        return None

@@ -1,0 +1,36 @@
+"""The layers of a Keras model, and to which of them each weight belongs."""
+
+
+def layers(model, frozen=False):
+    """(layer, whether a model around it is frozen) of each layer that computes something, nested models opened."""
+    found = []
+    frozen = frozen or not getattr(model, "trainable", True)
+    for layer in model.layers:
+        if hasattr(layer, "layers"):
+            found.extend(layers(layer, frozen))
+        elif layer.__class__.__name__ != "InputLayer":
+            found.append((layer, frozen))
+    return found
+
+
+def owners(layer):
+    """The layer itself and what it wraps: a recurrent layer's cell, a wrapper's layer."""
+    yield layer
+    for name in ("cell", "layer", "forward_layer", "backward_layer"):
+        inner = getattr(layer, name, None)
+        if inner is not None:
+            for owner in owners(inner):
+                yield owner
+
+
+def find(layer, weight):
+    """(name, initializer, owner): Keras keeps `kernel_initializer` for kernel, `recurrent_initializer` for
+    recurrent_kernel."""
+    for owner in owners(layer):
+        for name, value in vars(owner).items():
+            if value is weight:
+                name = name.lstrip("_")
+                short = name[: -len("_kernel")] if name.endswith("_kernel") else name
+                initializer = getattr(owner, name + "_initializer", getattr(owner, short + "_initializer", None))
+                return name, initializer, owner
+    return None, None, None

@@ -1,0 +1,18 @@
+"""What has to be equal on all backends beside the layers: optimizer, loss, batch size and dtype.
+
+Two cells are compared only if these agree. Values are those that the backend holds, not those that were asked for.
+"""
+
+from kbench_guest.frameworks.layer_settings import dropped_defaults, plain
+
+
+def compiled(framework, model, loss, batch_size):
+    """{optimizer, loss, batch_size} of a compiled model; the optimizer in Keras 3's words."""
+    held = framework.optimizer_settings(model.optimizer)
+    optimizer = dropped_defaults({name: plain(value) for name, value in held.items()})
+    return {"optimizer": optimizer, "loss": str(loss), "batch_size": batch_size}
+
+
+def dtypes(framework, model):
+    """The dtypes of the model's weights, each once."""
+    return sorted({framework.dtype_of(weight) for weight in model.weights})

@@ -1,0 +1,131 @@
+"""What a guest writes for the host: the events with their fields, and the writer that checks them.
+
+One JSON object a line, written and flushed as it happens. EVENTS is plain data: the host's tests read this file
+without the rest of the guest, so that it imports the standard library alone.
+"""
+
+import json
+import os
+import time
+
+SCHEMA = 1
+
+# Event -> its fields -> their type. A "?" after the type: the field may be absent or null.
+EVENTS = {
+    "start": {"schema": "integer", "pid": "integer", "python": "text"},
+    "phase": {"name": "text", "seconds": "number"},
+    "memory": {"at": "text", "peak_mib": "number?", "allocator_peak_mib": "number?"},
+    "loaded": {
+        "keras_version": "text",
+        "backend_version": "text",
+        "numpy_version": "text",
+        "keras_backend": "text",
+        "image_data_format": "text",
+        "floatx": "text",
+        "epsilon": "number",
+    },
+    "order": {"sha256": "text"},
+    "shapes": {"inputs": "list", "layers": "list"},
+    "model": {
+        "parameters": "integer",
+        "form": "text",
+        "weights": "text",
+        "weights_sha256": "text",
+        "weights_left": "list",
+        "dtypes": "list",
+        "layers": "list",
+    },
+    "compiled": {"optimizer": "object", "loss": "text", "batch_size": "integer"},
+    "device": {"device": "text"},
+    "probe": {"outputs": "list"},
+    "epoch": {
+        "epoch": "integer",
+        "seconds": "number",
+        "samples": "integer",
+        "loss": "number?",
+        "accuracy": "number?",
+        "val_loss": "number?",
+        "val_accuracy": "number?",
+        "evaluation_seconds": "number?",
+        "teardown_seconds": "number?",
+        "step_seconds": "list?",
+    },
+    "parity": {
+        "stage": "text",
+        "file": "text?",
+        "samples": "integer?",
+        "loss": "number?",
+        "layers": "list?",
+        "unknown": "text?",
+        "reference_loss": "number?",
+        "optimizer": "text?",
+    },
+    "libraries": {"libraries": "list", "framework_threads": "object", "numpy_blas": "text"},
+    "error": {"kind": "text", "message": "text"},
+    "end": {"seconds": "number"},
+}
+TYPES = {"integer": int, "number": (int, float), "text": str, "list": list, "object": dict}
+
+
+class Refused(Exception):
+    """The cell cannot go on. `kind` says why: 'mismatch', 'device', 'unsupported' or 'example'."""
+
+    def __init__(self, kind, message):
+        super(Refused, self).__init__(message)
+        self.kind = kind
+
+
+class Events(object):
+    """Appends events to the file that the host names, so that a dying process leaves all that it measured."""
+
+    def __init__(self, path):
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+
+    def write(self, event, **values):
+        """Write one event. Raises ValueError where EVENTS describes it otherwise."""
+        values = {name: _plain(value) for name, value in values.items()}
+        check(event, values)
+        line = json.dumps(dict(values, event=event), default=_plain, sort_keys=True)
+        os.write(self._file, (line + "\n").encode("utf-8"))
+
+    def phase(self, name):
+        """A context whose duration is written as the phase `name` if it ends without an exception."""
+        return _Phase(self, name)
+
+
+def check(event, values):
+    """Raises ValueError if the event, a field or a type is not the one in EVENTS."""
+    fields = EVENTS.get(event)
+    if fields is None:
+        raise ValueError("there is no event %r" % event)
+    for name in sorted(set(values) - set(fields)):
+        raise ValueError("the event %s has no field %r" % (event, name))
+    for name, kind in fields.items():
+        value = values.get(name)
+        if value is None and kind.endswith("?"):
+            continue
+        if not isinstance(value, TYPES[kind.rstrip("?")]) or isinstance(value, bool):
+            raise ValueError("%s of the event %s is %r, not of the type %s" % (name, event, value, kind))
+
+
+class _Phase(object):
+    def __init__(self, events, name):
+        self._events = events
+        self._name = name
+
+    def __enter__(self):
+        self._start = time.perf_counter()
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is None:
+            self._events.write("phase", name=self._name, seconds=time.perf_counter() - self._start)
+
+
+def _plain(value):
+    """Keras 2 reports numpy scalars and 0-d arrays, Keras 3 floats or tensors; JSON has plain numbers."""
+    if value is None or isinstance(value, (str, int, float, list, dict)):
+        return value
+    if isinstance(value, tuple):
+        return list(value)
+    return value.tolist() if hasattr(value, "tolist") else float(value)

@@ -1,0 +1,190 @@
+"""Each framework answers for itself, and one that nobody knows gets the general answers."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from guest_modules import guest
+
+GPU = SimpleNamespace(weights=[])
+
+
+@contextlib.contextmanager
+def loaded(folder: Path, backend: str, generation: int = 3, **modules: Any) -> Iterator[Any]:
+    """The interface to this backend, beside modules that answer so."""
+    with (
+        guest(folder, "keras", backend=backend) as (keras,),
+        mock.patch.object(keras, "__version__", f"{generation}.9"),
+        mock.patch.dict(sys.modules, modules),
+    ):
+        yield __import__("kbench_guest.frameworks").frameworks.load()
+
+
+def allocator_peak(
+    folder: Path, name: str, model: Any, place: str = "gpu", generation: int = 3, **modules: Any
+) -> Any:
+    with loaded(folder, name, generation, **modules) as framework:
+        framework.device = lambda _: place
+        return framework.allocator_peak_mib(model)
+
+
+def test_a_frameworks_allocator_is_asked_for_its_peak_on_a_gpu(tmp_path: Path) -> None:
+    torch = SimpleNamespace(cuda=SimpleNamespace(max_memory_allocated=lambda: 3 << 20))
+    assert allocator_peak(tmp_path, "torch", GPU, torch=torch) == 3.0
+    device = mock.Mock(memory_stats=lambda: {"peak_bytes_in_use": 5 << 20})
+    weight = SimpleNamespace(value=SimpleNamespace(devices=lambda: {device}))
+    assert allocator_peak(tmp_path, "jax", SimpleNamespace(weights=[weight])) == 5.0
+    info = mock.Mock(return_value={"current": 1, "peak": 7 << 20})
+    tf2 = SimpleNamespace(config=SimpleNamespace(experimental=SimpleNamespace(get_memory_info=info)))
+    assert allocator_peak(tmp_path, "tensorflow", GPU, tensorflow=tf2) == 7.0
+    info.assert_called_once_with("GPU:0")
+
+
+def test_tensorflow_1_is_asked_in_its_session(tmp_path: Path) -> None:
+    tf1 = mock.MagicMock()
+    session = SimpleNamespace(run=lambda asked: 9 << 20 if asked is tf1.contrib.memory_stats.MaxBytesInUse() else 0)
+    with loaded(tmp_path, "tensorflow", 2, tensorflow=tf1) as framework:
+        backend: Any = sys.modules["keras.backend"]
+        framework.device = lambda _: "gpu"
+        with mock.patch.object(backend, "get_session", lambda: session, create=True):
+            assert framework.allocator_peak_mib(GPU) == 9.0
+    tf1.device.assert_called_once_with("/gpu:0")
+
+
+def test_on_the_cpu_and_without_an_answer_there_is_no_allocators_peak(tmp_path: Path) -> None:
+    torch = SimpleNamespace(cuda=SimpleNamespace(max_memory_allocated=lambda: 3 << 20))
+    assert allocator_peak(tmp_path, "torch", GPU, "cpu", torch=torch) is None
+    assert allocator_peak(tmp_path, "theano", GPU, generation=2) is None
+    failing = SimpleNamespace()
+    assert allocator_peak(tmp_path, "torch", GPU, torch=failing) is None, "one that fails does not fail the cell"
+    device = mock.Mock(memory_stats=lambda: None)
+    weight = SimpleNamespace(value=SimpleNamespace(devices=lambda: {device}))
+    assert allocator_peak(tmp_path, "jax", SimpleNamespace(weights=[weight])) is None
+
+
+def test_openvino_is_kept_from_bfloat16_and_no_other_is_changed(tmp_path: Path) -> None:
+    compile_model = mock.Mock()
+    openvino = SimpleNamespace(compile_model=compile_model)
+    with loaded(tmp_path, "jax", openvino=openvino) as framework:
+        framework.prepare()
+        assert openvino.compile_model is compile_model
+    with loaded(tmp_path, "openvino", openvino=openvino) as framework:
+        framework.prepare()
+        compiled = openvino.compile_model("model", "CPU")  # as Keras calls it
+    assert compiled is compile_model.return_value
+    compile_model.assert_called_once_with("model", "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+
+
+def test_what_returns_when_it_is_done_has_nothing_pending(tmp_path: Path) -> None:
+    with loaded(tmp_path, "theano", 2) as framework:
+        assert framework.pending(["logs"]) is None
+
+
+def test_what_returns_early_is_seen_by_its_outputs_alone(tmp_path: Path) -> None:
+    loss, accuracy = mock.Mock(), mock.Mock()
+    jax = mock.Mock(tree_util=SimpleNamespace(tree_leaves=lambda logs: list(logs.values())))
+    with loaded(tmp_path, "jax", jax=jax) as framework:
+        # The state is gone when the next step has begun.
+        is_done, wait = framework.pending(({"loss": loss, "accuracy": accuracy}, "state"))
+        for first, second in ((True, False), (False, True), (True, True)):
+            loss.is_ready.return_value, accuracy.is_ready.return_value = first, second
+            assert is_done() is (first and second)
+        jax.block_until_ready.assert_not_called()
+        wait()
+        jax.block_until_ready.assert_called_once_with([loss, accuracy])
+
+
+@pytest.mark.parametrize("available", [False, True])
+def test_pytorch_is_asked_by_events_where_it_has_a_gpu(tmp_path: Path, available: bool) -> None:
+    torch = mock.Mock()
+    torch.cuda.is_available.return_value = available
+    with loaded(tmp_path, "torch", torch=torch) as framework:
+        found = framework.pending({"loss": 1.0})
+    event = torch.cuda.Event.return_value
+    assert found == ((event.query, event.synchronize) if available else None)
+    assert event.record.called is available
+
+
+class Variable:
+    """A weight that can be copied once its work is done."""
+
+    def __init__(self) -> None:
+        self.copied = 0
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        self.copied += 1
+        return np.zeros(1)
+
+
+@pytest.mark.parametrize("generation", [2, 3])
+def test_a_backend_that_nobody_knows_is_waited_for_by_copying_a_weight(tmp_path: Path, generation: int) -> None:
+    moved, still = Variable(), Variable()
+    model = SimpleNamespace(trainable_weights=[moved, still], weights=[moved, still])
+    with loaded(tmp_path, "brandnew", generation) as framework:
+        keras: Any = sys.modules["keras"]
+        ops = SimpleNamespace(convert_to_numpy=np.array)
+        copy = mock.patch.object(keras.backend, "batch_get_value", lambda weights: [np.array(one) for one in weights])
+        with copy, mock.patch.object(keras, "ops", ops, create=True):
+            framework.wait(model)
+            framework.wait(model, {"loss": 0.5})
+        assert (moved.copied, still.copied) == (2, 0)
+        assert framework.device(model) == "unknown" and framework.threads() == {}
+        assert framework.versions()[1] == "unknown" and framework.allocator_peak_mib(model) is None
+
+
+OPTIMIZERS = [
+    ({"class_name": "RMSprop", "learning_rate": 0.1}, {}),
+    ({"class_name": "RMSprop", "learning_rate": 0.1, "epsilon": None}, {}),
+    ({"class_name": "RMSprop", "learning_rate": 0.1, "epsilon": 1e-3}, {"epsilon": 1e-3}),
+]
+
+
+@pytest.mark.parametrize(("settings", "stated"), OPTIMIZERS)
+@pytest.mark.parametrize(("backend", "generation"), [("jax", 3), ("mxnet", 2), ("theano", 2)])
+def test_rmsprop_without_an_epsilon_has_that_of_keras_3(
+    tmp_path: Path, settings: dict[str, Any], stated: dict[str, float], backend: str, generation: int
+) -> None:
+    with loaded(tmp_path, backend, generation) as framework:
+        taken = mock.Mock()
+        with mock.patch.object(sys.modules["keras.optimizers"], "RMSprop", taken, create=True):
+            framework.optimizer(settings)
+    epsilon = stated.get("epsilon", 1e-7)
+    assert taken.call_args.kwargs["epsilon"] == pytest.approx(epsilon if backend == "theano" else epsilon**2)
+
+
+@pytest.mark.parametrize(
+    ("stated", "metrics"),
+    [
+        ({"LOSS": "categorical_crossentropy"}, ["accuracy"]),
+        ({"LOSS": "mse"}, []),
+        ({"LOSS": "mse", "METRICS": ["mae"]}, ["mae"]),
+    ],
+    ids=str,
+)
+def test_accuracy_is_a_metric_by_default_only_of_a_cross_entropy(
+    tmp_path: Path, stated: dict[str, Any], metrics: list[str]
+) -> None:
+    model = mock.Mock()
+    example = SimpleNamespace(OPTIMIZER={"class_name": "SGD", "learning_rate": 0.1}, **stated)
+    with loaded(tmp_path, "theano", 2) as framework:
+        framework.compile(model, example, "cpu", False)
+    assert model.compile.call_args.kwargs["metrics"] == metrics
+
+
+@pytest.mark.parametrize("settings", [{"class_name": "SGD", "speed": 1}, {"class_name": "Nobodys"}], ids=str)
+def test_an_optimizer_that_keras_does_not_have_is_refused_in_a_sentence(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    with loaded(tmp_path, "theano", 2) as framework:
+        refused: Any = sys.modules["kbench_guest.protocol"]
+        with pytest.raises(refused.Refused) as caught:
+            framework.optimizer({"learning_rate": 0.1, **settings})
+    assert str(caught.value).startswith("Keras 2.9 refuses the OPTIMIZER: ") and caught.value.kind == "example"

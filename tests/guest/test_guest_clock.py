@@ -1,0 +1,239 @@
+"""Step and epoch clocks: taken around the model's own function, and nothing else of the model changes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import pytest
+from guest_modules import alone, guest
+
+
+class Keras2Model:
+    """What fit does in Keras 2: the function is made once, and then called for every batch."""
+
+    train_function: Any = None
+    made = 0
+
+    def _make_train_function(self) -> None:
+        if self.train_function is None:
+            self.made += 1
+            self.train_function = lambda inputs: [inputs, self.made]
+
+    def fit(self, batches: int) -> list[Any]:
+        self._make_train_function()
+        return [self.train_function(batch) for batch in range(batches)]
+
+
+class MXNetModel(Keras2Model):
+    """keras-mxnet makes its function anew in every fit."""
+
+    def _make_train_function(self) -> None:
+        self.train_function = None
+        super()._make_train_function()
+
+
+class Keras3Model:
+    """What fit does in Keras 3; its function takes a state and gives it back."""
+
+    train_function: Any = None
+    made = 0
+
+    def make_train_function(self, force: bool = False) -> None:
+        if self.train_function is None or force:
+            self.made += 1
+            self.train_function = lambda state, batch: (batch, state + 1)
+
+    def fit(self, batches: int) -> list[Any]:
+        self.make_train_function()
+        state, logs = 0, []
+        for batch in range(batches):
+            logged, state = self.train_function(state, batch)
+            logs.append((logged, state))
+        return logs
+
+
+class NoFunction:
+    def fit(self, batches: int) -> list[Any]:
+        return list(range(batches))
+
+
+clocks = alone("clock")
+perf_counter = time.perf_counter
+
+
+@pytest.fixture(params=[(Keras2Model, "keras2"), (MXNetModel, "keras2"), (Keras3Model, "keras3")])
+def case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Any, Any]]:
+    """A model, and a framework on which each step is done when its function returns."""
+    made, generation = request.param
+    with guest(tmp_path, f"frameworks.{generation}", "frameworks.interface") as (module, interface):
+        yield made(), type("Framework", (interface.DoneOnReturn, module.AnyBackend), {})()
+
+
+@pytest.fixture
+def model(case: tuple[Any, Any]) -> Any:
+    return case[0]
+
+
+@pytest.fixture
+def framework(case: tuple[Any, Any]) -> Any:
+    return case[1]
+
+
+def test_every_fit_is_timed_and_gives_what_it_gave_before(framework: Any, model: Any) -> None:
+    untouched = type(model)()
+    clock = clocks.StepClock(framework, model, "train", 3)
+    for _ in range(3):
+        start = perf_counter()
+        assert model.fit(3) == untouched.fit(3)
+        end = perf_counter()
+        (laps,) = clock.lap(start, end).values()
+        assert len(laps) == 3 and min(laps) >= 0
+        assert sum(laps) == pytest.approx(end - start, abs=1e-6)
+    assert model.made == untouched.made, "the function is not made more often than without the clock"
+
+
+def test_the_first_step_of_all_waits_for_the_device_and_no_other(framework: Any, model: Any) -> None:
+    waited: list[Any] = []
+    with mock.patch.object(framework, "wait", lambda _, outputs: waited.append(outputs)):
+        clock = clocks.StepClock(framework, model, "train", 2)
+        assert clock.first_end is None
+        first, *_ = model.fit(2)
+        end = clock.first_end
+        model.fit(2)
+    assert waited == [first] and clock.first_end == end is not None
+
+
+def test_a_model_without_such_a_function_has_no_step_times_and_nothing_fails(framework: Any) -> None:
+    clock = clocks.StepClock(framework, NoFunction(), "train", 3)
+    assert clock.last_end() is None
+    assert clock.lap(0.0, 1.0) == {} and clock.first_end is None
+
+
+@pytest.mark.parametrize("pending", [None, (lambda: False, lambda: None)])
+@pytest.mark.parametrize("batches", [2, 4])
+def test_other_steps_than_batches_are_not_reported(framework: Any, model: Any, pending: Any, batches: int) -> None:
+    with returning_early(framework, lambda outputs: pending):
+        clock = clocks.StepClock(framework, model, "train", 3)
+        model.fit(batches)
+        assert clock.lap(0.0, 1.0) == {}
+        model.fit(3)
+        assert len(clock.lap(0.0, 1e9)["step_seconds"]) == 3, "the next epoch's are"
+
+
+def test_no_step_ends_after_its_epoch(framework: Any, model: Any) -> None:
+    clock = clocks.StepClock(framework, model, "train", 3)
+    start = perf_counter()
+    model.fit(3)
+    (laps,) = clock.lap(start - 1, start).values()
+    assert laps == pytest.approx([1.0, 0.0, 0.0], abs=1e-6)
+
+
+def returning_early(framework: Any, pending: Callable[[Any], Any]) -> Any:
+    return mock.patch.object(framework, "pending", pending)
+
+
+def test_where_a_step_returns_early_the_training_looks_and_never_waits(framework: Any, model: Any) -> None:
+    all_begun = threading.Event()
+    asked: list[threading.Thread] = []
+    waited: list[threading.Thread] = []
+
+    def is_done() -> bool:
+        asked.append(threading.current_thread())
+        return all_begun.is_set()
+
+    def wait() -> None:
+        all_begun.wait()
+        waited.append(threading.current_thread())
+
+    with returning_early(framework, lambda outputs: (is_done, wait)):
+        clock = clocks.StepClock(framework, model, "train", 3)
+        start = perf_counter()
+        model.fit(3)  # would never come back if it waited
+        begun = perf_counter()
+        all_begun.set()
+        (laps,) = clock.lap(start, begun + 60).values()
+    assert laps[0] >= begun - start - 1e-6, "a step is not over before its work is"
+    assert set(asked) == {threading.current_thread()}
+    assert len(waited) == 3 and len(set(waited)) == 1 and waited[0] is not threading.current_thread()
+
+
+def test_a_step_that_is_done_when_the_next_begins_or_returns_has_ended_then(framework: Any, model: Any) -> None:
+    clock = iter(range(100))
+    answers = {0: [False, True], 1: [True], 2: []}  # of each step, whenever it is looked at
+    waited: list[int] = []
+    begun = iter(range(3))
+
+    def pending(outputs: Any) -> Any:
+        step = next(begun)
+        return lambda: answers[step].pop(0), lambda: waited.append(step)
+
+    with (
+        returning_early(framework, pending),
+        mock.patch.object(clocks, "time", SimpleNamespace(perf_counter=lambda: float(next(clock)))),
+    ):
+        timed = clocks.StepClock(framework, model, "train", 3)
+        model.fit(3)
+        (laps,) = timed.lap(0.0, 99.0).values()
+    # 0 is the end of the first step, which is waited for; then one reading for each step that is seen to be done.
+    assert laps == [1.0, 1.0, 97.0] and waited == [2] and not any(answers.values())
+
+
+@pytest.mark.parametrize("fails", ["pending", "is_done", "wait"])
+def test_a_step_that_cannot_be_seen_costs_its_epochs_step_times_alone(framework: Any, model: Any, fails: str) -> None:
+    failing = [True]
+
+    def fail(where: str) -> bool:
+        if where == fails and failing and failing.pop():
+            raise RuntimeError("Array has been deleted")
+        return False
+
+    def pending(outputs: Any) -> Any:
+        fail("pending")
+        return lambda: fail("is_done"), lambda: fail("wait")
+
+    with returning_early(framework, pending):
+        clock = clocks.StepClock(framework, model, "train", 3)
+        assert len(model.fit(3)) == 3
+        assert clock.lap(0.0, 1e9) == {}
+        model.fit(3)
+        assert len(clock.lap(0.0, 1e9)["step_seconds"]) == 3
+
+
+def test_a_first_step_that_cannot_be_waited_for_has_no_end_and_nothing_fails(framework: Any, model: Any) -> None:
+    with mock.patch.object(framework, "wait", mock.Mock(side_effect=RuntimeError("Array has been deleted"))) as wait:
+        clock = clocks.StepClock(framework, model, "train", 3)
+        assert len(model.fit(3)) == 3
+    assert clock.first_end is None and clock.lap(0.0, 1e9) == {}
+    wait.assert_called_once()
+
+
+def test_a_framework_that_nobody_knows_has_no_step_times_but_a_first_end(framework: Any, model: Any) -> None:
+    unknown = type(framework).__mro__[2]()
+    weight = mock.Mock()
+    model.trainable_weights = [weight]
+    with mock.patch.object(unknown, "values", mock.Mock()) as values:
+        clock = clocks.StepClock(unknown, model, "train", 3)
+        model.fit(3)
+    values.assert_called_once_with([weight])
+    assert clock.first_end is not None and clock.last_end() is None and clock.lap(0.0, 1e9) == {}
+
+
+def test_an_epoch_ends_when_the_device_is_done() -> None:
+    now = [0.0]
+
+    def wait(model: Any) -> None:
+        assert model == "model"
+        now[0] += 5
+
+    with mock.patch.object(clocks, "time", SimpleNamespace(perf_counter=lambda: now[0])):
+        clock = clocks.EpochClock(SimpleNamespace(wait=wait), "model")
+        clock.begin(0)
+        now[0] += 2
+        clock.finish(0)
+    assert clock.end - clock.start == 7

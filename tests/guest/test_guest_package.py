@@ -1,0 +1,47 @@
+"""The guest beside a user's files: its modules' names are not theirs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from fake_bench import EXAMPLE, Bench
+
+from kbench import paths
+
+PACKAGE = paths.GUEST / "kbench_guest"
+IMPORTS = """
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+{imports}
+assert {{{names}}} == {{"mine"}}
+"""
+
+
+def test_a_file_beside_an_example_may_be_called_like_any_module_of_the_guest(bench: Bench) -> None:
+    names = sorted({path.stem for path in PACKAGE.rglob("*.py")} - {"__init__"})
+    assert len(names) > 10
+    for name in [*names, "weights", "events", "forms", "kernels", "measure", "hardware", "generations"]:
+        Path(bench.folder, f"{name}.py").write_text('OWNER = "mine"\n')
+        names = [*names, name]
+    imports = "\n".join(f"import {name}" for name in names)
+    owners = ", ".join(f"{name}.OWNER" for name in names)
+    head = IMPORTS.format(imports=imports, names=owners)
+    bench.example("my_example.py", EXAMPLE.replace("\nfrom keras.layers", f"{head}\nfrom keras.layers", 1))
+    said = bench.measure()
+    assert said.status == 0, said.out + said.err
+    assert bench.fates() == {"my_example": ("ok", "")}
+
+
+def test_nothing_but_the_package_lies_where_the_guest_is_started() -> None:
+    assert {path.name for path in paths.GUEST.iterdir()} - {"__pycache__"} == {"__main__.py", "kbench_guest"}
+
+
+def test_nothing_heavy_is_imported_before_the_phase_that_times_it() -> None:
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from kbench_guest import cell; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, str(paths.GUEST)], capture_output=True, text=True, check=True)
+    assert "kbench_guest.cell" in done.stdout.split()
+    assert not {"numpy", "keras"} & set(done.stdout.split())

@@ -1,0 +1,118 @@
+"""The guest's side of the protocol: a JSON object a line, on disk as soon as it happens."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from guest_modules import alone
+
+from kbench import paths, store
+
+protocol = alone("protocol")
+
+DIES = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from kbench_guest.protocol import Events
+written = Events(sys.argv[2])
+written.write("start", schema=1, pid=1, python="3.6.15")
+written.write("epoch", epoch=1, seconds=0.5, samples=8)
+os._exit(9)
+"""
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_each_event_is_on_disk_before_the_next(tmp_path: Path) -> None:
+    written = protocol.Events(str(tmp_path / "events"))
+    for number in range(3):
+        written.write("device", device=str(number))
+        assert (tmp_path / "events").read_text().count("\n") == number + 1
+
+
+def test_a_dying_process_leaves_all_that_it_wrote(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", DIES, str(paths.GUEST), str(tmp_path / "events")], check=False)
+    assert done.returncode == 9
+    assert [one["event"] for one in lines(tmp_path / "events")] == ["start", "epoch"]
+
+
+def test_numbers_of_numpy_become_plain_ones(tmp_path: Path) -> None:
+    written = protocol.Events(str(tmp_path / "events"))
+    numbers = {"loss": np.float32(0.5), "accuracy": np.array(0.25), "step_seconds": np.array([1.0, 2.0])}
+    written.write("epoch", epoch=np.int64(3), seconds=1.0, samples=8, **numbers)
+    (line,) = lines(tmp_path / "events")
+    assert line == {
+        "event": "epoch",
+        "epoch": 3,
+        "seconds": 1.0,
+        "samples": 8,
+        "loss": 0.5,
+        "accuracy": 0.25,
+        "step_seconds": [1.0, 2.0],
+    }
+
+
+@pytest.mark.parametrize(
+    ("event", "fields", "wrong"),
+    [
+        ("verdict", {}, "there is no event 'verdict'"),
+        ("device", {"device": "cpu", "number": 0}, "the event device has no field 'number'"),
+        ("device", {}, "device of the event device is None, not of the type text"),
+        ("phase", {"name": "build", "seconds": "1"}, "seconds of the event phase is '1', not of the type number"),
+        ("phase", {"name": "build", "seconds": True}, "seconds of the event phase is True, not of the type number"),
+    ],
+)
+def test_what_the_description_does_not_have_is_not_written(
+    tmp_path: Path, event: str, fields: dict[str, Any], wrong: str
+) -> None:
+    with pytest.raises(ValueError) as caught:
+        protocol.Events(str(tmp_path / "events")).write(event, **fields)
+    assert str(caught.value) == wrong
+    assert (tmp_path / "events").read_bytes() == b""
+
+
+def test_a_phase_is_written_with_its_seconds_unless_it_fails(tmp_path: Path) -> None:
+    written = protocol.Events(str(tmp_path / "events"))
+    with written.phase("build"):
+        pass
+    with pytest.raises(ValueError), written.phase("data"):
+        raise ValueError
+    (only,) = lines(tmp_path / "events")
+    assert (only["event"], only["name"]) == ("phase", "build") and only["seconds"] >= 0
+
+
+def test_the_host_understands_what_the_guest_writes(tmp_path: Path) -> None:
+    written = protocol.Events(str(tmp_path / "events"))
+    written.write("start", schema=1, pid=1, python="3.6.15")
+    with written.phase("import"):
+        pass
+    written.write("epoch", epoch=1, seconds=0.5, samples=8, loss=float("nan"), accuracy=np.float32(0.5))
+    written.write("error", kind="exception", message="\u00fc \u2028 \x1b[31m")
+    written.write("end", seconds=1.0)
+    understood = store.read_events(tmp_path / "events")
+    assert understood.facts["events_damaged"] == 0
+    assert understood.facts["error"] == "\u00fc \u2028 \x1b[31m"
+    assert (understood.epochs[0].samples, understood.epochs[0].accuracy) == (8, 0.5)
+    assert set(understood.phases) == {"import"}
+
+
+SAMPLES: dict[str, Any] = {"integer": 1, "number": 0.5, "text": "import", "list": [], "object": {}}
+
+
+@pytest.mark.parametrize("unknown", [False, True])
+def test_the_host_understands_every_event_of_the_description(tmp_path: Path, unknown: bool) -> None:
+    written = protocol.Events(str(tmp_path / "events"))
+    for event, fields in protocol.EVENTS.items():
+        kinds = {name: None if unknown and kind.endswith("?") else kind.rstrip("?") for name, kind in fields.items()}
+        written.write(event, **{name: SAMPLES[kind] if kind else None for name, kind in kinds.items()})
+    understood = store.read_events(tmp_path / "events")
+    assert understood.facts["events_damaged"] == 0
+    assert understood.last == "end" and understood.phases and understood.epochs and understood.facts["parity"]
