@@ -12,8 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from kbench import __version__, datasets
-from kbench.cache import cleaning
-from kbench.cache import usage as cache_folder
+from kbench.cache import folder as cache_folder
 from kbench.datasets import archives, fetch, prepared
 from kbench.datasets.registry import REGISTRY
 from kbench.environments import ensure, folders, interpreters
@@ -46,16 +45,12 @@ def machine(cache: Path, results: Path, to_make: int, device: Device) -> list[Fi
     """kbench itself, its cache folder, and the disks under that and under the results."""
     system = f"{platform.system()} on {platform.machine()}"
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    items = cleaning.there(cache, ())
-    sizes = [
-        f"{kind} {size(cache_folder.size(item.path for item in items if item.kind == kind).there)}"
-        for kind in cleaning.KINDS
-        if any(item.kind == kind for item in items)
-    ]
+    there = {kind: cache_folder.made(cache, kind) for kind in cache_folder.MADE}
+    sizes = [f"{kind} {size(cache_folder.size(paths)[0])}" for kind, paths in there.items() if paths]
     return [
         Finding("kbench", f"{__version__} on {python}, {provenance.visible_cores() or 0:g} cores, {system}"),
         Finding("cache", f"{cache}: {', '.join(sizes) or 'nothing in it yet'}", _writable(cache)),
-        _disk("disk, cache", cache, to_make * FOR_AN_ENVIRONMENT[device.kind] + FOR_DATA * (not items)),
+        _disk("disk, cache", cache, to_make * FOR_AN_ENVIRONMENT[device.kind] + FOR_DATA * (not there["data"])),
         _disk("disk, results", results, FOR_RESULTS),
         _keras_json(),
     ]
@@ -133,9 +128,7 @@ def _environment(one: Backend, build: Build, choice: Choice | None, cache: Path,
             started = interpreters.probe(folders.python(folder))
             if started is None:
                 return Finding(one.name, f"{build.name}, its Python does not start", f"rm -r {folder}"), True
-            about = (
-                f"{build.name}, Python {started.version}, environment of {size(cache_folder.size([folder]).there)}"
-            )
+            about = f"{build.name}, Python {started.version}, environment of {size(cache_folder.size([folder])[0])}"
             return Finding(one.name, about), False
         broken = broken or (why if state == BROKEN else "")
     ensure.check_platform(one, build)
