@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from functools import partial
 from pathlib import Path
 
 from kbench import paths
-from kbench.datasets import fetch, prepared
+from kbench.datasets import archives, fetch, prepared
 from kbench.datasets.prepared import Recipe
 from kbench.datasets.registry import REGISTRY, File, Registry
 from kbench.errors import UserError
@@ -53,32 +52,28 @@ def prepare(
     _check(name, input, image_data_format, source, mirror, samples, registry)
     folder = paths.cache_folder() / "data" if cache is None else cache
     layout = image_data_format if input == "image" else "any"
+    parent = folder / "prepared"
     if name not in registry:
-        return _own(Path(name).expanduser().absolute(), input, layout, folder)
-    variants = registry[name].variants
-    if not variants or source == SYNTHETIC:
+        from kbench.datasets import npz
+
+        path = Path(name).expanduser().absolute()
+        return _found_or_made(Recipe(path.name, input, layout, REAL, (npz.digest(path),)), parent, (path,))
+    if not registry[name].variants or source == SYNTHETIC:
         limit = samples if name == "random_images" else None
-        return _generated(Recipe(name, input, layout, SYNTHETIC, (), limit), folder)
+        return _found_or_made(Recipe(name, input, layout, SYNTHETIC, (), limit), parent)
     return _published(name, input, layout, mirror, folder, progress, registry)
 
 
-def _own(path: Path, input: str, layout: str, folder: Path) -> Data:
-    from kbench.datasets import making, npz
-
-    recipe = Recipe(path.name, input, layout, REAL, (npz.digest(path),))
-    parent = folder / "prepared"
-    return prepared.find(recipe, parent) or making.own(recipe, parent, path)
-
-
-def _generated(recipe: Recipe, folder: Path) -> Data:
-    parent = folder / "prepared"
+def _found_or_made(
+    recipe: Recipe, parent: Path, sources: tuple[Path, ...] = (), files: tuple[File, ...] = ()
+) -> Data:
     found = prepared.find(recipe, parent)
-    if found is None:
-        # Imported only where something must be made: numpy costs more than all else here.
-        from kbench.datasets import making
+    if found is not None:
+        return found
+    # Imported only where something must be made: numpy costs more than all else here.
+    from kbench.datasets import making
 
-        found = making.generated(recipe, parent)
-    return found
+    return making.make(recipe, parent, sources, files)
 
 
 def _published(
@@ -103,20 +98,17 @@ def _published(
         if found is not None:
             return found
     files = present or next((v for v in variants if all(file.addresses for file in v)), variants[0])
-    obtain = partial(fetch.obtain, mirror=mirror, folder=brought, dataset=name, progress=progress)
-    sources = tuple(obtain(file) for file in files)
-    from kbench.datasets import archives, making
-
+    sources = tuple(fetch.obtain(file, mirror, brought, dataset=name, progress=progress) for file in files)
     recipe = _recipe(name, input, layout, files)
     try:
-        return making.published(recipe, parent, files, sources)
+        return _found_or_made(recipe, parent, sources, files)
     except archives.Damaged as damage:  # a disk's fault, or a download of long ago
         try:
             for file, path in zip(files, sources, strict=True):
                 fetch.renew(file, path, brought, dataset=name, progress=progress)
         except (UserError, OSError):
             raise damage from None  # says what to do without a net
-        return making.published(recipe, parent, files, sources)
+        return _found_or_made(recipe, parent, sources, files)
 
 
 def _recipe(name: str, input: str, layout: str, files: tuple[File, ...]) -> Recipe:

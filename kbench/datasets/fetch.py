@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -66,27 +65,20 @@ def _download(file: File, folder: Path, *, dataset: str, progress: bool) -> Path
     # Imported late: it takes a quarter of a second, which a run with all data at hand should not pay.
     import pooch
     import requests
-    from tqdm import tqdm
 
-    # pooch announces each file and its hash; the progress bar says enough.
-    pooch.get_logger().setLevel(logging.WARNING)
+    pooch.get_logger().setLevel(logging.WARNING)  # it announces each file and its hash: the progress bar says enough
     downloader = pooch.HTTPDownloader(progressbar=progress, chunk_size=CHUNK, timeout=TIMEOUT)
     why = "it is published at no address"
-    for leftover in folder.glob(f".{file.name}.partial-*"):  # of a killed process: the lock is ours
-        shutil.rmtree(leftover, ignore_errors=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{file.name}.partial-", dir=folder))
+    partial = folder / f".{file.name}.partial"  # the lock is ours: what is there is of a killed process
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(mode=0o700)
     try:
         for address in file.addresses:
             if progress:
-                tqdm.write(f"downloading {address}", file=sys.stderr)
+                print(f"downloading {address}", file=sys.stderr)
             try:
-                pooch.retrieve(
-                    address,
-                    known_hash=file.digest or file.download_digest or None,
-                    fname=file.name,
-                    path=partial,
-                    downloader=downloader,
-                )
+                known_hash = file.digest or file.download_digest or None
+                pooch.retrieve(address, known_hash, file.name, partial, downloader=downloader)
                 archives.verify(partial / file.name, file)
             except requests.HTTPError as error:
                 why = f"the server said {error.response.status_code if error.response is not None else error}"
@@ -97,8 +89,7 @@ def _download(file: File, folder: Path, *, dataset: str, progress: bool) -> Path
                 (partial / file.name).unlink(missing_ok=True)
             else:
                 (partial / file.name).chmod(0o644)  # temporary files are for one user, a cache may be shared
-                (partial / file.name).replace(folder / file.name)
-                return folder / file.name
+                return (partial / file.name).replace(folder / file.name)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     raise UserError(_advice(file, folder, dataset, why))

@@ -1,4 +1,4 @@
-"""Generates stand-ins for the real datasets: the same shapes, types and counts, and something to learn."""
+"""Generates data: stand-ins for the real datasets, of the same shapes and counts, and random pictures."""
 
 from __future__ import annotations
 
@@ -45,36 +45,11 @@ def pictures(
 
 
 # The 35 words of the real task; their number in sorted order, from 1, is the token.
-WORDS = (
-    *(
-        ".",
-        "?",
-        "Daniel",
-        "John",
-        "Mary",
-        "Sandra",
-        "Where",
-        "apple",
-        "back",
-        "bathroom",
-        "bedroom",
-        "discarded",
-    ),
-    *(
-        "down",
-        "dropped",
-        "football",
-        "garden",
-        "got",
-        "grabbed",
-        "hallway",
-        "is",
-        "journeyed",
-        "kitchen",
-        "left",
-    ),
-    *("milk", "moved", "office", "picked", "put", "the", "there", "to", "took", "travelled", "up", "went"),
-)
+_WORDS = """
+. ? Daniel John Mary Sandra Where apple back bathroom bedroom discarded down dropped football garden got grabbed
+hallway is journeyed kitchen left milk moved office picked put the there to took travelled up went
+"""
+WORDS = tuple(_WORDS.split())
 PEOPLE = ("Daniel", "John", "Mary", "Sandra")
 OBJECTS = ("apple", "football", "milk")
 PLACES = ("bathroom", "bedroom", "garden", "hallway", "kitchen", "office")
@@ -145,3 +120,29 @@ def _reviews(random: np.random.RandomState, labels: Array) -> Array:
     words = np.where(columns < begin, 0, words)
     words[(columns == begin) & (begin > 0)] = START
     return words
+
+
+RANDOM_IMAGES = 1280
+RANDOM_IMAGE = (224, 224, 3)
+DRAWN_AT_A_TIME = 32  # 37 MiB
+
+
+def random_images(create: Create, samples: int, image_data_format: str) -> Contents:
+    """Fills x_train (samples, 224, 224, 3), or channels first: float32, uniform in [0, 1); no labels.
+
+    Fewer samples are the first ones of more. Drawn as channels_last, so that both layouts hold the same pictures.
+    """
+    shape = layout.shape(RANDOM_IMAGE, "image", image_data_format)
+    images = create("x_train", (samples, *shape), np.float32)
+    random = np.random.RandomState(0)
+    for start in range(0, samples, DRAWN_AT_A_TIME):
+        drawn = random.random_sample((min(DRAWN_AT_A_TIME, samples - start), *RANDOM_IMAGE))
+        images[start : start + len(drawn)] = layout.arrange(below_one(drawn), "image", image_data_format)
+    return Contents(num_classes=0)
+
+
+def below_one(drawn: Array) -> Array:
+    """`drawn`, float64 in [0, 1), as float32 in [0, 1): rounding alone makes a 1 of one in 30 million."""
+    rounded: Array = drawn.astype(np.float32)
+    rounded[rounded == 1] = np.nextafter(np.float32(1), np.float32(0))
+    return rounded

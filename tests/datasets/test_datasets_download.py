@@ -70,7 +70,7 @@ def prepare(name, cache, known, mirror=None, progress=False):
 def test_files_are_downloaded_once(net, tmp_path):
     folder, root, asked = net
     known = miniatures.with_addresses(miniatures.mnist(folder), "mnist", root)
-    killed = tmp_path / "cache" / "files" / ".train-images-idx3-ubyte.gz.partial-x"
+    killed = tmp_path / "cache" / "files" / ".train-images-idx3-ubyte.gz.partial"
     killed.mkdir(parents=True)
     data = prepare("mnist", tmp_path / "cache", known)
     assert np.load(data.folder / data.train[0]).shape == (60, 28, 28, 1)

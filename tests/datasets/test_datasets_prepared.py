@@ -101,7 +101,7 @@ def test_a_failed_preparation_leaves_nothing(tmp_path):
 
 
 def test_what_a_killed_process_left_is_neither_used_nor_kept(tmp_path):
-    leftover = tmp_path / f".{RECIPE.folder_name}.unfinished-x"
+    leftover = tmp_path / f".{RECIPE.folder_name}.unfinished"
     leftover.mkdir()
     fill(leftover)
     assert prepared.find(RECIPE, tmp_path) is None
