@@ -31,7 +31,7 @@ def packages(environment: Environment) -> dict[str, str]:
 
 def _site_packages(folder: Path) -> list[str]:
     """Of an environment of kbench's own, which needs not be started for this."""
-    return [str(one) for pattern in ("lib/python*", "Lib") for one in folder.glob(f"{pattern}/site-packages")]
+    return [str(one) for one in folder.glob("lib/python*/site-packages")]
 
 
 def _search_path(python: Path) -> list[str]:
