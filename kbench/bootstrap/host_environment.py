@@ -19,13 +19,8 @@ def cache_folder() -> Path:
         chosen = os.environ.get("KBENCH_CACHE")
         if chosen:
             return Path(chosen).expanduser().absolute()
-        if sys.platform == "win32":
-            local = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-            return Path(local) / "kbench" / "kbench" / "Cache"
         xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        if xdg.is_absolute():
-            return xdg / "kbench"
-        return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "kbench"
+        return (xdg if xdg.is_absolute() else Path.home() / ".cache") / "kbench"
     except RuntimeError as error:  # no such user, or a user without a home
         raise UserError(f"no cache folder ({error}): name one with the variable KBENCH_CACHE.") from error
 
@@ -48,7 +43,7 @@ def folder_for(lock: Path, cache: Path) -> Path:
 
 def python_of(folder: Path) -> Path:
     """The interpreter of the environment in `folder`."""
-    return folder / "Scripts" / "python.exe" if os.name == "nt" else folder / "bin" / "python"
+    return folder / "bin" / "python"
 
 
 def ready(folder: Path, lock: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import importlib.metadata
 import importlib.util
 import os
@@ -94,7 +95,7 @@ def _run(command: list[str], log: Path, purpose: str, held: IO[bytes]) -> None:
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, "PIP_USER": "0"},
-            pass_fds=() if os.name == "nt" else (held.fileno(),),
+            pass_fds=(held.fileno(),),
         )
     if done.returncode:
         reason = essence(log.read_text(encoding="utf-8", errors="replace"))
@@ -123,33 +124,10 @@ def _remove(folder: Path) -> None:
 @contextlib.contextmanager
 def _locked(path: Path, purpose: str) -> Iterator[IO[bytes]]:
     """Hold the file lock `path`, saying so where another process has it."""
-    while True:
-        with path.open("ab") as file:
-            if not _try_lock(file):
-                print(f"Waiting for another process to set up {purpose} ...", file=sys.stderr, flush=True)
-                while not _try_lock(file):
-                    time.sleep(0.2)
-            if os.name != "nt" and os.fstat(file.fileno()).st_nlink == 0:
-                continue  # `clean` removed it while we waited: it locks nothing any more
-            yield file  # closing the file, here or in the last child that inherited it, frees the lock
-            return
-
-
-def _try_lock(file: IO[bytes]) -> bool:
-    """Take the lock on `file`; False where another process holds it."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        file.seek(0)
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except PermissionError:
-            return False
-    else:
-        import fcntl
-
+    with path.open("ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return False
-    return True
+            print(f"Waiting for another process to set up {purpose} ...", file=sys.stderr, flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield file  # closing the file, here or in the last child that inherited it, frees the lock
