@@ -19,7 +19,7 @@ from kbench.environments import ensure, folders, interpreters
 from kbench.environments.folders import BROKEN, MADE
 from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported, UserError
-from kbench.machine import provenance
+from kbench.machine.host import visible_cores
 from kbench.selection.builds import pick_build
 from kbench.text import size
 from kbench.values import Backend, Build, Device
@@ -48,7 +48,7 @@ def machine(cache: Path, results: Path, to_make: int, device: Device) -> list[Fi
     there = {kind: cache_folder.made(cache, kind) for kind in cache_folder.MADE}
     sizes = [f"{kind} {size(cache_folder.size(paths)[0])}" for kind, paths in there.items() if paths]
     return [
-        Finding("kbench", f"{__version__} on {python}, {provenance.visible_cores() or 0:g} cores, {system}"),
+        Finding("kbench", f"{__version__} on {python}, {visible_cores():g} cores, {system}"),
         Finding("cache", f"{cache}: {', '.join(sizes) or 'nothing in it yet'}", _writable(cache)),
         _disk("disk, cache", cache, to_make * FOR_AN_ENVIRONMENT[device.kind] + FOR_DATA * (not there["data"])),
         _disk("disk, results", results, FOR_RESULTS),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kbench.errors import UserError
@@ -19,20 +20,23 @@ def gpus(nvml: Any = None, environ: Mapping[str, str] | None = None) -> tuple[De
     Empty where there is no driver. `nvml` is the module that answers: pynvml unless another is given.
     """
     environ = os.environ if environ is None else environ
+    found: list[Device] = []
+    with contextlib.suppress(Exception), driver(nvml) as nvml:
+        version = _text(nvml.nvmlSystemGetDriverVersion())
+        found = [_device(nvml, index, version) for index in range(nvml.nvmlDeviceGetCount())]
+    return _visible(found, environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+@contextlib.contextmanager
+def driver(nvml: Any = None) -> Iterator[Any]:
+    """NVIDIA's driver, as long as it is asked. Raises anything: no package, no driver, no permission."""
+    if nvml is None:
+        nvml = importlib.import_module("pynvml")
+    nvml.nvmlInit()
     try:
-        if nvml is None:
-            nvml = importlib.import_module("pynvml")
-        nvml.nvmlInit()
-    except Exception:  # no package, no driver, no permission: all the same here
-        return ()
-    try:
-        driver = _text(nvml.nvmlSystemGetDriverVersion())
-        found = [_device(nvml, index, driver) for index in range(nvml.nvmlDeviceGetCount())]
-    except Exception:  # a driver that was updated under the running kernel answers nothing more
-        return ()
+        yield nvml
     finally:
         nvml.nvmlShutdown()
-    return _visible(found, environ.get("CUDA_VISIBLE_DEVICES"))
 
 
 def choose(request: str, found: Sequence[Device]) -> Device:

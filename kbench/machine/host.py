@@ -48,7 +48,7 @@ def read() -> dict[str, Any]:
 
 
 def busy_cores() -> float:
-    """How many cores other programs keep busy, as heard in a fifth of a second."""
+    """How many cores other programs keep busy, over a fifth of a second."""
     return psutil.cpu_percent(LISTEN_SECONDS) / 100 * (psutil.cpu_count() or 1)
 
 
@@ -68,16 +68,14 @@ def caches_kib() -> dict[str, int]:
     return found
 
 
-def visible_cores() -> float | None:
+def visible_cores() -> float:
     """Cores that this process may use: by affinity, or by its cgroup's quota where that is less."""
-    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     quota = known(lambda: _smallest_limit(_cpu_limits()), None)
-    told = [cores for cores in (affinity, quota) if cores]
-    return min(told) if told else None
+    return min(filter(None, (len(os.sched_getaffinity(0)), quota)))
 
 
 def known(fact: Callable[[], T], otherwise: T) -> T:
-    """`fact()`, or `otherwise` where this machine does not tell."""
+    """`fact()`, or `otherwise` where this machine does not know it."""
     try:
         return fact()
     except Exception:  # whatever a system lacks must not keep a run from starting
