@@ -165,7 +165,7 @@ def _add_libraries(backend: Backend, folder: Path, log: Path) -> None:
             raise installers.InstallFailed(f"its packages brought no {existing}, which stands in for {name}")
         (target / name).symlink_to(folder / existing)
     for name, source in backend.compiled.items():
-        command = [_c_compiler(backend), "-shared", "-fPIC", "-O1", "-o", str(target / name), str(source)]
+        command = [find_program("cc") or "cc", "-shared", "-fPIC", "-O1", "-o", str(target / name), str(source)]
         installers.run(command, log, os.environ, folder, INSTALL_SECONDS)
 
 
@@ -212,21 +212,23 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
     return environment
 
 
+def programs(backend: Backend) -> tuple[str, ...]:
+    """The programs that the backend needs on PATH; `cc` is any C compiler."""
+    return (*backend.programs, *(["cc"] if backend.compiled else []))
+
+
+def find_program(name: str) -> str | None:
+    """Where the program is; None where it is not on PATH."""
+    names = [os.environ.get("CC"), "cc", "gcc", "clang"] if name == "cc" else [name]
+    return next(filter(None, (shutil.which(one) for one in names if one)), None)
+
+
 def check_programs(backend: Backend) -> None:
-    """Raises Unavailable where a program that the backend runs is missing."""
-    for program in backend.programs:
-        if shutil.which(program) is None:
-            raise Unavailable(f"{backend.name} needs the program {program}, which is not on PATH: install it")
-    if backend.compiled:
-        _c_compiler(backend)
-
-
-def _c_compiler(backend: Backend) -> str:
-    for name in filter(None, (os.environ.get("CC"), "cc", "gcc", "clang")):
-        found = shutil.which(name)
-        if found:
-            return found
-    raise Unavailable(f"{backend.name} needs a C compiler, and none is on PATH: install gcc or clang")
+    """Raises Unavailable where a program that the backend needs is missing."""
+    for program in programs(backend):
+        if find_program(program) is None:
+            what = "a C compiler, such as gcc" if program == "cc" else f"the program {program}"
+            raise Unavailable(f"{backend.name} needs {what}, which is not on PATH: install it")
 
 
 def check_platform(backend: Backend, build: Build) -> None:

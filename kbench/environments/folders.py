@@ -14,8 +14,6 @@ from kbench.values import Backend, Build
 SCHEMA = 1
 MARKER = "kbench.json"  # written last: an environment without it is half-made and is made again
 
-MADE, NOT_MADE, BROKEN = "made", "not made", "broken"
-
 
 def named(backend: Backend, build: Build, version: str, explicit: Choice | None, cache: Path) -> Path:
     """Named by all that its contents come from, so that a changed lock file or shim gives another one."""
@@ -50,29 +48,9 @@ def compiled(cache: Path, name: str) -> Path:
 
 def finished(folder: Path) -> Mapping[str, str] | None:
     """The marker's contents, where the environment was finished in this place and still has its Python."""
-    details = _details(folder)
-    if details is None or details.get("folder") != str(folder):
-        return None
-    return details if python(folder).is_file() else None
-
-
-def state(folder: Path) -> tuple[str, str]:
-    """(MADE, NOT_MADE or BROKEN, what is wrong with it)."""
-    if finished(folder) is not None:
-        return MADE, ""
-    if not folder.is_dir():
-        return NOT_MADE, ""
-    details = _details(folder)
-    if details is None:
-        return BROKEN, "it was not made to its end"
-    if details.get("folder") != str(folder):
-        return BROKEN, "it was moved or copied here"
-    return BROKEN, f"its Python, {details.get('interpreter', '')}, is gone"
-
-
-def _details(folder: Path) -> dict[str, str] | None:
     try:
         details = json.loads((folder / MARKER).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    return details if isinstance(details, dict) and details.get("schema") == SCHEMA else None
+    whole = isinstance(details, dict) and (details.get("schema"), details.get("folder")) == (SCHEMA, str(folder))
+    return details if whole and python(folder).is_file() else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -101,25 +102,23 @@ def find(
     What is on the machine comes first; else uv or conda makes one under `cache`. Raises UserError where the
     explicit one does not fit, Unavailable where there is none.
     """
+    try:
+        return at_hand(backend, cache, explicit)
+    except Unavailable:
+        for version in backend.python:
+            for make in (_from_uv, _from_conda):
+                with contextlib.suppress(installers.InstallFailed, OSError):
+                    make(version, cache, report)
+                    found, _ = _search(backend, cache)
+                    if found is not None:
+                        return found
+        raise
+
+
+def at_hand(backend: Backend, cache: Path, explicit: Path | None = None) -> Interpreter:
+    """The same, of what is on this machine already. Raises Unavailable also where uv or conda could make one."""
     if explicit is not None:
         return _explicit(backend, explicit)
-    found, unfit = _search(backend, cache)
-    if found is not None:
-        return found
-    for version in backend.python:
-        for make in (_from_uv, _from_conda):
-            try:
-                make(version, cache, report)
-            except (installers.InstallFailed, OSError):
-                continue
-            found, _ = _search(backend, cache)
-            if found is not None:
-                return found
-    raise Unavailable(_not_found(backend, unfit))
-
-
-def at_hand(backend: Backend, cache: Path) -> Interpreter:
-    """The Python that is on this machine already. Raises Unavailable, also where uv or conda could make one."""
     found, unfit = _search(backend, cache)
     if found is None:
         raise Unavailable(_not_found(backend, unfit))
