@@ -38,10 +38,10 @@ def main(arguments: list[str]) -> int:
 
 
 def ensure(lock: Path, cache: Path, purpose: str, duration: str) -> Path:
-    """The interpreter of `lock`'s environment, which is made first where there is none.
+    """The interpreter of `lock`'s environment, which is made first if there is none.
 
     `purpose` and `duration` go into the line on stderr: "kbench's own environment", "about half a minute".
-    Raises UserError with pip's reason where it cannot be made.
+    Raises UserError with pip's reason if it cannot be made.
     """
     folder = host_environment.folder_for(lock, cache)
     if not host_environment.ready(folder, lock):
@@ -52,7 +52,7 @@ def ensure(lock: Path, cache: Path, purpose: str, duration: str) -> Path:
 
 
 def test(arguments: list[str]) -> int:
-    """Linters, type checker and pytest in turn. Returns 0, or 1 where one of them failed.
+    """Linters, type checker and pytest in turn. Returns 0, or 1 if one of them failed.
 
     `--lint` leaves pytest out; any other `arguments` are for pytest, which then runs alone.
     """

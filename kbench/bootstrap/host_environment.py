@@ -26,7 +26,7 @@ def cache_folder() -> Path:
 
 
 def digest(lock: Path) -> str:
-    """SHA-256 of a lock file; raises UserError where it cannot be read."""
+    """SHA-256 of a lock file; raises UserError if it cannot be read."""
     try:
         return hashlib.sha256(lock.read_bytes()).hexdigest()
     except OSError as error:
@@ -47,7 +47,7 @@ def python_of(folder: Path) -> Path:
 
 
 def ready(folder: Path, lock: Path) -> bool:
-    """True where `folder` holds the whole environment of `lock`, and its interpreter is still there."""
+    """True if `folder` holds the whole environment of `lock`, and its interpreter is still there."""
     try:
         marker = (folder / MARKER).read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError):
@@ -56,5 +56,5 @@ def ready(folder: Path, lock: Path) -> bool:
 
 
 def running_inside(*locks: Path) -> bool:
-    """True where the running interpreter is an environment that was made from one of `locks`."""
+    """True if the running interpreter is an environment that was made from one of `locks`."""
     return any(ready(Path(sys.prefix), lock) for lock in locks)

@@ -26,7 +26,7 @@ LONGEST_REASON = 300  # characters
 def make(folder: Path, lock: Path, purpose: str, duration: str) -> None:
     """Make the environment of `lock` in `folder`, unless another process does so meanwhile.
 
-    Raises UserError where it cannot be made.
+    Raises UserError if it cannot be made.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def make(folder: Path, lock: Path, purpose: str, duration: str) -> None:
 
 
 def _make(folder: Path, lock: Path, purpose: str, duration: str, held: IO[bytes]) -> None:
-    """Make the environment in `folder`, leaving nothing there where that fails or is interrupted."""
+    """Make the environment in `folder`, leaving nothing there if that fails or is interrupted."""
     print(f"Setting up {purpose} in {folder} (once, {duration}) ...", file=sys.stderr, flush=True)
     start = time.monotonic()
     log = folder.with_suffix(".log")
@@ -77,7 +77,7 @@ def commands(folder: Path, lock: Path) -> tuple[list[str], list[str]]:
 
 
 def _pip_version() -> tuple[int, ...]:
-    """The running Python's pip, as (major, minor); (0,) where it has none."""
+    """The running Python's pip, as (major, minor); (0,) if it has none."""
     try:
         return tuple(int(part) for part in importlib.metadata.version("pip").split(".")[:2])
     except (importlib.metadata.PackageNotFoundError, ValueError):
@@ -85,7 +85,7 @@ def _pip_version() -> tuple[int, ...]:
 
 
 def _run(command: list[str], log: Path, purpose: str, held: IO[bytes]) -> None:
-    """Run one command with its output in `log`; raises UserError with the reason where it fails."""
+    """Run one command with its output in `log`; raises UserError with the reason if it fails."""
     # PIP_USER=0: a `user = true` in the user's pip configuration is an error inside an environment.
     # The child inherits the file lock: if this process is killed, the folder is locked until the child ends.
     with log.open("wb") as output:
@@ -103,7 +103,7 @@ def _run(command: list[str], log: Path, purpose: str, held: IO[bytes]) -> None:
 
 
 def essence(output: str) -> str:
-    """Why pip or venv failed: the one thing in its output that says most, without a full stop."""
+    """Why pip or venv failed: the most helpful line of its output, without a full stop."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
     broken = [line.partition("connection broken by ")[2] for line in lines if "connection broken by " in line]
@@ -123,7 +123,7 @@ def _remove(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path, purpose: str) -> Iterator[IO[bytes]]:
-    """Hold the file lock `path`, saying so where another process has it."""
+    """Hold the file lock `path`, saying so if another process has it."""
     with path.open("ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -68,7 +68,7 @@ def is_marked(cache: Path) -> bool:
 
 @contextlib.contextmanager
 def in_use(cache: Path) -> Iterator[None]:
-    """While this lasts, `clean` removes nothing. The system ends it with the process, whatever ended that."""
+    """While this lasts, `clean` removes nothing. It ends with the process, however that ends."""
     with contextlib.ExitStack() as held:
         # A cache that cannot be written may still have all that is needed, and nobody can clean it either.
         with contextlib.suppress(OSError):
@@ -86,7 +86,7 @@ def made(cache: Path, kind: str) -> list[Path]:
 def remove(cache: Path, kinds: Sequence[str]) -> Removed:
     """Remove all that kbench made of these kinds.
 
-    Raises UserError where the folder is not kbench's, or a kbench is using it.
+    Raises UserError if the folder is not kbench's, or a kbench is using it.
     """
     removed = Removed()
     if not cache.exists():

@@ -30,7 +30,7 @@ class Exit:
     code: int  # negative: the number of the signal that ended it
     seconds: float  # wall clock
     timed_out: bool = False
-    peak_memory_mib: float | None = None  # of the process and all below it; None where it ended before a look
+    peak_memory_mib: float | None = None  # of the process and all below it; None if it ended before a look
     device_memory_mib: float | None = None  # of the same on the GPU, where one was looked at
     device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
     over_memory: bool = False  # it held more than it was allowed to
@@ -67,8 +67,8 @@ def launch(
     """Run `command` in `folder` with just these environment variables; its output goes to `log`.
 
     `watch` is called a few times a second. `gpu` is the number of the one whose memory is looked at. After `timeout`
-    seconds, and where this process is interrupted, the whole process group is asked to end and then killed; beyond
-    `memory_limit_mib` it is killed at once. Nothing that it started stays behind, in whatever group or session: it is
+    seconds, and if this process is interrupted, the whole process group is asked to end and then killed; beyond
+    `memory_limit_mib` it is killed at once. Nothing that it started stays behind, in any group or session: it is
     found by `mark`, which goes into its environment. Raises OSError where the command cannot be started.
     """
     mark = mark or orphans.mark(folder)
@@ -133,7 +133,7 @@ class Memory:
         self.peak_mib: float | None = None
 
     def look(self) -> None:
-        """Look, where the last look is long enough ago."""
+        """Look, if the last look is long enough ago."""
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + self._between
@@ -154,7 +154,7 @@ class Memory:
 def _end(process: subprocess.Popen[bytes]) -> None:
     """SIGTERM to the group; whoever is still there after a while is killed by the caller."""
     _signal(process.pid, signal.SIGTERM)
-    _signal(process.pid, signal.SIGCONT)  # a stopped process hears nothing else
+    _signal(process.pid, signal.SIGCONT)  # a stopped process takes no other signal
     _wait(process, GRACE_SECONDS)
 
 

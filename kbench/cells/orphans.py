@@ -1,4 +1,4 @@
-"""Finds the processes of a run by a mark in their environment, and ends them: also where the host was killed.
+"""Finds the processes of a run by a mark in their environment, and ends them: also if the host was killed.
 
 A process can leave its group and its session, and outlive its parent; what it starts inherits its environment all the
 same. So everything that a guest started is found, however it was started, unless it was given another environment.
@@ -63,7 +63,7 @@ def ended_with_this_process(marked: str) -> Iterator[None]:
     """While this lasts, the end of this process, by SIGKILL too, is the end of all processes that are marked so.
 
     A process beside this one holds the reading end of a pipe, whose other end the system closes with this process. So
-    nothing polls, no guest has to listen, and one that is stopped or deep in C code is ended as well.
+    nothing polls, and a guest that is stopped or deep in C code is ended as well.
     """
     watchdog = subprocess.Popen(
         [sys.executable, "-m", __name__, marked],

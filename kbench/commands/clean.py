@@ -21,7 +21,7 @@ ABOUT = {
 
 
 def main(options: argparse.Namespace) -> int:
-    """Show what there is, or remove what was asked for; 1 where something could not be removed. Raises UserError."""
+    """Show what there is, or remove what was asked for; 1 if something could not be removed. Raises UserError."""
     cache = paths.cache_folder()
     if not options.what:
         there = {kind: folder.made(cache, kind) for kind in ABOUT}

@@ -1,4 +1,4 @@
-"""Looks a machine over for all that a run needs, and says for each thing that it is fine or what to type."""
+"""The checks of `doctor`: each finds that a thing is fine, or what to type."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Finding:
 
     what: str
     found: str
-    advice: str = ""  # what to type; empty where it is fine
+    advice: str = ""  # what to type; empty if it is fine
 
 
 def machine(cache: Path, results: Path, to_make: int, device: Device) -> list[Finding]:

@@ -24,7 +24,7 @@ def names() -> tuple[str, ...]:
 
 
 def title(name: str) -> str:
-    """One line for people about the dataset `name`, or the path itself where it is the user's own file."""
+    """One line for people about the dataset `name`, or the path itself if it is the user's own file."""
     return REGISTRY[name].title if name in REGISTRY else name
 
 
@@ -46,7 +46,7 @@ def prepare(
     image_data_format), "flat" or "sequence". `source` is "real", or "synthetic" for generated stand-ins of
     the same shapes; the user's own file needs none and is always used itself. `mirror` is a folder with
     published files, looked at first. `cache` is the folder for downloads and arrays. `samples` limits
-    random_images and nothing else. Raises UserError for wrong requests, and where data cannot be had, read or
+    random_images and nothing else. Raises UserError for wrong requests, and if data cannot be had, read or
     written.
     """
     _check(name, input, image_data_format, source, mirror, samples, registry)
@@ -107,7 +107,7 @@ def _published(
             for file, path in zip(files, sources, strict=True):
                 fetch.renew(file, path, brought, dataset=name, progress=progress)
         except (UserError, OSError):
-            raise damage from None  # says what to do without a net
+            raise damage from None  # it names what to do without a network
         return _found_or_made(recipe, parent, sources, files)
 
 

@@ -18,7 +18,7 @@ class Damaged(UserError):
 
 
 def verified(path: Path, file: File) -> bytes:
-    """The bytes of `path`, which are what the file's digest says. Raises UserError where they are not.
+    """The bytes of `path`, verified by the file's digest. Raises UserError if they are not the published ones.
 
     What is returned is what was hashed: the file cannot be exchanged between check and use.
     """
@@ -32,7 +32,7 @@ def members(path: Path, file: File) -> Iterator[tuple[int, bytes]]:
     """Yields (place in `file.members`, content) of each wanted member of a .tar.gz, in the archive's order.
 
     Only regular files of the expected names and sizes are read, one at a time, each verified before it is yielded.
-    Raises UserError where the archive cannot be read or lacks a member.
+    Raises UserError if the archive cannot be read or lacks a member.
     """
     wanted = {member.name: place for place, member in enumerate(file.members)}
     with _reading(path, file), tarfile.open(path, "r:gz") as archive:

@@ -26,9 +26,9 @@ Create = Callable[[str, tuple[int, ...], npt.DTypeLike], Array]
 
 @dataclass(frozen=True)
 class Contents:
-    """What a writer knows of the arrays that it made and their files do not say."""
+    """What is known of the arrays and not in their files."""
 
-    num_classes: int  # 0 where there are no labels
+    num_classes: int  # 0 if there are no labels
     divisor: float = 1.0
 
 
@@ -47,7 +47,7 @@ def write_arrays(
     made: dict[str, Array] = {}
 
     def create(name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-        # Little-endian everywhere, so that the hash says the same on every machine.
+        # Little-endian everywhere, so that the hash is the same on every machine.
         little = np.dtype(dtype).newbyteorder("<")
         path = folder / f"{name}.npy"
         array: Array = np.lib.format.open_memmap(path, mode="w+", dtype=little, shape=shape)

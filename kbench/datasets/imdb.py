@@ -26,7 +26,7 @@ Reviews = Callable[[int], Sequence[int]]  # the frequency ranks of review i
 def write(create: Create, file: File, path: Path) -> Contents:
     """Fills x_train, y_train, x_validation, y_validation: int32 tokens (samples, 150) and int64 classes.
 
-    Class 1 is a favourable review. `file` is Keras's imdb.npz or imdb_ranks.npz, told apart by what is in
+    Class 1 is a favourable review. `file` is Keras's imdb.npz or imdb_ranks.npz, distinguished by what is in
     it. Raises UserError.
     """
     content = io.BytesIO(archives.verified(path, file))

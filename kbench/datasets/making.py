@@ -14,7 +14,7 @@ from kbench.values import Data
 def make(recipe: Recipe, parent: Path, sources: tuple[Path, ...] = (), files: tuple[File, ...] = ()) -> Data:
     """Makes a dataset in a folder of `parent`.
 
-    `sources` are its published files, described by `files`, or the user's own .npz file; none where it is generated.
+    `sources` are its published files, described by `files`, or the user's own .npz file; none if it is generated.
     Raises UserError.
     """
 

@@ -19,7 +19,7 @@ LABEL_LIMIT = 2**31  # class numbers become int32 in some backends
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of the file. Raises UserError where it is not there or cannot be read."""
+    """The SHA-256 of the file. Raises UserError if it is not there or cannot be read."""
     if not path.is_file():
         raise UserError(f"{path} is not there: name an existing .npz file as the example's data")
     sha256 = hashlib.sha256()

@@ -41,7 +41,7 @@ class Recipe:
 
 
 def find(recipe: Recipe, parent: Path) -> Data | None:
-    """The prepared dataset in `parent`, or None where it is not there whole.
+    """The prepared dataset in `parent`, or None if it is not there whole.
 
     Sizes are compared, contents are not hashed again: a folder appears only once it is complete.
     """
@@ -62,7 +62,7 @@ def make(recipe: Recipe, parent: Path, fill: Callable[[Path], dict[str, object]]
     """Prepares a dataset, unless another process has just done so.
 
     `fill` gets an empty folder, writes the arrays there and returns meta.json's variable part: "arrays",
-    "num_classes", "divisor" and "sha256". Raises UserError where the cache cannot be written.
+    "num_classes", "divisor" and "sha256". Raises UserError if the cache cannot be written.
     """
     folder = parent / recipe.folder_name
     try:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class Member:
-    """One file inside an archive, read only where its name, its size and its digest are these."""
+    """One file inside an archive, read only if its name, its size and its digest are these."""
 
     name: str  # as the archive spells it, folders included
     digest: str  # "md5:..." or "sha256:..."
@@ -22,8 +22,8 @@ class File:
     """One published file. Its own digest proves it, or those of its members where archives differ."""
 
     name: str  # in the mirror folder and in the cache
-    addresses: tuple[str, ...]  # tried in order; empty where it can only be brought
-    digest: str = ""  # of the file whatever its origin; empty where the members' digests decide
+    addresses: tuple[str, ...]  # tried in order; empty if it can only be brought
+    digest: str = ""  # of the file from any origin; empty if the members' digests decide
     download_digest: str = ""  # of the file at its addresses, where only that is known
     members: tuple[Member, ...] = ()
 
@@ -39,7 +39,7 @@ class Dataset:
 
     title: str  # one line for people
     inputs: tuple[str, ...]  # the forms it can be prepared in
-    variants: tuple[tuple[File, ...], ...] = ()  # empty where it is generated
+    variants: tuple[tuple[File, ...], ...] = ()  # empty if it is generated
 
 
 Registry = Mapping[str, Dataset]

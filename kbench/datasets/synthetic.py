@@ -60,7 +60,7 @@ STATEMENTS = (4, 93)  # randint(*STATEMENTS): at most 92 statements of 6 tokens,
 def babi(create: Create, counts: tuple[int, int] = (950, 50)) -> Contents:
     """Fills arrays like bAbI task 2's. The answer is the place at which the last four people were seen.
 
-    Far easier than the real task, where it takes two facts that lie anywhere in the story: here the word
+    Far easier than the real task, which takes two facts that lie anywhere in the story: here the word
     before the last full stop is the answer, so that a recurrent network learns it within few epochs.
     """
     random = np.random.RandomState(SEED)
@@ -74,9 +74,9 @@ def babi(create: Create, counts: tuple[int, int] = (950, 50)) -> Contents:
             people = random.randint(0, len(PEOPLE), length, dtype=np.int64)
             places = random.randint(0, len(PLACES), length, dtype=np.int64)
             places[-4:] = places[-1]
-            told = [f"{PEOPLE[who]} went to the {PLACES[where]}." for who, where in zip(people, places, strict=True)]
+            story = [f"{PEOPLE[who]} went to the {PLACES[where]}." for who, where in zip(people, places, strict=True)]
             asked = f"Where is the {OBJECTS[random.randint(0, len(OBJECTS), dtype=np.int64)]}?"
-            pad_front(stories[row], [number[word] for word in tokens(" ".join(told))])
+            pad_front(stories[row], [number[word] for word in tokens(" ".join(story))])
             pad_front(queries[row], [number[word] for word in tokens(asked)])
             answers[row] = number[PLACES[places[-1]]]
     return Contents(num_classes=len(WORDS) + 1)
@@ -90,7 +90,7 @@ HONEST = (9, 10)  # of which so many speak for the review's class, the rest agai
 
 
 def imdb(create: Create, counts: tuple[int, int] = (25_000, 25_000)) -> Contents:
-    """Fills arrays like IMDB's: frequent and rare words at random, and one in eight that tells the class."""
+    """Fills arrays like IMDB's: frequent and rare words at random, and one in eight that shows the class."""
     random = np.random.RandomState(SEED)
     for role, count in zip(("train", "validation"), counts, strict=True):
         x = create(f"x_{role}", (count, LENGTH), np.int32)

@@ -59,10 +59,10 @@ def ensure(
     cache: Path | None = None,
     report: Callable[[str], None] = lambda text: None,
 ) -> Environment:
-    """The backend's environment, made first where it is not there yet. `report` gets a line per slow step.
+    """The backend's environment, made first if it is not there yet. `report` gets a line per slow step.
 
-    Two processes may ask at once: one makes it, the other waits. Raises Unavailable where it cannot be made
-    on this machine, UserError where the user's own Python does not fit; the text is one sentence.
+    Two processes may ask at once: one makes it, the other waits. Raises Unavailable if it cannot be made
+    on this machine, UserError if the user's own Python does not fit; the text is one sentence.
     """
     cache = paths.cache_folder() if cache is None else cache
     check_programs(backend)
@@ -218,13 +218,13 @@ def programs(backend: Backend) -> tuple[str, ...]:
 
 
 def find_program(name: str) -> str | None:
-    """Where the program is; None where it is not on PATH."""
+    """Where the program is; None if it is not on PATH."""
     names = [os.environ.get("CC"), "cc", "gcc", "clang"] if name == "cc" else [name]
     return next(filter(None, (shutil.which(one) for one in names if one)), None)
 
 
 def check_programs(backend: Backend) -> None:
-    """Raises Unavailable where a program that the backend needs is missing."""
+    """Raises Unavailable if a program that the backend needs is missing."""
     for program in programs(backend):
         if find_program(program) is None:
             what = "a C compiler, such as gcc" if program == "cc" else f"the program {program}"
@@ -232,7 +232,7 @@ def check_programs(backend: Backend) -> None:
 
 
 def check_platform(backend: Backend, build: Build) -> None:
-    """Raises Unavailable where the build's packages are not for this machine."""
+    """Raises Unavailable if the build's packages are not for this machine."""
     own = f"name an environment of your own with --python {backend.name}=/path/to/python{interpreters.AS_IS}"
     if build.lock is None:
         raise Unavailable(f"the build {build.name} of {backend.name} cannot be installed ({build.note}): {own}")

@@ -29,7 +29,7 @@ def named(backend: Backend, build: Build, version: str, explicit: Choice | None,
 
 
 def lock_text(lock: Path) -> str:
-    """What the lock file says. Raises UserError where it is no text."""
+    """The text of the lock file. Raises UserError if it is no text."""
     try:
         return lock.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -47,7 +47,7 @@ def compiled(cache: Path, name: str) -> Path:
 
 
 def finished(folder: Path) -> Mapping[str, str] | None:
-    """The marker's contents, where the environment was finished in this place and still has its Python."""
+    """The marker's contents, if the environment was finished in this place and still has its Python."""
     try:
         details = json.loads((folder / MARKER).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Finds a Python for a backend: the user's, on PATH, of pyenv or conda; lets uv or conda make one where need be."""
+"""Finds a Python for a backend: the user's, on PATH, of pyenv or conda; or else made by uv or conda."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AS_IS = ",as-is"
 PROBE_SECONDS = 30  # a Python on a cold network folder takes its time
 MAKE_SECONDS = 900
 
-# Runs on every Python 3; prints one line of JSON. conda's Python says that it has no shared library
+# Runs on every Python 3; prints one line of JSON. conda's Python reports no shared library
 # (LDLIBRARY) and ships it nevertheless: so the file itself is looked for.
 PROBE = """
 import glob, json, os, struct, sys, sysconfig
@@ -46,7 +46,7 @@ class Interpreter:
     version: str  # "3.6.15"
     bits: int  # 64
     prefix: Path  # of its environment
-    library_folder: Path | None  # where its shared libpython lies; None where it has none
+    library_folder: Path | None  # where its shared libpython lies; None if it has none
 
     @property
     def minor(self) -> str:
@@ -56,7 +56,7 @@ class Interpreter:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user said with `--python`: make the environment from this Python, or use it as it is."""
+    """What the user chose with `--python`: make the environment from this Python, or use it as it is."""
 
     path: Path
     as_is: bool
@@ -97,10 +97,10 @@ def find(
     cache: Path,
     report: Callable[[str], None],
 ) -> Interpreter:
-    """A 64-bit Python of a version that the backend can use, with a shared libpython where it needs one.
+    """A 64-bit Python of a version that the backend can use, with a shared libpython if it needs one.
 
-    What is on the machine comes first; else uv or conda makes one under `cache`. Raises UserError where the
-    explicit one does not fit, Unavailable where there is none.
+    What is on the machine comes first; else uv or conda makes one under `cache`. Raises UserError if the
+    explicit one does not fit, Unavailable if there is none.
     """
     try:
         return at_hand(backend, cache, explicit)
@@ -116,7 +116,7 @@ def find(
 
 
 def at_hand(backend: Backend, cache: Path, explicit: Path | None = None) -> Interpreter:
-    """The same, of what is on this machine already. Raises Unavailable also where uv or conda could make one."""
+    """The same, of what is on this machine already. Raises Unavailable also if uv or conda could make one."""
     if explicit is not None:
         return _explicit(backend, explicit)
     found, unfit = _search(backend, cache)
@@ -141,7 +141,7 @@ def _search(backend: Backend, cache: Path) -> tuple[Interpreter | None, str]:
 
 
 def probe(path: Path) -> Interpreter | None:
-    """What the Python at `path` reports of itself; None where it does not start, such as a shim without a version."""
+    """What the Python at `path` reports of itself; None if it does not start, such as a shim without a version."""
     try:
         done = subprocess.run(
             [str(path), "-I", "-c", PROBE],

@@ -17,7 +17,7 @@ CPU = Device("cpu")
 def gpus(nvml: Any = None, environ: Mapping[str, str] | None = None) -> tuple[Device, ...]:
     """NVIDIA's GPUs in the order of the PCI bus, without those that CUDA_VISIBLE_DEVICES hides.
 
-    Empty where there is no driver. `nvml` is the module that answers: pynvml unless another is given.
+    Empty if there is no driver. `nvml` is the module that answers: pynvml unless another is given.
     """
     environ = os.environ if environ is None else environ
     found: list[Device] = []
@@ -42,7 +42,7 @@ def driver(nvml: Any = None) -> Iterator[Any]:
 def choose(request: str, found: Sequence[Device]) -> Device:
     """The device that `--device` means: `auto` (the first GPU, else the CPU), `cpu`, `gpu` or `gpu:N`.
 
-    N counts as `nvidia-smi` does. Raises UserError, also where a GPU is asked for and there is none.
+    N counts as `nvidia-smi` does. Raises UserError, also if a GPU is asked for and there is none.
     """
     kind, colon, number = request.strip().lower().partition(":")
     if kind not in ("auto", "cpu", "gpu") or (colon and (kind != "gpu" or not number.isdecimal())):

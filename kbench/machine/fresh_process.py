@@ -15,7 +15,7 @@ TIMEOUT = 60.0  # seconds
 
 
 def run(module: str, arguments: tuple[object, ...], variables: Mapping[str, str]) -> Any:
-    """What `python -m module` prints with these arguments, read as JSON; None where it fails. Never raises.
+    """What `python -m module` prints with these arguments, read as JSON; None if it fails. Never raises.
 
     The process has just these environment variables: the host may have some that guests do not get, such as
     OPENBLAS_CORETYPE, which can halve what numpy does.

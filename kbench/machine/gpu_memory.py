@@ -44,12 +44,12 @@ class DeviceMemory:
 
     @property
     def peak_mib(self) -> float | None:
-        """None where nothing was seen."""
+        """None if nothing was seen."""
         return (self._of_processes or self._of_device) / 2**20 or None
 
     @property
     def source(self) -> str:
-        """PROCESS or DEVICE, whose memory `peak_mib` is; empty where nothing was seen."""
+        """PROCESS or DEVICE, whose memory `peak_mib` is; empty if nothing was seen."""
         return PROCESS if self._of_processes else DEVICE if self._of_device else ""
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ _REASONS = {
 
 
 def states(devices: Sequence[Device], nvml: Any = None) -> dict[str, dict[str, Any]]:
-    """Label of a GPU -> what its driver reports of it; empty where nothing answers. Never raises."""
+    """Label of a GPU -> what its driver reports of it; empty if nothing answers. Never raises."""
     found: dict[str, dict[str, Any]] = {}
     gpus = [device for device in devices if device.kind == "gpu"]
     with contextlib.suppress(Exception), driver(nvml) if gpus else contextlib.nullcontext() as nvml:

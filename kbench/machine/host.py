@@ -22,7 +22,7 @@ _CPU = Path("/sys/devices/system/cpu/cpu0")
 
 
 def read() -> dict[str, Any]:
-    """JSON-able facts; what cannot be read is None, or empty where it is text or a list."""
+    """JSON-able facts; what cannot be read is None, or empty if it is text or a list."""
     return {
         "system": {
             "name": platform.system(),
@@ -69,16 +69,16 @@ def caches_kib() -> dict[str, int]:
 
 
 def visible_cores() -> float:
-    """Cores that this process may use: by affinity, or by its cgroup's quota where that is less."""
+    """Cores that this process may use: by affinity, or by its cgroup's quota if that is less."""
     quota = known(lambda: _smallest_limit(_cpu_limits()), None)
     return min(filter(None, (len(os.sched_getaffinity(0)), quota)))
 
 
 def known(fact: Callable[[], T], otherwise: T) -> T:
-    """`fact()`, or `otherwise` where this machine does not know it."""
+    """`fact()`, or `otherwise` if this machine does not know it."""
     try:
         return fact()
-    except Exception:  # whatever a system lacks must not keep a run from starting
+    except Exception:  # what a system lacks must not keep a run from starting
         return otherwise
 
 

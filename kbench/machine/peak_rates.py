@@ -28,7 +28,7 @@ ROUNDS = 12  # a tenth of a second or more for each way to do the work
 
 
 def measure(threads: int, cache_bytes: int | None, variables: Mapping[str, str]) -> dict[str, Any] | None:
-    """The `rates` in a process of their own with just these environment variables; None where there are none.
+    """The `rates` in a process of their own with just these environment variables; None if there are none.
 
     Never raises.
     """
@@ -37,9 +37,9 @@ def measure(threads: int, cache_bytes: int | None, variables: Mapping[str, str])
 
 
 def rates(threads: int, cache_bytes: int | None = None) -> dict[str, Any] | None:
-    """JSON-able rates of this process with `threads` threads; None where they cannot be measured. Never raises.
+    """JSON-able rates of this process with `threads` threads; None if they cannot be measured. Never raises.
 
-    cache_bytes: of the largest cache, where it is known: the arrays are then at least as large, each.
+    cache_bytes: of the largest cache, if it is known: the arrays are then at least as large, each.
     """
     try:
         products = []

@@ -25,8 +25,8 @@ from kbench.values import Device
 def read(devices: Sequence[Device], argv: Sequence[str], nvml: Any = None) -> dict[str, Any]:
     """JSON-able facts about this machine, `devices` and the command line `argv`.
 
-    Never raises: what cannot be read is None, or empty where it is text. Takes a quarter of a second, most of it to
-    hear how busy the processor is. `nvml` answers for the GPUs: pynvml unless another is given.
+    Never raises: what cannot be read is None, or empty if it is text. Takes a quarter of a second, most of it to
+    measure how busy the processor is. `nvml` answers for the GPUs: pynvml unless another is given.
     """
     states = gpu_state.states(devices, nvml)
     return {
@@ -98,7 +98,7 @@ def other_differences(provenance: Mapping[str, Any], other: Mapping[str, Any]) -
 
 
 def processor(provenance: Mapping[str, Any]) -> str:
-    """Its model; empty where it is unknown."""
+    """Its model; empty if it is unknown."""
     return str(_object(provenance.get("cpu")).get("model") or "")
 
 
@@ -108,7 +108,7 @@ def _cores(provenance: Mapping[str, Any]) -> str:
 
 
 def gpu_names(provenance: Mapping[str, Any]) -> str:
-    """Of all GPUs, or "none"; empty where it is unknown."""
+    """Of all GPUs, or "none"; empty if it is unknown."""
     gpus = provenance.get("gpus")
     if not isinstance(gpus, list):
         return ""
@@ -132,7 +132,7 @@ def _now() -> str:
 
 
 def _checkout(root: Path) -> dict[str, object]:
-    """Commit of the checkout at `root`, and whether tracked files differ from it; empty where it is none."""
+    """Commit of the checkout at `root`, and whether tracked files differ from it; empty if it is none."""
     if not (root / ".git").exists():
         return {}
     answer = subprocess.run(

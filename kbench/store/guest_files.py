@@ -1,7 +1,7 @@
 """Reads what a guest left in its folder: regular files alone, and no more of them than is needed.
 
-A guest can do anything in its folder. A pipe in the place of a file would hold the host up for ever, a link could
-lead anywhere, and a log can be without end.
+A guest can do anything in its folder. A pipe in the place of a file would block the host for ever, a link could
+lead anywhere, and a log can grow without end.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _opened(path: Path, flags: int) -> int:
 
 
 def trim(log: Path) -> None:
-    """Leave the middle of `log` out where it takes more than LOG_LIMIT.
+    """Leave the middle of `log` out if it takes more than LOG_LIMIT.
 
     Whoever writes to it meanwhile writes on at its end. What is written in the very moment of the cut is lost.
     """
@@ -50,7 +50,7 @@ def trim(log: Path) -> None:
 
 
 def last_lines(log: Path, count: int) -> list[str]:
-    """The last lines of `log` that say something, at most `count`, each cut after 200 characters."""
+    """The last lines of `log` that are not blank, at most `count`, each cut after 200 characters."""
     try:
         with open_regular(log) as file:
             file.seek(0, os.SEEK_END)
