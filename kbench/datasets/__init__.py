@@ -10,7 +10,7 @@ from kbench.datasets import archives, fetch, prepared
 from kbench.datasets.prepared import Recipe
 from kbench.datasets.registry import REGISTRY, File, Registry
 from kbench.errors import UserError
-from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Data
+from kbench.values import Data
 
 INPUTS = ("image", "flat", "sequence")
 REAL, SYNTHETIC = "real", "synthetic"
@@ -49,7 +49,7 @@ def prepare(
     random_images and nothing else. Raises UserError for wrong requests, and if data cannot be had, read or
     written.
     """
-    _check(name, input, image_data_format, source, mirror, samples, registry)
+    _check(name, input, mirror, registry)
     folder = paths.cache_folder() / "data" if cache is None else cache
     layout = image_data_format if input == "image" else "any"
     parent = folder / "prepared"
@@ -115,28 +115,14 @@ def _recipe(name: str, input: str, layout: str, files: tuple[File, ...]) -> Reci
     return Recipe(name, input, layout, REAL, tuple(digest for file in files for digest in file.digests))
 
 
-def _check(
-    name: str,
-    input: str,
-    image_data_format: str,
-    source: str,
-    mirror: Path | None,
-    samples: int | None,
-    registry: Registry,
-) -> None:
+def _check(name: str, input: str, mirror: Path | None, registry: Registry) -> None:
     """Raises UserError unless the request makes sense."""
     if name not in registry and not name.endswith(".npz"):
         near = difflib.get_close_matches(name, registry, n=1)
         hint = f"did you mean {near[0]}" if near else f"choose from {', '.join(registry)}"
         raise UserError(f"there is no dataset {name}: {hint}, or name an .npz file")
-    for what, value, known in (
-        ("input", input, registry[name].inputs if name in registry else INPUTS),
-        ("image_data_format", image_data_format, (CHANNELS_FIRST, CHANNELS_LAST)),
-        ("source of data", source, (REAL, SYNTHETIC)),
-    ):
-        if value not in known:
-            raise UserError(f"{name} has no {what} {value}: choose from {', '.join(known)}")
+    inputs = registry[name].inputs if name in registry else INPUTS
+    if input not in inputs:
+        raise UserError(f"{name} has no input {input}: choose from {', '.join(inputs)}")
     if mirror is not None and not mirror.is_dir():
         raise UserError(f"{mirror} is not a folder: give --data-dir or KBENCH_DATA one that exists")
-    if samples is not None and samples < 1:
-        raise UserError(f"{samples} samples of {name} are too few: ask for 1 or more")

@@ -27,13 +27,13 @@ MAKE_SECONDS = 900
 # Runs on every Python 3; prints one line of JSON. conda's Python reports no shared library
 # (LDLIBRARY) and ships it nevertheless: so the file itself is looked for.
 PROBE = """
-import glob, json, os, struct, sys, sysconfig
+import glob, json, os, sys, sysconfig
 name = "libpython%d.%d%s.so*" % (sys.version_info[0], sys.version_info[1], getattr(sys, "abiflags", ""))
 value = sysconfig.get_config_var
 folders = [value("LIBDIR"), os.path.join(sys.base_prefix, "lib")]
 folders += [os.path.join(f, value("MULTIARCH")) for f in folders[:1] if f and value("MULTIARCH")]
 found = [f for f in folders if f and glob.glob(os.path.join(f, name))]
-print(json.dumps({"version": "%d.%d.%d" % sys.version_info[:3], "bits": struct.calcsize("P") * 8,
+print(json.dumps({"version": "%d.%d.%d" % sys.version_info[:3],
     "prefix": sys.prefix, "library_folder": found[0] if found else ""}))
 """
 
@@ -44,7 +44,6 @@ class Interpreter:
 
     path: Path
     version: str  # "3.6.15"
-    bits: int  # 64
     prefix: Path  # of its environment
     library_folder: Path | None  # where its shared libpython lies; None if it has none
 
@@ -97,7 +96,7 @@ def find(
     cache: Path,
     report: Callable[[str], None],
 ) -> Interpreter:
-    """A 64-bit Python of a version that the backend can use, with a shared libpython if it needs one.
+    """A Python of a version that the backend can use, with a shared libpython if it needs one.
 
     What is on the machine comes first; else uv or conda makes one under `cache`. Raises UserError if the
     explicit one does not fit, Unavailable if there is none.
@@ -152,9 +151,7 @@ def probe(path: Path) -> Interpreter | None:
         )
         reported = json.loads(done.stdout)
         folder = reported["library_folder"]
-        return Interpreter(
-            path, reported["version"], reported["bits"], Path(reported["prefix"]), Path(folder) if folder else None
-        )
+        return Interpreter(path, reported["version"], Path(reported["prefix"]), Path(folder) if folder else None)
     except (OSError, ValueError, KeyError, TypeError, subprocess.SubprocessError):
         return None
 
@@ -175,8 +172,6 @@ def _explicit(backend: Backend, path: Path) -> Interpreter:
 
 
 def _fault(found: Interpreter, backend: Backend) -> str:
-    if found.bits != 64:
-        return f"is a {found.bits}-bit one"
     if backend.shared_libpython and found.library_folder is None:
         return "has no shared libpython, which this backend needs"
     return ""

@@ -201,10 +201,7 @@ print("numpy" in sys.modules)
         ({"name": "zzz"}, "there is no dataset zzz: choose from mnist, cifar10"),
         ({"input": "flatt"}, "mnist has no input flatt: choose from image, flat, sequence"),
         ({"name": "imdb", "input": "image"}, "imdb has no input image: choose from sequence"),
-        ({"image_data_format": "NCHW"}, "mnist has no image_data_format NCHW"),
-        ({"source": "fake"}, "mnist has no source of data fake: choose from real, synthetic"),
         ({"mirror": Path("/nowhere")}, "/nowhere is not a folder: give --data-dir"),
-        ({"samples": 0}, "0 samples of mnist are too few"),
     ],
 )
 def test_a_wrong_request_is_one_sentence(tmp_path, changed, sentence):
