@@ -19,6 +19,8 @@ MOST_TEST_WORKERS = 4  # a worker runs real backends: about 1 GiB each
 def main(arguments: list[str]) -> int:
     """Run `arguments` in the environment that they need; returns the exit status."""
     try:
+        if sys.platform != "linux":
+            raise UserError(f"kbench runs on Linux, and this is {sys.platform}.")
         if arguments[:1] == ["test"]:
             return test(arguments[1:])
         locks = (LOCKS / "host.lock", LOCKS / "test.lock")
@@ -36,10 +38,10 @@ def main(arguments: list[str]) -> int:
 
 
 def ensure(lock: Path, cache: Path, purpose: str, duration: str) -> Path:
-    """The interpreter of `lock`'s environment, which is made first where there is none.
+    """The interpreter of `lock`'s environment, which is made first if there is none.
 
     `purpose` and `duration` go into the line on stderr: "kbench's own environment", "about half a minute".
-    Raises UserError with pip's reason where it cannot be made.
+    Raises UserError with pip's reason if it cannot be made.
     """
     folder = host_environment.folder_for(lock, cache)
     if not host_environment.ready(folder, lock):
@@ -50,7 +52,7 @@ def ensure(lock: Path, cache: Path, purpose: str, duration: str) -> Path:
 
 
 def test(arguments: list[str]) -> int:
-    """Linters, type checker and pytest in turn. Returns 0, or 1 where one of them failed.
+    """Linters, type checker and pytest in turn. Returns 0, or 1 if one of them failed.
 
     `--lint` leaves pytest out; any other `arguments` are for pytest, which then runs alone.
     """
@@ -75,7 +77,7 @@ def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
         return lint
     if arguments:
         return {"pytest": [*pytest, *arguments]}
-    workers = min(_cpus(), MOST_TEST_WORKERS)
+    workers = min(len(os.sched_getaffinity(0)), MOST_TEST_WORKERS)
     # worksteal: a test lasts from a millisecond to a minute, and an idle worker takes another's queued ones.
     return {**lint, "pytest": [*pytest, "-n", str(workers), "--dist", "worksteal"]}
 
@@ -86,11 +88,6 @@ def _passes(name: str, command: list[str]) -> bool:
     print(f"== {name}", flush=True)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(command, cwd=CHECKOUT, env=environment).returncode == 0
-
-
-def _cpus() -> int:
-    """The CPUs that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _run_here(arguments: list[str]) -> int:
@@ -112,8 +109,4 @@ def _hand_over(command: list[str]) -> NoReturn:
     # PYTHONHOME names the standard library of another Python.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONHOME"}
     environment[HANDED_OVER] = "1"
-    if os.name == "nt":  # where exec returns to the shell at once and leaves the new process behind
-        import subprocess
-
-        sys.exit(subprocess.run(command, env=environment).returncode)
     os.execve(command[0], command, environment)

@@ -19,19 +19,14 @@ def cache_folder() -> Path:
         chosen = os.environ.get("KBENCH_CACHE")
         if chosen:
             return Path(chosen).expanduser().absolute()
-        if sys.platform == "win32":
-            local = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-            return Path(local) / "kbench" / "kbench" / "Cache"
         xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        if xdg.is_absolute():
-            return xdg / "kbench"
-        return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "kbench"
+        return (xdg if xdg.is_absolute() else Path.home() / ".cache") / "kbench"
     except RuntimeError as error:  # no such user, or a user without a home
         raise UserError(f"no cache folder ({error}): name one with the variable KBENCH_CACHE.") from error
 
 
 def digest(lock: Path) -> str:
-    """SHA-256 of a lock file; raises UserError where it cannot be read."""
+    """SHA-256 of a lock file; raises UserError if it cannot be read."""
     try:
         return hashlib.sha256(lock.read_bytes()).hexdigest()
     except OSError as error:
@@ -48,11 +43,11 @@ def folder_for(lock: Path, cache: Path) -> Path:
 
 def python_of(folder: Path) -> Path:
     """The interpreter of the environment in `folder`."""
-    return folder / "Scripts" / "python.exe" if os.name == "nt" else folder / "bin" / "python"
+    return folder / "bin" / "python"
 
 
 def ready(folder: Path, lock: Path) -> bool:
-    """True where `folder` holds the whole environment of `lock`, and its interpreter is still there."""
+    """True if `folder` holds the whole environment of `lock`, and its interpreter is still there."""
     try:
         marker = (folder / MARKER).read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError):
@@ -61,5 +56,5 @@ def ready(folder: Path, lock: Path) -> bool:
 
 
 def running_inside(*locks: Path) -> bool:
-    """True where the running interpreter is an environment that was made from one of `locks`."""
+    """True if the running interpreter is an environment that was made from one of `locks`."""
     return any(ready(Path(sys.prefix), lock) for lock in locks)

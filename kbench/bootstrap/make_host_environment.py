@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import importlib.metadata
 import importlib.util
 import os
@@ -25,7 +26,7 @@ LONGEST_REASON = 300  # characters
 def make(folder: Path, lock: Path, purpose: str, duration: str) -> None:
     """Make the environment of `lock` in `folder`, unless another process does so meanwhile.
 
-    Raises UserError where it cannot be made.
+    Raises UserError if it cannot be made.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -40,7 +41,7 @@ def make(folder: Path, lock: Path, purpose: str, duration: str) -> None:
 
 
 def _make(folder: Path, lock: Path, purpose: str, duration: str, held: IO[bytes]) -> None:
-    """Make the environment in `folder`, leaving nothing there where that fails or is interrupted."""
+    """Make the environment in `folder`, leaving nothing there if that fails or is interrupted."""
     print(f"Setting up {purpose} in {folder} (once, {duration}) ...", file=sys.stderr, flush=True)
     start = time.monotonic()
     log = folder.with_suffix(".log")
@@ -76,7 +77,7 @@ def commands(folder: Path, lock: Path) -> tuple[list[str], list[str]]:
 
 
 def _pip_version() -> tuple[int, ...]:
-    """The running Python's pip, as (major, minor); (0,) where it has none."""
+    """The running Python's pip, as (major, minor); (0,) if it has none."""
     try:
         return tuple(int(part) for part in importlib.metadata.version("pip").split(".")[:2])
     except (importlib.metadata.PackageNotFoundError, ValueError):
@@ -84,7 +85,7 @@ def _pip_version() -> tuple[int, ...]:
 
 
 def _run(command: list[str], log: Path, purpose: str, held: IO[bytes]) -> None:
-    """Run one command with its output in `log`; raises UserError with the reason where it fails."""
+    """Run one command with its output in `log`; raises UserError with the reason if it fails."""
     # PIP_USER=0: a `user = true` in the user's pip configuration is an error inside an environment.
     # The child inherits the file lock: if this process is killed, the folder is locked until the child ends.
     with log.open("wb") as output:
@@ -94,7 +95,7 @@ def _run(command: list[str], log: Path, purpose: str, held: IO[bytes]) -> None:
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, "PIP_USER": "0"},
-            pass_fds=() if os.name == "nt" else (held.fileno(),),
+            pass_fds=(held.fileno(),),
         )
     if done.returncode:
         reason = essence(log.read_text(encoding="utf-8", errors="replace"))
@@ -102,7 +103,7 @@ def _run(command: list[str], log: Path, purpose: str, held: IO[bytes]) -> None:
 
 
 def essence(output: str) -> str:
-    """Why pip or venv failed: the one thing in its output that says most, without a full stop."""
+    """Why pip or venv failed: the most helpful line of its output, without a full stop."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
     broken = [line.partition("connection broken by ")[2] for line in lines if "connection broken by " in line]
@@ -122,34 +123,11 @@ def _remove(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path, purpose: str) -> Iterator[IO[bytes]]:
-    """Hold the file lock `path`, saying so where another process has it."""
-    while True:
-        with path.open("ab") as file:
-            if not _try_lock(file):
-                print(f"Waiting for another process to set up {purpose} ...", file=sys.stderr, flush=True)
-                while not _try_lock(file):
-                    time.sleep(0.2)
-            if os.name != "nt" and os.fstat(file.fileno()).st_nlink == 0:
-                continue  # `clean` removed it while we waited: it locks nothing any more
-            yield file  # closing the file, here or in the last child that inherited it, frees the lock
-            return
-
-
-def _try_lock(file: IO[bytes]) -> bool:
-    """Take the lock on `file`; False where another process holds it."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        file.seek(0)
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except PermissionError:
-            return False
-    else:
-        import fcntl
-
+    """Hold the file lock `path`, saying so if another process has it."""
+    with path.open("ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return False
-    return True
+            print(f"Waiting for another process to set up {purpose} ...", file=sys.stderr, flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield file  # closing the file, here or in the last child that inherited it, frees the lock

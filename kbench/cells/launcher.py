@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +30,7 @@ class Exit:
     code: int  # negative: the number of the signal that ended it
     seconds: float  # wall clock
     timed_out: bool = False
-    peak_memory_mib: float | None = None  # of the process and all below it; None where it ended before a look
+    peak_memory_mib: float | None = None  # of the process and all below it; None if it ended before a look
     device_memory_mib: float | None = None  # of the same on the GPU, where one was looked at
     device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
     over_memory: bool = False  # it held more than it was allowed to
@@ -69,16 +67,14 @@ def launch(
     """Run `command` in `folder` with just these environment variables; its output goes to `log`.
 
     `watch` is called a few times a second. `gpu` is the number of the one whose memory is looked at. After `timeout`
-    seconds, and where this process is interrupted, the whole process group is asked to end and then killed; beyond
-    `memory_limit_mib` it is killed at once. Nothing that it started stays behind, in whatever group or session: it is
-    found by `mark`, which goes into its environment (see `leftovers`). Raises OSError where the command cannot be
-    started.
+    seconds, and if this process is interrupted, the whole process group is asked to end and then killed; beyond
+    `memory_limit_mib` it is killed at once. Nothing that it started stays behind, in any group or session: it is
+    found by `mark`, which goes into its environment. Raises OSError where the command cannot be started.
     """
     mark = mark or orphans.mark(folder)
     with contextlib.ExitStack() as stack:
         on_device = None if gpu is None else stack.enter_context(contextlib.closing(DeviceMemory(gpu)))
         start = time.monotonic()
-        others = frozenset(psutil.pids())  # to look at the environment of each process takes long
         with log.open("ab") as output:
             process = subprocess.Popen(
                 list(command),
@@ -101,7 +97,6 @@ def launch(
                 memory.look()
                 if memory_limit_mib is not None and (memory.peak_mib or 0.0) > memory_limit_mib:
                     over_memory = True
-                    _kill(process)
                     break
                 guest_files.trim(log)
                 _wait(process, POLL_SECONDS)
@@ -109,9 +104,10 @@ def launch(
             _end(process)
             raise
         finally:
-            _signal(process.pid, _SIGKILL)  # what it left behind in its group, and then wherever else
-            orphans.end(mark, besides=others)
-            guest_files.trim(log, ended=True)
+            _signal(process.pid, signal.SIGKILL)
+            process.wait()
+            orphans.end(mark)  # what has left its group
+            guest_files.trim(log)
     return Exit(
         process.returncode,
         time.monotonic() - start,
@@ -137,7 +133,7 @@ class Memory:
         self.peak_mib: float | None = None
 
     def look(self) -> None:
-        """Look, where the last look is long enough ago."""
+        """Look, if the last look is long enough ago."""
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + self._between
@@ -155,45 +151,19 @@ class Memory:
             self._on_device.look(pids)
 
 
-_SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has none
-
-
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM to the group, then SIGKILL for whoever is still there."""
+    """SIGTERM to the group; whoever is still there after a while is killed by the caller."""
     _signal(process.pid, signal.SIGTERM)
-    if hasattr(signal, "SIGCONT"):
-        _signal(process.pid, signal.SIGCONT)  # a stopped process hears nothing else
-    try:
-        process.wait(GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        _kill(process)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    _signal(process.pid, _SIGKILL)
-    process.wait()
+    _signal(process.pid, signal.SIGCONT)  # a stopped process takes no other signal
+    _wait(process, GRACE_SECONDS)
 
 
 def _signal(group: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(group, number)
-        else:
-            os.kill(group, number)
+        os.killpg(group, number)
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
     """Return when `process` has ended or the time is over."""
-    if sys.platform == "linux":
-        # Popen.wait looks again and again; the system wakes us at once.
-        with contextlib.suppress(OSError):  # an old kernel
-            descriptor = os.pidfd_open(process.pid)
-            try:
-                poll = select.poll()
-                poll.register(descriptor, select.POLLIN)
-                poll.poll(seconds * 1000)
-            finally:
-                os.close(descriptor)
-            return
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(seconds)

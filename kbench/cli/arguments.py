@@ -259,11 +259,10 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
 
 def _clean(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Show what lies in kbench's cache folder and free it: what no run takes any more, or all of a kind. Results "
-        "are never touched, nor what a running kbench needs."
+        "Show what lies in kbench's cache folder, or remove a kind of it. The next run makes it again. Results are "
+        "never touched, and nothing is removed while a run goes on."
     )
-    parser.add_argument("what", nargs="?", choices=KINDS, help="all of that kind (only what is no longer used)")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be freed, and free nothing")
+    parser.add_argument("what", nargs="?", choices=KINDS, help="the kind to remove (default: only show)")
 
 
 def _selection(parser: argparse.ArgumentParser) -> None:

@@ -20,6 +20,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command. Returns the exit status: 0 ok, 1 a cell failed, 2 the request was wrong, 130 interrupted."""
     gc.set_threshold(_SELDOM)
     try:
+        if sys.platform != "linux":
+            raise UserError(f"kbench runs on Linux, and this is {sys.platform}.")
         options = arguments.parse(sys.argv[1:] if argv is None else argv)
         # A command brings its own packages, and one that needs few should start at once.
         command = importlib.import_module(f"kbench.commands.{options.command}")

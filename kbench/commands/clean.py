@@ -1,70 +1,41 @@
-"""`clean`: what lies in the cache folder, and room made there; results are never touched."""
+"""`clean`: what lies in the cache folder, and removal of a kind of it; results are never touched."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from pathlib import Path
 
 from tabulate import tabulate
 
 from kbench import paths
-from kbench.cache import cleaning, usage
-from kbench.cache.cleaning import Cleaned, Item
+from kbench.cache import folder
 from kbench.cli import arguments
-from kbench.session import choices
 from kbench.text import size
 
 ABOUT = {
-    cleaning.ENVIRONMENTS: "the backends' environments",
-    cleaning.DATA: "downloads and prepared arrays",
-    cleaning.COMPILED: "what backends compiled",
-    cleaning.PYTHONS: "Pythons that uv or conda brought",
-    cleaning.OWN: "kbench's own environments",
+    "environments": "the backends' environments",
+    "data": "downloads and prepared arrays",
+    "compiled": "what backends compiled",
+    "interpreters": "Pythons that uv or conda brought",
+    "kbench": "kbench's own environments",
 }
 
 
 def main(options: argparse.Namespace) -> int:
-    """Show what there is, free what was asked for; 1 where something could not be removed. Raises UserError."""
-    folder = paths.cache_folder()
-    items = cleaning.survey(folder, choices.known_backends().values())
-    print(_table(folder, items))
-    print()
-    chosen = cleaning.chosen(items, options.what or "")
-    cleaned = cleaning.remove(folder, chosen, dry_run=options.dry_run)
-    for line in _told(folder, cleaned, options.dry_run):
-        print(line)
-    if not options.what and len(items) > len(chosen):
-        words = " | ".join((cleaning.ENVIRONMENTS, cleaning.DATA, cleaning.COMPILED, "all"))
-        print(f"All of a kind is freed by: {arguments.program()} clean {words}")
-    return 1 if cleaned.failed else 0
-
-
-def _table(folder: Path, items: Sequence[Item]) -> str:
-    rows = []
-    for kind, about in ABOUT.items():
-        there = [item.path for item in items if item.kind == kind]
-        unused = [item.path for item in items if item.kind == kind and item.unused]
-        rows.append([kind, about, len(there), size(usage.size(there).there), len(unused)])
-    grid = tabulate(rows, headers=["", "", "there", "on disk", "no longer used"], disable_numparse=True)
-    return f"{folder}\n{grid}"
-
-
-def _told(folder: Path, cleaned: Cleaned, dry_run: bool) -> list[str]:
-    remove, free = ("would remove", "Would free") if dry_run else ("removed", "Freed")
-    lines = [f"{remove} {_name(folder, item)}{_because(item.unused)}" for item in cleaned.removed]
-    lines += [f"kept {_name(folder, item)}: {why}" for item, why in cleaned.kept.items()]
-    lines += [f"could not remove {_name(folder, item)}: {why}" for item, why in cleaned.failed.items()]
-    there, freed = cleaned.size.there, cleaned.size.freed
-    shared = f"; {size(there - freed)} more stay in uv's own cache, until `uv cache clean`" if there > freed else ""
-    if not cleaned.removed:
-        return [*lines, "Nothing to free." if not (cleaned.kept or cleaned.failed) else f"{free} nothing."]
-    return [*lines, f"{free} {size(freed)}{shared}."]
-
-
-def _name(folder: Path, item: Item) -> str:
-    return item.path.relative_to(folder).as_posix()
-
-
-def _because(why: str) -> str:
-    return f": {why}" if why else ""
+    """Show what there is, or remove what was asked for; 1 if something could not be removed. Raises UserError."""
+    cache = paths.cache_folder()
+    if not options.what:
+        there = {kind: folder.made(cache, kind) for kind in ABOUT}
+        rows = [[kind, about, len(there[kind]), size(folder.size(there[kind])[0])] for kind, about in ABOUT.items()]
+        print(f"{cache}\n{tabulate(rows, headers=['', '', 'there', 'on disk'], disable_numparse=True)}")
+        print(f"\nTo free a kind: {arguments.program()} clean {' | '.join(arguments.KINDS)}")
+        return 0
+    removed = folder.remove(cache, list(ABOUT) if options.what == "all" else [options.what])
+    for path in removed.paths:
+        print(f"removed {path.relative_to(cache)}")
+    for path in removed.kept:
+        print(f"kept {path.relative_to(cache)}: a process runs in it")
+    for path, why in removed.failed.items():
+        print(f"could not remove {path.relative_to(cache)}: {why}")
+    also = f"; {size(removed.shared)} more stay in uv's own cache, until `uv cache clean`" if removed.shared else ""
+    print(f"Freed {size(removed.freed)}{also}." if removed.paths else "Nothing to free.")
+    return 1 if removed.failed else 0

@@ -1,4 +1,4 @@
-"""`doctor`: what this machine has of all that a run needs; each line is ok or says what to type."""
+"""`doctor`: checks this machine for all that a run needs; each line is ok, or what to type."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TO_DO = "to do"
 
 
 def main(options: argparse.Namespace) -> int:
-    """Look everything over and print it; 1 where there is something to do. Raises UserError."""
+    """Look everything over and print it; 1 if there is something to do. Raises UserError."""
     known = choices.known_backends()
     pythons = choices.chosen_pythons(options, known)
     device, gpus = choices.chosen_device(options)
@@ -56,13 +56,13 @@ def _lines(findings: Sequence[Finding]) -> str:
 
 
 def _line(finding: Finding, width: int) -> str:
-    said = plain(f"{finding.found}: {finding.advice}" if finding.advice else finding.found)
+    text = plain(f"{finding.found}: {finding.advice}" if finding.advice else finding.found)
     state = TO_DO if finding.advice else "ok"
     head = f"  {state:<{len(TO_DO)}}  {finding.what:<{width}}  "
     columns = max(60, shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100)
     # Neither at hyphens nor within words: what is to be typed has to be whole.
     return textwrap.fill(
-        said,
+        text,
         columns,
         initial_indent=head,
         subsequent_indent=" " * len(head),

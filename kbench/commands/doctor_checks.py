@@ -1,26 +1,23 @@
-"""Looks a machine over for all that a run needs, and says for each thing that it is fine or what to type."""
+"""The checks of `doctor`: each finds that a thing is fine, or what to type."""
 
 from __future__ import annotations
 
 import os
 import platform
 import shutil
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from kbench import __version__, datasets
-from kbench.cache import cleaning
-from kbench.cache import usage as cache_folder
+from kbench.cache import folder as cache_folder
 from kbench.datasets import archives, fetch, prepared
 from kbench.datasets.registry import REGISTRY
 from kbench.environments import ensure, folders, interpreters
-from kbench.environments.folders import BROKEN, MADE
 from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported, UserError
-from kbench.machine import provenance
+from kbench.machine.host import visible_cores
 from kbench.selection.builds import pick_build
 from kbench.text import size
 from kbench.values import Backend, Build, Device
@@ -30,7 +27,6 @@ GIB = 1 << 30
 FOR_AN_ENVIRONMENT = {"cpu": 2 * GIB, "gpu": 8 * GIB}
 FOR_DATA = 2 * GIB
 FOR_RESULTS = GIB // 10
-ANSWER_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -39,23 +35,19 @@ class Finding:
 
     what: str
     found: str
-    advice: str = ""  # what to type; empty where it is fine
+    advice: str = ""  # what to type; empty if it is fine
 
 
 def machine(cache: Path, results: Path, to_make: int, device: Device) -> list[Finding]:
     """kbench itself, its cache folder, and the disks under that and under the results."""
     system = f"{platform.system()} on {platform.machine()}"
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    items = cleaning.there(cache, ())
-    sizes = [
-        f"{kind} {size(cache_folder.size(item.path for item in items if item.kind == kind).there)}"
-        for kind in cleaning.KINDS
-        if any(item.kind == kind for item in items)
-    ]
+    there = {kind: cache_folder.made(cache, kind) for kind in cache_folder.MADE}
+    sizes = [f"{kind} {size(cache_folder.size(paths)[0])}" for kind, paths in there.items() if paths]
     return [
-        Finding("kbench", f"{__version__} on {python}, {provenance.visible_cores() or 0:g} cores, {system}"),
+        Finding("kbench", f"{__version__} on {python}, {visible_cores():g} cores, {system}"),
         Finding("cache", f"{cache}: {', '.join(sizes) or 'nothing in it yet'}", _writable(cache)),
-        _disk("disk, cache", cache, to_make * FOR_AN_ENVIRONMENT[device.kind] + FOR_DATA * (not items)),
+        _disk("disk, cache", cache, to_make * FOR_AN_ENVIRONMENT[device.kind] + FOR_DATA * (not there["data"])),
         _disk("disk, results", results, FOR_RESULTS),
         _keras_json(),
     ]
@@ -65,15 +57,15 @@ def compilers(backends: Iterable[Backend]) -> list[Finding]:
     """The programs that backends need, each once, with who needs it."""
     needing: dict[str, list[str]] = {}
     for backend in backends:
-        for program in (*backend.programs, *(["cc"] if backend.compiled else [])):
+        for program in ensure.programs(backend):
             needing.setdefault(program, []).append(backend.name)
     return [_program(program, names) for program, names in needing.items()]
 
 
 def gpus(found: Sequence[Device]) -> list[Finding]:
-    """The GPUs that NVIDIA's driver tells of."""
+    """The GPUs that NVIDIA's driver reports."""
     if not found:
-        return [Finding("GPU", "none that NVIDIA's driver tells of: cells run on the CPU")]
+        return [Finding("GPU", "none that NVIDIA's driver reports: cells run on the CPU")]
     return [
         Finding(
             one.label, f"{one.name}, {one.memory_mib or 0:,} MiB, driver {one.driver}, sm {one.compute_capability}"
@@ -125,52 +117,30 @@ def data(name: str, mirror: Path | None, cache: Path) -> Finding:
 
 
 def _environment(one: Backend, build: Build, choice: Choice | None, cache: Path, setup: str) -> tuple[Finding, bool]:
-    broken = ""
-    for version in one.python if build.lock is not None else ():
-        folder = folders.named(one, build, version, choice, cache)
-        state, why = folders.state(folder)
-        if state == MADE:
-            started = interpreters.probe(folders.python(folder))
-            if started is None:
-                return Finding(one.name, f"{build.name}, its Python does not start", f"rm -r {folder}"), True
-            about = (
-                f"{build.name}, Python {started.version}, environment of {size(cache_folder.size([folder]).there)}"
-            )
-            return Finding(one.name, about), False
-        broken = broken or (why if state == BROKEN else "")
+    made = ensure.find(one, build, explicit=choice, cache=cache)
+    if made is not None and made.folder is not None:
+        started = interpreters.probe(made.python)
+        if started is None:
+            return Finding(one.name, f"{build.name}, its Python does not start", f"rm -r {made.folder}"), True
+        on_disk = size(cache_folder.size([made.folder])[0])
+        return Finding(one.name, f"{build.name}, Python {started.version}, environment of {on_disk}"), False
     ensure.check_platform(one, build)
-    python = interpreters.at_hand(one, cache) if choice is None else interpreters.probe(choice.path)
-    if python is None or python.minor not in one.python:
-        raise UserError(f"the Python named for it does not start or is not {' or '.join(one.python)}")
-    if broken:
-        return Finding(one.name, f"{build.name}, its environment is broken: {broken}", f"{setup} {one.name}"), True
+    python = interpreters.at_hand(one, cache, choice.path if choice else None)
+    if folders.named(one, build, python.minor, choice, cache).exists():
+        return Finding(one.name, f"{build.name}, its environment is broken", f"{setup} {one.name}"), True
     about = f"{build.name}, Python {python.version} at {python.path}: the first run makes its environment"
     return Finding(one.name, about), True
 
 
 def _program(program: str, needing: Sequence[str]) -> Finding:
     who = f"needed by {', '.join(needing)}"
-    candidates = [os.environ.get("CC"), "cc", "gcc", "clang"] if program == "cc" else [program]
-    path = next(filter(None, (shutil.which(name) for name in candidates if name)), None)
+    path = ensure.find_program(program)
+    if path is not None:
+        return Finding(program, f"{path}, {who}")
     package = "gcc" if program == "cc" else program
-    install = f"install it, on Debian and Ubuntu with `sudo apt install {package}`"
-    if path is None:
-        return Finding(program, f"not on PATH, {who}", install)
-    try:
-        done = subprocess.run(
-            [path, "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=ANSWER_SECONDS,
-        )
-        said = done.stdout.strip().splitlines()[:1] if done.returncode == 0 else []
-    except (OSError, subprocess.SubprocessError):
-        said = []
-    if not said:
-        return Finding(program, f"{path} does not work, {who}", install)
-    return Finding(program, f"{path} ({said[0]}), {who}")
+    return Finding(
+        program, f"not on PATH, {who}", f"install it, on Debian and Ubuntu with `sudo apt install {package}`"
+    )
 
 
 def _writable(cache: Path) -> str:

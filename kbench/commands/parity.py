@@ -45,7 +45,7 @@ def main(options: argparse.Namespace) -> int:
     the_plan = _plan(selected, examples, _request(options), device, pythons)
     beside = None if options.format == terminal.TABLE else sys.stderr
     terminal.print_plan(the_plan, prepare.to_make(the_plan), None, "parity: one batch, dropout off", beside)
-    with prepare.reserved(the_plan):
+    with prepare.reserved():
         data = prepare.arrays(the_plan)
         made = prepare.make_environments(the_plan)
         told = provenance.read(gpus, [*arguments.program().split(), *options.argv])

@@ -41,7 +41,7 @@ def main(options: argparse.Namespace) -> int:
         orphans.end_of_run(folder)  # of a host that was killed together with its watchdog
         gpus = devices.gpus()
         the_plan = saved_request.again(there.plan.get("request"), choices.known_backends(), gpus, folder)
-        with prepare.reserved(the_plan):
+        with prepare.reserved():
             return _go_on(the_plan, there, gpus, options)
 
 

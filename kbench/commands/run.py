@@ -27,7 +27,7 @@ def main(options: argparse.Namespace) -> int:
     _print_plan(the_plan, options)
     if options.dry_run:
         return 0
-    with prepare.reserved(the_plan):
+    with prepare.reserved():
         data = prepare.arrays(the_plan)
         # Before the run's folder is made, for a wrong --python is found out here.
         made = prepare.make_environments(the_plan)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 
 from kbench import paths
-from kbench.cache import usage
+from kbench.cache import folder
 from kbench.environments import ensure
 from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported
@@ -22,7 +22,7 @@ def main(options: argparse.Namespace) -> int:
     selected = choices.chosen_backends(options, known)
     pythons = choices.chosen_pythons(options, known)
     device, _ = choices.chosen_device(options)
-    with usage.in_use(paths.cache_folder(), ["environments/"]):
+    with folder.in_use(paths.cache_folder()):
         return _make(selected, pythons, device)
 
 

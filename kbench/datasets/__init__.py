@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from functools import partial
 from pathlib import Path
 
 from kbench import paths
-from kbench.datasets import fetch, prepared
+from kbench.datasets import archives, fetch, prepared
 from kbench.datasets.prepared import Recipe
 from kbench.datasets.registry import REGISTRY, File, Registry
 from kbench.errors import UserError
-from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Data
+from kbench.values import Data
 
 INPUTS = ("image", "flat", "sequence")
 REAL, SYNTHETIC = "real", "synthetic"
@@ -25,7 +24,7 @@ def names() -> tuple[str, ...]:
 
 
 def title(name: str) -> str:
-    """One line for people about the dataset `name`, or the path itself where it is the user's own file."""
+    """One line for people about the dataset `name`, or the path itself if it is the user's own file."""
     return REGISTRY[name].title if name in REGISTRY else name
 
 
@@ -47,38 +46,34 @@ def prepare(
     image_data_format), "flat" or "sequence". `source` is "real", or "synthetic" for generated stand-ins of
     the same shapes; the user's own file needs none and is always used itself. `mirror` is a folder with
     published files, looked at first. `cache` is the folder for downloads and arrays. `samples` limits
-    random_images and nothing else. Raises UserError for wrong requests, and where data cannot be had, read or
+    random_images and nothing else. Raises UserError for wrong requests, and if data cannot be had, read or
     written.
     """
-    _check(name, input, image_data_format, source, mirror, samples, registry)
+    _check(name, input, mirror, registry)
     folder = paths.cache_folder() / "data" if cache is None else cache
     layout = image_data_format if input == "image" else "any"
+    parent = folder / "prepared"
     if name not in registry:
-        return _own(Path(name).expanduser().absolute(), input, layout, folder)
-    variants = registry[name].variants
-    if not variants or source == SYNTHETIC:
+        from kbench.datasets import npz
+
+        path = Path(name).expanduser().absolute()
+        return _found_or_made(Recipe(path.name, input, layout, REAL, (npz.digest(path),)), parent, (path,))
+    if not registry[name].variants or source == SYNTHETIC:
         limit = samples if name == "random_images" else None
-        return _generated(Recipe(name, input, layout, SYNTHETIC, (), limit), folder)
+        return _found_or_made(Recipe(name, input, layout, SYNTHETIC, (), limit), parent)
     return _published(name, input, layout, mirror, folder, progress, registry)
 
 
-def _own(path: Path, input: str, layout: str, folder: Path) -> Data:
-    from kbench.datasets import making, npz
-
-    recipe = Recipe(path.name, input, layout, REAL, (npz.digest(path),))
-    parent = folder / "prepared"
-    return prepared.find(recipe, parent) or making.own(recipe, parent, path)
-
-
-def _generated(recipe: Recipe, folder: Path) -> Data:
-    parent = folder / "prepared"
+def _found_or_made(
+    recipe: Recipe, parent: Path, sources: tuple[Path, ...] = (), files: tuple[File, ...] = ()
+) -> Data:
     found = prepared.find(recipe, parent)
-    if found is None:
-        # Imported only where something must be made: numpy costs more than all else here.
-        from kbench.datasets import making
+    if found is not None:
+        return found
+    # Imported only where something must be made: numpy costs more than all else here.
+    from kbench.datasets import making
 
-        found = making.generated(recipe, parent)
-    return found
+    return making.make(recipe, parent, sources, files)
 
 
 def _published(
@@ -103,48 +98,31 @@ def _published(
         if found is not None:
             return found
     files = present or next((v for v in variants if all(file.addresses for file in v)), variants[0])
-    obtain = partial(fetch.obtain, mirror=mirror, folder=brought, dataset=name, progress=progress)
-    sources = tuple(obtain(file) for file in files)
-    from kbench.datasets import archives, making
-
+    sources = tuple(fetch.obtain(file, mirror, brought, dataset=name, progress=progress) for file in files)
     recipe = _recipe(name, input, layout, files)
     try:
-        return making.published(recipe, parent, files, sources)
+        return _found_or_made(recipe, parent, sources, files)
     except archives.Damaged as damage:  # a disk's fault, or a download of long ago
         try:
             for file, path in zip(files, sources, strict=True):
                 fetch.renew(file, path, brought, dataset=name, progress=progress)
         except (UserError, OSError):
-            raise damage from None  # says what to do without a net
-        return making.published(recipe, parent, files, sources)
+            raise damage from None  # it names what to do without a network
+        return _found_or_made(recipe, parent, sources, files)
 
 
 def _recipe(name: str, input: str, layout: str, files: tuple[File, ...]) -> Recipe:
     return Recipe(name, input, layout, REAL, tuple(digest for file in files for digest in file.digests))
 
 
-def _check(
-    name: str,
-    input: str,
-    image_data_format: str,
-    source: str,
-    mirror: Path | None,
-    samples: int | None,
-    registry: Registry,
-) -> None:
+def _check(name: str, input: str, mirror: Path | None, registry: Registry) -> None:
     """Raises UserError unless the request makes sense."""
     if name not in registry and not name.endswith(".npz"):
         near = difflib.get_close_matches(name, registry, n=1)
         hint = f"did you mean {near[0]}" if near else f"choose from {', '.join(registry)}"
         raise UserError(f"there is no dataset {name}: {hint}, or name an .npz file")
-    for what, value, known in (
-        ("input", input, registry[name].inputs if name in registry else INPUTS),
-        ("image_data_format", image_data_format, (CHANNELS_FIRST, CHANNELS_LAST)),
-        ("source of data", source, (REAL, SYNTHETIC)),
-    ):
-        if value not in known:
-            raise UserError(f"{name} has no {what} {value}: choose from {', '.join(known)}")
+    inputs = registry[name].inputs if name in registry else INPUTS
+    if input not in inputs:
+        raise UserError(f"{name} has no input {input}: choose from {', '.join(inputs)}")
     if mirror is not None and not mirror.is_dir():
         raise UserError(f"{mirror} is not a folder: give --data-dir or KBENCH_DATA one that exists")
-    if samples is not None and samples < 1:
-        raise UserError(f"{samples} samples of {name} are too few: ask for 1 or more")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kbench.datasets.prepared import sync
 from kbench.values import CHANNELS_FIRST
 
 CHUNK = 4096  # samples that are hashed at a time
@@ -25,9 +26,9 @@ Create = Callable[[str, tuple[int, ...], npt.DTypeLike], Array]
 
 @dataclass(frozen=True)
 class Contents:
-    """What a writer knows of the arrays that it made and their files do not say."""
+    """What is known of the arrays and not in their files."""
 
-    num_classes: int  # 0 where there are no labels
+    num_classes: int  # 0 if there are no labels
     divisor: float = 1.0
 
 
@@ -46,7 +47,7 @@ def write_arrays(
     made: dict[str, Array] = {}
 
     def create(name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-        # Little-endian everywhere, so that the hash says the same on every machine.
+        # Little-endian everywhere, so that the hash is the same on every machine.
         little = np.dtype(dtype).newbyteorder("<")
         path = folder / f"{name}.npy"
         array: Array = np.lib.format.open_memmap(path, mode="w+", dtype=little, shape=shape)
@@ -59,7 +60,7 @@ def write_arrays(
     described: dict[str, dict[str, object]] = {}
     for name, array in sorted(made.items()):
         array.flush()  # type: ignore[attr-defined]  # a memmap
-        _sync(folder / name)
+        sync(folder / name)
         described[name] = {
             "dtype": array.dtype.str,
             "shape": list(array.shape),
@@ -75,11 +76,5 @@ def write_arrays(
 
 def _reserve(path: Path) -> None:
     # Writing to a mapped file on a full disk kills the process; reserving its blocks raises OSError instead.
-    if hasattr(os, "posix_fallocate"):
-        with path.open("r+b") as stream:
-            os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)
-
-
-def _sync(path: Path) -> None:
     with path.open("r+b") as stream:
-        os.fsync(stream.fileno())
+        os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)

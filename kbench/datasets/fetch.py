@@ -1,11 +1,10 @@
-"""Finds a published file in the mirror folder or the cache, and downloads it where neither has it."""
+"""Finds a published file in the mirror folder or the cache, and downloads it if neither has it."""
 
 from __future__ import annotations
 
 import logging
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,13 +14,13 @@ from kbench.datasets import archives
 from kbench.datasets.registry import File
 from kbench.errors import UserError
 
-# Seconds to connect and between two packets: a machine without internet should hear so at once.
+# Seconds to connect and between two packets: on a machine without internet it should fail at once.
 TIMEOUT = (4.0, 30.0)
 CHUNK = 256 * 1024
 
 
 def locate(file: File, mirror: Path | None, folder: Path) -> Path | None:
-    """Where `file` lies: in the mirror folder, or else in `folder`, the cache's. None where in neither."""
+    """Where `file` lies: in the mirror folder, or else in `folder`, the cache's. None if in neither."""
     for place in (mirror, folder):
         if place is not None and (place / file.name).is_file():
             return place / file.name
@@ -29,9 +28,9 @@ def locate(file: File, mirror: Path | None, folder: Path) -> Path | None:
 
 
 def obtain(file: File, mirror: Path | None, folder: Path, *, dataset: str, progress: bool) -> Path:
-    """The path of `file`, downloaded into `folder` where it lies nowhere yet.
+    """The path of `file`, downloaded into `folder` if it lies nowhere yet.
 
-    Raises UserError where it cannot be downloaded: which file to put where, and from which address.
+    Raises UserError if it cannot be downloaded: which file to put where, and from which address.
     """
     found = locate(file, mirror, folder)
     if found is not None:
@@ -49,9 +48,9 @@ def obtain(file: File, mirror: Path | None, folder: Path, *, dataset: str, progr
 
 
 def renew(file: File, path: Path, folder: Path, *, dataset: str, progress: bool) -> None:
-    """Downloads `file` anew where the one at `path` is damaged, lies in `folder`, the cache's, and has an address.
+    """Downloads `file` anew if the one at `path` is damaged, lies in `folder`, the cache's, and has an address.
 
-    What lies there stays until the new one has come whole. Raises UserError where none can be had.
+    What lies there stays until the new one has come whole. Raises UserError if none can be had.
     """
     if path.parent != folder or not file.addresses:
         return
@@ -66,30 +65,23 @@ def _download(file: File, folder: Path, *, dataset: str, progress: bool) -> Path
     # Imported late: it takes a quarter of a second, which a run with all data at hand should not pay.
     import pooch
     import requests
-    from tqdm import tqdm
 
-    # pooch announces each file and its hash; the progress bar says enough.
-    pooch.get_logger().setLevel(logging.WARNING)
+    pooch.get_logger().setLevel(logging.WARNING)  # it announces each file and its hash; the progress bar is enough
     downloader = pooch.HTTPDownloader(progressbar=progress, chunk_size=CHUNK, timeout=TIMEOUT)
     why = "it is published at no address"
-    for leftover in folder.glob(f".{file.name}.partial-*"):  # of a killed process: the lock is ours
-        shutil.rmtree(leftover, ignore_errors=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{file.name}.partial-", dir=folder))
+    partial = folder / f".{file.name}.partial"  # the lock is ours: what is there is of a killed process
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(mode=0o700)
     try:
         for address in file.addresses:
             if progress:
-                tqdm.write(f"downloading {address}", file=sys.stderr)
+                print(f"downloading {address}", file=sys.stderr)
             try:
-                pooch.retrieve(
-                    address,
-                    known_hash=file.digest or file.download_digest or None,
-                    fname=file.name,
-                    path=partial,
-                    downloader=downloader,
-                )
+                known_hash = file.digest or file.download_digest or None
+                pooch.retrieve(address, known_hash, file.name, partial, downloader=downloader)
                 archives.verify(partial / file.name, file)
             except requests.HTTPError as error:
-                why = f"the server said {error.response.status_code if error.response is not None else error}"
+                why = f"the server answered {error.response.status_code if error.response is not None else error}"
             except requests.RequestException as error:
                 why = f"no connection to {urlsplit(address).hostname}: {type(error).__name__}"
             except (ValueError, UserError):
@@ -97,8 +89,7 @@ def _download(file: File, folder: Path, *, dataset: str, progress: bool) -> Path
                 (partial / file.name).unlink(missing_ok=True)
             else:
                 (partial / file.name).chmod(0o644)  # temporary files are for one user, a cache may be shared
-                (partial / file.name).replace(folder / file.name)
-                return folder / file.name
+                return (partial / file.name).replace(folder / file.name)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     raise UserError(_advice(file, folder, dataset, why))

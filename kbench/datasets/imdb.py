@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import io
-import zipfile
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kbench.datasets import archives, pickles
+from kbench.datasets import archives
 from kbench.datasets.arrays import Array, Contents, Create
 from kbench.datasets.registry import File
 
@@ -28,16 +26,15 @@ Reviews = Callable[[int], Sequence[int]]  # the frequency ranks of review i
 def write(create: Create, file: File, path: Path) -> Contents:
     """Fills x_train, y_train, x_validation, y_validation: int32 tokens (samples, 150) and int64 classes.
 
-    Class 1 is a favourable review. `file` is Keras's imdb.npz or imdb_ranks.npz, told apart by what is in
+    Class 1 is a favourable review. `file` is Keras's imdb.npz or imdb_ranks.npz, distinguished by what is in
     it. Raises UserError.
     """
-    content = archives.verified(path, file)
-    archive = archives.parse(path, file, lambda: zipfile.ZipFile(io.BytesIO(content)))
-    with archive:
-        read = _read_ranks if "tokens_train.npy" in archive.namelist() else _read_keras
-        random = np.random.RandomState(SHUFFLE_SEED)
+    content = io.BytesIO(archives.verified(path, file))
+    random = np.random.RandomState(SHUFFLE_SEED)
+    # Keras's file holds pickles, which can run anything. Its digest was verified, so it is the published one.
+    with np.load(content, allow_pickle=True) as archive:
         for role, part in (("train", "train"), ("validation", "test")):
-            reviews, labels = archives.parse(path, file, partial(read, archive, part))
+            reviews, labels = _read(archive, part)
             order = np.arange(len(labels))
             random.shuffle(order)
             tokens = create(f"x_{role}", (len(order), LENGTH), np.int32)
@@ -59,29 +56,10 @@ def encode(ranks: Sequence[int], row: Array) -> None:
         row[len(row) - len(kept) - 1] = START
 
 
-def _read_ranks(archive: zipfile.ZipFile, part: str) -> tuple[Reviews, Array]:
-    """From imdb_ranks.npz: review i is tokens[offsets[i]:offsets[i + 1]]."""
-    tokens, offsets, labels = (_array(archive, f"{name}_{part}.npy") for name in ("tokens", "offsets", "y"))
-    if len(offsets) != len(labels) + 1 or offsets[-1] != len(tokens):
-        raise ValueError(f"the {part} reviews and labels in it do not fit together")
+def _read(archive: Any, part: str) -> tuple[Reviews, Array]:
+    """Keras's own file has an array of lists; imdb_ranks.npz has review i in tokens[offsets[i]:offsets[i + 1]]."""
+    labels = archive[f"y_{part}"]
+    if f"x_{part}" in archive:
+        return archive[f"x_{part}"].__getitem__, labels
+    tokens, offsets = archive[f"tokens_{part}"], archive[f"offsets_{part}"]
     return lambda i: tokens[offsets[i] : offsets[i + 1]], labels
-
-
-def _read_keras(archive: zipfile.ZipFile, part: str) -> tuple[Reviews, Array]:
-    """From imdb.npz: an array of lists, hence a pickle, and an array of labels."""
-    reviews, labels = _array(archive, f"x_{part}.npy"), _array(archive, f"y_{part}.npy")
-    if len(reviews) != len(labels):
-        raise ValueError(f"the {part} reviews and labels in it do not fit together")
-    return reviews.__getitem__, labels
-
-
-def _array(archive: zipfile.ZipFile, member: str) -> Any:
-    stream = io.BytesIO(archive.read(member))
-    major, _minor = np.lib.format.read_magic(stream)
-    if major != 1:
-        raise ValueError(f"{member} in it has version {major} of the .npy format")
-    _shape, _fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    if dtype.hasobject:
-        return pickles.load(stream)
-    stream.seek(0)
-    return np.lib.format.read_array(stream, allow_pickle=False)

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +41,7 @@ class Recipe:
 
 
 def find(recipe: Recipe, parent: Path) -> Data | None:
-    """The prepared dataset in `parent`, or None where it is not there whole.
+    """The prepared dataset in `parent`, or None if it is not there whole.
 
     Sizes are compared, contents are not hashed again: a folder appears only once it is complete.
     """
@@ -63,7 +62,7 @@ def make(recipe: Recipe, parent: Path, fill: Callable[[Path], dict[str, object]]
     """Prepares a dataset, unless another process has just done so.
 
     `fill` gets an empty folder, writes the arrays there and returns meta.json's variable part: "arrays",
-    "num_classes", "divisor" and "sha256". Raises UserError where the cache cannot be written.
+    "num_classes", "divisor" and "sha256". Raises UserError if the cache cannot be written.
     """
     folder = parent / recipe.folder_name
     try:
@@ -72,15 +71,20 @@ def make(recipe: Recipe, parent: Path, fill: Callable[[Path], dict[str, object]]
             found = find(recipe, parent)
             if found is not None:
                 return found
-            _clear(parent, recipe)
-            unfinished = Path(tempfile.mkdtemp(prefix=_unfinished(recipe), dir=parent))
+            unfinished = parent / f".{recipe.folder_name}.unfinished"
+            for leftover in (unfinished, folder):  # of a killed process, or damaged
+                if leftover.exists():
+                    shutil.rmtree(leftover)
+            unfinished.mkdir(mode=0o700)
             try:
                 meta = {"schema": SCHEMA, "version": VERSION, "name": recipe.name, "source": recipe.source}
                 meta |= {"input": recipe.input, "layout": recipe.layout, "digests": recipe.digests}
-                _write_meta(unfinished, meta | fill(unfinished))
-                unfinished.chmod(0o755)  # mkdtemp's is for one user, a cache may be shared
+                (unfinished / META).write_text(json.dumps(meta | fill(unfinished), indent=1), encoding="utf-8")
+                sync(unfinished / META)
+                sync(unfinished)
+                unfinished.chmod(0o755)  # until now it was for one user, a cache may be shared
                 unfinished.replace(folder)
-                _sync_folder(parent)
+                sync(parent)
             finally:
                 shutil.rmtree(unfinished, ignore_errors=True)
     except OSError as error:
@@ -94,34 +98,13 @@ def make(recipe: Recipe, parent: Path, fill: Callable[[Path], dict[str, object]]
     return done
 
 
-def _clear(parent: Path, recipe: Recipe) -> None:
-    """Removes what a killed process left, and a damaged folder; to be called under the lock only."""
-    for leftover in parent.glob(_unfinished(recipe) + "*"):
-        shutil.rmtree(leftover, ignore_errors=True)
-    folder = parent / recipe.folder_name
-    if folder.exists():
-        shutil.rmtree(folder)
-
-
-def _unfinished(recipe: Recipe) -> str:
-    return f".{recipe.folder_name}.unfinished-"
-
-
-def _write_meta(folder: Path, meta: dict[str, object]) -> None:
-    with (folder / META).open("w", encoding="utf-8") as stream:
-        json.dump(meta, stream, indent=1)
-        stream.flush()
-        os.fsync(stream.fileno())
-    _sync_folder(folder)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "posix":  # elsewhere a folder cannot be opened
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def sync(path: Path) -> None:
+    """Returns when what the file or folder holds is on the disk. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _data(meta: dict[str, object], folder: Path) -> Data:

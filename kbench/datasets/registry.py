@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-MIB = 1024 * 1024
-
 
 @dataclass(frozen=True)
 class Member:
-    """One file inside an archive, read only where its name, its size and its digest are these."""
+    """One file inside an archive, read only if its name, its size and its digest are these."""
 
     name: str  # as the archive spells it, folders included
     digest: str  # "md5:..." or "sha256:..."
@@ -24,10 +22,8 @@ class File:
     """One published file. Its own digest proves it, or those of its members where archives differ."""
 
     name: str  # in the mirror folder and in the cache
-    addresses: tuple[str, ...]  # tried in order; empty where it can only be brought
-    size_limit: int  # bytes, of the file as it is stored
-    unpacked_limit: int  # bytes, once decompressed
-    digest: str = ""  # of the file whatever its origin; empty where the members' digests decide
+    addresses: tuple[str, ...]  # tried in order; empty if it can only be brought
+    digest: str = ""  # of the file from any origin; empty if the members' digests decide
     download_digest: str = ""  # of the file at its addresses, where only that is known
     members: tuple[Member, ...] = ()
 
@@ -43,7 +39,7 @@ class Dataset:
 
     title: str  # one line for people
     inputs: tuple[str, ...]  # the forms it can be prepared in
-    variants: tuple[tuple[File, ...], ...] = ()  # empty where it is generated
+    variants: tuple[tuple[File, ...], ...] = ()  # empty if it is generated
 
 
 Registry = Mapping[str, Dataset]
@@ -56,7 +52,7 @@ _MNIST_ADDRESSES = (
 
 def _mnist(name: str, sha256: str) -> File:
     addresses = tuple(address + name for address in _MNIST_ADDRESSES)
-    return File(name, addresses, size_limit=16 * MIB, unpacked_limit=64 * MIB, digest=f"sha256:{sha256}")
+    return File(name, addresses, digest=f"sha256:{sha256}")
 
 
 MNIST = (
@@ -71,8 +67,6 @@ _BATCHES = "cifar-10-batches-py/"
 CIFAR10 = File(
     "cifar-10-python.tar.gz",
     ("https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",),
-    size_limit=256 * MIB,
-    unpacked_limit=256 * MIB,
     download_digest="md5:c58f30108f718f92721af3b95e74349a",
     members=(
         Member(_BATCHES + "data_batch_1", "md5:c99cafc152244af753f735de768cd75f", 31_035_704, 10_000),
@@ -88,35 +82,23 @@ _QA2 = "tasks_1-20_v1-2/en/qa2_two-supporting-facts_"
 BABI = File(
     "babi_tasks_1-20_v1-2.tar.gz",
     ("https://s3.amazonaws.com/text-datasets/babi_tasks_1-20_v1-2.tar.gz",),
-    size_limit=64 * MIB,
-    unpacked_limit=384 * MIB,
     members=(
         Member(
-            _QA2 + "train.txt",
-            "sha256:a4978af5bc0dc30191810e7c9949aaa6eae939ed0f6beb9fcb5f4330c2a27860",
-            177_412,
+            _QA2 + "train.txt", "sha256:a4978af5bc0dc30191810e7c9949aaa6eae939ed0f6beb9fcb5f4330c2a27860", 177_412
         ),
-        Member(
-            _QA2 + "test.txt",
-            "sha256:eff93fb9cd81ba02eb765772cf7cc269769ed44ec71cbbbc19cfb16ee5eba0f6",
-            179_835,
-        ),
+        Member(_QA2 + "test.txt", "sha256:eff93fb9cd81ba02eb765772cf7cc269769ed44ec71cbbbc19cfb16ee5eba0f6", 179_835),
     ),
 )
 
 IMDB_KERAS = File(
     "imdb.npz",
     ("https://storage.googleapis.com/tensorflow/tf-keras-datasets/imdb.npz",),
-    size_limit=32 * MIB,
-    unpacked_limit=256 * MIB,
     digest="sha256:69664113be75683a8fe16e3ed0ab59fda8886cb3cd7ada244f7d9544e4676b9f",
 )
 # The same reviews in another order and without pickles, for those who bring their own copy.
 IMDB_RANKS = File(
     "imdb_ranks.npz",
     (),
-    size_limit=32 * MIB,
-    unpacked_limit=256 * MIB,
     digest="sha256:73ed9d3c329aa7852c4f5edafd8e0b41c8302087a95c2a9639eaf66bad322a9c",
 )
 

@@ -1,4 +1,4 @@
-"""Generates stand-ins for the real datasets: the same shapes, types and counts, and something to learn."""
+"""Generates data: stand-ins for the real datasets, of the same shapes and counts, and random pictures."""
 
 from __future__ import annotations
 
@@ -45,36 +45,11 @@ def pictures(
 
 
 # The 35 words of the real task; their number in sorted order, from 1, is the token.
-WORDS = (
-    *(
-        ".",
-        "?",
-        "Daniel",
-        "John",
-        "Mary",
-        "Sandra",
-        "Where",
-        "apple",
-        "back",
-        "bathroom",
-        "bedroom",
-        "discarded",
-    ),
-    *(
-        "down",
-        "dropped",
-        "football",
-        "garden",
-        "got",
-        "grabbed",
-        "hallway",
-        "is",
-        "journeyed",
-        "kitchen",
-        "left",
-    ),
-    *("milk", "moved", "office", "picked", "put", "the", "there", "to", "took", "travelled", "up", "went"),
-)
+_WORDS = """
+. ? Daniel John Mary Sandra Where apple back bathroom bedroom discarded down dropped football garden got grabbed
+hallway is journeyed kitchen left milk moved office picked put the there to took travelled up went
+"""
+WORDS = tuple(_WORDS.split())
 PEOPLE = ("Daniel", "John", "Mary", "Sandra")
 OBJECTS = ("apple", "football", "milk")
 PLACES = ("bathroom", "bedroom", "garden", "hallway", "kitchen", "office")
@@ -85,7 +60,7 @@ STATEMENTS = (4, 93)  # randint(*STATEMENTS): at most 92 statements of 6 tokens,
 def babi(create: Create, counts: tuple[int, int] = (950, 50)) -> Contents:
     """Fills arrays like bAbI task 2's. The answer is the place at which the last four people were seen.
 
-    Far easier than the real task, where it takes two facts that lie anywhere in the story: here the word
+    Far easier than the real task, which takes two facts that lie anywhere in the story: here the word
     before the last full stop is the answer, so that a recurrent network learns it within few epochs.
     """
     random = np.random.RandomState(SEED)
@@ -99,9 +74,9 @@ def babi(create: Create, counts: tuple[int, int] = (950, 50)) -> Contents:
             people = random.randint(0, len(PEOPLE), length, dtype=np.int64)
             places = random.randint(0, len(PLACES), length, dtype=np.int64)
             places[-4:] = places[-1]
-            told = [f"{PEOPLE[who]} went to the {PLACES[where]}." for who, where in zip(people, places, strict=True)]
+            story = [f"{PEOPLE[who]} went to the {PLACES[where]}." for who, where in zip(people, places, strict=True)]
             asked = f"Where is the {OBJECTS[random.randint(0, len(OBJECTS), dtype=np.int64)]}?"
-            pad_front(stories[row], [number[word] for word in tokens(" ".join(told))])
+            pad_front(stories[row], [number[word] for word in tokens(" ".join(story))])
             pad_front(queries[row], [number[word] for word in tokens(asked)])
             answers[row] = number[PLACES[places[-1]]]
     return Contents(num_classes=len(WORDS) + 1)
@@ -115,7 +90,7 @@ HONEST = (9, 10)  # of which so many speak for the review's class, the rest agai
 
 
 def imdb(create: Create, counts: tuple[int, int] = (25_000, 25_000)) -> Contents:
-    """Fills arrays like IMDB's: frequent and rare words at random, and one in eight that tells the class."""
+    """Fills arrays like IMDB's: frequent and rare words at random, and one in eight that shows the class."""
     random = np.random.RandomState(SEED)
     for role, count in zip(("train", "validation"), counts, strict=True):
         x = create(f"x_{role}", (count, LENGTH), np.int32)
@@ -145,3 +120,29 @@ def _reviews(random: np.random.RandomState, labels: Array) -> Array:
     words = np.where(columns < begin, 0, words)
     words[(columns == begin) & (begin > 0)] = START
     return words
+
+
+RANDOM_IMAGES = 1280
+RANDOM_IMAGE = (224, 224, 3)
+DRAWN_AT_A_TIME = 32  # 37 MiB
+
+
+def random_images(create: Create, samples: int, image_data_format: str) -> Contents:
+    """Fills x_train (samples, 224, 224, 3), or channels first: float32, uniform in [0, 1); no labels.
+
+    Fewer samples are the first ones of more. Drawn as channels_last, so that both layouts hold the same pictures.
+    """
+    shape = layout.shape(RANDOM_IMAGE, "image", image_data_format)
+    images = create("x_train", (samples, *shape), np.float32)
+    random = np.random.RandomState(0)
+    for start in range(0, samples, DRAWN_AT_A_TIME):
+        drawn = random.random_sample((min(DRAWN_AT_A_TIME, samples - start), *RANDOM_IMAGE))
+        images[start : start + len(drawn)] = layout.arrange(below_one(drawn), "image", image_data_format)
+    return Contents(num_classes=0)
+
+
+def below_one(drawn: Array) -> Array:
+    """`drawn`, float64 in [0, 1), as float32 in [0, 1): rounding alone makes a 1 of one in 30 million."""
+    rounded: Array = drawn.astype(np.float32)
+    rounded[rounded == 1] = np.nextafter(np.float32(1), np.float32(0))
+    return rounded

@@ -8,7 +8,6 @@ import os
 import platform
 import re
 import shutil
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime, timezone
@@ -60,10 +59,10 @@ def ensure(
     cache: Path | None = None,
     report: Callable[[str], None] = lambda text: None,
 ) -> Environment:
-    """The backend's environment, made first where it is not there yet. `report` gets a line per slow step.
+    """The backend's environment, made first if it is not there yet. `report` gets a line per slow step.
 
-    Two processes may ask at once: one makes it, the other waits. Raises Unavailable where it cannot be made
-    on this machine, UserError where the user's own Python does not fit; the text is one sentence.
+    Two processes may ask at once: one makes it, the other waits. Raises Unavailable if it cannot be made
+    on this machine, UserError if the user's own Python does not fit; the text is one sentence.
     """
     cache = paths.cache_folder() if cache is None else cache
     check_programs(backend)
@@ -166,7 +165,7 @@ def _add_libraries(backend: Backend, folder: Path, log: Path) -> None:
             raise installers.InstallFailed(f"its packages brought no {existing}, which stands in for {name}")
         (target / name).symlink_to(folder / existing)
     for name, source in backend.compiled.items():
-        command = [_c_compiler(backend), "-shared", "-fPIC", "-O1", "-o", str(target / name), str(source)]
+        command = [find_program("cc") or "cc", "-shared", "-fPIC", "-O1", "-o", str(target / name), str(source)]
         installers.run(command, log, os.environ, folder, INSTALL_SECONDS)
 
 
@@ -174,10 +173,7 @@ def _check_installed(build: Build, python: Path, folder: Path, log: Path) -> Non
     """That Python starts and the backend's package is there; to import it would cost seconds."""
     installers.run([str(python), "-I", "-c", "pass"], log, os.environ, folder, INSTALL_SECONDS)
     wanted = re.sub(r"[-_.]+", "_", build.distribution).lower()
-    found = [
-        *folder.glob("lib/python*/site-packages/*.dist-info"),
-        *folder.glob("Lib/site-packages/*.dist-info"),
-    ]
+    found = folder.glob("lib/python*/site-packages/*.dist-info")
     there = {re.sub(r"[-_.]+", "_", path.name.partition("-")[0]).lower() for path in found}
     if wanted not in there:
         raise installers.InstallFailed(f"its lock file does not install {build.distribution}")
@@ -198,7 +194,7 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
     environment = Environment(backend.name, build.name, choice.path, None, variables, "")
     log = cache / "environments" / "logs" / f"own-{key}.log"
     try:
-        said = installers.run(
+        output = installers.run(
             [str(choice.path), "-c", CHECK_AS_IS, "keras", backend.keras_backend],
             log,
             os.environ,
@@ -207,7 +203,7 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
         )
     except installers.InstallFailed as failure:
         raise UserError(f"the Python named for {backend.name}, {choice.path}, does not work: {failure}") from None
-    missing = said.rpartition("missing:")[2].split()
+    missing = output.rpartition("missing:")[2].split()
     if missing:
         raise UserError(
             f"the environment named for {backend.name}, {choice.path}, has no {' and no '.join(missing)}: "
@@ -216,32 +212,33 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
     return environment
 
 
+def programs(backend: Backend) -> tuple[str, ...]:
+    """The programs that the backend needs on PATH; `cc` is any C compiler."""
+    return (*backend.programs, *(["cc"] if backend.compiled else []))
+
+
+def find_program(name: str) -> str | None:
+    """Where the program is; None if it is not on PATH."""
+    names = [os.environ.get("CC"), "cc", "gcc", "clang"] if name == "cc" else [name]
+    return next(filter(None, (shutil.which(one) for one in names if one)), None)
+
+
 def check_programs(backend: Backend) -> None:
-    """Raises Unavailable where a program that the backend runs is missing."""
-    for program in backend.programs:
-        if shutil.which(program) is None:
-            raise Unavailable(f"{backend.name} needs the program {program}, which is not on PATH: install it")
-    if backend.compiled:
-        _c_compiler(backend)
-
-
-def _c_compiler(backend: Backend) -> str:
-    for name in filter(None, (os.environ.get("CC"), "cc", "gcc", "clang")):
-        found = shutil.which(name)
-        if found:
-            return found
-    raise Unavailable(f"{backend.name} needs a C compiler, and none is on PATH: install gcc or clang")
+    """Raises Unavailable if a program that the backend needs is missing."""
+    for program in programs(backend):
+        if find_program(program) is None:
+            what = "a C compiler, such as gcc" if program == "cc" else f"the program {program}"
+            raise Unavailable(f"{backend.name} needs {what}, which is not on PATH: install it")
 
 
 def check_platform(backend: Backend, build: Build) -> None:
-    """Raises Unavailable where the build's packages are not for this machine."""
+    """Raises Unavailable if the build's packages are not for this machine."""
     own = f"name an environment of your own with --python {backend.name}=/path/to/python{interpreters.AS_IS}"
     if build.lock is None:
         raise Unavailable(f"the build {build.name} of {backend.name} cannot be installed ({build.note}): {own}")
-    if not (sys.platform == "linux" and platform.machine().lower() in ("x86_64", "amd64")):
+    if platform.machine() != "x86_64":
         raise Unavailable(
-            f"the packages of {backend.name} are locked for Linux on x86-64, and this is {platform.system()} "
-            f"on {platform.machine()}: {own}"
+            f"the packages of {backend.name} are locked for Linux on x86-64, and this is {platform.machine()}: {own}"
         )
 
 
@@ -263,14 +260,10 @@ def _environment(backend: Backend, build: Build, folder: Path, library_folder: s
 
 def _variables(texts: Mapping[str, str], folder: Path, compiled: Path, library_folder: str) -> dict[str, str]:
     """With {env}, {cache} and {python_lib} filled in; {threads} and {inherited} are the cell's."""
-    known = {"{env}": str(folder), "{cache}": str(compiled), "{python_lib}": library_folder}
-    return {name: _filled(text, known) for name, text in texts.items()}
-
-
-def _filled(text: str, known: Mapping[str, str]) -> str:
-    for placeholder, value in known.items():
-        text = text.replace(placeholder, value)
-    return text
+    filled = dict(texts)
+    for placeholder, value in (("{env}", folder), ("{cache}", compiled), ("{python_lib}", library_folder)):
+        filled = {name: text.replace(placeholder, str(value)) for name, text in filled.items()}
+    return filled
 
 
 def _sha256(path: Path) -> str:

@@ -16,7 +16,7 @@ SEARCH_PATH = "import json, sys; print(json.dumps(sys.path[1:]))"  # without the
 
 
 def packages(environment: Environment) -> dict[str, str]:
-    """Name -> version of each package, in the order of the names; empty where they cannot be read. Never raises."""
+    """Name -> version of each package, in the order of the names; empty if they cannot be read. Never raises."""
     try:
         folders = _site_packages(environment.folder) if environment.folder else _search_path(environment.python)
         found: dict[str, str] = {}
@@ -31,11 +31,11 @@ def packages(environment: Environment) -> dict[str, str]:
 
 def _site_packages(folder: Path) -> list[str]:
     """Of an environment of kbench's own, which needs not be started for this."""
-    return [str(one) for pattern in ("lib/python*", "Lib") for one in folder.glob(f"{pattern}/site-packages")]
+    return [str(one) for one in folder.glob("lib/python*/site-packages")]
 
 
 def _search_path(python: Path) -> list[str]:
-    """Where the Python looks for modules when it is a cell's; it says so itself."""
+    """Where the Python looks for modules when it runs a cell, as it reports itself."""
     answer = subprocess.run(
         [str(python), "-c", SEARCH_PATH],
         env={**os.environ, "PYTHONNOUSERSITE": "1", "PYTHONPATH": ""},

@@ -1,4 +1,4 @@
-"""Tells uv, which does not read it, the user's pip configuration: mirrors, proxies, wheels, certificates.
+"""Translates the user's pip configuration for uv, which does not read it: mirrors, proxies, wheels, certificates.
 
 Standard library only. Reads the files where pip documents them, in pip's order, because asking pip itself
 costs about a second and the host's environment need not have pip.
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-# pip's option -> uv's variables that say the same; uv is not told where the user already set one of them.
+# pip's option -> uv's variables for the same. Where the user has set one of them already, it stays as it is.
 UV_VARIABLES = {
     "index-url": ("UV_DEFAULT_INDEX", "UV_INDEX_URL"),
     "extra-index-url": ("UV_INDEX", "UV_EXTRA_INDEX_URL"),
@@ -70,22 +70,10 @@ def _files(environ: Mapping[str, str]) -> list[Path]:
     if named == os.devnull:
         return []
     home = Path(environ.get("HOME") or Path.home())
-    if sys.platform == "win32":
-        system = [Path(environ.get("PROGRAMDATA", "C:/ProgramData")) / "pip/pip.ini"]
-        user = [home / "pip/pip.ini", Path(environ.get("APPDATA", home)) / "pip/pip.ini"]
-    elif sys.platform == "darwin":
-        support = "Library/Application Support/pip"
-        config = home / (support if (home / support).is_dir() else ".config/pip")
-        system = [Path("/") / support / "pip.conf"]
-        user = [home / ".pip/pip.conf", config / "pip.conf"]
-    else:
-        folders = environ.get("XDG_CONFIG_DIRS") or "/etc/xdg"
-        config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
-        system = [Path(folder) / "pip/pip.conf" for folder in reversed(folders.split(os.pathsep))]
-        system.append(Path("/etc/pip.conf"))
-        user = [home / ".pip/pip.conf", config / "pip/pip.conf"]
-    name = "pip.ini" if sys.platform == "win32" else "pip.conf"
-    of_python = [Path(prefix) / name for prefix in dict.fromkeys((sys.base_prefix, sys.prefix))]
+    folders = (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep)
+    system = [*(Path(folder) / "pip/pip.conf" for folder in reversed(folders)), Path("/etc/pip.conf")]
+    user = [home / ".pip/pip.conf", Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "pip/pip.conf"]
+    of_python = [Path(prefix) / "pip.conf" for prefix in dict.fromkeys((sys.base_prefix, sys.prefix))]
     return [*system, *user, *of_python, *([Path(named).expanduser()] if named else [])]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kbench.errors import UserError
@@ -16,29 +17,32 @@ CPU = Device("cpu")
 def gpus(nvml: Any = None, environ: Mapping[str, str] | None = None) -> tuple[Device, ...]:
     """NVIDIA's GPUs in the order of the PCI bus, without those that CUDA_VISIBLE_DEVICES hides.
 
-    Empty where there is no driver. `nvml` is the module that answers: pynvml unless another is given.
+    Empty if there is no driver. `nvml` is the module that answers: pynvml unless another is given.
     """
     environ = os.environ if environ is None else environ
+    found: list[Device] = []
+    with contextlib.suppress(Exception), driver(nvml) as nvml:
+        version = _text(nvml.nvmlSystemGetDriverVersion())
+        found = [_device(nvml, index, version) for index in range(nvml.nvmlDeviceGetCount())]
+    return _visible(found, environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+@contextlib.contextmanager
+def driver(nvml: Any = None) -> Iterator[Any]:
+    """NVIDIA's driver, as long as it is asked. Raises anything: no package, no driver, no permission."""
+    if nvml is None:
+        nvml = importlib.import_module("pynvml")
+    nvml.nvmlInit()
     try:
-        if nvml is None:
-            nvml = importlib.import_module("pynvml")
-        nvml.nvmlInit()
-    except Exception:  # no package, no driver, no permission: all the same here
-        return ()
-    try:
-        driver = _text(nvml.nvmlSystemGetDriverVersion())
-        found = [_device(nvml, index, driver) for index in range(nvml.nvmlDeviceGetCount())]
-    except Exception:  # a driver that was updated under the running kernel answers nothing more
-        return ()
+        yield nvml
     finally:
         nvml.nvmlShutdown()
-    return _visible(found, environ.get("CUDA_VISIBLE_DEVICES"))
 
 
 def choose(request: str, found: Sequence[Device]) -> Device:
     """The device that `--device` means: `auto` (the first GPU, else the CPU), `cpu`, `gpu` or `gpu:N`.
 
-    N counts as `nvidia-smi` does. Raises UserError, also where a GPU is asked for and there is none.
+    N counts as `nvidia-smi` does. Raises UserError, also if a GPU is asked for and there is none.
     """
     kind, colon, number = request.strip().lower().partition(":")
     if kind not in ("auto", "cpu", "gpu") or (colon and (kind != "gpu" or not number.isdecimal())):

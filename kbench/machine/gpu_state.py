@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from kbench.machine.devices import driver
 from kbench.values import Device
 
 # Numbers of nvml.h, the same in every release.
@@ -26,35 +27,18 @@ _REASONS = {
 
 
 def states(devices: Sequence[Device], nvml: Any = None) -> dict[str, dict[str, Any]]:
-    """Label of a GPU -> what it tells of itself; empty where nothing answers. Never raises."""
-    labels = {device.uuid: device.label for device in devices if device.kind == "gpu"}
-    if not labels:
-        return {}
-    try:
-        if nvml is None:
-            nvml = importlib.import_module("pynvml")
-        nvml.nvmlInit()
-    except Exception:  # no package, no driver, no permission: all the same here
-        return {}
-    found = {}
-    try:
-        for uuid, label in labels.items():
-            handle = nvml.nvmlDeviceGetHandleByUUID(uuid)
-            facts = {name: _fact(ask, nvml, handle) for name, ask in _FACTS.items()}
-            if known := {name: value for name, value in facts.items() if value is not None}:
-                found[label] = known
-    except Exception:  # a driver that was updated under the running kernel answers nothing more
-        pass
-    finally:
-        nvml.nvmlShutdown()
+    """Label of a GPU -> what its driver reports of it; empty if nothing answers. Never raises."""
+    found: dict[str, dict[str, Any]] = {}
+    gpus = [device for device in devices if device.kind == "gpu"]
+    with contextlib.suppress(Exception), driver(nvml) if gpus else contextlib.nullcontext() as nvml:
+        for gpu in gpus:
+            handle = nvml.nvmlDeviceGetHandleByUUID(gpu.uuid)
+            facts: dict[str, Any] = {}
+            for name, ask in _FACTS.items():
+                with contextlib.suppress(Exception):  # each card and driver leaves out another one
+                    facts[name] = ask(nvml, handle)
+            found |= {gpu.label: facts} if facts else {}
     return found
-
-
-def _fact(ask: Callable[[Any, Any], Any], nvml: Any, handle: Any) -> Any:
-    try:
-        return ask(nvml, handle)
-    except Exception:  # each card and driver leaves out another one
-        return None
 
 
 def _reasons(nvml: Any, handle: Any) -> list[str]:

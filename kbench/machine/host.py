@@ -22,7 +22,7 @@ _CPU = Path("/sys/devices/system/cpu/cpu0")
 
 
 def read() -> dict[str, Any]:
-    """JSON-able facts; what cannot be read is None, or empty where it is text or a list."""
+    """JSON-able facts; what cannot be read is None, or empty if it is text or a list."""
     return {
         "system": {
             "name": platform.system(),
@@ -48,7 +48,7 @@ def read() -> dict[str, Any]:
 
 
 def busy_cores() -> float:
-    """How many cores other programs keep busy, as heard in a fifth of a second."""
+    """How many cores other programs keep busy, over a fifth of a second."""
     return psutil.cpu_percent(LISTEN_SECONDS) / 100 * (psutil.cpu_count() or 1)
 
 
@@ -68,19 +68,17 @@ def caches_kib() -> dict[str, int]:
     return found
 
 
-def visible_cores() -> float | None:
-    """Cores that this process may use: by affinity, or by its cgroup's quota where that is less."""
-    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+def visible_cores() -> float:
+    """Cores that this process may use: by affinity, or by its cgroup's quota if that is less."""
     quota = known(lambda: _smallest_limit(_cpu_limits()), None)
-    told = [cores for cores in (affinity, quota) if cores]
-    return min(told) if told else None
+    return min(filter(None, (len(os.sched_getaffinity(0)), quota)))
 
 
 def known(fact: Callable[[], T], otherwise: T) -> T:
-    """`fact()`, or `otherwise` where this machine does not tell."""
+    """`fact()`, or `otherwise` if this machine does not know it."""
     try:
         return fact()
-    except Exception:  # whatever a system lacks must not keep a run from starting
+    except Exception:  # what a system lacks must not keep a run from starting
         return otherwise
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+import timeit
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -24,23 +24,22 @@ MATRIX = 768  # rows and columns to begin with
 LARGEST_MATRIX = 6144
 PRODUCT_SECONDS = 0.008  # a product that takes less does not keep many cores busy: a larger one is taken
 SMALLEST_ARRAY, LARGEST_ARRAY = 32 << 20, 64 << 20  # bytes: the system needs a tenth of a second to hand these out
-ROUNDS_SECONDS = 0.12  # for each way to do the work
-MOST_ROUNDS = 50
+ROUNDS = 12  # a tenth of a second or more for each way to do the work
 
 
 def measure(threads: int, cache_bytes: int | None, variables: Mapping[str, str]) -> dict[str, Any] | None:
-    """The `rates` in a process of their own with just these environment variables; None where there are none.
+    """The `rates` in a process of their own with just these environment variables; None if there are none.
 
     Never raises.
     """
-    told = fresh_process.told(__name__, (threads, cache_bytes or 0), variables)
-    return told if isinstance(told, dict) else None
+    found = fresh_process.run(__name__, (threads, cache_bytes or 0), variables)
+    return found if isinstance(found, dict) else None
 
 
 def rates(threads: int, cache_bytes: int | None = None) -> dict[str, Any] | None:
-    """JSON-able rates of this process with `threads` threads; None where they cannot be measured. Never raises.
+    """JSON-able rates of this process with `threads` threads; None if they cannot be measured. Never raises.
 
-    cache_bytes: of the largest cache, where it is known: the arrays are then at least as large, each.
+    cache_bytes: of the largest cache, if it is known: the arrays are then at least as large, each.
     """
     try:
         products = []
@@ -82,35 +81,15 @@ def _move_seconds(size: int, threads: int) -> float:
     source = np.ones(size // 4, np.float32)
     target = np.zeros_like(source)
     parts = list(zip(np.array_split(source, threads), np.array_split(target, threads), strict=True))
-    with ThreadPoolExecutor(threads) as pool:
-        seconds = [_best(lambda one=one: _all(pool, one, parts)) for one in (_copy, _scale)]  # type: ignore[misc]
-    return min(seconds)
-
-
-Part = tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
-
-
-def _all(pool: ThreadPoolExecutor, one: Callable[[Part], None], parts: Sequence[Part]) -> None:
-    list(pool.map(one, parts))  # numpy lets go of the interpreter's lock meanwhile
-
-
-def _copy(part: Part) -> None:
-    np.copyto(part[1], part[0])
-
-
-def _scale(part: Part) -> None:
-    np.multiply(part[0], np.float32(3), out=part[1])
+    factor = np.float32(3)
+    with ThreadPoolExecutor(threads) as pool:  # numpy lets go of the interpreter's lock meanwhile
+        copying = _best(lambda: list(pool.map(lambda part: np.copyto(part[1], part[0]), parts)))
+        return min(copying, _best(lambda: list(pool.map(lambda part: np.multiply(part[0], factor, part[1]), parts))))
 
 
 def _best(work: Callable[[], object]) -> float:
     """The least seconds that `work` took: what disturbs makes slower, nothing makes faster."""
-    taken: list[float] = []
-    end = time.perf_counter() + ROUNDS_SECONDS
-    while len(taken) < 2 or (time.perf_counter() < end and len(taken) < MOST_ROUNDS):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
+    return min(timeit.repeat(work, repeat=ROUNDS, number=1))
 
 
 def _rounded(rate: float) -> float:

@@ -16,19 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from kbench.machine import gpu_state, host
-from kbench.machine.host import known, visible_cores
+from kbench.machine.host import known
 from kbench.paths import PACKAGE
 from kbench.values import Device
 from kbench.version import __version__
-
-__all__ = ["command_line", "describe", "ended", "machine_differences", "read", "visible_cores", "without_home"]
 
 
 def read(devices: Sequence[Device], argv: Sequence[str], nvml: Any = None) -> dict[str, Any]:
     """JSON-able facts about this machine, `devices` and the command line `argv`.
 
-    Never raises: what cannot be read is None, or empty where it is text. Takes a quarter of a second, most of it to
-    hear how busy the processor is. `nvml` answers for the GPUs: pynvml unless another is given.
+    Never raises: what cannot be read is None, or empty if it is text. Takes a quarter of a second, most of it to
+    measure how busy the processor is. `nvml` answers for the GPUs: pynvml unless another is given.
     """
     states = gpu_state.states(devices, nvml)
     return {
@@ -80,27 +78,27 @@ def machine_differences(provenance: Mapping[str, Any], other: Mapping[str, Any],
     """In what this machine differs from the `other`, in words: processor, cores and, `with_gpu`, the GPUs.
 
     Memory and kernel are left out: they move no steady time, and change from one start of a virtual machine to the
-    next. What one of the two does not tell is not compared.
+    next. What one of the two does not know is not compared.
     """
     facts = {"processor": processor, "cores": _cores, **({"GPU": gpu_names} if with_gpu else {})}
-    told = [(words, fact(provenance), fact(other)) for words, fact in facts.items()]
-    return [f"{words} {own} instead of {theirs}" for words, own, theirs in told if own and theirs and own != theirs]
+    both = [(words, fact(provenance), fact(other)) for words, fact in facts.items()]
+    return [f"{words} {own} instead of {theirs}" for words, own, theirs in both if own and theirs and own != theirs]
 
 
 def other_differences(provenance: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     """What else is not as it was, on what may well be the same machine: kernel, drivers, memory, kbench."""
     facts = {
-        "kernel": lambda told: _object(told.get("system")).get("kernel"),
-        "GPU drivers": lambda told: ", ".join(str(_object(one).get("driver")) for one in told.get("gpus") or ()),
-        "memory (MiB)": lambda told: told.get("memory_mib"),
-        "kbench": lambda told: " ".join(map(str, _object(told.get("kbench")).values())),
+        "kernel": lambda of: _object(of.get("system")).get("kernel"),
+        "GPU drivers": lambda of: ", ".join(str(_object(one).get("driver")) for one in of.get("gpus") or ()),
+        "memory (MiB)": lambda of: of.get("memory_mib"),
+        "kbench": lambda of: " ".join(map(str, _object(of.get("kbench")).values())),
     }
-    told = [(words, fact(provenance), fact(other)) for words, fact in facts.items()]
-    return [f"{words} {own} instead of {theirs}" for words, own, theirs in told if own != theirs]
+    both = [(words, fact(provenance), fact(other)) for words, fact in facts.items()]
+    return [f"{words} {own} instead of {theirs}" for words, own, theirs in both if own != theirs]
 
 
 def processor(provenance: Mapping[str, Any]) -> str:
-    """Its model; empty where it is not told."""
+    """Its model; empty if it is unknown."""
     return str(_object(provenance.get("cpu")).get("model") or "")
 
 
@@ -110,7 +108,7 @@ def _cores(provenance: Mapping[str, Any]) -> str:
 
 
 def gpu_names(provenance: Mapping[str, Any]) -> str:
-    """Of all GPUs, or "none"; empty where it is not told."""
+    """Of all GPUs, or "none"; empty if it is unknown."""
     gpus = provenance.get("gpus")
     if not isinstance(gpus, list):
         return ""
@@ -134,7 +132,7 @@ def _now() -> str:
 
 
 def _checkout(root: Path) -> dict[str, object]:
-    """Commit of the checkout at `root`, and whether tracked files differ from it; empty where it is none."""
+    """Commit of the checkout at `root`, and whether tracked files differ from it; empty if it is none."""
     if not (root / ".git").exists():
         return {}
     answer = subprocess.run(

@@ -1,7 +1,7 @@
-"""How fast this machine is just now: a fixed numpy computation in a process of its own, as each cell has one.
+"""Times a fixed numpy computation in a process of its own: how fast this machine is just now.
 
-One process is faster than another that does the same, by where its memory and its threads happen to lie. What is
-timed in the host's own process alone would not show that.
+Of two processes that do the same one is faster, by where its memory and its threads happen to lie. So each time is
+taken in a new process, as a cell's times are.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ WARMING = 10  # rounds
 
 
 def measure(threads: int, variables: Mapping[str, str]) -> float | None:
-    """Seconds of `work` with `threads` threads in a new process with these environment variables, or None.
+    """The reference seconds, those of `work`, in a new process with these environment variables; None if it fails.
 
     A process takes about 0.3 s. Never raises.
     """
-    seconds = fresh_process.told(__name__, (threads,), variables)
-    return seconds if isinstance(seconds, float) and seconds > 0 else None
+    reference_seconds = fresh_process.run(__name__, (threads,), variables)
+    return reference_seconds if isinstance(reference_seconds, float) and reference_seconds > 0 else None
 
 
 def work(threads: int) -> float:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
 from kbench import datasets, paths
-from kbench.cache import usage
+from kbench.cache import folder
 from kbench.cells.runner import Job
-from kbench.environments import ensure, folders
+from kbench.environments import ensure
 from kbench.errors import Unavailable, UserError
 from kbench.planning import plan
 from kbench.planning.plan import Plan, PlannedCell
@@ -17,12 +17,9 @@ from kbench.session import terminal
 from kbench.values import UNAVAILABLE, Data, Environment, Outcome
 
 
-def reserved(the_plan: Plan) -> AbstractContextManager[None]:
-    """While it is entered, `clean` leaves alone what the plan needs: there now, or about to be made."""
-    prefixes = [folders.prefix(backend, build) for backend, build in the_plan.environments()]
-    names = ["data/", "compiled/own-"]
-    names += [f"{folder}/{prefix}" for folder in ("environments", "compiled") for prefix in prefixes]
-    return usage.in_use(paths.cache_folder(), names)
+def reserved() -> AbstractContextManager[None]:
+    """While it is entered, `clean` removes nothing."""
+    return folder.in_use(paths.cache_folder())
 
 
 def to_make(the_plan: Plan) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from kbench.cells import launcher, orphans, runner, watchdog
+from kbench.cells import launcher, orphans, runner
 from kbench.cells.runner import Settings
 from kbench.environments import ensure
 from kbench.planning import plan
@@ -33,7 +33,7 @@ def run(
     passed = the_plan.request.passed(os.environ)
     jobs = [prepare.job(planned, made, data) for planned in the_plan.cells]
     mark = orphans.mark(folder)
-    with watchdog.watching(mark), terminal.Progress(len(jobs), detail) as progress:
+    with orphans.ended_with_this_process(mark), terminal.Progress(len(jobs), detail) as progress:
         runner.run(
             jobs,
             folder,

@@ -14,6 +14,7 @@ import pytest
 from fake_checkout import CHECKOUT, ENTRANCE, STATUS, call, variables
 
 from kbench.bootstrap import entry, host_environment
+from kbench.cli import main
 
 
 def old_pythons() -> list[str]:
@@ -40,6 +41,15 @@ def test_an_old_python_gets_one_sentence_and_status_2() -> None:
         assert done.stdout == ""
         assert done.stderr.count("\n") == 1
         assert "Python 3.10 or newer" in done.stderr
+
+
+def test_another_system_gets_one_sentence_and_status_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    for command in (entry.main, main.main):
+        assert command(["list"]) == 2
+        assert capsys.readouterr() == ("", "kbench: error: kbench runs on Linux, and this is darwin.\n")
 
 
 def test_run_py_has_no_syntax_that_an_old_python_cannot_read() -> None:

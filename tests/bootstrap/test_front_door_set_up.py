@@ -63,7 +63,7 @@ def test_a_second_call_starts_no_process_and_takes_no_lock(
         raise AssertionError("nothing needs to be run")
 
     monkeypatch.setattr(subprocess, "run", refuse)
-    monkeypatch.setattr(make_host_environment, "_try_lock", refuse)
+    monkeypatch.setattr(make_host_environment, "_locked", refuse)
     lock = checkout / "requirements" / "host.lock"
     assert front_door.ensure(lock, cache, "it", "a moment") == host_environment.python_of(environment)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -86,10 +85,11 @@ def test_a_broken_environment_says_how_to_make_it_anew(clinic: Bench, tmp_path: 
     python.chmod(0o755)
     assert f"its Python does not start: rm -r {folder}" in to_do(clinic, "keras9/fake")
     python.unlink()
-    assert "broken: its Python" in to_do(clinic, "keras9/fake")
-    (folder / "kbench.json").unlink()
-    said = to_do(clinic, "keras9/fake")
-    assert "broken: it was not made to its end: kbench setup --backends keras9/fake" in said
+    for path in (folder / "kbench.json", None):
+        said = to_do(clinic, "keras9/fake")
+        assert "its environment is broken: kbench setup --backends keras9/fake" in said
+        if path:
+            path.unlink()
     assert clinic("setup", "--backends", "keras9/fake").status == 0
     assert clinic("doctor").status == 0
 
@@ -108,16 +108,6 @@ def test_a_missing_program_is_to_be_installed(clinic: Bench) -> None:
     assert "sudo apt install no-such-program" in found["no-such-program"]
     assert "needed by keras9/fake" in found["no-such-program"]
     assert "needs the program no-such-program" in found["keras9/fake"]
-
-
-def test_a_compiler_that_does_not_work_is_told(clinic: Bench, tmp_path: Path) -> None:
-    broken = tmp_path / "bin" / "g++"
-    broken.parent.mkdir()
-    broken.write_text("#!/bin/sh\nexit 1\n")
-    broken.chmod(0o755)
-    clinic.patch.setenv("PATH", f"{broken.parent}{os.pathsep}{os.environ['PATH']}")
-    clinic.backend(more='programs = ["g++"]')
-    assert f"{broken} does not work" in to_do(clinic, "g++")
 
 
 def test_a_full_disk_says_what_is_wanted_and_where(clinic: Bench) -> None:

@@ -17,7 +17,6 @@ import numpy as np
 
 from kbench.datasets.registry import REGISTRY, File, Member, Registry
 
-LIMIT = 1 << 20
 BATCH = 20  # samples of a miniature CIFAR-10 batch
 
 
@@ -26,7 +25,7 @@ def sha256(content: bytes) -> str:
 
 
 def pinned(path: Path, addresses: tuple[str, ...] = ()) -> File:
-    return File(path.name, addresses, LIMIT, 4 * LIMIT, digest=sha256(path.read_bytes()))
+    return File(path.name, addresses, digest=sha256(path.read_bytes()))
 
 
 def registry(name: str, *variants: tuple[File, ...]) -> Registry:
@@ -101,7 +100,7 @@ def cifar10(folder: Path, contents: dict[str, bytes] | None = None) -> Registry:
     path = folder / "cifar-10-python.tar.gz"
     tar(path, [entry(name, content) for name, content in contents.items()])
     members = tuple(Member(name, sha256(c), len(c), BATCH) for name, c in contents.items())
-    return registry("cifar10", (File(path.name, (), LIMIT, 4 * LIMIT, members=members),))
+    return registry("cifar10", (File(path.name, (), members=members),))
 
 
 BABI_TRAIN = b"""1 Mary moved to the bathroom.
@@ -124,7 +123,7 @@ def babi(folder: Path, train: bytes = BABI_TRAIN, test: bytes = BABI_TEST) -> Re
     path = folder / "babi.tar.gz"
     tar(path, [entry(name, content) for name, content in contents.items()])
     members = tuple(Member(name, sha256(c), len(c)) for name, c in contents.items())
-    return registry("babi_qa2", (File(path.name, (), LIMIT, 4 * LIMIT, members=members),))
+    return registry("babi_qa2", (File(path.name, (), members=members),))
 
 
 def reviews(samples: int, seed: int) -> tuple[list[list[int]], np.ndarray[Any, Any]]:

@@ -70,7 +70,7 @@ def prepare(name, cache, known, mirror=None, progress=False):
 def test_files_are_downloaded_once(net, tmp_path):
     folder, root, asked = net
     known = miniatures.with_addresses(miniatures.mnist(folder), "mnist", root)
-    killed = tmp_path / "cache" / "files" / ".train-images-idx3-ubyte.gz.partial-x"
+    killed = tmp_path / "cache" / "files" / ".train-images-idx3-ubyte.gz.partial"
     killed.mkdir(parents=True)
     data = prepare("mnist", tmp_path / "cache", known)
     assert np.load(data.folder / data.train[0]).shape == (60, 28, 28, 1)
@@ -163,7 +163,7 @@ def test_without_a_connection_the_sentence_says_which_file_to_put_where(nobody, 
 def test_an_absent_file_is_told_by_the_servers_answer(net, tmp_path):
     folder, root, _asked = net
     known = miniatures.with_addresses(miniatures.babi(folder), "babi_qa2", root + "absent/")
-    with pytest.raises(UserError, match=r"could not be downloaded \(the server said 404\)"):
+    with pytest.raises(UserError, match=r"could not be downloaded \(the server answered 404\)"):
         prepare("babi_qa2", tmp_path / "cache", known)
 
 

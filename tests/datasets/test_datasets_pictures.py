@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from kbench import datasets
-from kbench.errors import UserError
 
 LAYOUTS = {
     ("image", "channels_first"): (2, 0, 1),
@@ -89,19 +88,3 @@ def test_cifar10_keeps_the_order_of_its_batches_whatever_the_archives(tmp_path, 
     labels = [np.load(data.folder / name) for name in (data.train_labels, data.validation_labels)]
     np.testing.assert_array_equal(np.concatenate(labels), np.concatenate([y for _, y in batches]))
     assert (data.num_classes, data.divisor) == (10, 255.0)
-
-
-def test_a_file_that_is_not_an_idx_file_is_refused_by_name(tmp_path):
-    known = miniatures.mnist(tmp_path)
-    files = list(known["mnist"].variants[0])
-    (tmp_path / files[0].name).write_bytes((tmp_path / files[1].name).read_bytes())
-    files[0] = miniatures.pinned(tmp_path / files[0].name)
-    with pytest.raises(UserError, match=r"train-images.* is not the published file \(it starts with"):
-        datasets.prepare(
-            "mnist",
-            input="flat",
-            image_data_format="channels_last",
-            mirror=tmp_path,
-            cache=tmp_path / "c",
-            registry=miniatures.registry("mnist", tuple(files)),
-        )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kbench import datasets
-from kbench.datasets import random_images, synthetic
+from kbench.datasets import synthetic
 from kbench.datasets.babi import tokens
 
 
@@ -116,8 +116,8 @@ def test_synthetic_data_has_the_real_ones_counts_and_never_changes(tmp_path, nam
 
 
 def test_random_images_are_the_first_of_the_same_stream():
-    few, contents = generate(random_images.write, 3, "channels_last")
-    more, _ = generate(random_images.write, 35, "channels_last")
+    few, contents = generate(synthetic.random_images, 3, "channels_last")
+    more, _ = generate(synthetic.random_images, 35, "channels_last")
     np.testing.assert_array_equal(few["x_train"], more["x_train"][:3])
     whole = np.random.RandomState(0).random_sample((35, 224, 224, 3)).astype(np.float32)
     np.testing.assert_array_equal(more["x_train"], whole)
@@ -126,7 +126,7 @@ def test_random_images_are_the_first_of_the_same_stream():
 
 def test_random_images_are_below_one_after_rounding():
     drawn = np.array([0.0, 0.25, np.nextafter(1.0, 0.0)])
-    assert random_images.below_one(drawn).tolist() == [0.0, 0.25, np.nextafter(np.float32(1), np.float32(0))]
+    assert synthetic.below_one(drawn).tolist() == [0.0, 0.25, np.nextafter(np.float32(1), np.float32(0))]
 
 
 @pytest.mark.parametrize("source", ["real", "synthetic"])

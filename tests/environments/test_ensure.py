@@ -24,7 +24,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 IN_THE_MIDDLE = """
 import sys
 from pathlib import Path
-from kbench import backends, environments, installers
+from kbench.environments import ensure, installers
+from kbench.selection import backends
 sync = installers.sync
 def wait(*arguments):
     print("installing", flush=True)
@@ -32,7 +33,7 @@ def wait(*arguments):
     sync(*arguments)
 installers.sync = wait
 backend = backends.load(Path(sys.argv[1]))
-environments.ensure(backend, backend.builds[0], cache=Path(sys.argv[2]))
+ensure.ensure(backend, backend.builds[0], cache=Path(sys.argv[2]))
 """
 
 

@@ -17,9 +17,9 @@ from kbench.values import Backend
 OLD = "3.6"  # never the host's own version
 
 
-def fake_python(path: Path, version: str = "3.6.15", bits: int = 64, library_folder: str = "/lib") -> Path:
+def fake_python(path: Path, version: str = "3.6.15", library_folder: str = "/lib") -> Path:
     """A program that answers the probe as a Python of this version would."""
-    told = {"version": version, "bits": bits, "prefix": str(path.parent), "library_folder": library_folder}
+    told = {"version": version, "prefix": str(path.parent), "library_folder": library_folder}
     return program(path, f"echo '{json.dumps(told)}'")
 
 
@@ -58,7 +58,7 @@ def test_one_on_path_is_found(backend: Backend, machine: Path) -> None:
 
 def test_a_pyenv_shim_without_a_version_is_passed_over(backend: Backend, machine: Path) -> None:
     program(machine / "bin/python3.6", "echo 'pyenv: python3.6: command not found' >&2; exit 127")
-    python = fake_python(machine / ".pyenv/versions/3.6.15/bin/python")
+    python = fake_python(machine / ".pyenv/versions/3.6.15/bin/python3.6")
     assert find(backend, machine).path == python
 
 
@@ -66,21 +66,18 @@ def test_the_newest_patch_release_under_pyenv_comes_first(
     backend: Backend, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYENV_ROOT", str(machine / "own"))
-    fake_python(machine / "own/versions/3.6.9/bin/python", "3.6.9")
-    newest = fake_python(machine / "own/versions/3.6.15/bin/python")
+    fake_python(machine / "own/versions/3.6.9/bin/python3.6", "3.6.9")
+    newest = fake_python(machine / "own/versions/3.6.15/bin/python3.6")
     assert find(backend, machine).path == newest
 
 
 def test_a_prefix_of_a_version_is_not_that_version(backend: Backend, machine: Path) -> None:
-    fake_python(machine / ".pyenv/versions/3.10.1/bin/python", "3.10.1")
+    fake_python(machine / ".pyenv/versions/3.10.1/bin/python3.10", "3.10.1")
     with pytest.raises(Unavailable):
         find(replace(backend, python=("3.1",)), machine)
 
 
-def test_a_32_bit_python_and_one_without_its_library_do_not_fit(backend: Backend, machine: Path) -> None:
-    fake_python(machine / "bin/python3.6", bits=32)
-    with pytest.raises(Unavailable, match="is a 32-bit one"):
-        find(backend, machine)
+def test_a_python_without_its_library_does_not_fit_a_backend_that_needs_it(backend: Backend, machine: Path) -> None:
     fake_python(machine / "bin/python3.6", library_folder="")
     with pytest.raises(Unavailable, match=r"no shared libpython.*--enable-shared pyenv install 3\.6\.15"):
         find(replace(backend, shared_libpython=True), machine)
@@ -109,7 +106,7 @@ def test_uv_makes_one_in_the_cache(backend: Backend, machine: Path, monkeypatch:
     uv = program(
         machine / "uv",
         f'[ "$2" = install ] || exit 2\nd="$UV_PYTHON_INSTALL_DIR/cpython-3.6.15-linux/bin"\n'
-        f'mkdir -p "$d" && cp "{template}" "$d/python3"',
+        f'mkdir -p "$d" && cp "{template}" "$d/python3.6"',
     )
     monkeypatch.setattr(installers, "uv_program", lambda: str(uv))
     found = find(backend, machine)
@@ -120,18 +117,18 @@ def test_conda_makes_one_where_only_it_can_and_it_is_kept(backend: Backend, mach
     template = fake_python(machine / "template")
     program(
         machine / "bin/conda",
-        f'mkdir -p "$4/bin" && cp "{template}" "$4/bin/python"; echo >> "{machine}/calls"',
+        f'mkdir -p "$4/bin" && cp "{template}" "$4/bin/python3.6"; echo >> "{machine}/calls"',
     )
     first = find(backend, machine)
-    assert first.path == machine / "cache/interpreters/py3.6/bin/python"
+    assert first.path == machine / "cache/interpreters/py3.6/bin/python3.6"
     assert find(backend, machine) == first
     assert (machine / "calls").read_text().count("\n") == 1
 
 
 def test_a_half_made_conda_environment_is_made_again(backend: Backend, machine: Path) -> None:
-    fake_python(machine / "cache/interpreters/py3.6/bin/python", version="0.0.0")
+    fake_python(machine / "cache/interpreters/py3.6/bin/python3.6", version="0.0.0")
     template = fake_python(machine / "template")
-    program(machine / "bin/mamba", f'mkdir -p "$4/bin" && cp "{template}" "$4/bin/python"')
+    program(machine / "bin/mamba", f'mkdir -p "$4/bin" && cp "{template}" "$4/bin/python3.6"')
     assert find(backend, machine).version == "3.6.15"
 
 

@@ -6,7 +6,6 @@ import errno
 import functools
 import http.server
 import os
-import pickle
 import subprocess
 import sys
 import threading
@@ -16,13 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 from named_pipe import Pipe
 
 import kbench
 from kbench import datasets
-from kbench.datasets import fetch, pickles
+from kbench.datasets import fetch
 from kbench.datasets.registry import Registry
 from kbench.errors import UserError
 from kbench.values import Data
@@ -35,13 +32,13 @@ PREPARE = """
 import sys
 from pathlib import Path
 from kbench import datasets
-from kbench.datasets import arrays
+from kbench.datasets import prepared
 def stop(path):
     with open(sys.argv[2], "w") as pipe:
         pipe.write("x")
         pipe.flush()
         sys.stdin.read()
-arrays._sync = stop
+prepared.sync = stop
 datasets.prepare(sys.argv[3], input="image", image_data_format="channels_last", cache=Path(sys.argv[1]))
 """
 DOWNLOAD = """
@@ -49,7 +46,7 @@ import sys
 from pathlib import Path
 from kbench.datasets import fetch
 from kbench.datasets.registry import File
-file = File("f.gz", (sys.argv[2],), 1 << 20, 1 << 20, digest=sys.argv[3])
+file = File("f.gz", (sys.argv[2],), digest=sys.argv[3])
 fetch.obtain(file, None, Path(sys.argv[1]), dataset="toy", progress=False)
 """
 
@@ -224,7 +221,7 @@ def test_a_preparation_whose_process_was_killed_is_started_anew(
     process.kill()
     process.communicate()
     (left,) = visible(tmp_path / "cache" / "prepared")
-    assert ".unfinished-" in left
+    assert left.endswith(".unfinished")
     data = datasets.prepare(own, input="image", image_data_format="channels_last", cache=tmp_path / "cache")
     assert visible(tmp_path / "cache" / "prepared") == [data.folder.name]
 
@@ -313,22 +310,3 @@ def test_a_file_that_is_not_kbenchs_to_renew_is_left(tmp_path: Path) -> None:
     (tmp_path / "imdb_ranks.npz").write_bytes(b"x")
     fetch.renew(file, tmp_path / "imdb_ranks.npz", tmp_path, dataset="imdb", progress=False)
     assert (tmp_path / "imdb_ranks.npz").read_bytes() == b"x"
-
-
-ARRAY = pickle.dumps({b"data": np.arange(6, dtype=np.uint8), b"labels": [1, 2], b"name": b"x"}, 2)
-OPCODES = st.binary(min_size=1, max_size=6)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
-@given(st.lists(st.tuples(st.integers(0, len(ARRAY) - 1), OPCODES), max_size=6))
-@example([(0, b"cposix\nsystem\n(S'true'\ntR.")])
-@example([(0, b"cnumpy\nndarray\n(I1000000000000000\ntR.")])
-@example([(0, b"cnumpy\ndtype\n(S'O'\ntR.")])
-def test_no_pickle_whatever_does_more_than_give_values_or_be_refused(changes: list[tuple[int, bytes]]) -> None:
-    content = bytearray(ARRAY)
-    for place, replacement in changes:
-        content[place : place + len(replacement)] = replacement
-    try:
-        pickles.load(bytes(content))
-    except ValueError as refused:
-        assert str(refused)

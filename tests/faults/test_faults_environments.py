@@ -21,10 +21,9 @@ from kbench.environments import installers
 from kbench.errors import Unavailable, UserError
 from kbench.values import Backend, Environment
 
-# Stands before the real uv: makes a mess of the first `uv pip sync`, if `before` says so, and then is it.
+# Stands before the real uv: makes a mess of `uv pip sync` as long as a file is there, and then is it.
 UV = """#!/bin/sh
-if [ "$2" = sync ] && [ -e {once} ]; then
-    rm {once}
+if [ "$2" = sync ] && [ -e {broken} ]; then
     mkdir -p "$(dirname "$5")/../lib/python3/site-packages/tiny_backend-1.0.dist-info"
     {mess}
 fi
@@ -91,9 +90,9 @@ def folders(cache: Path) -> list[Path]:
 
 
 def messy_uv(tmp_path: Path, mess: str) -> Path:
-    program, once = tmp_path / "messy-uv", tmp_path / "once"
-    once.write_text("")
-    program.write_text(UV.format(once=once, mess=mess, uv=installers.uv_program()))
+    program, broken = tmp_path / "messy-uv", tmp_path / "broken"
+    broken.write_text("")
+    program.write_text(UV.format(broken=broken, mess=mess, uv=installers.uv_program()))
     program.chmod(0o755)
     return program
 
@@ -117,6 +116,7 @@ def test_an_installer_that_dies_half_way_is_started_anew_by_the_next_call(
     monkeypatch.setattr(installers, "uv_program", lambda: str(uv))
     assert reason in fails(backend, cache)
     assert folders(cache) == []
+    (tmp_path / "broken").unlink()
     ensure(backend, cache)
 
 

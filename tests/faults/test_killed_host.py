@@ -121,9 +121,11 @@ def table(run: Path) -> str:
 
 def gone(run: Path) -> bool:
     """Whether all guests of the run end by themselves."""
-    found = orphans.find(f"{run.resolve()}|")
+    marked = f"{run.resolve()}|"
+    numbers = orphans.find(marked)
+    found = [one for one in psutil.process_iter() if one.pid in numbers]
     _, alive = psutil.wait_procs(found, timeout=60)
-    return not alive and not orphans.find(f"{run.resolve()}|")
+    return not alive and not orphans.find(marked)
 
 
 def test_a_host_killed_a_hundred_times_loses_nothing_and_leaves_nothing(bench: Bench, hosts: Hosts) -> None:

@@ -1,0 +1,48 @@
+"""The tests that the documentation names as proof are there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+PAGES = [*sorted((CHECKOUT / "docs").glob("*.md")), *sorted(CHECKOUT.glob("*.md"))]
+FILES = {path.relative_to(CHECKOUT).as_posix() for path in (CHECKOUT / "tests").rglob("*.py")}
+FOLDERS = {f"{Path(file).parent.as_posix()}/" for file in FILES}
+FUNCTIONS = {
+    node.name
+    for file in FILES
+    for node in ast.walk(ast.parse((CHECKOUT / file).read_text(encoding="utf-8")))
+    if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+}
+
+
+def missing(text: str) -> list[str]:
+    """The names of tests, of their files and of their folders that lead to nothing; `...` stands for anything."""
+    found = []
+    for name in re.findall(r"`((?:tests/|test_)[^`\s]*)`", text):
+        if name.startswith("tests/") or name.endswith(".py"):
+            there = f"{name.rstrip('/')}/" in FOLDERS or any(f"/{file}".endswith(f"/{name}") for file in FILES)
+        else:
+            there = any(fnmatch(one, name.replace("...", "*")) for one in FUNCTIONS)
+        found += [] if there else [name]
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_every_test_that_a_page_names_is_there(page: Path) -> None:
+    assert missing(page.read_text(encoding="utf-8")) == []
+
+
+def test_the_promises_of_reliability_name_their_tests() -> None:
+    assert len(re.findall("`test_", (CHECKOUT / "docs" / "reliability.md").read_text(encoding="utf-8"))) > 80
+
+
+def test_a_name_that_no_test_has_is_found() -> None:
+    assert missing("`test_docs.py`, `tests/test_docs.py`, `tests/faults/`: `test_every_test_...`") == []
+    names = ["test_of_nothing_at_all", "test_of_nothing_...", "tests/nowhere/", "test_nowhere.py"]
+    assert missing(", ".join(f"`{name}`" for name in names)) == names
