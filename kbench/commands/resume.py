@@ -33,7 +33,7 @@ CHANGED = {
 
 def main(options: argparse.Namespace) -> int:
     """Measure what is missing and print the tables of the whole run; returns the exit status. Raises UserError."""
-    folder = store.find(options.run, paths.expanded(str(options.results))).absolute()
+    folder = store.find(options.run, paths.expanded(str(options.results)), timed=True).absolute()
     with store.filling(folder):
         there = store.read(folder)
         if "kind" in there.plan:

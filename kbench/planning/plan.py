@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kbench.environments.interpreters import Choice
 from kbench.errors import Unsupported, UserError
+from kbench.machine.host import visible_cores
 from kbench.selection.builds import pick_build
 from kbench.selection.names import Backends, Examples
 from kbench.values import (
@@ -225,5 +225,5 @@ def _planned(
 
 
 def cores() -> int:
-    """The cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """The whole cores that this process may use, by affinity and by its container's quota."""
+    return max(1, int(visible_cores() or 1))

@@ -33,10 +33,16 @@ def load_all(folder: Path) -> dict[str, Backend]:
 
     Raises UserError for the first file that is wrong.
     """
-    backends = [load(path) for path in sorted(folder.glob("*/*.toml"))]
+    found = sorted(folder.glob("*/*.toml"), key=lambda path: (by_number(path.parent.name), path.stem))
+    backends = [load(path) for path in found]
     if not backends:
         raise UserError(f"no backend's file was found under {folder}")
     return {backend.name: backend for backend in backends}
+
+
+def by_number(generation: str) -> list[str | int]:
+    """A key that sorts generations by their number: keras2, keras3, keras10."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", generation)]
 
 
 def load(path: Path) -> Backend:

@@ -264,21 +264,30 @@ def _is_not(path: Path, kind: Callable[[int], bool]) -> bool:
         return False
 
 
-def latest(parent: Path) -> Path:
-    """The run below `parent` that was started last. Raises UserError where there is none."""
-    found = [(created, run) for run in _runs(parent) if (created := _created(run))]
+def latest(parent: Path, timed: bool = False) -> Path:
+    """The run below `parent` that was started last; `timed`: of those that time cells, which `parity` does not.
+
+    Raises UserError where there is none.
+    """
+    found = []
+    for run in _runs(parent):
+        with contextlib.suppress(UserError):  # one whose run.json is damaged is nobody's latest
+            record = read_json(run / "run.json")
+            plan = record.get("plan")
+            if record.get("created") and not (timed and isinstance(plan, dict) and "kind" in plan):
+                found.append((str(record["created"]), run.name, run))
     if not found:
         raise UserError(f"There is no run in {parent} yet.")
-    return max(found, key=lambda pair: (pair[0], pair[1].name))[1]
+    return max(found)[-1]
 
 
-def find(run: str, parent: Path) -> Path:
-    """The folder of the run that the user names: a path, a name below `parent`, or `latest`.
+def find(run: str, parent: Path, timed: bool = False) -> Path:
+    """The folder of the run that the user names: a path, a name below `parent`, or `latest` (see there for `timed`).
 
     Raises UserError where there is no such run; the sentence names the nearest ones.
     """
     if run == "latest" and not (parent / run).exists():
-        return latest(parent)
+        return latest(parent, timed)
     for folder in (Path(run), parent / run):
         if folder.name == "run.json" and folder.is_file():
             return folder.parent
@@ -299,11 +308,3 @@ def _runs(parent: Path) -> list[Path]:
         ]
     except OSError:
         return []
-
-
-def _created(run: Path) -> str:
-    """When `run` was started, UTC; empty where its run.json does not tell."""
-    try:
-        return str(read_json(run / "run.json").get("created", ""))
-    except UserError:
-        return ""

@@ -214,7 +214,7 @@ def test_a_run_of_parity_is_refused_and_one_that_goes_on_is_not_disturbed(bench:
     launch = launcher.launch
     bench.patch.setattr(orphans, "end_of_run", ended.append)
     bench.patch.setattr(
-        launcher, "launch", lambda command, **asked: beside.append(main.main(["resume"])) or launch(command, **asked)
+        launcher, "launch", lambda command, **asked: beside.append(main.main(["resume", "same"])) or launch(command, **asked)
     )
     asked = ("--backends", "fake", "--examples", "my_example.py", "--device", "cpu")
     said = bench("parity", *asked, "--name", "same")
@@ -222,6 +222,7 @@ def test_a_run_of_parity_is_refused_and_one_that_goes_on_is_not_disturbed(bench:
     assert "same is being measured by another kbench: wait until that has ended, or end it." in said.err
     said = bench("resume", "same")
     assert said.status == 2 and said.err.count("\n") == 1
+    assert "There is no run in" in bench("resume").err, "the latest is the latest that can be resumed"
     assert "same is a run of `parity`, which is computed anew and not resumed." in said.err
     assert ended == []
 

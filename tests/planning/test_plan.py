@@ -11,7 +11,7 @@ import pytest
 from kbench import paths
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
-from kbench.machine import devices
+from kbench.machine import devices, host
 from kbench.planning import plan
 from kbench.planning.plan import Plan, Request
 from kbench.selection import backends, examples, names
@@ -207,6 +207,19 @@ def test_nobody_asked_for_it_by_name(backends: str, examples: str, status: str, 
     made = make(backends, examples)
     planned = next(one for one in made.cells if one.backend.name == "keras3/openvino")
     assert plan.acceptable(made, planned, Outcome(status, "a reason")) is acceptable
+
+
+@pytest.mark.parametrize(("quota", "threads"), [("200000 100000", 2), ("150000 100000", 1), ("50000 100000", 1)])
+def test_a_cell_gets_no_more_threads_than_its_container_has_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, threads: int
+) -> None:
+    (tmp_path / "self").write_text("0::/mine\n")
+    (tmp_path / "cgroups" / "mine").mkdir(parents=True)
+    (tmp_path / "cgroups" / "mine" / "cpu.max").write_text(quota)
+    monkeypatch.setattr(host, "_OWN_CGROUP", tmp_path / "self")
+    monkeypatch.setattr(host, "_CGROUPS", tmp_path / "cgroups")
+    monkeypatch.setattr(host.os, "sched_getaffinity", lambda process: set(range(64)), raising=False)
+    assert make("jax", "mnist_mlp").threads == threads
 
 
 def test_a_plan_is_a_value() -> None:

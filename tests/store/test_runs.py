@@ -230,6 +230,15 @@ def test_the_latest_run_is_the_one_started_last_whatever_its_name(tmp_path: Path
     assert store.find("latest", tmp_path).name == "a"
 
 
+def test_the_latest_run_of_a_command_that_needs_times_is_no_parity_run(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"^There is no run in .* yet\.$"):
+        store.latest(tmp_path, timed=True)
+    timed = create(tmp_path, "timed")
+    store.create(tmp_path, {"kind": "parity", "cells": []}, {}, "parity")
+    assert store.latest(tmp_path).name == "parity"
+    assert store.latest(tmp_path, timed=True) == store.find("latest", tmp_path, timed=True) == timed
+
+
 def test_without_a_run_there_is_no_latest(tmp_path: Path) -> None:
     for parent in (tmp_path, tmp_path / "missing"):
         with pytest.raises(UserError, match=r"^There is no run in .* yet\.$"):
