@@ -6,13 +6,13 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, get_args, get_type_hints
 
 from kbench import __version__
 from kbench.cli import option_types
 from kbench.comparison.values import ALLOWABLE
 from kbench.errors import UserError
-from kbench.planning.plan import DIFFERENT, FORMATS, LAST_SEED, PROFILES, SAME
+from kbench.planning.request import LAST_SEED, Request
 from kbench.values import FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 
 COMMANDS = ("run", "resume", "list", "setup", "report", "compare", "export", "parity", "doctor", "clean")
@@ -20,6 +20,11 @@ EXPORTS = ("parquet", "json", "tensorboard", "mlflow")
 KINDS = ("environments", "data", "compiled", "all")  # of what `clean` can free
 OUTPUTS = ("table", "markdown", "csv", "json")
 RETRIED = (FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED)  # what `resume --retry` can measure again
+
+
+def _choices(name: str) -> tuple[str, ...]:
+    """The words that a field of the request can have."""
+    return get_args(get_type_hints(Request)[name])
 
 
 class Parser(argparse.ArgumentParser):
@@ -78,7 +83,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
     _examples(parser)
     parser.add_argument(
         "--profile",
-        choices=PROFILES,
+        choices=_choices("profile"),
         default="quick",
         help="how much is run: smoke (seconds a cell), quick (the default: a subset of the data, minutes a "
         "backend) or full (the published settings)",
@@ -100,13 +105,13 @@ def _run(parser: argparse.ArgumentParser) -> None:
     _seed(counts)
     counts.add_argument(
         "--seeds",
-        choices=(SAME, DIFFERENT),
-        default=SAME,
+        choices=_choices("seeds"),
+        default="same",
         help="of the repeats: all the same (the default), or N, N+1, ... alike for all backends",
     )
     counts.add_argument(
         "--init",
-        choices=("seeded", "backend"),
+        choices=_choices("init"),
         default="seeded",
         help="initial weights: seeded, alike on every backend (the default), or each backend's own",
     )
@@ -301,7 +306,7 @@ def _seed(parser: argparse._ActionsContainer) -> None:
 def _layout_timeout_and_data(parser: argparse.ArgumentParser, timeout: str) -> None:
     parser.add_argument(
         "--image-data-format",
-        choices=FORMATS,
+        choices=_choices("image_data_format"),
         default="native",
         help="layout of pictures; native (the default) is the one that each backend is made for",
     )
@@ -316,6 +321,7 @@ def _layout_timeout_and_data(parser: argparse.ArgumentParser, timeout: str) -> N
     )
     parser.add_argument(
         "--memory-limit",
+        dest="memory_limit_mib",
         type=option_types.mib,
         metavar="SIZE",
         help="end a cell whose processes hold more memory together, such as 8GiB (no limit)",
@@ -329,7 +335,13 @@ def _layout_timeout_and_data(parser: argparse.ArgumentParser, timeout: str) -> N
         "your secrets; may be given several times",
     )
     data = parser.add_argument_group("data")
-    data.add_argument("--data", choices=("real", "synthetic"), default="real", help="synthetic needs no download")
+    data.add_argument(
+        "--data",
+        dest="data_source",
+        choices=_choices("data_source"),
+        default="real",
+        help="synthetic needs no download",
+    )
     data.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="a folder with the published files (or set KBENCH_DATA)"
     )
