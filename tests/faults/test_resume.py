@@ -13,6 +13,7 @@ from kbench import store
 from kbench.cells import launcher, orphans
 from kbench.cli import main
 from kbench.machine import provenance
+from kbench.planning import plan
 
 NAMES = "a.py,b.py,c.py"
 
@@ -209,6 +210,37 @@ def test_a_variable_that_its_cells_were_given_has_to_be_there_again(bench: Bench
     )
     bench.patch.setenv("MY_LICENCE", "hunter2")
     assert bench("resume", "mine").status == 0
+
+
+def test_another_value_of_a_passed_variable_is_measured_again_and_said_so(bench: Bench) -> None:
+    bench.example("a.py")
+    bench.patch.setenv("MY_FLAGS", "fast")
+    assert bench.measure("--name", "mine", "--pass-env", "MY_FLAGS", examples="a.py").status == 0
+    launched = interrupt_at(bench, 0)
+    assert bench("resume", "mine").status == 0 and launched == []
+    bench.patch.setenv("MY_FLAGS", "exact")
+    said = bench("resume", "mine")
+    assert said.status == 0 and launched == ["a"]
+    assert "a on keras9/fake: its settings have changed since: measured again" in said.out
+    assert not any("fast" in path.read_text() for path in (bench.results / "mine").rglob("*.json"))
+
+
+def test_cells_of_another_guest_are_measured_again_and_said_so(bench: Bench) -> None:
+    finished(bench, examples="a.py")
+    launched = interrupt_at(bench, 0)
+    bench.patch.setattr(plan, "guest_sha256", lambda: "another")
+    said = bench("resume", "mine")
+    assert said.status == 0 and launched == ["a"]
+    assert "kbench's own code for backends has changed since: measured again" in said.out
+
+
+def test_a_changed_locked_variable_is_measured_again_and_said_so(bench: Bench) -> None:
+    finished(bench, examples="a.py")
+    launched = interrupt_at(bench, 0)
+    bench.backend(builds='[builds.locked_variables]\nFAKE = "1"\n')
+    said = bench("resume", "mine")
+    assert said.status == 0 and launched == ["a"]
+    assert "a on keras9/fake: its settings have changed since: measured again" in said.out
 
 
 def test_a_run_of_parity_is_refused_and_one_that_goes_on_is_not_disturbed(bench: Bench) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import string
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from kbench.errors import UserError
 from kbench.outputs import one_run
 from kbench.plots.look import looks
 from kbench.selection import backends
-from kbench.values import FAILED, OK, Outcome
+from kbench.values import FAILED, OK, Backend, Outcome
 
 RUN = ("--backends", "fake", "--examples", "my_example.py", "--profile", "smoke", "--device", "cpu")
 FEW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
@@ -165,7 +166,7 @@ TOML_VALUES = st.one_of(
     st.sampled_from(["1979-05-27", "07:32:00", '"\\u0000"', '"../../x"', '"{env}"', "[1, 2, 3]", "'''\na\n'''"]),
     st.text(string.printable, max_size=8),
 )
-KEYS = [*backends.BACKEND_KEYS, "builds", "nonsense", "titel", '"a b"', "a.b"]
+KEYS = [*(field.name for field in fields(Backend)), "nonsense", "titel", '"a b"', "a.b"]
 LINES = st.tuples(st.sampled_from(KEYS), TOML_VALUES).map(lambda pair: f"{pair[0]} = {pair[1]}")
 
 
