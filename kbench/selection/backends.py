@@ -8,12 +8,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
-import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
 
 from kbench.errors import UserError
+from kbench.selection.decoding import Wrong, decode
 from kbench.values import Backend, Build, Explanation
 
 if sys.version_info >= (3, 11):
@@ -77,9 +77,9 @@ def _build(raw: dict[str, Any], path: Path, distribution: str, where: str) -> Bu
         for one in build.requirements:
             Requirement(one)
     except InvalidRequirement:
-        raise _wrong(Build, "requirements", raw, where) from None
+        raise _wrong(Wrong(Build, "requirements"), raw, where) from None
     if build.compute_capability and build.compute_capability[0] > build.compute_capability[1]:
-        raise _wrong(Build, "compute_capability", raw, where)
+        raise _wrong(Wrong(Build, "compute_capability"), raw, where)
     lock = path.with_name(f"{path.stem}.{build.name}.lock") if build.requirements else None
     if lock is not None and not lock.is_file():
         raise UserError(
@@ -99,7 +99,7 @@ def _convert(raw: dict[str, Any], kind: type[T], own: Mapping[str, object], path
     known = {field.name for field in fields(Explanation)}
     explained = raw.get("explained")
     if isinstance(explained, list) and any(isinstance(one, dict) and one.keys() - known for one in explained):
-        raise _wrong(kind, "explained", raw, where)
+        raise _wrong(Wrong(kind, "explained"), raw, where)
 
     def beside(_: type, value: object) -> object:
         source = path.with_name(value) if isinstance(value, str) and value else value
@@ -110,17 +110,12 @@ def _convert(raw: dict[str, Any], kind: type[T], own: Mapping[str, object], path
         return source
 
     try:
-        return msgspec.convert({**raw, **own}, kind, dec_hook=beside)
-    except msgspec.ValidationError as error:
-        missing = re.match(r"Object missing required field `(\w+)`$", str(error))
-        if missing:
-            raise UserError(f"the backend's file {where} lacks the key `{missing[1]}`") from None
-        found = re.search(r"at `\$\.(\w+)", str(error))
-        assert found is not None
-        raise _wrong(kind, found[1], raw, where) from None
+        return decode({**raw, **own}, kind, beside)
+    except Wrong as wrong:
+        raise _wrong(wrong, raw, where) from None
 
 
-def _wrong(kind: type[Backend] | type[Build], key: str, raw: Mapping[str, object], where: str) -> UserError:
-    hint = get_type_hints(kind, include_extras=True)[key]
-    wanted = next(meta.description for meta in reversed(hint.__metadata__) if meta.description)
-    return UserError(f"the backend's file {where} has `{key}` = {raw[key]!r}: it must be {wanted}")
+def _wrong(wrong: Wrong, raw: Mapping[str, object], where: str) -> UserError:
+    if wrong.missing:
+        return UserError(f"the backend's file {where} lacks the key `{wrong.key}`")
+    return UserError(f"the backend's file {where} has `{wrong.key}` = {raw[wrong.key]!r}: it must be {wrong.wanted}")
