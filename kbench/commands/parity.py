@@ -41,7 +41,7 @@ def main(options: argparse.Namespace) -> int:
     check_place(place, options.name)
     the_plan = _plan(request, known, gpus)
     beside = None if options.format == terminal.TABLE else sys.stderr
-    terminal.print_plan(the_plan, prepare.to_make(the_plan), None, "parity: one batch, dropout off", beside)
+    terminal.print_plan(the_plan, prepare.to_make(the_plan), "parity: one batch, dropout off", beside)
     with prepare.reserved(the_plan):
         the_plan, here = prepare.arrays(the_plan)
         here = replace(here, environments=prepare.make_environments(the_plan))

@@ -39,4 +39,4 @@ def _print_plan(the_plan: Plan, options: argparse.Namespace) -> None:
     """On stdout, but for what a program reads from there; with --quiet only where nothing else was asked for."""
     if options.dry_run or options.detail != terminal.QUIET:
         alone = options.dry_run or options.format == terminal.TABLE
-        terminal.print_plan(the_plan, prepare.to_make(the_plan), None, file=None if alone else sys.stderr)
+        terminal.print_plan(the_plan, prepare.to_make(the_plan), file=None if alone else sys.stderr)

@@ -28,6 +28,6 @@ def decode(raw: Mapping[str, Any], kind: type[T], convert: Callable[[type, objec
         return msgspec.convert(raw, kind, dec_hook=convert)
     except msgspec.ValidationError as error:
         missing = re.match(r"Object missing required field `(\w+)`$", str(error))
-        found = missing or re.search(r"at `\$\.(\w+)", str(error))
+        found = missing or re.search(r"`\$\.(\w+)", str(error))
         assert found is not None, error
         raise Wrong(kind, found[1], missing is not None) from None

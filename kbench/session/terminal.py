@@ -36,18 +36,15 @@ def say(line: str) -> None:
     tqdm.write(line, file=sys.stderr)
 
 
-def print_plan(
-    plan: Plan, missing: list[str], where: Path | None, instead: str = "", file: TextIO | None = None
-) -> None:
+def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO | None = None) -> None:
     """What is going to be done: cells, full names of the backends, device, environments to make.
 
     `instead` stands in the place of the profile. It is printed on `file`, or on stdout.
     """
-    lines = _plan_lines(plan, missing, where, instead)
-    print("\n".join(lines), file=file or sys.stdout, flush=True)
+    print("\n".join(_plan_lines(plan, missing, instead)), file=file or sys.stdout, flush=True)
 
 
-def _plan_lines(plan: Plan, missing: list[str], where: Path | None, instead: str) -> list[str]:
+def _plan_lines(plan: Plan, missing: list[str], instead: str) -> list[str]:
     request = plan.request
     subset = {"smoke": ": a tiny subset", "quick": ": a subset", "full": ": the published settings"}
     count = f"{len(plan.tasks)} cell{'s' * (len(plan.tasks) != 1)}"
@@ -69,8 +66,6 @@ def _plan_lines(plan: Plan, missing: list[str], where: Path | None, instead: str
         lines.append(f"  left out   {len(plan.verdicts)} unsupported:")
         reasons = (f"{one.backend}: {plan.verdicts[one.id].reason}" for one in plan.tasks if one.id in plan.verdicts)
         lines += [f"             {line}" for line in dict.fromkeys(reasons)]
-    if where is not None:
-        lines.append(f"  results    {where}")
     return lines
 
 
