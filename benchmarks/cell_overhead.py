@@ -14,16 +14,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
-from kbench import paths, store
+from kbench import store
 from kbench.cells import launcher, runner
+from kbench.cells.spec import Here
 from kbench.machine import devices
-from kbench.selection import backends, examples
+from kbench.planning.tasks import CellTask
 from kbench.values import Cell, Data, Environment
 
 STAND_IN = """\
@@ -36,14 +36,12 @@ with open(os.path.expanduser(spec["events"]), "a") as file:
 """
 
 
-def job(name: str) -> runner.Job:
-    """A cell whose guest is the stand-in, in this Python."""
-    backend = next(iter(backends.load_all(paths.project_folder("backends")).values()))
-    example = examples.load(paths.project_folder("examples_models") / "mnist_mlp.py")
-    data = Data("none", "synthetic", Path(), ("x.npy",), "y.npy", (), "", 10, 1.0, ((1,),), "")
-    environment = Environment(backend.name, "cpu", Path(sys.executable), None, {}, "")
-    cell = Cell(name, backend.name, "channels_last", "cpu", 1, "smoke", 32, 32, 0, 1, 0)
-    return runner.Job(cell, replace(example, name=name), backend, backend.builds[0], environment, data)
+def task(name: str) -> CellTask:
+    """A cell whose guest is the stand-in."""
+    cell = Cell(name, "keras9/none", "channels_last", "cpu", 1, "smoke", 32, 32, 0, 1, 0)
+    return CellTask(
+        **vars(cell), task="train", input="flat", example_sha256="", parameters=None, keras_backend="none"
+    )
 
 
 def main(pairs: int) -> None:
@@ -51,17 +49,26 @@ def main(pairs: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         guest = Path(folder, "guest.py")
         guest.write_text(STAND_IN, "utf-8")
-        settings = runner.Settings(devices.CPU, {}, 60.0, False, "seeded", guest, {})
-        listener = runner.Listener(lambda job: None, lambda job, done: None, lambda job, outcome: None)
-        run = store.create(Path(folder, "results"), {"cells": []}, {})
+        listener = runner.Listener(lambda task: None, lambda task, done: None, lambda task, outcome: None)
+        tasks = [task(f"e{number}") for number in range(pairs + 1)]
+        data = Data("none", "synthetic", Path(), ("x.npy",), "y.npy", (), "", 10, 1.0, ((1,),), "")
+        here = Here(
+            run=store.create(Path(folder, "results"), {"cells": []}, {}),
+            device=devices.CPU,
+            examples={one.example: Path("none.py") for one in tasks},
+            data={(one.example, one.image_data_format): data for one in tasks},
+            published_weights={},
+            environments={"keras9/none": Environment("keras9/none", "cpu", Path(sys.executable), None, {}, "")},
+            passed={},
+            guest=guest,
+        )
         differences = []
-        for number in range(pairs + 1):
-            one = job(f"e{number}")
+        for one in tasks:
             start = time.perf_counter()
-            (outcome,) = runner.run([one], run, settings, lambda environment: {}, launcher.launch, listener)
+            (outcome,) = runner.run([one], {}, here, launcher.launch, listener)
             hosted = time.perf_counter() - start
             assert outcome.status == "ok", outcome
-            spec = store.cell_folder(run, one.cell).spec
+            spec = store.cell_folder(here.run, one).spec
             start = time.perf_counter()
             subprocess.run([sys.executable, str(guest), str(spec)], check=True, env={"PATH": os.environ["PATH"]})
             differences.append((hosted, time.perf_counter() - start))

@@ -35,7 +35,7 @@ from kbench.cells import launcher, runner
 from kbench.cells import spec as specs
 from kbench.environments import ensure
 from kbench.machine import devices
-from kbench.planning import plan
+from kbench.planning.request import cores
 from kbench.selection import backends, builds
 from kbench.values import Backend, Cell
 
@@ -74,7 +74,7 @@ def paired(
     environment = ensure.ensure(backend, builds.pick_build(backend, devices.CPU))
     variables = specs.environment_variables(
         os.environ,
-        ensure.variables(environment, plan.cores()),
+        ensure.variables(environment, cores()),
         devices.pin_variables(devices.CPU),
         folder / "keras_home",
     )

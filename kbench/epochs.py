@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, overload
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST = 2**53  # of a count: from there on a float does not hold every whole number
 Count = Annotated[int, msgspec.Meta(ge=0, lt=MOST)]
-Seconds = Annotated[float, msgspec.Meta(ge=0)]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=sys.float_info.max)]  # so no infinity
 
 
 class Epoch(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag="epoch"):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+from msgspec import Meta
 
 from kbench.epochs import Epochs
 
@@ -29,68 +32,112 @@ REPEATS = "repeats"
 EPOCHS = "epochs"
 
 # What the backends are compared in, in the order of the table.
-QUANTITIES = ("outputs", "layers", "loss", "1 step", "10 steps")
+Quantity = Literal["outputs", "layers", "loss", "1 step", "10 steps"]
+QUANTITIES = get_args(Quantity)
 
 CHANNELS_FIRST = "channels_first"
 CHANNELS_LAST = "channels_last"
 
 
-@dataclass(frozen=True)
+# What a backend's file can say, and how that is described to somebody who wrote something else.
+PLACEHOLDERS = ("env", "cache", "threads", "threads_from_2", "python_lib", "inherited")
+_KNOWN = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+Text = Annotated[str, Meta(pattern=r"\A[^\n]*\S[^\n]*\Z", description="a text of one line")]
+Texts = Annotated[tuple[Text, ...], Meta(description="a list of texts")]
+Table = Annotated[Mapping[str, Text], Meta(description="a table of texts")]
+Filled = Annotated[str, Meta(pattern=rf"\A([^{{}}\n]|\{{({'|'.join(PLACEHOLDERS)})\}})+\Z")]
+Variables = Annotated[
+    Mapping[str, Filled], Meta(description=f"a table of texts with no other placeholders than {_KNOWN}")
+]
+Flag = Annotated[bool, Meta(description="true or false")]
+Layout = Annotated[
+    Literal["channels_first", "channels_last"], Meta(description=f"{CHANNELS_FIRST} or {CHANNELS_LAST}")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Build:
     """One way to install a backend: its packages for the CPU, or for a range of GPUs."""
 
-    name: str  # "cpu", "cu100", ...: unique within the backend
-    device: str  # "cpu" or "gpu"
-    requirements: tuple[str, ...]
-    lock: Path | None  # exact versions and hashes; None where only an environment of the user's own can serve
-    compute_capability: tuple[float, float] | None = None  # lowest and highest GPU architecture, inclusive
-    driver: str = ""  # lowest NVIDIA driver version, such as "410.48"; empty where none is known
-    indexes: tuple[str, ...] = ()  # further package indexes, tried only where the user's own have not got it
-    variables: Mapping[str, str] = field(default_factory=dict)
-    locked_variables: Mapping[str, str] = field(default_factory=dict)  # only where the locked packages are used
-    note: str = ""  # e.g. "not run on hardware"
-    distribution: str = ""  # the package whose version is the backend's version, in this build: "x-gpu"
+    # "cpu", "cu100", ...: unique within the backend
+    name: Annotated[
+        str, Meta(pattern=r"\A[a-z0-9][a-z0-9_-]*\Z", description="a name of small letters and digits, such as cu112")
+    ]
+    device: Annotated[Literal["cpu", "gpu"], Meta(description="cpu or gpu")]
+    requirements: Annotated[Texts, Meta(description='a list of requirements such as ["keras==3.15.1"]')]
+    lock: Path | None = None  # exact versions and hashes; None where only an environment of the user's own can serve
+    # lowest and highest GPU architecture, inclusive
+    compute_capability: Annotated[
+        tuple[float, float] | None,
+        Meta(description="the lowest and the highest GPU architecture, such as [3.5, 7.5]"),
+    ] = None
+    # lowest NVIDIA driver version; empty where none is known
+    driver: Annotated[str, Meta(pattern=r"\A\d+(\.\d+)*\Z", description='a driver version such as "410.48"')] = ""
+    indexes: Texts = ()  # further package indexes, tried only where the user's own have not got it
+    variables: Variables = field(default_factory=dict)
+    locked_variables: Variables = field(default_factory=dict)  # only where the locked packages are used
+    note: Text = ""  # e.g. "not run on hardware"
+    distribution: Text = ""  # the package whose version is the backend's version, in this build: "x-gpu"
 
 
 @dataclass(frozen=True)
 class Explanation:
     """A difference from the other backends that is known and understood; read from a backend's file."""
 
-    what: tuple[str, ...]  # of QUANTITIES
-    bound: float  # up to so much; a larger one is not explained
-    reason: str
-    layer: str = ""  # only where a layer of this class differs most; empty for all
-    optimizer: str = ""  # only of models that this optimizer trains; empty for all
-    unlike: tuple[str, ...] = ()  # only from these backends or generations; empty for all
+    what: Annotated[tuple[Quantity, ...], Meta(min_length=1)]
+    bound: Annotated[float, Meta(gt=0, le=1e308)]  # up to so much; a larger one is not explained
+    reason: Text
+    layer: Text = ""  # only where a layer of this class differs most; empty for all
+    optimizer: Text = ""  # only of models that this optimizer trains; empty for all
+    unlike: Texts = ()  # only from these backends or generations; empty for all
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Backend:
     """What `keras.json` calls a backend, in one generation of Keras; read from backends/<name>.toml."""
 
     name: str  # its file below backends/, without the ending
     generation: str  # "keras2"
-    title: str  # one line for people
-    keras_backend: str  # the value of `backend` in keras.json
-    distribution: str  # the package whose version is the backend's version (a build may name another)
-    python: tuple[str, ...]  # usable Python versions, best first: "3.6"
-    image_data_format: str  # its native one, on the CPU
-    gpu_image_data_format: str  # its native one, on a GPU
-    can: frozenset[str]  # of "train", "infer"
-    cannot: str  # why it cannot do the rest, one sentence; empty where it can do all
-    builds: tuple[Build, ...]
-    variables: Mapping[str, str]  # environment variables of its cells; {env}, {cache}, {threads} are filled in
-    shared_libpython: bool  # needs libpythonX.Y.so
-    libraries: Mapping[str, str]  # library name -> file of the environment that stands in for it
-    compiled: Mapping[str, Path]  # library name -> C source next to the backend's file
-    programs: tuple[str, ...]  # programs that must be on PATH when it runs, such as "g++"
-    recurrent: Mapping[str, str]  # layer class -> the form to run, where the default one computes something else
-    fixed_batch: tuple[str, ...]  # layer classes that need the batch size in the graph
-    notes: tuple[str, ...]  # what a reader of its rows should know
-    color: str  # "#rrggbb", the same in every plot
     path: Path
-    ordered_updates: bool = False  # whether the guest has to put gradients, updates and the step counter in order
-    explained: tuple[Explanation, ...] = ()  # known differences from the other backends
+    title: Text  # one line for people
+    keras_backend: Text  # the value of `backend` in keras.json
+    distribution: Text  # the package whose version is the backend's version (a build may name another)
+    # usable Python versions, best first
+    python: Annotated[
+        tuple[Annotated[str, Meta(pattern=r"\A3\.\d+\Z")], ...],
+        Meta(min_length=1, description='a list of Python versions such as ["3.11"]'),
+    ]
+    image_data_format: Layout  # its native one, on the CPU
+    gpu_image_data_format: Layout  # its native one, on a GPU
+    can: Annotated[frozenset[Literal["train", "infer"]], Meta(min_length=1, description="a list of train and infer")]
+    cannot: Text = ""  # why it cannot do the rest, one sentence; empty where it can do all
+    builds: tuple[Build, ...] = ()
+    variables: Variables = field(default_factory=dict)  # of its cells; {env}, {cache}, {threads} are filled in
+    shared_libpython: Flag = False  # needs libpythonX.Y.so
+    libraries: Table = field(default_factory=dict)  # library name -> file of the environment that stands in for it
+    # library name -> C source next to the backend's file
+    compiled: Annotated[Mapping[str, Path], Meta(description="a table of C sources beside it")] = field(
+        default_factory=dict
+    )
+    programs: Texts = ()  # programs that must be on PATH when it runs, such as "g++"
+    # layer class -> the form to run, where the default one computes something else
+    recurrent: Annotated[
+        Mapping[str, Literal["unrolled", "hidden state last"]],
+        Meta(description='a table of layer classes, each "unrolled" or "hidden state last"'),
+    ] = field(default_factory=dict)
+    fixed_batch: Texts = ()  # layer classes that need the batch size in the graph
+    ordered_updates: Flag = False  # whether the guest has to put gradients, updates and the step counter in order
+    notes: Texts = ()  # what a reader of its rows should know
+    # the same in every plot
+    color: Annotated[str, Meta(pattern=r"\A#[0-9a-fA-F]{6}\Z", description='a colour such as "#0072B2"')]
+    # known differences from the other backends
+    explained: Annotated[
+        tuple[Explanation, ...],
+        Meta(
+            description="[[explained]] tables with `bound` (a number above 0), `reason`, `what` (some of "
+            f"{', '.join(QUANTITIES)}) and, it may be, `layer`, `optimizer` and `unlike`"
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True)
@@ -230,9 +277,20 @@ class Interval:
     high: float
 
 
+def column(name: str, of_task: str = "") -> dict[str, str]:
+    """What a field of `Summary` is called in summary.csv, where not by its own name; empty: it is no column there.
+
+    `of_task`: the only task ("train" or "infer") of which its value is written.
+    """
+    return {"column": name, "of_task": of_task}
+
+
 @dataclass(frozen=True)
 class Summary:
-    """One row of an example's table: a backend, over all repeats of its cell."""
+    """One row of an example's table: a backend, over all repeats of its cell.
+
+    Its fields are the columns of summary.csv. Programs read the first 19 by place; a new one goes behind the others.
+    """
 
     example: str
     backend: str
@@ -253,51 +311,57 @@ class Summary:
     parameters: int | None
     keras_version: str
     backend_version: str
+    # Up to here the place of a column is a promise.
     task: str = "train"
     form: str = ""  # the form of the recurrent layers that was used; empty where the model has none
-    input: str = ""  # "image", "flat" or "sequence"
+    phases: Mapping[str, float] = field(default_factory=dict)  # seconds, medians over the repeats
+    evaluation_seconds: float | None = None  # of one evaluation: median over epochs and repeats
+    seconds_per_1000_samples: float | None = field(
+        default=None, metadata=column("seconds_per_1000_images", "infer")
+    )  # of the steady epochs
     batch_size: int = 0
     samples: int = 0  # in an epoch, as asked for
     validation_samples: int = 0
     epochs: int = 0  # as asked for
-    available_samples: int | None = None  # in an epoch of the published setting
     data: str = ""  # the dataset's name
     data_source: str = ""  # "real" or "synthetic"
     data_sha256: str = ""
-    phases: Mapping[str, float] = field(default_factory=dict)  # seconds, medians over the repeats
-    evaluation_seconds: float | None = None  # of one evaluation: median over epochs and repeats
-    seconds_per_1000_samples: float | None = None  # of the steady epochs
     notes: tuple[str, ...] = ()  # what a reader of this row should know
-    epoch_interval: Interval | None = None  # of epoch_seconds
-    per_1000_interval: Interval | None = None  # of seconds_per_1000_samples
-    resampled: str = ""  # REPEATS or EPOCHS, what the row's own interval is made of; empty where it has none
-    resampled_values: int = 0  # how many of them
-    between_processes: float | None = None  # the factor by which processes differ, where the intervals hold that
-    relative_interval: Interval | None = None  # of relative_to_fastest
+    epoch_interval: Interval | None = field(default=None, metadata=column("epoch_seconds"))  # of epoch_seconds
+    relative_interval: Interval | None = field(default=None, metadata=column("relative"))  # of relative_to_fastest
+    verdict: str = ""  # FASTEST, BASELINE, FASTER, SLOWER, NO_DIFFERENCE; empty where nothing can be said
     baseline: str = ""  # the backend that the user named as the baseline
     relative_to_baseline: float | None = None
-    baseline_interval: Interval | None = None  # of relative_to_baseline
-    verdict: str = ""  # FASTEST, BASELINE, FASTER, SLOWER, NO_DIFFERENCE; empty where nothing can be said
+    baseline_interval: Interval | None = field(
+        default=None, metadata=column("relative_to_baseline")
+    )  # of relative_to_baseline
+    resampled: str = ""  # REPEATS or EPOCHS, what the row's own interval is made of; empty where it has none
+    resampled_values: int | None = None  # how many of them
     final_accuracy_sd: float | None = None  # over the repeats that ended ok: sample standard deviation
     final_val_accuracy_sd: float | None = None
-    deterministic: bool | None = None  # whether repeats with one seed gave the same losses; None where there are none
-    seeds: int = 0  # how many different ones the repeats that ended ok had
     target_accuracy: float | None = None  # the example's own
     epochs_to_target: float | None = None  # until the validation accuracy first reaches it: median over repeats
     seconds_to_target: float | None = None  # of training, the first epoch included
     repeats_to_target: int | None = None  # how many reached it; None where the example states no target
+    deterministic: bool | None = None  # whether repeats with one seed gave the same losses; None where there are none
     peak_memory_mib: float | None = None  # the most that the guest's process held at once: median over the repeats
     import_memory_mib: float | None = None  # of that, what it held once the framework was imported
     tree_memory_mib: float | None = None  # with the processes below it, such as compilers: the most seen
     weights: str = ""  # where the initial weights are from: "seeded", "backend" or "published"
-    operations_per_sample: int | None = None  # floating-point ones, counted from the layers; of training if it trains
-    percent_of_limit: float | None = None  # 100: as fast as this machine's arithmetic and memory allow
     fingerprint: str = ""  # a short hash of all that has to be equal for rows to be compared
+    differs: tuple[str, ...] = ()  # in what this row was not measured like the others; it then has no ratio
     step_seconds_median: float | None = None  # of all steps of the steady epochs
     step_seconds_p95: float | None = None
     compile_seconds: float | None = None  # the first step beyond a steady one: median over the repeats
     device_memory_mib: float | None = None  # on the GPU, the most seen: median over the repeats
     device_memory_source: str = ""  # "process", "device", or both
     allocator_peak_mib: float | None = None  # the most that the framework's own allocator gave out on the GPU
+    operations_per_sample: int | None = None  # floating-point ones, counted from the layers; of training if it trains
+    percent_of_limit: float | None = None  # 100: as fast as this machine's arithmetic and memory allow
     teardown_seconds: float | None = None  # from the last batch until fit or predict returned: mean of steady epochs
-    differs: tuple[str, ...] = ()  # in what this row was not measured like the others; it then has no ratio
+    between_processes: float | None = None  # the factor by which processes differ, where the intervals hold that
+    # No columns.
+    input: str = field(default="", metadata=column(""))  # "image", "flat" or "sequence"
+    available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting
+    per_1000_interval: Interval | None = field(default=None, metadata=column(""))  # of seconds_per_1000_samples
+    seeds: int = field(default=0, metadata=column(""))  # how many different ones the repeats that ended ok had

@@ -21,15 +21,23 @@ def some_of(words: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
     return read
 
 
-def ratio(text: str) -> float:
-    """A ratio above 0."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1e6:
-        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a ratio above 0, such as 1.10")
-    return number
+def above_0(highest: float, what: str) -> Callable[[str], float]:
+    """Reads a number above 0 and below `highest`; `what` it is says the error."""
+
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = 0.0
+        if not 0 < number < highest:
+            raise argparse.ArgumentTypeError(f"{text[:50]!r} is not {what}")
+        return number
+
+    return read
+
+
+ratio = above_0(1e6, "a ratio above 0, such as 1.10")
+seconds = above_0(1e9, "a number of seconds above 0")
 
 
 def whole(lowest: int, highest: int) -> Callable[[str], int]:
@@ -42,17 +50,6 @@ def whole(lowest: int, highest: int) -> Callable[[str], int]:
         raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a whole number from {lowest} to {highest:,}")
 
     return read
-
-
-def seconds(text: str) -> float:
-    """A number of seconds above 0."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1e9:
-        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a number of seconds above 0")
-    return number
 
 
 def mib(text: str) -> float:

@@ -9,6 +9,7 @@ from tabulate import tabulate
 from kbench import paths
 from kbench.cache import folder
 from kbench.cli import arguments
+from kbench.cli.options import KINDS
 from kbench.text import size
 
 ABOUT = {
@@ -27,7 +28,7 @@ def main(options: argparse.Namespace) -> int:
         there = {kind: folder.made(cache, kind) for kind in ABOUT}
         rows = [[kind, about, len(there[kind]), size(folder.size(there[kind])[0])] for kind, about in ABOUT.items()]
         print(f"{cache}\n{tabulate(rows, headers=['', '', 'there', 'on disk'], disable_numparse=True)}")
-        print(f"\nTo free a kind: {arguments.program()} clean {' | '.join(arguments.KINDS)}")
+        print(f"\nTo free a kind: {arguments.program()} clean {' | '.join(KINDS)}")
         return 0
     removed = folder.remove(cache, list(ABOUT) if options.what == "all" else [options.what])
     for path in removed.paths:

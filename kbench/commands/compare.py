@@ -1,4 +1,4 @@
-"""`compare`: runs, or backends of one run, beside one another."""
+"""`compare`: runs, or backends of one run, side by side."""
 
 from __future__ import annotations
 
@@ -135,4 +135,4 @@ def _run(text: str, parent: Path) -> Path:
         if (shipped / "run.json").is_file():
             return shipped
         raise UserError("The reference run comes with a checkout of kbench, and this is none: name another run.")
-    return store.find(text, parent)
+    return store.find(text, parent, timed=True)

@@ -16,7 +16,6 @@ from kbench.commands.doctor_checks import Finding
 from kbench.datasets import names
 from kbench.errors import UserError
 from kbench.session import choices
-from kbench.session.measure import data_folder
 from kbench.text import plain
 
 TO_DO = "to do"
@@ -27,7 +26,7 @@ def main(options: argparse.Namespace) -> int:
     known = choices.known_backends()
     pythons = choices.chosen_pythons(options, known)
     device, gpus = choices.chosen_device(options)
-    mirror = data_folder(options)
+    mirror = choices.data_folder(options)
     if mirror is not None and not mirror.is_dir():
         raise UserError(f"{mirror} is not a folder: give --data-dir or KBENCH_DATA one that exists")
     cache = paths.cache_folder()

@@ -11,7 +11,7 @@ from kbench.parity import reading
 
 def main(options: argparse.Namespace) -> int:
     """Write the run to each target and print where. Raises UserError."""
-    run = store.find(options.run, paths.expanded(str(options.results)))
+    run = store.find(options.run, paths.expanded(str(options.results)), timed=True)
     read = store.read(run)
     if reading.is_parity(read):
         raise UserError(f"{options.run} is a parity run, which has no epochs: its parity.csv holds all of it.")

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from kbench import paths, store
-from kbench.cells.runner import Settings
 from kbench.cli import arguments
-from kbench.environments.interpreters import Choice
 from kbench.machine import devices, provenance
 from kbench.outputs import parity_run
 from kbench.parity import agreement, reading
 from kbench.planning import plan
-from kbench.planning.plan import Plan, PlannedCell, Request
-from kbench.selection import names as selecting
-from kbench.selection.names import Backends, Examples
+from kbench.planning.plan import Plan
+from kbench.planning.request import Request
+from kbench.planning.tasks import CellTask
 from kbench.session import choices, interrupts, prepare, record, run_cells, terminal
-from kbench.session.measure import check_place, data_folder
-from kbench.values import OK, Data, Device
+from kbench.session.measure import check_place
+from kbench.values import OK, Backend, Device
 
 PROFILE = "parity"
 DEFAULT_FORM = "default"
@@ -31,29 +29,29 @@ TIMEOUT = 3600.0  # against a hang
 def main(options: argparse.Namespace) -> int:
     """Compute, compare and print the tables; returns the exit status. Raises UserError."""
     known = choices.known_backends()
-    selected = choices.chosen_backends(options, known)
+    gpus = devices.gpus()
+    request = choices.request(options, known, gpus)
+    request = replace(request, profile="full", timeout=request.timeout or TIMEOUT)
     if options.form == DEFAULT_FORM:
-        shipped = tuple(
-            replace(backend, recurrent={}, fixed_batch=(), ordered_updates=False) for backend in selected.chosen
-        )
-        selected = Backends(shipped, selected.named)
-    examples = selecting.select_examples(options.examples, choices.known_examples())
-    pythons = choices.chosen_pythons(options, known)
-    device, gpus = choices.chosen_device(options)
+        known = {
+            name: replace(backend, recurrent={}, fixed_batch=(), ordered_updates=False)
+            for name, backend in known.items()
+        }
     place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
     check_place(place, options.name)
-    the_plan = _plan(selected, examples, _request(options), device, pythons)
+    the_plan = _plan(request, known, gpus)
     beside = None if options.format == terminal.TABLE else sys.stderr
-    terminal.print_plan(the_plan, prepare.to_make(the_plan), None, "parity: one batch, dropout off", beside)
+    terminal.print_plan(the_plan, prepare.to_make(the_plan), "parity: one batch, dropout off", beside)
     with prepare.reserved():
-        data = prepare.arrays(the_plan)
-        made = prepare.make_environments(the_plan)
-        told = provenance.read(gpus, [*arguments.program().split(), *options.argv])
-        told["environments"] = record.of_environments(the_plan, made)
-        run = store.create(place, _record(the_plan, data, options.form), told, options.name)
+        the_plan, here = prepare.arrays(the_plan)
+        here = replace(here, environments=prepare.make_environments(the_plan))
+        machine = provenance.read(gpus, [*arguments.program().split(), *options.argv])
+        machine["environments"] = record.of_environments(the_plan, here)
+        kept = record.plan_record(the_plan, here) | {"kind": reading.KIND, "form": options.form, "profile": PROFILE}
+        run = store.create(place, kept, machine, options.name)
         with store.filling(run), interrupts.ended_as_interrupted():
             try:
-                run_cells.run(the_plan, run, data, made, _settings(the_plan))
+                run_cells.run(the_plan, replace(here, run=run))
             except KeyboardInterrupt:
                 show(run, options.format)
                 print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
@@ -72,70 +70,22 @@ def show(run: Path, form: str = terminal.TABLE) -> bool:
     return agreement.passes(ended)
 
 
-def _request(options: argparse.Namespace) -> Request:
-    return Request(
-        profile="full",
-        image_data_format=options.image_data_format,
-        seed=options.seed,
-        batch_size=options.batch_size,
-        threads=options.threads,
-        timeout=options.timeout or TIMEOUT,
-        memory_limit_mib=options.memory_limit,
-        data_source=options.data,
-        data_dir=data_folder(options),
-        pass_env=choices.passed_variables(options),
-    )
-
-
-def _plan(
-    selected: Backends, examples: Examples, request: Request, device: Device, pythons: Mapping[str, Choice]
-) -> Plan:
+def _plan(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Plan:
     """A cell for each example and backend; a backend that cannot train shows its outputs and layers alone."""
-    full = plan.make(selected, examples, request, device, pythons)
-    forward = Examples(tuple(replace(example, task="infer") for example in examples.chosen), examples.named)
-    second = plan.make(selected, forward, request, device, pythons)
-    cells = zip(full.cells, second.cells, strict=True)
-    return replace(full, cells=tuple(_small(one if one.verdict is None else other) for one, other in cells))
+    full, forward = plan.make(request, known, gpus), plan.make(request, known, gpus, task="infer")
+    pairs = zip(full.tasks, forward.tasks, strict=True)
+    tasks = [other if one.id in full.verdicts else one for one, other in pairs]
+    neither = {cell: verdict for cell, verdict in forward.verdicts.items() if cell in full.verdicts}
+    return replace(forward, tasks=tuple(map(_small, tasks)), verdicts=neither)
 
 
-def _small(planned: PlannedCell) -> PlannedCell:
-    """The cell with as many batches as there are steps, where the data have so many."""
-    cell = planned.cell
-    samples = min(cell.samples, max(agreement.STEPS) * cell.batch_size)
-    return replace(planned, cell=replace(cell, profile=PROFILE, samples=samples, validation_samples=0, epochs=0))
-
-
-def _record(the_plan: Plan, data: dict[tuple[str, str], Data], form: str) -> dict[str, object]:
-    """What run.json keeps of the plan."""
-    request = the_plan.request
-    return store.plan_record(
-        [planned.cell for planned in the_plan.cells],
-        the_plan.backends,
-        the_plan.examples,
-        {example: one for (example, _), one in data.items()},
-        kind=reading.KIND,
-        form=form,
+def _small(task: CellTask) -> CellTask:
+    """The task with as many batches as there are steps, where the data have so many."""
+    return replace(
+        task,
         profile=PROFILE,
-        device=the_plan.device.label,
-        image_data_format=request.image_data_format,
-        seed=request.seed,
-        data_source=request.data_source,
-        pass_env=request.pass_env,
-        threads=the_plan.threads,
-        timeout=request.timeout,
-        memory_limit_mib=request.memory_limit_mib,
-    )
-
-
-def _settings(the_plan: Plan) -> Settings:
-    return Settings(
-        device=the_plan.device,
-        pinned=devices.pin_variables(the_plan.device),
-        timeout=the_plan.request.timeout,
-        augment=False,
-        init="seeded",
-        guest=paths.GUEST,
-        published_weights={},
-        parity={"steps": list(agreement.STEPS)},
-        memory_limit_mib=the_plan.request.memory_limit_mib,
+        samples=min(task.samples, max(agreement.STEPS) * task.batch_size),
+        validation_samples=0,
+        epochs=0,
+        parity={"steps": tuple(agreement.STEPS)},
     )

@@ -33,7 +33,7 @@ def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str
 
     Raises kbench.errors.UserError, in one sentence, where there is no such run or it cannot be read.
     """
-    folder = store.find(str(run), paths.expanded(str(results_folder)))
+    folder = store.find(str(run), paths.expanded(str(results_folder)), timed=True)
     return data(store.read(folder))
 
 

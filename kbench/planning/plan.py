@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Any
 
-from kbench.environments.interpreters import Choice
+from kbench import paths
 from kbench.errors import Unsupported, UserError
+from kbench.machine import devices
+from kbench.planning.request import BOTH, DIFFERENT, LAST_SEED, NATIVE, Request
+from kbench.planning.tasks import CellTask, guest_sha256, of_build, start_of_sha256
+from kbench.selection import examples
 from kbench.selection.builds import pick_build
-from kbench.selection.names import Backends, Examples
 from kbench.values import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
@@ -19,20 +21,11 @@ from kbench.values import (
     UNSUPPORTED,
     Backend,
     Build,
-    Cell,
     Device,
     Example,
     Outcome,
 )
 
-NATIVE = "native"
-BOTH = "both"
-# Whether repeats begin from the same weights and see the data in the same order, or each from its own seed.
-SAME = "same"
-DIFFERENT = "different"
-LAST_SEED = 2**32 - 1  # what numpy takes
-FORMATS = (NATIVE, CHANNELS_FIRST, CHANNELS_LAST, BOTH)
-PROFILES = ("smoke", "quick", "full")
 # Limits are against a hang, not against slowness. The slowest cell of the reference run takes 0.02 s a sample that
 # it trains on and 0.7 s one that goes through ResNet-50, and compiling its model took up to 160 s.
 START_SECONDS = 900.0  # to import, to compile, to end
@@ -41,140 +34,91 @@ LONGEST_SECONDS = 48 * 3600.0
 
 
 @dataclass(frozen=True)
-class Request:
-    """What the user asked for, beyond names; None leaves the number to the profile or the example."""
-
-    profile: str = "quick"
-    image_data_format: str = NATIVE
-    repeats: int = 1
-    seed: int = 0
-    seeds: str = SAME
-    epochs: int | None = None
-    samples: int | None = None
-    batch_size: int | None = None
-    augment: bool = False
-    init: str = "seeded"
-    timeout: float | None = None  # seconds; None: as each cell's samples and epochs let expect
-    memory_limit_mib: float | None = None  # of a cell
-    threads: int | None = None  # of a cell; None: the cores that this process may run on
-    data_source: str = "real"
-    data_dir: Path | None = None
-    pass_env: tuple[str, ...] = ()  # further variables of the user's that cells get, by name
-    baseline: str = ""  # full name of the backend with which the others are compared, beside the fastest
-
-    def passed(self, variables: Mapping[str, str]) -> dict[str, str]:
-        """The variables of `pass_env`, as far as they are set."""
-        return {name: variables[name] for name in self.pass_env if name in variables}
-
-
-@dataclass(frozen=True)
-class PlannedCell:
-    """A cell with all that launching it needs; `verdict` is set where it is known not to run."""
-
-    cell: Cell
-    example: Example
-    backend: Backend
-    build: Build | None
-    verdict: Outcome | None = None
-
-
-@dataclass(frozen=True)
 class Plan:
     """The cells of a run in the order in which they run."""
 
     request: Request
     device: Device
-    cells: tuple[PlannedCell, ...]
+    tasks: tuple[CellTask, ...]
+    verdicts: Mapping[str, Outcome]  # of cells that are known not to run, by id
     backends: tuple[Backend, ...]
     examples: tuple[Example, ...]
-    named_backends: frozenset[str]
-    named_examples: frozenset[str]
-    pythons: Mapping[str, Choice]
 
-    @property
-    def threads(self) -> int:
-        """CPU threads that a cell is given."""
-        return self.request.threads or cores()
+    def to_measure(self) -> tuple[CellTask, ...]:
+        """The tasks without a verdict."""
+        return tuple(task for task in self.tasks if task.id not in self.verdicts)
 
     def environments(self) -> list[tuple[Backend, Build]]:
         """The backends' builds that the cells need, each once."""
-        found: dict[str, tuple[Backend, Build]] = {}
-        for planned in self.cells:
-            if planned.verdict is None and planned.build is not None:
-                found.setdefault(planned.backend.name, (planned.backend, planned.build))
-        return list(found.values())
+        needed = {(task.backend, task.build): None for task in self.to_measure()}
+        builds = {(one.name, build.name): (one, build) for one in self.backends for build in one.builds}
+        return [builds[names] for names in needed]
 
 
-def make(
-    backends: Backends, examples: Examples, request: Request, device: Device, pythons: Mapping[str, Choice]
-) -> Plan:
-    """The plan for a request. Raises UserError where a number does not fit an example."""
-    if request.augment and not any(example.augmentation for example in examples.chosen):
+def make(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device], task: str = "") -> Plan:
+    """The plan for a request, from today's files of backends and examples; `task` stands in for the examples' own.
+
+    Raises UserError where a number does not fit an example, or a backend, an example or the device is not there.
+    """
+    gone = [name for name in request.backends if name not in known]
+    if gone:
+        raise UserError(f"There is no backend {gone[0]} any more: measure the run anew without it.")
+    device = devices.choose(request.device, gpus)
+    chosen = tuple(known[name] for name in request.backends)
+    loaded = tuple(examples.load(paths.expanded(path)) for path in request.examples)
+    if request.augment and not any(example.augmentation for example in loaded):
         raise UserError("--augment: none of the chosen examples says how its pictures are augmented.")
-    if seeds(request)[-1] > LAST_SEED:
+    if request.seed_of(request.repeats) > LAST_SEED:
         raise UserError(
             f"--seeds {DIFFERENT}: {request.repeats} seeds from {request.seed} on go beyond {LAST_SEED:,}; "
             "choose a smaller --seed."
         )
-    cells = []
-    for example in examples.chosen:
-        counts = _counts(example, request)
+    tasks, verdicts = [], {}
+    passed = {name: start_of_sha256(value) for name, value in request.passed().items()}
+    for example in loaded:
+        of_example = _of_example(replace(example, task=task or example.task), request)
         for repeat in range(1, request.repeats + 1):
-            for backend in _rotated(backends.chosen, repeat - 1):
+            for backend in _rotated(chosen, repeat - 1):
+                of_backend, verdict = _of_backend(backend, of_example["task"], request, device)
                 for layout in _layouts(example, backend, request.image_data_format, device):
-                    cell = replace(
-                        counts,
-                        backend=backend.name,
+                    made = CellTask(
                         image_data_format=layout,
                         device=device.label,
                         repeat=repeat,
-                        seed=seeds(request)[repeat - 1],
+                        seed=request.seed_of(repeat),
+                        threads=request.threads,
+                        init=request.init,
+                        passed=passed,
+                        memory_limit_mib=request.memory_limit_mib,
+                        guest_sha256=guest_sha256(),
+                        **of_example,
+                        **of_backend,
                     )
-                    cells.append(_planned(cell, example, backend, device, pythons))
-    return Plan(
-        request=request,
-        device=device,
-        cells=tuple(cells),
-        backends=backends.chosen,
-        examples=examples.chosen,
-        named_backends=backends.named,
-        named_examples=examples.named,
-        pythons=pythons,
-    )
+                    tasks.append(made)
+                    if verdict is not None:
+                        verdicts[made.id] = verdict
+    return Plan(request, device, tuple(tasks), verdicts, chosen, loaded)
 
 
-def timeout(cell: Cell, task: str) -> float:
-    """Seconds after which the cell of an example with this task is ended, where the user says nothing."""
-    samples = (cell.samples + cell.validation_samples) * max(1, cell.epochs)
-    return min(START_SECONDS + samples * SAMPLE_SECONDS[task], LONGEST_SECONDS)
-
-
-def seeds(request: Request) -> list[int]:
-    """The seed of each repeat: alike for all backends."""
-    step = 1 if request.seeds == DIFFERENT else 0
-    return [request.seed + step * number for number in range(request.repeats)]
-
-
-def acceptable(plan: Plan, planned: PlannedCell, outcome: Outcome) -> bool:
+def acceptable(plan: Plan, task: CellTask, outcome: Outcome) -> bool:
     """Whether the run still counts as ok: the cell is, or cannot be measured here and nobody asked for it by name.
 
     `unavailable` counts against a backend that was named, `unsupported` against a backend and example both named.
     """
-    named = planned.backend.name in plan.named_backends
+    named = task.backend in plan.request.named_backends
     if outcome.status == UNAVAILABLE:
         return not named
     if outcome.status == UNSUPPORTED:
-        return not (named and planned.example.name in plan.named_examples)
+        return not (named and task.example in plan.request.named_examples)
     return outcome.status == OK
 
 
-def _counts(example: Example, request: Request) -> Cell:
-    """The cell's numbers, before it has a backend."""
+def _of_example(example: Example, request: Request) -> dict[str, Any]:
+    """The fields of a task that come from its example and the request."""
     profile = example.profiles[request.profile]
-    full = example.profiles["full"]
     batch_size = request.batch_size or example.batch_size
     samples = request.samples or profile.samples
-    limit = None if example.data.endswith(".npz") else full.samples
+    limit = None if example.data.endswith(".npz") else example.profiles["full"].samples
     if limit is not None and samples > limit:
         raise UserError(f"--samples {samples}: {example.name} has {limit} samples; ask for that many or fewer.")
     if samples < batch_size:
@@ -182,19 +126,46 @@ def _counts(example: Example, request: Request) -> Cell:
             f"{example.name}: {samples} samples are fewer than one batch of {batch_size}; "
             "give more --samples or a smaller --batch-size."
         )
-    return Cell(
-        example=example.name,
-        backend="",
-        image_data_format="",
-        device="",
-        repeat=0,
-        profile=profile.name if request.profile == profile.name else request.profile,
-        batch_size=batch_size,
-        samples=samples,
-        validation_samples=profile.validation_samples,
-        epochs=request.epochs or profile.epochs,
-        seed=request.seed,
-    )
+    epochs = request.epochs or profile.epochs
+    all_samples = (samples + profile.validation_samples) * epochs
+    estimate = min(START_SECONDS + all_samples * SAMPLE_SECONDS[example.task], LONGEST_SECONDS)
+    return {
+        "example": example.name,
+        "example_sha256": example.sha256,
+        "task": example.task,
+        "input": example.input,
+        "parameters": example.parameters,
+        "profile": request.profile,
+        "batch_size": batch_size,
+        "samples": samples,
+        "validation_samples": profile.validation_samples,
+        "epochs": epochs,
+        "augment": request.augment and example.augmentation,
+        "timeout": request.timeout or estimate,
+    }
+
+
+def _of_backend(
+    backend: Backend, task: str, request: Request, device: Device
+) -> tuple[dict[str, Any], Outcome | None]:
+    """The fields of a task that come from its backend, and what is known of it without measuring."""
+    made: dict[str, Any] = {
+        "backend": backend.name,
+        "keras_backend": backend.keras_backend,
+        "recurrent": backend.recurrent,
+        "fixed_batch": backend.fixed_batch,
+        "ordered_updates": backend.ordered_updates,
+    }
+    choice = request.python(backend.name)
+    as_is = choice is not None and choice.as_is
+    try:
+        if task not in backend.can:
+            raise Unsupported(backend.cannot or f"{backend.name} cannot {task}")
+        of_its_build = of_build(pick_build(backend, device, as_is=as_is), backend.distribution, as_is)
+    except Unsupported as error:
+        return made, Outcome(UNSUPPORTED, str(error))
+    variables = {**backend.variables, **of_its_build.pop("variables")}
+    return {**made, **of_its_build, "variables": variables}, None
 
 
 def _rotated(backends: Sequence[Backend], by: int) -> list[Backend]:
@@ -209,21 +180,3 @@ def _layouts(example: Example, backend: Backend, asked: str, device: Device) -> 
     if example.input != "image" or asked == NATIVE:
         return [native]
     return [CHANNELS_FIRST, CHANNELS_LAST] if asked == BOTH else [asked]
-
-
-def _planned(
-    cell: Cell, example: Example, backend: Backend, device: Device, pythons: Mapping[str, Choice]
-) -> PlannedCell:
-    choice = pythons.get(backend.name)
-    try:
-        if example.task not in backend.can:
-            raise Unsupported(backend.cannot or f"{backend.name} cannot {example.task}")
-        build = pick_build(backend, device, as_is=choice is not None and choice.as_is)
-    except Unsupported as error:
-        return PlannedCell(cell, example, backend, None, Outcome(UNSUPPORTED, str(error)))
-    return PlannedCell(cell, example, backend, build)
-
-
-def cores() -> int:
-    """The cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

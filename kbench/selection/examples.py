@@ -7,31 +7,62 @@ import hashlib
 import importlib.util
 import os
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
 
 from kbench import paths
 from kbench.errors import UserError
+from kbench.selection.decoding import Wrong, decode
 from kbench.values import Example, Profile
 
 PROFILES = ("smoke", "quick", "full")
-INPUTS = ("image", "flat", "sequence")
-TASKS = ("train", "infer")
-COUNTS = ("samples", "validation_samples", "epochs")
-# What the host reads, without running the file: each has to be a plain value.
-READ = (
-    "TASK",
-    "DATA",
-    "INPUT",
-    "BATCH_SIZE",
-    "OPTIMIZER",
-    "LOSS",
-    "PARAMETERS",
-    "PROFILES",
-    "TARGET_ACCURACY",
-    "WEIGHTS",
-)
+Count = Annotated[int, Meta(ge=1)]
+Whole = Annotated[Count, Meta(description="a whole number above 0")]
+
+
+class Counts(Struct, forbid_unknown_fields=True):
+    """How much of an example a profile runs."""
+
+    samples: Count
+    epochs: Count
+    validation_samples: Annotated[int, Meta(ge=0)] = 0
+
+
+class Optimizer(Struct):
+    """The optimizer's class and rate; what else it has is the guest's."""
+
+    class_name: Any
+    learning_rate: Any
+
+
+class Constants(Struct):
+    """What the host reads of an example, without running it: each has to be a plain value."""
+
+    DATA: Annotated[str, Meta(pattern=r"\A[^\0]+\Z", description="the name of a dataset or of a file.npz")]
+    BATCH_SIZE: Whole
+    PROFILES: Annotated[
+        dict[Literal["smoke", "quick", "full"], Counts],
+        Meta(
+            description="a dict of smoke, quick and full (full at least), each a dict of samples, epochs and, it may "
+            "be, validation_samples: whole numbers above 0"
+        ),
+    ]
+    TASK: Annotated[Literal["train", "infer"], Meta(description="train or infer")] = "train"
+    INPUT: Annotated[Literal["image", "flat", "sequence"], Meta(description="image, flat or sequence")] = "sequence"
+    OPTIMIZER: Annotated[Optimizer | None, Meta(description="a dict with class_name, learning_rate and the rest")] = (
+        None
+    )
+    LOSS: Any = None
+    PARAMETERS: Annotated[Whole | None, Meta(description="a whole number above 0")] = None
+    TARGET_ACCURACY: Annotated[
+        Annotated[float, Meta(gt=0, le=1)] | None, Meta(description="a number above 0 and up to 1, such as 0.98")
+    ] = None
+    WEIGHTS: Annotated[str, Meta(description="a file's name")] = ""
+
+
+READ = Constants.__struct_fields__
 
 
 def load_all(folder: Path) -> dict[str, Example]:
@@ -55,31 +86,39 @@ def load(path: Path) -> Example:
         where = f", line {line}" if line else ""
         what = str(error.args[0]) if error.args else "nested too deeply"
         raise UserError(f"The example {path.name} is not valid Python{where}: {what}.") from None
-    constants = _constants(tree, path)
-    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    if "build_model" not in functions:
+    found = _constants(tree, path)
+    if not any(isinstance(node, ast.FunctionDef) and node.name == "build_model" for node in tree.body):
         raise _wrong(path, "has no function build_model(input_shape, num_classes)")
-    task = _one_of(constants.get("TASK", "train"), TASKS, "TASK", path)
-    if task == "train":
-        for name in ("OPTIMIZER", "LOSS"):
-            if name not in constants:
-                raise _wrong(path, f"has no {name}: training needs it, written as a plain constant")
-        _optimizer(constants["OPTIMIZER"], path)
-    batch_size = _positive(constants.get("BATCH_SIZE"), "BATCH_SIZE", path)
+    try:
+        constants = decode(found, Constants)
+    except Wrong as wrong:
+        raise _wrong(path, f"needs {wrong.key} as {wrong.wanted}") from None
+    if constants.TASK == "infer" and constants.TARGET_ACCURACY is not None:
+        raise _wrong(path, "has a TARGET_ACCURACY, and nothing is learnt where TASK is 'infer'")
+    for name in ("OPTIMIZER", "LOSS"):
+        if constants.TASK == "train" and getattr(constants, name) is None:
+            raise _wrong(path, f"has no {name}: training needs it, written as a plain constant")
+    profiles: dict[str, Profile] = {
+        name: Profile(name, one.samples, one.validation_samples, one.epochs)
+        for name, one in constants.PROFILES.items()
+    }
+    if "full" not in profiles:
+        raise _wrong(path, f"needs PROFILES as {Wrong(Constants, 'PROFILES').wanted}")
     return Example(
         name=path.stem,
         title=next(filter(None, map(str.strip, (ast.get_docstring(tree) or "").splitlines())), path.stem),
         path=path.absolute(),
-        task=task,
-        data=_data(constants.get("DATA"), path),
-        input=_one_of(constants.get("INPUT", "sequence"), INPUTS, "INPUT", path),
-        batch_size=batch_size,
-        parameters=_parameters(constants.get("PARAMETERS"), path),
-        profiles=_profiles(constants.get("PROFILES"), task, path),
+        task=constants.TASK,
+        data=_data(constants.DATA, path),
+        input=constants.INPUT,
+        batch_size=constants.BATCH_SIZE,
+        parameters=constants.PARAMETERS,
+        # An example of the user's may state the full settings alone.
+        profiles={name: profiles.get(name, profiles["full"]) for name in PROFILES},
         sha256=hashlib.sha256(content).hexdigest(),
-        augmentation="AUGMENTATION" in constants,
-        published_weights=str(constants.get("WEIGHTS", "")),
-        target_accuracy=_target(constants.get("TARGET_ACCURACY"), task, path),
+        augmentation="AUGMENTATION" in found,
+        published_weights=constants.WEIGHTS,
+        target_accuracy=constants.TARGET_ACCURACY,
     )
 
 
@@ -97,69 +136,10 @@ def _constants(tree: ast.Module, path: Path) -> dict[str, Any]:
     return found
 
 
-def _data(value: object, path: Path) -> str:
-    if not isinstance(value, str) or not value:
-        raise _wrong(path, "has no DATA = 'name of a dataset' or 'file.npz'")
-    if "\0" in value:
-        raise _wrong(path, f"has DATA {value!r}, which cannot be a file's name")
-    if value.endswith(".npz"):  # the user's own, beside the example
-        return os.path.realpath(path.absolute().parent / paths.expanded(value))
-    return value
-
-
-def _optimizer(value: object, path: Path) -> None:
-    if not isinstance(value, dict) or not {"class_name", "learning_rate"} <= set(value):
-        raise _wrong(path, "has an OPTIMIZER that is not a dict with class_name, learning_rate and the rest")
-
-
-def _profiles(value: object, task: str, path: Path) -> Mapping[str, Profile]:
-    if not isinstance(value, dict) or "full" not in value:
-        raise _wrong(path, "has no PROFILES = {'smoke': {...}, 'quick': {...}, 'full': {...}}, full at least")
-    made: dict[str, Profile] = {}
-    for name, counts in value.items():
-        _one_of(name, PROFILES, "PROFILES", path)
-        if not isinstance(counts, dict):
-            raise _wrong(path, f"has a PROFILES[{name!r}] that is not a dict of {', '.join(COUNTS)}")
-        unknown = set(counts) - set(COUNTS)
-        if unknown:
-            raise _wrong(path, f"has an unknown count in PROFILES[{name!r}]: {sorted(map(str, unknown))[0]}")
-        validated = counts.get("validation_samples", 0)
-        made[name] = Profile(
-            name=name,
-            samples=_positive(counts.get("samples"), f"PROFILES[{name!r}]['samples']", path),
-            validation_samples=_positive(validated, f"PROFILES[{name!r}]['validation_samples']", path)
-            if validated
-            else 0,
-            epochs=_positive(counts.get("epochs"), f"PROFILES[{name!r}]['epochs']", path),
-        )
-    # An example of the user's may state the full settings alone.
-    return {name: made.get(name, made["full"]) for name in PROFILES}
-
-
-def _parameters(value: object, path: Path) -> int | None:
-    return None if value is None else _positive(value, "PARAMETERS", path)
-
-
-def _target(value: object, task: str, path: Path) -> float | None:
-    if value is None:
-        return None
-    if task != "train":
-        raise _wrong(path, "has a TARGET_ACCURACY, and nothing is learnt where TASK is 'infer'")
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
-        raise _wrong(path, "needs TARGET_ACCURACY as a number above 0 and up to 1, such as 0.98")
-    return float(value)
-
-
-def _positive(value: object, name: str, path: Path) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise _wrong(path, f"needs {name} as a whole number above 0")
-    return value
-
-
-def _one_of(value: object, known: tuple[str, ...], name: str, path: Path) -> str:
-    if value not in known:
-        raise _wrong(path, f"has {name} {value!r}, which is not one of {', '.join(known)}")
-    return str(value)
+def _data(name: str, path: Path) -> str:
+    if name.endswith(".npz"):  # the user's own, beside the example
+        return os.path.realpath(path.absolute().parent / paths.expanded(name))
+    return name
 
 
 def _wrong(path: Path, what: str) -> UserError:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kbench import paths
 from kbench.errors import UserError
 from kbench.selection import examples
+from kbench.selection.backends import by_number
 from kbench.values import Backend, Example
 
 ALL = "all"
@@ -36,7 +37,7 @@ def select_backends(text: str, known: Mapping[str, Backend]) -> Backends:
     A full name (`keras2/a`), a bare one (`a`) where it is clear, a generation (`keras2`) or `all`. A bare name of
     several generations takes the generation of the other names; alone, the newest. Raises UserError.
     """
-    generations = sorted({backend.generation for backend in known.values()})
+    generations = {backend.generation for backend in known.values()}
     items = _items(text, "--backends", known)
     certain = {_sure_generation(item, known) for item in items} - {""}
     names: list[str] = []
@@ -126,10 +127,10 @@ def _matches(item: str, known: Mapping[str, Backend]) -> list[str]:
     ]
 
 
-def _one_backend(item: str, known: Mapping[str, Backend], certain: set[str], generations: list[str]) -> str:
+def _one_backend(item: str, known: Mapping[str, Backend], certain: set[str], generations: set[str]) -> str:
     found = _matches(item, known)
     if not found:
-        words = [*known, *(name.partition("/")[2] for name in known), *generations]
+        words = [*known, *(name.partition("/")[2] for name in known), *sorted(generations)]
         raise UserError(f"There is no backend {item!r}{_nearest(item, words)}")
     if len(found) == 1:
         return found[0]
@@ -137,9 +138,9 @@ def _one_backend(item: str, known: Mapping[str, Backend], certain: set[str], gen
         raise UserError(
             f"{item!r} could be {' or '.join(found)} beside names of both generations: type the full name."
         )
-    wanted = certain.copy().pop() if certain else max(known[name].generation for name in found)
-    of_generation = [name for name in found if known[name].generation == wanted]
-    return of_generation[0] if of_generation else found[-1]
+    of_generation = {known[name].generation: name for name in found}
+    (wanted,) = certain or {max(of_generation, key=by_number)}
+    return of_generation.get(wanted, found[-1])
 
 
 def _nearest(item: str, words: Iterable[str]) -> str:

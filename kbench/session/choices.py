@@ -1,19 +1,49 @@
-"""What several commands read alike from their options: backends, Pythons, the device."""
+"""From a command's options to what was asked for: backends, examples, Pythons, the device."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
 
 from kbench import paths
 from kbench.environments import interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine import devices
+from kbench.planning.request import ChosenPython, Request
 from kbench.selection import backends, examples
 from kbench.selection import names as selection
 from kbench.values import Backend, Device, Example
+
+
+def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
+    """What the options of `run` or `parity` ask for. An option has the name of its field. Raises UserError."""
+    chosen = chosen_backends(options, known)
+    named = selection.select_examples(options.examples, known_examples())
+    pythons = chosen_pythons(options, known)
+    asked = {one.name: value for one in fields(Request) if (value := getattr(options, one.name, None)) is not None}
+    mirror = data_folder(options)
+    asked |= {
+        "backends": tuple(one.name for one in chosen.chosen),
+        "named_backends": tuple(sorted(chosen.named)),
+        "examples": tuple(paths.portable(one.path) for one in named.chosen),
+        "named_examples": tuple(sorted(named.named)),
+        "pythons": {name: ChosenPython(paths.portable(one.path), one.as_is) for name, one in pythons.items()},
+        "device": devices.choose(options.device, gpus).label,
+        "data_dir": None if mirror is None else paths.portable(mirror),
+        "pass_env": passed_variables(options),
+        "baseline": chosen_baseline(options, [one.name for one in chosen.chosen]),
+    }
+    return Request(**asked)
+
+
+def data_folder(options: argparse.Namespace) -> Path | None:
+    """The folder with the published files that the user named, if any."""
+    mirror = options.data_dir or os.environ.get("KBENCH_DATA")
+    return paths.expanded(str(mirror)).absolute() if mirror else None
 
 
 def known_backends() -> dict[str, Backend]:
@@ -39,7 +69,7 @@ def chosen_backends(options: argparse.Namespace, known: Mapping[str, Backend]) -
 
 def chosen_baseline(options: argparse.Namespace, names: Iterable[str]) -> str:
     """The one of a run's backends that --baseline means; empty where it is not given. Raises UserError."""
-    return "" if options.baseline is None else selection.select_baseline(options.baseline, names)
+    return "" if getattr(options, "baseline", None) is None else selection.select_baseline(options.baseline, names)
 
 
 def chosen_pythons(options: argparse.Namespace, known: Mapping[str, Backend]) -> dict[str, Choice]:

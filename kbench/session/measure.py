@@ -6,24 +6,18 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from kbench import outputs, paths, store
+from kbench import outputs, store
 from kbench.analysis.rows import summarised
-from kbench.cells.runner import Settings
+from kbench.cells.spec import Here
 from kbench.errors import UserError
-from kbench.machine import devices, reference_work
+from kbench.machine import reference_work
 from kbench.planning.plan import Plan
 from kbench.session import interrupts, record, run_cells, terminal
-from kbench.values import Data, Device, Environment
-
-
-def data_folder(options: argparse.Namespace) -> Path | None:
-    """The folder with the published files that the user named, if any."""
-    mirror = options.data_dir or os.environ.get("KBENCH_DATA")
-    return paths.expanded(str(mirror)).absolute() if mirror else None
+from kbench.values import Device
 
 
 def check_place(parent: Path, name: str | None) -> None:
@@ -37,29 +31,23 @@ def check_place(parent: Path, name: str | None) -> None:
         raise UserError(f"{existing} is not yours to write: choose another place with --results.")
 
 
-def measure(
-    the_plan: Plan,
-    to_run: Plan,
-    run: Path,
-    data: Mapping[tuple[str, str], Data],
-    made: Mapping[str, Environment | str],
-    gpus: Sequence[Device],
-    options: argparse.Namespace,
-) -> int:
+def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], options: argparse.Namespace) -> int:
     """Run the cells of `to_run` and print the tables of the whole plan; returns the exit status."""
     with interrupts.ended_as_interrupted():
         try:
-            reference = partial(reference_work.measure, the_plan.threads, record.cell_variables(the_plan))
-            run_cells.run(to_run, run, data, made, settings(the_plan), reference, options.detail)
-            store.record_end(run, record.at_end(the_plan, gpus))
+            reference = partial(reference_work.measure, the_plan.request.threads, record.cell_variables(here.passed))
+            run_cells.run(to_run, here, reference, options.detail)
+            store.record_end(here.run, record.at_end(the_plan, gpus))
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):  # the terminal may be gone
-                finish(the_plan, run, options.format)
+                finish(the_plan, here.run, options.format)
                 print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
             return interrupts.INTERRUPTED_STATUS
         except UserError as error:
-            raise UserError(f"{str(error).rstrip('.')}; once that is mended, {terminal.resuming(run)}") from error
-        return finish(the_plan, run, options.format)
+            raise UserError(
+                f"{str(error).rstrip('.')}; once that is mended, {terminal.resuming(here.run)}"
+            ) from error
+        return finish(the_plan, here.run, options.format)
 
 
 def finish(the_plan: Plan, run: Path, form: str) -> int:
@@ -75,23 +63,3 @@ def finish(the_plan: Plan, run: Path, form: str) -> int:
     terminal.print_results(there, rows, form)
     terminal.print_resuming(there, None if form == terminal.TABLE else sys.stderr)
     return 0 if run_cells.acceptable(the_plan, there) else 1
-
-
-def settings(the_plan: Plan) -> Settings:
-    folders = [the_plan.request.data_dir, paths.cache_folder() / "data" / "files"]
-    published = {
-        example.name: folder / example.published_weights
-        for example in the_plan.examples
-        for folder in reversed([folder for folder in folders if folder is not None])
-        if example.published_weights and (folder / example.published_weights).is_file()
-    }
-    return Settings(
-        device=the_plan.device,
-        pinned=devices.pin_variables(the_plan.device),
-        timeout=the_plan.request.timeout,
-        memory_limit_mib=the_plan.request.memory_limit_mib,
-        augment=the_plan.request.augment,
-        init=the_plan.request.init,
-        guest=paths.GUEST,
-        published_weights=published,
-    )

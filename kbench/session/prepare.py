@@ -1,20 +1,21 @@
-"""What a run needs before its first cell: environments, arrays, and the jobs made of them."""
+"""What a run needs before its first cell: arrays, published weights and environments."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
 
 from kbench import datasets, paths
 from kbench.cache import folder
-from kbench.cells.runner import Job
+from kbench.cells.spec import Here
 from kbench.environments import ensure
 from kbench.errors import Unavailable, UserError
-from kbench.planning import plan
-from kbench.planning.plan import Plan, PlannedCell
+from kbench.planning.plan import Plan
+from kbench.planning.tasks import CellTask
 from kbench.session import terminal
-from kbench.values import UNAVAILABLE, Data, Environment, Outcome
+from kbench.values import Data, Environment, Example
 
 
 def reserved() -> AbstractContextManager[None]:
@@ -26,48 +27,75 @@ def to_make(the_plan: Plan) -> list[str]:
     """The backends whose environments are not there yet."""
     missing = []
     for backend, build in the_plan.environments():
-        choice = the_plan.pythons.get(backend.name)
+        choice = the_plan.request.python(backend.name)
         as_is = choice is not None and choice.as_is
         if not as_is and ensure.find(backend, build, explicit=choice) is None:
             missing.append(backend.name)
     return missing
 
 
-def arrays(the_plan: Plan) -> dict[tuple[str, str], Data]:
-    """(example, image_data_format) -> its arrays, for the cells that will run. Raises UserError."""
-    prepared: dict[tuple[str, str], Data] = {}
-    for planned in the_plan.cells:
-        key = (planned.example.name, planned.cell.image_data_format)
-        if planned.verdict is not None or key in prepared:
-            continue
-        data = datasets.prepare(
-            planned.example.data,
-            input=planned.example.input,
-            image_data_format=planned.cell.image_data_format,
-            source=the_plan.request.data_source,
-            mirror=the_plan.request.data_dir,
-            samples=planned.cell.samples,
-            progress=sys.stderr.isatty(),
-        )
-        if planned.example.task == "train" and not data.train_labels:
-            raise UserError(f"{planned.example.name} trains, and its data {data.name!r} has no labels.")
-        _check_counts(planned, data)
-        prepared[key] = data
-    return prepared
+def arrays(the_plan: Plan) -> tuple[Plan, Here]:
+    """The plan, whose tasks know their data now, and where everything lies but environments and the run's folder.
+
+    Raises UserError.
+    """
+    of_name = {example.name: example for example in the_plan.examples}
+    data: dict[tuple[str, str], Data] = {}
+    for task in the_plan.to_measure():
+        key = (task.example, task.image_data_format)
+        if key not in data:
+            data[key] = _arrays(the_plan, task, of_name[task.example])
+    weights = _published_weights(the_plan)
+    tasks = []
+    for task in the_plan.tasks:
+        found = data.get((task.example, task.image_data_format))
+        file = weights[task.example].name if task.example in weights and task.parity is None else ""
+        tasks.append(replace(task, data_sha256=found.sha256 if found else "", published_weights=file))
+    here = Here(
+        run=Path(),
+        device=the_plan.device,
+        examples={name: example.path for name, example in of_name.items()},
+        data=data,
+        published_weights=weights,
+        environments={},
+        passed=the_plan.request.passed(),
+    )
+    return replace(the_plan, tasks=tuple(tasks)), here
 
 
-def _check_counts(planned: PlannedCell, data: Data) -> None:
-    """Raises UserError where the cell wants more samples than the data has."""
-    cell = planned.cell
+def _arrays(the_plan: Plan, task: CellTask, example: Example) -> Data:
+    data = datasets.prepare(
+        example.data,
+        input=example.input,
+        image_data_format=task.image_data_format,
+        source=the_plan.request.data_source,
+        mirror=the_plan.request.data_folder,
+        samples=task.samples,
+        progress=sys.stderr.isatty(),
+    )
+    if task.task == "train" and not data.train_labels:
+        raise UserError(f"{example.name} trains, and its data {data.name!r} has no labels.")
     for what, wanted, there in (
-        ("samples", cell.samples, data.samples),
-        ("validation samples", cell.validation_samples, data.validation_samples),
+        ("samples", task.samples, data.samples),
+        ("validation samples", task.validation_samples, data.validation_samples),
     ):
         if wanted > there > 0:
             raise UserError(
-                f"{cell.example} asks for {wanted} {what}, and its data {data.name!r} has {there}: give fewer "
+                f"{task.example} asks for {wanted} {what}, and its data {data.name!r} has {there}: give fewer "
                 "--samples, or correct the example's PROFILES."
             )
+    return data
+
+
+def _published_weights(the_plan: Plan) -> dict[str, Path]:
+    """Example -> the file with its published weights, where the user's folder or kbench's own has it."""
+    own = paths.cache_folder() / "data" / "files"
+    return {
+        example.name: folder / example.published_weights
+        for example in the_plan.examples
+        for folder in (own, the_plan.request.data_folder)  # the last one that has it counts
+        if folder and example.published_weights and (folder / example.published_weights).is_file()
+    }
 
 
 def make_environments(the_plan: Plan) -> dict[str, Environment | str]:
@@ -75,26 +103,9 @@ def make_environments(the_plan: Plan) -> dict[str, Environment | str]:
     made: dict[str, Environment | str] = {}
     for backend, build in the_plan.environments():
         try:
-            choice = the_plan.pythons.get(backend.name)
+            choice = the_plan.request.python(backend.name)
             made[backend.name] = ensure.ensure(backend, build, explicit=choice, report=terminal.say)
         except Unavailable as error:
             terminal.say(f"{backend.name}: unavailable: {error}")
             made[backend.name] = str(error)
     return made
-
-
-def job(planned: PlannedCell, made: Mapping[str, Environment | str], data: Mapping[tuple[str, str], Data]) -> Job:
-    environment = made.get(planned.backend.name)
-    verdict = planned.verdict
-    if isinstance(environment, str):
-        verdict = verdict or Outcome(UNAVAILABLE, environment)
-    return Job(
-        cell=planned.cell,
-        example=planned.example,
-        backend=planned.backend,
-        build=planned.build,
-        environment=environment if isinstance(environment, Environment) else None,
-        data=data.get((planned.example.name, planned.cell.image_data_format)),
-        verdict=verdict,
-        timeout=plan.timeout(planned.cell, planned.example.task),
-    )

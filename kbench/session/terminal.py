@@ -17,11 +17,11 @@ from tqdm import tqdm
 
 from kbench import store
 from kbench.analysis import machine_stability
-from kbench.cells.runner import Job, Listener, Seen
+from kbench.cells.runner import EpochProgress, Listener
 from kbench.cli import arguments
 from kbench.parity.values import Agreement
-from kbench.planning import plan as planning
 from kbench.planning.plan import Plan
+from kbench.planning.tasks import CellTask
 from kbench.tables import csv, markdown, text
 from kbench.tables import parity as parity_tables
 from kbench.tables.json import as_json
@@ -36,22 +36,18 @@ def say(line: str) -> None:
     tqdm.write(line, file=sys.stderr)
 
 
-def print_plan(
-    plan: Plan, missing: list[str], where: Path | None, instead: str = "", file: TextIO | None = None
-) -> None:
+def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO | None = None) -> None:
     """What is going to be done: cells, full names of the backends, device, environments to make.
 
     `instead` stands in the place of the profile. It is printed on `file`, or on stdout.
     """
-    lines = _plan_lines(plan, missing, where, instead)
-    print("\n".join(lines), file=file or sys.stdout, flush=True)
+    print("\n".join(_plan_lines(plan, missing, instead)), file=file or sys.stdout, flush=True)
 
 
-def _plan_lines(plan: Plan, missing: list[str], where: Path | None, instead: str) -> list[str]:
-    runnable = sum(planned.verdict is None for planned in plan.cells)
+def _plan_lines(plan: Plan, missing: list[str], instead: str) -> list[str]:
     request = plan.request
     subset = {"smoke": ": a tiny subset", "quick": ": a subset", "full": ": the published settings"}
-    count = f"{len(plan.cells)} cell{'s' * (len(plan.cells) != 1)}"
+    count = f"{len(plan.tasks)} cell{'s' * (len(plan.tasks) != 1)}"
     extent = instead or f"profile {request.profile}{subset[request.profile]}"
     lines = [f"Plan: {count}, {extent}, {request.data_source} data"]
     lines.append(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
@@ -59,25 +55,18 @@ def _plan_lines(plan: Plan, missing: list[str], where: Path | None, instead: str
     device = plan.device
     lines.append(f"  device     {device.label}{f' ({device.name}, driver {device.driver})' if device.name else ''}")
     if request.repeats > 1:
-        seeds = planning.seeds(request)
-        lines.append(f"  repeats    {request.repeats}, {_seeds(seeds)}")
+        first, last = request.seed, request.seed_of(request.repeats)
+        seeds = f"seed {first} in each" if first == last else f"seeds {first} to {last}, one for each"
+        lines.append(f"  repeats    {request.repeats}, {seeds}")
     if request.baseline:
         lines.append(f"  baseline   {request.baseline}")
     if missing:
         lines.append(f"  to make    environments for {', '.join(missing)} (once; minutes, and some GB to download)")
-    if runnable < len(plan.cells):
-        lines.append(f"  left out   {len(plan.cells) - runnable} unsupported:")
-        for line in dict.fromkeys(
-            f"{planned.backend.name}: {planned.verdict.reason}" for planned in plan.cells if planned.verdict
-        ):
-            lines.append(f"             {line}")
-    if where is not None:
-        lines.append(f"  results    {where}")
+    if plan.verdicts:
+        lines.append(f"  left out   {len(plan.verdicts)} unsupported:")
+        reasons = (f"{one.backend}: {plan.verdicts[one.id].reason}" for one in plan.tasks if one.id in plan.verdicts)
+        lines += [f"             {line}" for line in dict.fromkeys(reasons)]
     return lines
-
-
-def _seeds(seeds: list[int]) -> str:
-    return f"seed {seeds[0]} in each" if len(set(seeds)) == 1 else f"seeds {seeds[0]} to {seeds[-1]}, one for each"
 
 
 QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"
@@ -114,56 +103,56 @@ class Progress:
     ) -> None:
         self._bar.close()
 
-    def _started(self, job: Job) -> None:
+    def _started(self, task: CellTask) -> None:
         self._start = time.monotonic()
         self._epochs = 0
-        self._bar.set_description(_name(job))
+        self._bar.set_description(_name(task))
         self._bar.set_postfix_str("starting")
 
-    def _epoch(self, job: Job, seen: Seen) -> None:
-        if self._detail == VERBOSE and seen.epochs > self._epochs:
-            say(f"  {_name(job)}: {_unit(job)} {seen.epochs}/{job.cell.epochs}{_came_to(seen, ' s')}")
-        self._epochs = seen.epochs
-        self._bar.set_postfix_str(running(job, seen, time.monotonic() - self._start))
+    def _epoch(self, task: CellTask, progress: EpochProgress) -> None:
+        if self._detail == VERBOSE and progress.epochs > self._epochs:
+            say(f"  {_name(task)}: {_unit(task)} {progress.epochs}/{task.epochs}{_came_to(progress, ' s')}")
+        self._epochs = progress.epochs
+        self._bar.set_postfix_str(running(task, progress, time.monotonic() - self._start))
 
-    def _ended(self, job: Job, outcome: Outcome) -> None:
+    def _ended(self, task: CellTask, outcome: Outcome) -> None:
         self._done += 1
         self._bar.update()
         if self._detail == QUIET:
             return
         seconds = "" if outcome.seconds is None else f" in {outcome.seconds:.1f} s"
-        line = f"[{self._done}/{self._cells}] {_name(job)}: {outcome.status}{seconds}"
+        line = f"[{self._done}/{self._cells}] {_name(task)}: {outcome.status}{seconds}"
         if outcome.status != OK:
             say(f"{line}: {outcome.reason}")
         elif not self._terminal or self._detail == VERBOSE:
             say(line)
 
 
-def running(job: Job, seen: Seen, seconds: float) -> str:
+def running(task: CellTask, progress: EpochProgress, seconds: float) -> str:
     """How far the running cell is, after `seconds`, in a few words."""
-    planned = job.cell.epochs
-    if seen.epochs >= planned:
+    planned = task.epochs
+    if progress.epochs >= planned:
         return f"{'ending' if planned else 'computing'}, {seconds:.0f} s"
-    left = "" if seen.seconds is None else f", {seen.seconds * (planned - seen.epochs):.0f} s left"
-    return f"{_unit(job)} {seen.epochs + 1}/{planned}{_came_to(seen, f' s/{_unit(job)}')}{left}, {seconds:.0f} s"
+    left = "" if progress.seconds is None else f", {progress.seconds * (planned - progress.epochs):.0f} s left"
+    came_to = _came_to(progress, f" s/{_unit(task)}")
+    return f"{_unit(task)} {progress.epochs + 1}/{planned}{came_to}{left}, {seconds:.0f} s"
 
 
-def _unit(job: Job) -> str:
-    return "epoch" if job.example.task == "train" else "pass"
+def _unit(task: CellTask) -> str:
+    return "epoch" if task.task == "train" else "pass"
 
 
-def _came_to(seen: Seen, unit: str) -> str:
-    said = [] if seen.seconds is None else [f"{significant(seen.seconds)}{unit}"]
-    said += [] if seen.loss is None else [f"loss {seen.loss:.4g}"]
-    said += [] if seen.accuracy is None else [f"accuracy {seen.accuracy:.4f}"]
-    return "".join(f", {part}" for part in said)
+def _came_to(progress: EpochProgress, unit: str) -> str:
+    parts = [] if progress.seconds is None else [f"{significant(progress.seconds)}{unit}"]
+    parts += [] if progress.loss is None else [f"loss {progress.loss:.4g}"]
+    parts += [] if progress.accuracy is None else [f"accuracy {progress.accuracy:.4f}"]
+    return "".join(f", {part}" for part in parts)
 
 
-def _name(job: Job) -> str:
-    cell = job.cell
-    repeat = f" (repeat {cell.repeat})" if cell.repeat > 1 else ""
-    layout = f" {cell.image_data_format}" if job.example.input == "image" else ""
-    return f"{cell.example} on {cell.backend}{layout}{repeat}"
+def _name(task: CellTask) -> str:
+    repeat = f" (repeat {task.repeat})" if task.repeat > 1 else ""
+    layout = f" {task.image_data_format}" if task.input == "image" else ""
+    return f"{task.example} on {task.backend}{layout}{repeat}"
 
 
 def print_results(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kbench.store.events import Told, read_events, understand
-from kbench.store.reading import RunRecord, RunResults, identity, measured_of, read, read_record
+from kbench.store.events import GuestReport, read_events, understand
+from kbench.store.reading import RunRecord, RunResults, measured_of, read, read_record, spec
 from kbench.store.runs import (
     CellFolder,
     cell_folder,
@@ -22,15 +22,14 @@ from kbench.store.runs import (
 
 __all__ = [
     "CellFolder",
+    "GuestReport",
     "RunRecord",
     "RunResults",
-    "Told",
     "cell_folder",
     "check_name",
     "create",
     "filling",
     "find",
-    "identity",
     "latest",
     "measured_of",
     "plan_record",
@@ -39,6 +38,7 @@ __all__ = [
     "read_record",
     "record_end",
     "set_aside",
+    "spec",
     "understand",
     "update",
     "write_outcome",

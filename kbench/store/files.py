@@ -7,7 +7,6 @@ import json
 import os
 import secrets
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, is_dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -111,12 +110,4 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _as_json(value: object) -> object:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, frozenset | set):
-        return sorted(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} is not for run.json")
+    return str(value) if isinstance(value, Path) else msgspec.to_builtins(value)

@@ -1,11 +1,13 @@
-"""Give a run back from its folder: what was asked, what came of each cell, what each guest told."""
+"""Give a run back from its folder: what was asked, what came of each cell, what each guest report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from kbench.epochs import Epochs
 from kbench.errors import UserError
@@ -14,11 +16,7 @@ from kbench.store.files import read_json
 from kbench.store.runs import SCHEMA, CellFolder, cell_folder
 from kbench.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome
 
-_TYPES = {"str": str, "int": int}  # of a cell's fields, as kbench.values spells them
-_OF_CELL = {field.name: _TYPES[str(field.type)] for field in fields(Cell)}
-_NEEDED = {field.name for field in fields(Cell) if field.default is MISSING}
-
-# What run.json tells of an example and every cell of it needs.
+# What run.json says of an example and every cell of it needs.
 _EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "data_sha256", "target_accuracy")
 
 
@@ -91,13 +89,12 @@ def measured_of(record: RunRecord) -> RunResults:
     return RunResults(**vars(record), measured=measured)
 
 
-def identity(run: Path, cell: Cell) -> Mapping[str, Any]:
-    """What the cell's guest was given to measure, by content; empty where it never got as far."""
+def spec(run: Path, cell: Cell) -> Mapping[str, Any]:
+    """What the cell's guest was given to measure; empty where it never got as far."""
     try:
-        found = read_json(cell_folder(run, cell).spec).get("identity")
+        return read_json(cell_folder(run, cell).spec)
     except UserError:
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _objects(value: object) -> dict[str, dict[str, Any]]:
@@ -109,46 +106,41 @@ def _objects(value: object) -> dict[str, dict[str, Any]]:
 
 def _cell(run: Path, value: object) -> Cell:
     """The cell that run.json describes; keys of a later kbench are left out."""
-    if isinstance(value, dict):
-        known = {name: value[name] for name, kind in _OF_CELL.items() if isinstance(value.get(name), kind)}
-        if known.keys() >= _NEEDED:
-            return Cell(**known)
-    raise UserError(f"{run / 'run.json'} is damaged: one of its cells is not described in full.")
+    try:
+        return msgspec.convert(value, Cell)
+    except msgspec.ValidationError:
+        raise UserError(f"{run / 'run.json'} is damaged: one of its cells is not described in full.") from None
 
 
 def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) -> Measured:
     folder = cell_folder(run, cell)
     outcome = _outcome(folder)
     try:
-        told = read_events(folder.events)
+        report = read_events(folder.events)
     except OSError as error:  # one cell's fate does not keep the others from being read
-        told = understand(b"")
+        report = understand(b"")
         if outcome.status == OK:
             outcome = Outcome(INTERRUPTED, f"its events.jsonl cannot be read: {error.strerror or error}")
-    if outcome.status == OK and ("guest_seconds" not in told.facts or len(told.epochs) != cell.epochs):
+    if outcome.status == OK and ("guest_seconds" not in report.facts or len(report.epochs) != cell.epochs):
         outcome = Outcome(
-            INTERRUPTED, f"its events.jsonl is damaged: {len(told.epochs)} of {cell.epochs} epochs are left"
+            INTERRUPTED, f"its events.jsonl is damaged: {len(report.epochs)} of {cell.epochs} epochs are left"
         )
     example = examples.get(cell.example, {})
     planned = {key: example[key] for key in _EXAMPLE_FACTS if example.get(key) is not None}
     return Measured(
         cell=cell,
         outcome=outcome,
-        epochs=Epochs(told.epochs),
-        phases=told.phases,
-        facts={**planned, **_data_facts(folder), **told.facts},
+        epochs=Epochs(report.epochs),
+        phases=report.phases,
+        facts={**planned, **_data_facts(spec(run, cell).get("data")), **report.facts},
     )
 
 
-def _data_facts(folder: CellFolder) -> dict[str, str]:
-    """Which data the guest was given: the spec's `data` with its `name`, `source` and `sha256`.
+def _data_facts(data: object) -> dict[str, str]:
+    """Which data the guest was given, from its spec's `data`: the `name`, `source` and `sha256`.
 
     `content_sha256` is the hash where it is the same in either layout.
     """
-    try:
-        data = read_json(folder.spec).get("data")
-    except UserError:  # the cell never got as far as a spec
-        return {}
     if not isinstance(data, dict):
         return {}
     keys = {"name": "data", "source": "data_source", "sha256": "data_sha256"}
@@ -162,31 +154,9 @@ def _outcome(folder: CellFolder) -> Outcome:
         started = folder.events.is_file() or folder.log.is_file()
         return Outcome(INTERRUPTED, "stopped before it ended" if started else "not started")
     try:
-        value = read_json(folder.outcome)
-    except UserError:
+        outcome = msgspec.convert(read_json(folder.outcome), Outcome)
+    except (UserError, msgspec.ValidationError):
+        outcome = None
+    if outcome is None or outcome.status not in STATUSES:
         return Outcome(INTERRUPTED, "its outcome.json is damaged")
-    status, reason = value.get("status"), value.get("reason", "")
-    if status not in STATUSES or not isinstance(reason, str):
-        return Outcome(INTERRUPTED, "its outcome.json is damaged")
-    samples, source, lines = (value.get(name) for name in ("reference_samples", "device_memory_source", "last_lines"))
-    return Outcome(
-        status,
-        reason,
-        seconds=_number(value.get("seconds")),
-        exit_code=_whole(value.get("exit_code")),
-        tree_memory_mib=_number(value.get("tree_memory_mib")),
-        reference_seconds=_number(value.get("reference_seconds")),
-        reference_samples=tuple(filter(None, map(_number, samples))) if isinstance(samples, list) else (),
-        device_memory_mib=_number(value.get("device_memory_mib")),
-        device_memory_source=source if isinstance(source, str) else "",
-        last_event=str(value.get("last_event") or ""),
-        last_lines=tuple(map(str, lines)) if isinstance(lines, list) else (),
-    )
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) else None
+    return outcome

@@ -19,10 +19,11 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from kbench.errors import UserError
 from kbench.store.files import cannot, read_json, replace_json
@@ -31,39 +32,20 @@ from kbench.values import Backend, Cell, Data, Example, Outcome
 SCHEMA = 1
 LONGEST_NAME = 200  # file systems take 255 bytes
 MAKING = ".new-"  # what a run's folder is called until it has its run.json, which takes milliseconds
+_OF_BACKEND = ("title", "color", "generation", "cannot", "notes", "explained")  # what tables and plots need of one
 _LONGEST_MAKING = 3600.0  # seconds after which nobody makes it any more
 
 
-@dataclass(frozen=True)
 class CellFolder:
     """Where a cell's files are."""
 
-    path: Path
-
-    @property
-    def spec(self) -> Path:
-        """What the guest is told; JSON."""
-        return self.path / "spec.json"
-
-    @property
-    def events(self) -> Path:
-        """What the guest tells; one JSON object a line."""
-        return self.path / "events.jsonl"
-
-    @property
-    def log(self) -> Path:
-        """The guest's stdout and stderr; see `cell_files.trim`."""
-        return self.path / "log.txt"
-
-    @property
-    def keras_home(self) -> Path:
-        """The cell's private KERAS_HOME."""
-        return self.path / "keras_home"
-
-    @property
-    def outcome(self) -> Path:
-        """What came of the cell; JSON, there only once the cell has ended."""
-        return self.path / "outcome.json"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.spec = path / "spec.json"  # what the guest is given
+        self.events = path / "events.jsonl"  # what the guest reports: one JSON object a line
+        self.log = path / "log.txt"  # the guest's stdout and stderr
+        self.keras_home = path / "keras_home"  # the cell's private KERAS_HOME
+        self.outcome = path / "outcome.json"  # what came of the cell: there only once it has ended
 
 
 def plan_record(
@@ -78,38 +60,25 @@ def plan_record(
     `data` maps an example's name to its arrays, where they are prepared already; `further` are JSON-able
     values of the request: profile, device, seeds, command, ...
     """
-    return {
-        **further,
-        "cells": [asdict(cell) for cell in cells],
-        "backends": {backend.name: _backend_record(backend) for backend in backends},
-        "examples": {example.name: _example_record(example, (data or {}).get(example.name)) for example in examples},
-    }
-
-
-def _backend_record(backend: Backend) -> dict[str, Any]:
-    return {
-        "title": backend.title,
-        "color": backend.color,
-        "generation": backend.generation,
-        "cannot": backend.cannot,
-        "notes": list(backend.notes),
-        "explained": [asdict(one) for one in backend.explained],
-    }
+    made: dict[str, Any] = msgspec.to_builtins(
+        {
+            **further,
+            "cells": cells,
+            "backends": {
+                backend.name: {name: getattr(backend, name) for name in _OF_BACKEND} for backend in backends
+            },
+            "examples": {
+                example.name: _example_record(example, (data or {}).get(example.name)) for example in examples
+            },
+        }
+    )
+    return made
 
 
 def _example_record(example: Example, data: Data | None) -> dict[str, Any]:
-    full = example.profiles.get("full")
-    record: dict[str, Any] = {
-        "title": example.title,
-        "task": example.task,
-        "input": example.input,
-        "batch_size": example.batch_size,
-        "parameters": example.parameters,
-        "target_accuracy": example.target_accuracy,
-        "sha256": example.sha256,
-        "available_samples": full.samples if full else None,
-        "data": example.data,
-    }
+    names = ("title", "task", "input", "batch_size", "parameters", "target_accuracy", "sha256", "data")
+    record = {name: getattr(example, name) for name in names}
+    record["available_samples"] = example.profiles["full"].samples if "full" in example.profiles else None
     if data is not None:
         record |= {"data": data.name, "data_source": data.source, "data_sha256": data.sha256}
     return record
@@ -169,10 +138,10 @@ def _renamed(folder: Path, to: Path) -> bool:
     return True
 
 
-def record_end(run: Path, told: Mapping[str, Any]) -> None:
-    """Add to run.json what the machine told when all cells had ended. Raises UserError."""
+def record_end(run: Path, ended: Mapping[str, Any]) -> None:
+    """Add to run.json what was read of the machine when all cells had ended. Raises UserError."""
     record = read_json(run / "run.json")
-    replace_json(run / "run.json", {**record, "provenance": {**record["provenance"], "ended": told}})
+    replace_json(run / "run.json", {**record, "provenance": {**record["provenance"], "ended": ended}})
 
 
 def check_name(parent: Path, name: str) -> None:
@@ -204,7 +173,7 @@ def filling(run: Path) -> Iterator[None]:
 
 
 def update(run: Path, plan: Mapping[str, Any], resumed: Mapping[str, Any]) -> None:
-    """Give `run` another plan, and note what `resumed` tells of the time and the machine. Raises UserError."""
+    """Give `run` another plan, and note what `resumed` says of the time and the machine. Raises UserError."""
     record = read_json(run / "run.json")
     earlier = record.get("resumed")
     replace_json(
@@ -253,7 +222,7 @@ def write_outcome(run: Path, cell: Cell, outcome: Outcome) -> None:
         folder.path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot("make", folder.path, error) from error
-    replace_json(folder.outcome, asdict(outcome))
+    replace_json(folder.outcome, outcome)
 
 
 def _is_not(path: Path, kind: Callable[[int], bool]) -> bool:
@@ -264,21 +233,30 @@ def _is_not(path: Path, kind: Callable[[int], bool]) -> bool:
         return False
 
 
-def latest(parent: Path) -> Path:
-    """The run below `parent` that was started last. Raises UserError where there is none."""
-    found = [(created, run) for run in _runs(parent) if (created := _created(run))]
+def latest(parent: Path, timed: bool = False) -> Path:
+    """The run below `parent` that was started last; `timed`: of those that time cells, which `parity` does not.
+
+    Raises UserError where there is none.
+    """
+    found = []
+    for run in _runs(parent):
+        with contextlib.suppress(UserError):  # one whose run.json is damaged is nobody's latest
+            record = read_json(run / "run.json")
+            plan = record.get("plan")
+            if record.get("created") and not (timed and isinstance(plan, dict) and "kind" in plan):
+                found.append((str(record["created"]), run.name, run))
     if not found:
         raise UserError(f"There is no run in {parent} yet.")
-    return max(found, key=lambda pair: (pair[0], pair[1].name))[1]
+    return max(found)[-1]
 
 
-def find(run: str, parent: Path) -> Path:
-    """The folder of the run that the user names: a path, a name below `parent`, or `latest`.
+def find(run: str, parent: Path, timed: bool = False) -> Path:
+    """The folder of the run that the user names: a path, a name below `parent`, or `latest` (see there for `timed`).
 
     Raises UserError where there is no such run; the sentence names the nearest ones.
     """
     if run == "latest" and not (parent / run).exists():
-        return latest(parent)
+        return latest(parent, timed)
     for folder in (Path(run), parent / run):
         if folder.name == "run.json" and folder.is_file():
             return folder.parent
@@ -299,11 +277,3 @@ def _runs(parent: Path) -> list[Path]:
         ]
     except OSError:
         return []
-
-
-def _created(run: Path) -> str:
-    """When `run` was started, UTC; empty where its run.json does not tell."""
-    try:
-        return str(read_json(run / "run.json").get("created", ""))
-    except UserError:
-        return ""

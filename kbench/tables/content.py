@@ -229,7 +229,7 @@ def _on_comparison(rows: Sequence[Summary]) -> list[str]:
             f"{factor:.2f} times slower or faster than another, as those of a fixed computation were here: "
             "--repeats 3 or more shows it of the backends themselves."
         )
-    fewest = min((row.resampled_values for row in rows if row.resampled), default=ENOUGH)
+    fewest = min((row.resampled_values for row in rows if row.resampled_values), default=ENOUGH)
     if fewest < ENOUGH:
         remarks.append(
             f"Intervals of {fewest} values are wide, because so few say little of their own spread: "

@@ -7,6 +7,7 @@ import io
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import Field, fields
 from operator import attrgetter
 from typing import Any
 
@@ -17,27 +18,6 @@ from kbench.text import no_formula
 from kbench.values import Measured, Summary
 
 # The order of these is a promise: programs read them by place. Further columns follow.
-SUMMARY_COLUMNS = (
-    "example",
-    "backend",
-    "image_data_format",
-    "device",
-    "profile",
-    "status",
-    "reason",
-    "repeats",
-    "epoch_seconds",
-    "first_epoch_seconds",
-    "samples_per_second",
-    "relative_to_fastest",
-    "final_loss",
-    "final_accuracy",
-    "final_val_loss",
-    "final_val_accuracy",
-    "parameters",
-    "keras_version",
-    "backend_version",
-)
 EPOCHS_COLUMNS = (
     "example",
     "backend",
@@ -57,63 +37,27 @@ _OF_EPOCH = (*EPOCHS_COLUMNS[5:], "evaluation_seconds", "teardown_seconds")
 _PHASES = ("import", "data", "build", "first_step")
 
 
+def _columns(one: Field[object]) -> dict[str, Callable[[Summary], object]]:
+    """The columns of a summary's field, by name."""
+    value = attrgetter(one.name)
+    name, of_task = one.metadata.get("column", one.name), one.metadata.get("of_task")
+    if not name:
+        return {}
+    if one.type == "Interval | None":
+        return {f"{name}_{end}": _end(one.name, end) for end in ("low", "high")}
+    if one.type == "Mapping[str, float]":
+        return {f"{phase}_seconds": _phase(phase) for phase in _PHASES}
+    if one.type == "tuple[str, ...]":
+        return {name: lambda row: "; ".join(value(row))}
+    return {name: (lambda row: value(row) if row.task == of_task else None) if of_task else value}
+
+
 def _phase(name: str) -> Callable[[Summary], object]:
     return lambda row: row.phases.get(name)
 
 
 def _end(interval: str, end: str) -> Callable[[Summary], object]:
     return lambda row: getattr(getattr(row, interval), end, None)
-
-
-_MORE_SUMMARY: Mapping[str, Callable[[Summary], object]] = {
-    "task": attrgetter("task"),
-    "form": attrgetter("form"),
-    **{f"{name}_seconds": _phase(name) for name in _PHASES},
-    "evaluation_seconds": attrgetter("evaluation_seconds"),
-    "seconds_per_1000_images": lambda row: row.seconds_per_1000_samples if row.task == "infer" else None,
-    "batch_size": attrgetter("batch_size"),
-    "samples": attrgetter("samples"),
-    "validation_samples": attrgetter("validation_samples"),
-    "epochs": attrgetter("epochs"),
-    "data": attrgetter("data"),
-    "data_source": attrgetter("data_source"),
-    "data_sha256": attrgetter("data_sha256"),
-    "notes": lambda row: "; ".join(row.notes),
-    "epoch_seconds_low": _end("epoch_interval", "low"),
-    "epoch_seconds_high": _end("epoch_interval", "high"),
-    "relative_low": _end("relative_interval", "low"),
-    "relative_high": _end("relative_interval", "high"),
-    "verdict": attrgetter("verdict"),
-    "baseline": attrgetter("baseline"),
-    "relative_to_baseline": attrgetter("relative_to_baseline"),
-    "relative_to_baseline_low": _end("baseline_interval", "low"),
-    "relative_to_baseline_high": _end("baseline_interval", "high"),
-    "resampled": attrgetter("resampled"),
-    "resampled_values": lambda row: row.resampled_values or None,
-    "final_accuracy_sd": attrgetter("final_accuracy_sd"),
-    "final_val_accuracy_sd": attrgetter("final_val_accuracy_sd"),
-    "target_accuracy": attrgetter("target_accuracy"),
-    "epochs_to_target": attrgetter("epochs_to_target"),
-    "seconds_to_target": attrgetter("seconds_to_target"),
-    "repeats_to_target": attrgetter("repeats_to_target"),
-    "deterministic": attrgetter("deterministic"),
-    "peak_memory_mib": attrgetter("peak_memory_mib"),
-    "import_memory_mib": attrgetter("import_memory_mib"),
-    "tree_memory_mib": attrgetter("tree_memory_mib"),
-    "weights": attrgetter("weights"),
-    "fingerprint": attrgetter("fingerprint"),
-    "differs": lambda row: "; ".join(row.differs),
-    "step_seconds_median": attrgetter("step_seconds_median"),
-    "step_seconds_p95": attrgetter("step_seconds_p95"),
-    "compile_seconds": attrgetter("compile_seconds"),
-    "device_memory_mib": attrgetter("device_memory_mib"),
-    "device_memory_source": attrgetter("device_memory_source"),
-    "allocator_peak_mib": attrgetter("allocator_peak_mib"),
-    "operations_per_sample": attrgetter("operations_per_sample"),
-    "percent_of_limit": attrgetter("percent_of_limit"),
-    "teardown_seconds": attrgetter("teardown_seconds"),
-    "between_processes": attrgetter("between_processes"),
-}
 
 
 def summary_csv(summaries: Sequence[Summary]) -> str:
@@ -123,8 +67,9 @@ def summary_csv(summaries: Sequence[Summary]) -> str:
 
 def summary_columns(summaries: Sequence[Summary]) -> dict[str, list[Any]]:
     """The columns of summary.csv by name; None is not applicable or not measured."""
-    columns = {name: attrgetter(name) for name in SUMMARY_COLUMNS} | dict(_MORE_SUMMARY)
-    return {name: [value(row) for row in summaries] for name, value in columns.items()}
+    return {
+        name: [value(row) for row in summaries] for one in fields(Summary) for name, value in _columns(one).items()
+    }
 
 
 def summary_records(summaries: Sequence[Summary]) -> list[dict[str, Any]]:

@@ -9,20 +9,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_backends import installable
-from fake_bench import EXAMPLE
 from fake_runs import PROVENANCE, cell, learning, plan
 
 from kbench import store
 from kbench.cells import runner
 from kbench.cells.launcher import Exit
-from kbench.cells.runner import Job, Listener, Settings
+from kbench.cells.runner import EpochProgress, Listener
+from kbench.cells.spec import Here
 from kbench.machine import devices
-from kbench.selection import examples
+from kbench.planning.tasks import CellTask
 from kbench.values import Cell, Data, Environment, Outcome
 
 DATA = Data("mnist", "real", Path("/data"), ("x.npy",), "y.npy", (), "", 10, 255.0, ((28, 28, 1),), "ab")
 Fate = Callable[[Path, Path], Exit]
+
+
+def task(example: str = "a") -> CellTask:
+    return CellTask(
+        **vars(cell(example, "keras9/tiny")),
+        task="train",
+        input="image",
+        example_sha256="",
+        parameters=51,
+        keras_backend="tiny",
+        timeout=30.0,
+    )
 
 
 def well(the_cell: Cell) -> Fate:
@@ -69,55 +80,49 @@ class Heard:
 
     def listener(self) -> Listener:
         return Listener(
-            started=lambda job: self.lines.append(f"started {job.cell.example}"),
-            epoch=lambda job, seen: self.lines.append(f"{seen.epochs} epochs of {job.cell.example}"),
-            ended=lambda job, outcome: self.lines.append(f"ended {job.cell.example} {outcome.status}"),
+            started=lambda task: self.lines.append(f"started {task.example}"),
+            epoch=lambda task, progress: self.lines.append(f"{progress.epochs} epochs of {task.example}"),
+            ended=lambda task, outcome: self.lines.append(f"ended {task.example} {outcome.status}"),
         )
 
 
 class Stage:
-    """A run's folder and jobs for it."""
+    """A run's folder, and tasks for it."""
 
     def __init__(self, folder: Path) -> None:
-        self.backend = installable(folder / "files")
-        (folder / "mine.py").write_text(EXAMPLE)
-        self.example = examples.load(folder / "mine.py")
-        self.environment = Environment("keras9/tiny", "cpu", Path("/env/bin/python"), Path("/env"), {}, "")
-        self.folder = store.create(folder / "results", plan([cell()]), PROVENANCE)
+        self.environment = Environment(
+            "keras9/tiny", "cpu", Path("/env/bin/python"), None, {"OMP_NUM_THREADS": "{threads}"}, ""
+        )
+        self.here = Here(
+            run=store.create(folder / "results", plan([cell()]), PROVENANCE),
+            device=devices.CPU,
+            examples=dict.fromkeys("abc", folder / "mine.py"),
+            data={(name, "channels_last"): DATA for name in "abc"},
+            published_weights={},
+            environments={"keras9/tiny": self.environment},
+            passed={},
+            guest=Path("/guest"),
+        )
         self.heard = Heard()
 
-    def job(self, example: str, **changes: Any) -> Job:
-        made = Job(
-            cell=cell(example, "keras9/tiny"),
-            example=self.example,
-            backend=self.backend,
-            build=self.backend.builds[0],
-            environment=self.environment,
-            data=DATA,
-        )
-        return replace(made, **changes)
-
-    def run(self, fates: Mapping[str, Fate], jobs: Sequence[Job] = (), **settings: Any) -> list[Outcome]:
+    def run(
+        self,
+        fates: Mapping[str, Fate],
+        tasks: Sequence[CellTask] = (),
+        verdicts: Mapping[str, Outcome] | None = None,
+        **changes: Any,
+    ) -> list[Outcome]:
         self.launcher = FakeLauncher(fates)
-        pinned = devices.pin_variables(devices.CPU)
-        defaults = {
-            "augment": False,
-            "init": "seeded",
-            "published_weights": {},
-            "timeout": 30.0,
-            "guest": Path("/guest"),
-        }
         return runner.run(
-            jobs or [self.job(name) for name in fates],
-            self.folder,
-            Settings(device=devices.CPU, pinned=pinned, **(defaults | settings)),
-            lambda environment: {"OMP_NUM_THREADS": "2"},
+            tasks or [replace(task(name), **changes) for name in fates],
+            verdicts or {},
+            self.here,
             self.launcher,
             self.heard.listener(),
         )
 
     def recorded(self, example: str) -> dict[str, Any] | None:
-        file = store.cell_folder(self.folder, self.job(example).cell).outcome
+        file = store.cell_folder(self.here.run, task(example)).outcome
         return json.loads(file.read_text()) if file.exists() else None
 
 
@@ -127,22 +132,15 @@ def stage(tmp_path: Path) -> Stage:
 
 
 def test_a_guest_is_started_with_its_python_its_spec_and_its_variables(stage: Stage) -> None:
-    stage.run({"a": well(cell())}, timeout=12.0)
+    stage.run({"a": well(cell())}, timeout=12.0, threads=2)
     (asked,) = stage.launcher.asked
-    files = store.cell_folder(stage.folder, stage.job("a").cell)
+    files = store.cell_folder(stage.here.run, task("a"))
     assert asked["command"] == ["/env/bin/python", "/guest", str(files.spec)]
     assert (asked["folder"], asked["log"], asked["timeout"]) == (files.path, files.log, 12.0)
     assert asked["variables"]["OMP_NUM_THREADS"] == "2"
     assert asked["variables"]["CUDA_VISIBLE_DEVICES"] == "-1"
     assert asked["variables"]["KERAS_HOME"] == str(files.keras_home)
     assert json.loads((files.keras_home / "keras.json").read_text())["backend"] == "tiny"
-
-
-def test_the_guest_is_told_which_versions_it_must_find_unless_the_environment_is_the_users(stage: Stage) -> None:
-    own = replace(stage.environment, folder=None)
-    stage.run({"a": well(cell()), "b": well(cell())}, [stage.job("a"), stage.job("b", environment=own)])
-    told = [json.loads(Path(asked["command"][-1]).read_text())["versions"] for asked in stage.launcher.asked]
-    assert told == [{"backend": "1.0"}, {}]
 
 
 def test_a_cell_is_ok_once_its_guest_told_of_every_epoch_and_of_its_end(stage: Stage) -> None:
@@ -174,13 +172,13 @@ RAISED = {"event": "error", "kind": "exception", "message": "ValueError: bad\nva
     [
         (telling(START, EPOCH), "failed", "ended without a result (last event: epoch 1)"),
         (telling(START, EPOCH, END), "failed", "ended without a result (last event: end)"),
-        (telling(), "failed", "ended without a result (it told nothing)"),
+        (telling(), "failed", "ended without a result (it reported nothing)"),
         (telling(START, log=b"last words\n\n"), "failed", "ended without a result (last event: start): last words"),
         (telling(START, code=7), "failed", "ended with exit status 7 (last event: start)"),
         (
             telling(code=1, log=b"x\nImportError: no keras\n"),
             "failed",
-            "ended with exit status 1 (it told nothing): ImportError: no keras",
+            "ended with exit status 1 (it reported nothing): ImportError: no keras",
         ),
         (telling(START, EPOCH, code=-11), "failed", "killed by SIGSEGV (last event: epoch 1)"),
         (
@@ -193,7 +191,7 @@ RAISED = {"event": "error", "kind": "exception", "message": "ValueError: bad\nva
             "failed",
             "killed by SIGKILL, as the system does where memory runs out (last event: start)",
         ),
-        (telling(code=-99), "failed", "killed by signal 99 (it told nothing)"),
+        (telling(code=-99), "failed", "killed by signal 99 (it reported nothing)"),
         (telling(START, RAISED, code=1), "failed", "ValueError: bad value"),
         (telling(START, RAISED, code=-11), "failed", "ValueError: bad value"),
         (telling(START, DEVICE, code=1), "unsupported", "it runs on the cpu"),
@@ -201,7 +199,7 @@ RAISED = {"event": "error", "kind": "exception", "message": "ValueError: bad\nva
         (
             telling(code=1, log=b"\x1b[31mred\x1b[0m \xff\n"),
             "failed",
-            "ended with exit status 1 (it told nothing): red \ufffd",
+            "ended with exit status 1 (it reported nothing): red \ufffd",
         ),
         (
             telling(START, EPOCH, code=-15, timed_out=True),
@@ -218,7 +216,7 @@ def test_what_came_of_a_cell_is_one_line(stage: Stage, fate: Fate, status: str, 
 
 def test_last_words_are_cut_where_they_are_long(stage: Stage) -> None:
     (outcome,) = stage.run({"a": telling(code=1, log=b"start\n" + b"x" * 100_000)})
-    assert outcome.reason == "ended with exit status 1 (it told nothing): " + "x" * 200
+    assert outcome.reason == "ended with exit status 1 (it reported nothing): " + "x" * 200
 
 
 def test_one_cells_fate_does_not_stop_the_run(stage: Stage) -> None:
@@ -257,9 +255,9 @@ def test_an_interrupted_cell_is_recorded_and_the_rest_is_not_started(stage: Stag
 
 def test_what_is_known_not_to_run_is_recorded_and_not_started(stage: Stage) -> None:
     verdict = Outcome("unsupported", "it cannot train")
-    jobs = [stage.job("a", verdict=verdict), stage.job("b", environment=None)]
-    outcomes = stage.run({"c": well(cell())}, jobs)
-    assert outcomes == [verdict, Outcome("unavailable", "its environment was not made")]
+    stage.here = replace(stage.here, environments={"keras9/tiny": "there is no such Python"})
+    outcomes = stage.run({}, [task("a"), task("b")], {task("a").id: verdict})
+    assert outcomes == [verdict, Outcome("unavailable", "there is no such Python")]
     assert stage.launcher.asked == []
     assert (stage.recorded("a") or {})["reason"] == "it cannot train"
 
@@ -267,14 +265,14 @@ def test_what_is_known_not_to_run_is_recorded_and_not_started(stage: Stage) -> N
 def test_progress_counts_epochs_as_they_are_told(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     progress = runner.Progress(file)
-    assert progress.look() == runner.Seen()
+    assert progress.look() == EpochProgress()
     line = json.dumps(dict(EPOCH, event="epoch"), sort_keys=True) + "\n"
     file.write_text(json.dumps(START) + "\n" + line)
     assert progress.look().epochs == 1
     with file.open("a") as more:
         more.write(line * 2 + line[:20])
-    seen = progress.look()
-    assert (seen.epochs, seen.seconds, seen.accuracy) == (3, EPOCH["seconds"], EPOCH.get("val_accuracy"))
+    done = progress.look()
+    assert (done.epochs, done.seconds, done.accuracy) == (3, EPOCH["seconds"], EPOCH.get("val_accuracy"))
     with file.open("a") as more:
         more.write(line[20:])
     assert progress.look().epochs == 4 == progress.look().epochs

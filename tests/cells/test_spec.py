@@ -1,42 +1,57 @@
-"""What a guest is told: spec, keras.json, environment variables, and the versions that it must find."""
+"""What a guest is given: spec, keras.json, environment variables, and the versions that it must find."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import hashlib
+import json
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
-from fake_runs import cell
+from fake_backends import write_backend
 
 from kbench import paths
 from kbench.cells import spec as specs
+from kbench.cells.spec import Here
+from kbench.cli import arguments
 from kbench.machine import devices
+from kbench.planning import plan
+from kbench.planning.request import ChosenPython, Request
+from kbench.planning.tasks import CellTask, guest_sha256, locked_versions
 from kbench.selection import backends, examples
-from kbench.values import Data
+from kbench.session import choices
+from kbench.values import Backend, Data
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
 DATA = Data("mnist", "real", Path("/data"), ("x.npy",), "y.npy", ("v.npy",), "w.npy", 10, 255.0, ((28, 28, 1),), "ab")
 
 
-def spec(name: str = "keras2/cntk", data: Data = DATA, augment: bool = False, example: str = "cifar10_cnn") -> dict:
-    return specs.spec(
-        cell(),
-        EXAMPLES[example],
-        BACKENDS[name],
-        data,
-        devices.CPU,
-        versions={"keras": "2.2.4"},
-        augment=augment,
-        init="seeded",
-        published_weights=None,
-        events=Path("/run/events.jsonl"),
+def task(backend: str = "keras2/cntk", example: str = "cifar10_cnn", **asked: Any) -> CellTask:
+    request = Request(backends=(backend,), examples=(str(EXAMPLES[example].path),), **asked)
+    (made,) = plan.make(request, BACKENDS, []).tasks
+    return made
+
+
+def spec(the_task: CellTask, data: Data = DATA) -> dict[str, Any]:
+    here = Here(
+        run=Path.home() / "results",
+        device=devices.CPU,
+        examples={name: example.path for name, example in EXAMPLES.items()},
+        data={(the_task.example, the_task.image_data_format): data},
+        published_weights={"resnet50_features": Path("/files/weights.h5")},
+        environments={},
+        passed={},
     )
+    return specs.spec(the_task, here)
 
 
 @pytest.mark.parametrize("name", BACKENDS)
 def test_keras_json_holds_the_four_settings_of_the_cell(name: str) -> None:
-    assert specs.keras_json(BACKENDS[name], cell(image_data_format="channels_first")) == {
+    asked = {"image_data_format": "channels_first", "example": "resnet50_features"}
+    assert specs.keras_json(task(name, **asked)) == {
         "backend": name.partition("/")[2],
         "image_data_format": "channels_first",
         "floatx": "float32",
@@ -44,28 +59,128 @@ def test_keras_json_holds_the_four_settings_of_the_cell(name: str) -> None:
     }
 
 
+def test_the_spec_is_the_task_and_where_things_lie() -> None:
+    made = spec(task(), DATA)
+    assert set(made) == {*msgspec.to_builtins(task()), "schema", "identity", "data", "events"}
+    assert made["data"]["folder"] == "/data" and made["data"]["hash_of"] == "channels_last"
+    assert made["example"].endswith("examples_models/cifar10_cnn.py") and made["events"].startswith("~/results/cells")
+    assert made["device"] == "cpu"
+
+
 def test_the_spec_repeats_what_keras_must_have_loaded() -> None:
-    keras_json = specs.keras_json(BACKENDS["keras2/cntk"], cell())
-    told = spec()
-    assert told["keras_backend"] == keras_json["backend"]
-    assert all(told[name] == keras_json[name] for name in ("image_data_format", "floatx", "epsilon"))
-    assert told["versions"] == {"keras": "2.2.4"}
+    keras_json, made = specs.keras_json(task()), spec(task())
+    assert made["keras_backend"] == keras_json["backend"]
+    assert all(made[name] == keras_json[name] for name in ("image_data_format", "floatx", "epsilon"))
+
+
+def test_the_guest_finds_the_locked_versions_unless_the_environment_is_the_users() -> None:
+    assert task().versions == {"keras": "2.2.4", "backend": "2.7"}
+    own = {"keras2/cntk": ChosenPython("python", as_is=True)}
+    assert task(pythons=own).versions == {}
 
 
 def test_the_forms_of_recurrent_layers_come_from_the_backends_file() -> None:
-    assert spec("keras2/cntk")["recurrent"] == dict(BACKENDS["keras2/cntk"].recurrent) != {}
-    assert spec("keras3/jax")["recurrent"] == {}
+    assert task("keras2/cntk").recurrent == BACKENDS["keras2/cntk"].recurrent != {}
+    assert task("keras3/jax").recurrent == {}
 
 
 def test_without_validation_data_nothing_is_validated() -> None:
-    assert spec()["validation_samples"] == 200
-    assert spec(data=replace(DATA, validation=(), validation_labels=""))["validation_samples"] == 0
+    assert spec(task())["validation_samples"] == task().validation_samples > 0
+    assert spec(task(), replace(DATA, validation=(), validation_labels=""))["validation_samples"] == 0
 
 
-def test_pictures_are_augmented_where_it_is_asked_for_and_the_example_says_how() -> None:
-    assert spec(augment=True)["augment"] is True
-    assert spec(augment=False)["augment"] is False
-    assert spec(augment=True, example="mnist_mlp")["augment"] is False
+def test_published_weights_are_given_to_the_cells_that_begin_from_them() -> None:
+    made = task("keras3/jax", "resnet50_features")
+    assert spec(made)["published_weights"] == ""
+    assert spec(replace(made, published_weights="weights.h5"))["published_weights"] == "/files/weights.h5"
+
+
+def test_pictures_are_augmented_where_it_is_asked_for_and_the_example_says_how(tmp_path: Path) -> None:
+    both = Request(
+        backends=("keras3/jax",),
+        examples=tuple(str(EXAMPLES[name].path) for name in ("cifar10_cnn", "mnist_mlp")),
+        augment=True,
+    )
+    assert [one.augment for one in plan.make(both, BACKENDS, []).tasks] == [True, False]
+    assert task().augment is False
+
+
+# What a cell's identity holds, and what it does not.
+
+
+def with_backend(backend: Backend) -> CellTask:
+    request = Request(backends=(backend.name,), examples=(str(EXAMPLES["mnist_mlp"].path),))
+    (made,) = plan.make(request, {backend.name: backend}, []).tasks
+    return made
+
+
+@pytest.mark.parametrize(
+    ("more", "more_build"),
+    [
+        ('[variables]\nA = "1"', ""),
+        ("", '[builds.variables]\nA = "1"'),
+        ("", '[builds.locked_variables]\nA = "1"'),
+        ("ordered_updates = true", ""),
+        ('[recurrent]\nLSTM = "unrolled"', ""),
+    ],
+)
+def test_a_setting_of_the_backends_file_makes_another_cell(tmp_path: Path, more: str, more_build: str) -> None:
+    plain = backends.load(write_backend(tmp_path / "plain"))
+    other = backends.load(write_backend(tmp_path / "other", more=more, more_build=more_build))
+    assert with_backend(plain).identity == with_backend(plain).identity != with_backend(other).identity
+
+
+def test_a_variable_that_the_user_passes_makes_another_cell_by_its_value_which_is_nowhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    identities = []
+    for value in ("hunter2", "hunter3", "hunter2"):
+        monkeypatch.setenv("MY_LICENCE", value)
+        made = task(pass_env=("MY_LICENCE",))
+        identities.append(made.identity)
+        kept = json.dumps(spec(made))
+        assert value not in kept and hashlib.sha256(value.encode()).hexdigest() not in kept
+    first, second, again = identities
+    assert first == again != second and first != task().identity
+
+
+def test_the_guests_code_makes_another_cell_whichever_of_its_files_changes(tmp_path: Path) -> None:
+    (tmp_path / "package" / "inner").mkdir(parents=True)
+    (tmp_path / "__main__.py").write_text("1")
+    (tmp_path / "package" / "inner" / "clock.py").write_text("1")
+
+    def now() -> str:
+        guest_sha256.cache_clear()
+        return guest_sha256(tmp_path)
+
+    hashes = [now()]
+    (tmp_path / "package" / "inner" / "clock.py").write_text("2")
+    hashes.append(now())
+    (tmp_path / "package" / "inner" / "clock.py").rename(tmp_path / "package" / "clock.py")
+    hashes.append(now())
+    assert len(set(hashes)) == 3 and now() == hashes[-1]
+    guest_sha256.cache_clear()
+    assert task().guest_sha256 == guest_sha256()
+    assert replace(task(), guest_sha256="another").identity != task().identity
+
+
+def test_limits_do_not_make_another_cell() -> None:
+    assert task(timeout=1.0, memory_limit_mib=100.0).identity == task().identity
+
+
+# One option is written in three places: its argument, its field, and where it is used.
+
+
+def test_an_option_of_run_has_the_name_of_its_field_and_reaches_the_guest() -> None:
+    options = arguments.parse(["--backends", "jax", "--examples", "mnist_mlp", "--init", "backend", "--epochs", "7"])
+    request = choices.request(options, BACKENDS, [])
+    (made,) = plan.make(request, BACKENDS, []).tasks
+    assert {field.name for field in fields(Request)} - set(vars(options)) == {
+        "named_backends",
+        "named_examples",
+        "pythons",
+    }
+    assert (spec(made)["init"], spec(made)["epochs"]) == ("backend", 7)
 
 
 def test_results_do_not_name_the_users_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,13 +220,13 @@ def test_a_guest_inherits_a_short_list_of_variables_and_nothing_secret() -> None
 def test_every_lock_file_promises_versions_of_keras_and_of_the_backend(name: str) -> None:
     backend = BACKENDS[name]
     for build in backend.builds:
-        found = specs.locked_versions(build, backend.distribution)
+        found = locked_versions(build, backend.distribution)
         assert found.keys() == (set() if build.lock is None else {"keras", "backend"})
 
 
 def test_a_fork_of_keras_counts_as_keras() -> None:
     backend = BACKENDS["keras2/mxnet"]
-    assert specs.locked_versions(backend.builds[-1], backend.distribution)["keras"].startswith("2.2.4")
+    assert locked_versions(backend.builds[-1], backend.distribution)["keras"].startswith("2.2.4")
 
 
 def test_variables_that_matter_are_the_backends_own_and_those_of_libraries() -> None:

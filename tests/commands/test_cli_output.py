@@ -8,14 +8,14 @@ import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from fake_bench import Bench, Said
 from fake_runs import cell, fake_run
 
-from kbench.cells.runner import Seen
+from kbench.cells.runner import EpochProgress
 from kbench.cli import main
+from kbench.planning.tasks import CellTask
 from kbench.session import terminal
 from kbench.values import OK, UNSUPPORTED, Outcome
 
@@ -80,29 +80,33 @@ def test_quiet_leaves_the_tables_and_verbose_adds_a_line_for_each_epoch(bench: B
     assert (both.status, "not allowed with argument" in both.err) == (2, True)
 
 
-def job(epochs: int = 3, task: str = "train") -> Any:
-    return SimpleNamespace(
-        cell=cell(epochs=epochs), example=SimpleNamespace(task=task, input="image"), data=None, verdict=None
-    )
+def task(epochs: int = 3, task: str = "train") -> CellTask:
+    of_cell = vars(cell(epochs=epochs))
+    return CellTask(**of_cell, task=task, input="image", example_sha256="", parameters=None, keras_backend="")
 
 
 def test_the_progress_has_epoch_pace_loss_accuracy_and_the_time_left() -> None:
-    assert terminal.running(job(), Seen(), 2.4) == "epoch 1/3, 2 s"
+    assert terminal.running(task(), EpochProgress(), 2.4) == "epoch 1/3, 2 s"
     assert (
-        terminal.running(job(), Seen(1, 10.25, 0.5, 0.9375), 13.0)
+        terminal.running(task(), EpochProgress(1, 10.25, 0.5, 0.9375), 13.0)
         == "epoch 2/3, 10.2 s/epoch, loss 0.5, accuracy 0.9375, 20 s left, 13 s"
     )
-    assert terminal.running(job(), Seen(3, 10.25, 0.5, 0.9375), 33.0) == "ending, 33 s"
-    assert terminal.running(job(task="infer"), Seen(1, 2.0), 3.0) == "pass 2/3, 2.00 s/pass, 4 s left, 3 s"
-    assert terminal.running(job(epochs=0), Seen(), 3.0) == "computing, 3 s"
+    assert terminal.running(task(), EpochProgress(3, 10.25, 0.5, 0.9375), 33.0) == "ending, 33 s"
+    assert terminal.running(task(task="infer"), EpochProgress(1, 2.0), 3.0) == "pass 2/3, 2.00 s/pass, 4 s left, 3 s"
+    assert terminal.running(task(epochs=0), EpochProgress(), 3.0) == "computing, 3 s"
 
 
 def test_verbose_says_each_epoch_once(capsys: pytest.CaptureFixture[str]) -> None:
     with terminal.Progress(1, terminal.VERBOSE) as progress:
-        progress.listener.started(job())
-        for seen in (Seen(), Seen(1, 2.0, 0.5, 0.75), Seen(1, 2.0, 0.5, 0.75), Seen(2, 1.0, 0.25, 0.875)):
-            progress.listener.epoch(job(), seen)
-        progress.listener.ended(job(), Outcome(OK, seconds=4.0))
+        progress.listener.started(task())
+        for done in (
+            EpochProgress(),
+            EpochProgress(1, 2.0, 0.5, 0.75),
+            EpochProgress(1, 2.0, 0.5, 0.75),
+            EpochProgress(2, 1.0, 0.25, 0.875),
+        ):
+            progress.listener.epoch(task(), done)
+        progress.listener.ended(task(), Outcome(OK, seconds=4.0))
     assert capsys.readouterr().err.splitlines() == [
         "  mnist_cnn on keras2/cntk channels_last: epoch 1/3, 2.00 s, loss 0.5, accuracy 0.7500",
         "  mnist_cnn on keras2/cntk channels_last: epoch 2/3, 1.00 s, loss 0.25, accuracy 0.8750",

@@ -223,11 +223,11 @@ def test_a_wrong_request_is_one_sentence_and_status_2(bench: Bench, arguments: t
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ('what = ["speed"]\nbound = 1.0\nreason = "x"', "`what` lists some of outputs"),
-        ('what = ["loss"]\nbound = 0\nreason = "x"', "`bound` is a number above 0"),
-        ('what = ["loss"]\nreason = "x"', "it must be tables with"),
-        ('what = ["loss"]\nbound = 1.0\nreason = "x"\nunlike = "keras2"', "it must be a list of"),
-        ('what = ["loss"]\nbound = 1.0\nreason = "x"\nwhy = "y"', "it must be tables with"),
+        ('what = ["speed"]\nbound = 1.0\nreason = "x"', "`what` (some of outputs"),
+        ('what = ["loss"]\nbound = 0\nreason = "x"', "`bound` (a number above 0)"),
+        ('what = ["loss"]\nreason = "x"', "it must be [[explained]] tables with"),
+        ('what = ["loss"]\nbound = 1.0\nreason = "x"\nunlike = "keras2"', "it must be [[explained]] tables with"),
+        ('what = ["loss"]\nbound = 1.0\nreason = "x"\nwhy = "y"', "it must be [[explained]] tables with"),
     ],
 )
 def test_a_wrong_explanation_is_said_with_its_key(bench: Bench, more: str, words: str) -> None:

@@ -139,6 +139,7 @@ def changed(old: str, new: str) -> bytes:
     return EXAMPLE.replace(old, new).encode()
 
 
+PROFILES_AS = ("needs PROFILES as a dict of smoke, quick and full", "samples, epochs and", "whole numbers above 0")
 FULL = '{"samples": 48, "validation_samples": 12, "epochs": 3}'
 
 
@@ -152,17 +153,17 @@ FULL = '{"samples": 48, "validation_samples": 12, "epochs": 3}'
         (b"x = " + b"(" * 500, ("is not valid Python",)),
         (b"x = " + b"-" * 100_000 + b"1\n", ("is not valid Python",)),
         (changed("def build_model", "def make_model"), ("has no function build_model",)),
-        (changed('DATA = "patterns.npz"\n', ""), ("has no DATA",)),
+        (changed('DATA = "patterns.npz"\n', ""), ("needs DATA as the name of a dataset or of a file.npz",)),
         (changed('"patterns.npz"', "open('x')"), ("computes its DATA",)),
         (changed('"patterns.npz"', "{[]: 1}"), ("computes its DATA",)),
-        (changed('"patterns.npz"', "''"), ("has no DATA",)),
-        (changed('"patterns.npz"', "'\\0.npz'"), ("cannot be a file's name",)),
+        (changed('"patterns.npz"', "''"), ("needs DATA as the name of a dataset or of a file.npz",)),
+        (changed('"patterns.npz"', "'\\0.npz'"), ("needs DATA as",)),
         (changed('"patterns.npz"', "'mnits'"), ("there is no dataset mnits", "did you mean mnist")),
         (changed('"patterns.npz"', "'absent.npz'"), ("absent.npz is not there",)),
         (changed('"patterns.npz"', "'~no-such-user/x.npz'"), ("x.npz is not there",)),
         (changed('"patterns.npz"', "'random_images'"), ("trains, and its data 'random_images' has no labels",)),
         (changed('"patterns.npz"', "'imdb'"), ("imdb has no input image",)),
-        (changed('INPUT = "image"', 'INPUT = "picture"'), ("has INPUT 'picture'", "image, flat, sequence")),
+        (changed('INPUT = "image"', 'INPUT = "picture"'), ("needs INPUT as image, flat or sequence",)),
         (changed("BATCH_SIZE = 8", "BATCH_SIZE = 0"), ("needs BATCH_SIZE as a whole number above 0",)),
         (changed("BATCH_SIZE = 8", "BATCH_SIZE = True"), ("needs BATCH_SIZE",)),
         (changed("PARAMETERS = 51", "PARAMETERS = -51"), ("needs PARAMETERS",)),
@@ -179,13 +180,13 @@ FULL = '{"samples": 48, "validation_samples": 12, "epochs": 3}'
             ("TARGET_ACCURACY", "nothing is learnt"),
         ),
         (changed("OPTIMIZER = {", "OPTIMIZER = 5 or {"), ("computes its OPTIMIZER",)),
-        (changed('"learning_rate": 0.5, ', ""), ("has an OPTIMIZER that is not a dict",)),
-        (changed('    "full"', '    "fulll"'), ("has no PROFILES", "full at least")),
-        (changed(FULL, "{}"), ("needs PROFILES['full']['samples']",)),
-        (changed(FULL, "[48]"), ("has a PROFILES['full'] that is not a dict",)),
-        (changed(FULL, FULL.replace("epochs", "epoch")), ("has an unknown count", "epoch")),
-        (changed(FULL, FULL.replace("3", "1.5")), ("needs PROFILES['full']['epochs']",)),
-        (changed('"smoke"', '"tiny"'), ("has PROFILES 'tiny'", "smoke, quick, full")),
+        (changed('"learning_rate": 0.5, ', ""), ("needs OPTIMIZER as a dict",)),
+        (changed('    "full"', '    "fulll"'), ("needs PROFILES as", "full at least")),
+        (changed(FULL, "{}"), PROFILES_AS),
+        (changed(FULL, "[48]"), PROFILES_AS),
+        (changed(FULL, FULL.replace("epochs", "epoch")), PROFILES_AS),
+        (changed(FULL, FULL.replace("3", "1.5")), PROFILES_AS),
+        (changed('"smoke"', '"tiny"'), PROFILES_AS),
         (changed("32", "64").replace(b"48", b"64"), ("asks for 64 samples", "has 48")),
         (changed("12", "13"), ("asks for 13 validation samples", "has 12")),
     ],

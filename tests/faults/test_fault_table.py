@@ -7,20 +7,19 @@ from __future__ import annotations
 import re
 import sys
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_backends import installable
-from fake_bench import EXAMPLE
 from fake_runs import PROVENANCE, cell, plan
 
 from kbench import outputs, store
 from kbench.cells import launcher, orphans, runner
-from kbench.cells.runner import Job, Listener, Seen, Settings
+from kbench.cells.runner import EpochProgress, Listener
+from kbench.cells.spec import Here
 from kbench.machine import devices
-from kbench.selection import examples
+from kbench.planning.tasks import CellTask
 from kbench.store import guest_files
 from kbench.values import Data, Environment, Measured
 
@@ -120,7 +119,9 @@ FAULTS = {
     "events on a full device": Fault(
         "os.remove(events); os.symlink('/dev/full', events)", "failed", f"{UNREADABLE}it is not a regular file"
     ),
-    "events deleted meanwhile": Fault("os.remove(events)", "failed", r"ended without a result \(it told nothing\)"),
+    "events deleted meanwhile": Fault(
+        "os.remove(events)", "failed", r"ended without a result \(it reported nothing\)"
+    ),
     "events become a folder": Fault(
         "os.remove(events); os.mkdir(events)", "failed", f"{UNREADABLE}(it is not a regular file|Is a directory)"
     ),
@@ -139,7 +140,7 @@ FAULTS = {
         f"ended with exit status 3{AFTER_1}",
     ),
     "its folder deleted": Fault(
-        "__import__('shutil').rmtree(folder)", "failed", r"ended without a result \(it told nothing\)"
+        "__import__('shutil').rmtree(folder)", "failed", r"ended without a result \(it reported nothing\)"
     ),
     "its folder is a file": Fault(
         "__import__('shutil').rmtree(folder); open(folder, 'w').close()", "failed", f"{UNREADABLE}Not a directory"
@@ -217,27 +218,31 @@ def run(tmp_path: Path, fault: Fault, clock: Clock | None = None) -> tuple[Path,
     What a fault with a time limit does is waited for, and then the time is over: nothing depends on how fast the
     machine is.
     """
-    backend = installable(tmp_path / "files")
-    environment = Environment(backend.name, "cpu", Path(sys.executable), None, {}, "")
-    (tmp_path / "mine.py").write_text(EXAMPLE)
-    example = examples.load(tmp_path / "mine.py")
-    cells = [cell(name, backend.name) for name in ("faulty", "after")]
-    folder = store.create(tmp_path / "results", plan(cells), PROVENANCE)
-    jobs = []
+    cells = [cell(name, "keras9/tiny") for name in ("faulty", "after")]
     for one, code in zip(cells, (fault.does, ""), strict=True):
         (tmp_path / f"{one.example}.py").write_text(code)
-        of_its_own = replace(example, name=one.example, path=tmp_path / f"{one.example}.py")
-        jobs.append(Job(one, of_its_own, backend, backend.builds[0], environment, DATA))
-    settings = Settings(devices.CPU, {}, 300.0, False, "seeded", GUEST, {})
+    folder = store.create(tmp_path / "results", plan(cells), PROVENANCE)
+    here = Here(
+        run=folder,
+        device=devices.CPU,
+        examples={one.example: tmp_path / f"{one.example}.py" for one in cells},
+        data={(one.example, one.image_data_format): DATA for one in cells},
+        published_weights={},
+        environments={"keras9/tiny": Environment("keras9/tiny", "cpu", Path(sys.executable), None, {}, "")},
+        passed={},
+        guest=GUEST,
+    )
 
-    def look(job: Job, seen: Seen) -> None:
-        events = store.cell_folder(folder, job.cell).events
-        if clock and job.cell.example == "faulty" and events.exists() and b'"ready"' in events.read_bytes():
+    def look(task: CellTask, done: EpochProgress) -> None:
+        events = store.cell_folder(folder, task).events
+        if clock and task.example == "faulty" and events.exists() and b'"ready"' in events.read_bytes():
             clock.ahead = fault.settings["timeout"]
 
-    listener = Listener(lambda job: None, look, lambda job, outcome: None)
-    for job, special in zip(jobs, (fault.settings, {}), strict=True):
-        runner.run([job], folder, replace(settings, **special), lambda _: {}, launcher.launch, listener)
+    of_all = {"task": "train", "input": "image", "example_sha256": "", "parameters": None, "keras_backend": "tiny"}
+    listener = Listener(lambda task: None, look, lambda task, outcome: None)
+    for one, special in zip(cells, (fault.settings, {}), strict=True):
+        task = CellTask(**vars(one), **{"timeout": 300.0, **of_all, **special})
+        runner.run([task], {}, here, launcher.launch, listener)
     faulty, after = store.read(folder).measured
     return folder, faulty, after
 

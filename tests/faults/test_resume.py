@@ -13,6 +13,7 @@ from kbench import store
 from kbench.cells import launcher, orphans
 from kbench.cli import main
 from kbench.machine import provenance
+from kbench.planning import plan
 
 NAMES = "a.py,b.py,c.py"
 
@@ -167,7 +168,8 @@ def test_it_is_measured_as_the_run_was_asked_for(bench: Bench) -> None:
     (asked_so,) = asked_for
     assert (asked_so["timeout"], asked_so["memory_limit_mib"]) == (77.0, 2048.0)
     specs = [json.loads(path.read_text()) for path in sorted((bench.results / "mine").glob("cells/*/spec.json"))]
-    first, second = ({key: spec[key] for key in spec if key not in ("events", "identity")} for spec in specs)
+    own = ("events", "identity", "repeat")
+    first, second = ({key: spec[key] for key in spec if key not in own} for spec in specs)
     assert first == second and first["epochs"] == 3 and first["seed"] == 7 and first["init"] == "backend"
 
 
@@ -203,9 +205,42 @@ def test_a_variable_that_its_cells_were_given_has_to_be_there_again(bench: Bench
     bench.patch.delenv("MY_LICENCE")
     said = bench("resume", "mine")
     assert said.status == 2
-    assert "mine gave its cells the variable MY_LICENCE (--pass-env), which is not set here: set it." in said.err
+    assert (
+        "The run's cells are given the variable MY_LICENCE (--pass-env), which is not set here: set it." in said.err
+    )
     bench.patch.setenv("MY_LICENCE", "hunter2")
     assert bench("resume", "mine").status == 0
+
+
+def test_another_value_of_a_passed_variable_is_measured_again_and_said_so(bench: Bench) -> None:
+    bench.example("a.py")
+    bench.patch.setenv("MY_FLAGS", "fast")
+    assert bench.measure("--name", "mine", "--pass-env", "MY_FLAGS", examples="a.py").status == 0
+    launched = interrupt_at(bench, 0)
+    assert bench("resume", "mine").status == 0 and launched == []
+    bench.patch.setenv("MY_FLAGS", "exact")
+    said = bench("resume", "mine")
+    assert said.status == 0 and launched == ["a"]
+    assert "a on keras9/fake: its settings have changed since: measured again" in said.out
+    assert not any("fast" in path.read_text() for path in (bench.results / "mine").rglob("*.json"))
+
+
+def test_cells_of_another_guest_are_measured_again_and_said_so(bench: Bench) -> None:
+    finished(bench, examples="a.py")
+    launched = interrupt_at(bench, 0)
+    bench.patch.setattr(plan, "guest_sha256", lambda: "another")
+    said = bench("resume", "mine")
+    assert said.status == 0 and launched == ["a"]
+    assert "kbench's own code for backends has changed since: measured again" in said.out
+
+
+def test_a_changed_locked_variable_is_measured_again_and_said_so(bench: Bench) -> None:
+    finished(bench, examples="a.py")
+    launched = interrupt_at(bench, 0)
+    bench.backend(builds='[builds.locked_variables]\nFAKE = "1"\n')
+    said = bench("resume", "mine")
+    assert said.status == 0 and launched == ["a"]
+    assert "a on keras9/fake: its settings have changed since: measured again" in said.out
 
 
 def test_a_run_of_parity_is_refused_and_one_that_goes_on_is_not_disturbed(bench: Bench) -> None:
@@ -214,7 +249,9 @@ def test_a_run_of_parity_is_refused_and_one_that_goes_on_is_not_disturbed(bench:
     launch = launcher.launch
     bench.patch.setattr(orphans, "end_of_run", ended.append)
     bench.patch.setattr(
-        launcher, "launch", lambda command, **asked: beside.append(main.main(["resume"])) or launch(command, **asked)
+        launcher,
+        "launch",
+        lambda command, **asked: beside.append(main.main(["resume", "same"])) or launch(command, **asked),
     )
     asked = ("--backends", "fake", "--examples", "my_example.py", "--device", "cpu")
     said = bench("parity", *asked, "--name", "same")
@@ -222,6 +259,7 @@ def test_a_run_of_parity_is_refused_and_one_that_goes_on_is_not_disturbed(bench:
     assert "same is being measured by another kbench: wait until that has ended, or end it." in said.err
     said = bench("resume", "same")
     assert said.status == 2 and said.err.count("\n") == 1
+    assert "There is no run in" in bench("resume").err, "the latest is the latest that can be resumed"
     assert "same is a run of `parity`, which is computed anew and not resumed." in said.err
     assert ended == []
 
@@ -247,7 +285,7 @@ def test_a_run_that_does_not_tell_how_it_was_asked_for_is_refused(bench: Bench) 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"backends": ["keras9/gone"]}, "has the backend keras9/gone, which kbench does not know any more"),
+        ({"backends": ["keras9/gone"]}, "There is no backend keras9/gone any more"),
         ({"backends": 5}, "run.json is damaged: what was asked for cannot be read from it"),
         ({"pythons": []}, "run.json is damaged: what was asked for cannot be read from it"),
         ({"profile": "none"}, "run.json is damaged: what was asked for cannot be read from it"),

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from kbench import paths
-from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
-from kbench.machine import devices
+from kbench.machine import devices, host
 from kbench.planning import plan
-from kbench.planning.plan import Plan, Request
+from kbench.planning.plan import Plan
+from kbench.planning.request import ChosenPython, Request, cores
 from kbench.selection import backends, examples, names
 from kbench.values import FAILED, OK, TIMEOUT, UNAVAILABLE, UNSUPPORTED, Device, Outcome
 
@@ -23,42 +23,40 @@ H100 = Device("gpu", 0, "GPU-aaaa", "NVIDIA H100", 9.0, "580.65", 81559)
 T4 = Device("gpu", 1, "GPU-bbbb", "Tesla T4", 7.5, "580.65", 15360)
 
 
-def make(
-    backends: str,
-    examples: str,
-    device: Device = devices.CPU,
-    pythons: dict[str, Choice] | None = None,
-    **request: Any,
-) -> Plan:
-    return plan.make(
-        names.select_backends(backends, BACKENDS),
-        names.select_examples(examples, EXAMPLES),
-        Request(**request),
-        device,
-        pythons or {},
+def make(backends: str, examples: str, device: Device = devices.CPU, **request: Any) -> Plan:
+    chosen = names.select_backends(backends, BACKENDS)
+    named = names.select_examples(examples, EXAMPLES)
+    asked = Request(
+        backends=tuple(one.name for one in chosen.chosen),
+        named_backends=tuple(chosen.named),
+        examples=tuple(str(one.path) for one in named.chosen),
+        named_examples=tuple(named.named),
+        device=device.label,
+        **request,
     )
+    return plan.make(asked, BACKENDS, [device] if device.kind == "gpu" else [])
 
 
 def order(made: Plan) -> list[str]:
-    return [planned.cell.backend for planned in made.cells]
+    return [task.backend for task in made.tasks]
 
 
 def test_there_is_a_cell_for_each_example_and_backend() -> None:
     made = make("jax,torch", "mnist_mlp,mnist_cnn")
-    assert [(planned.cell.example, planned.cell.backend) for planned in made.cells] == [
+    assert [(task.example, task.backend) for task in made.tasks] == [
         ("mnist_mlp", "keras3/jax"),
         ("mnist_mlp", "keras3/torch"),
         ("mnist_cnn", "keras3/jax"),
         ("mnist_cnn", "keras3/torch"),
     ]
-    assert len({planned.cell.id for planned in made.cells}) == 4
+    assert len({task.id for task in made.tasks}) == 4
 
 
 def test_another_backend_begins_in_each_repeat() -> None:
     made = make("cntk,theano,mxnet", "mnist_mlp", repeats=3)
     cntk, theano, mxnet = "keras2/cntk", "keras2/theano", "keras2/mxnet"
     assert order(made) == [cntk, theano, mxnet, theano, mxnet, cntk, mxnet, cntk, theano]
-    assert [planned.cell.repeat for planned in made.cells] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert [task.repeat for task in made.tasks] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
 
 
 @pytest.mark.parametrize(
@@ -72,34 +70,32 @@ def test_another_backend_begins_in_each_repeat() -> None:
 )
 def test_pictures_run_in_the_layouts_that_were_asked_for(asked: str, layouts: list[str]) -> None:
     made = make("theano,keras2/tensorflow", "mnist_cnn", image_data_format=asked)
-    assert [planned.cell.image_data_format for planned in made.cells] == layouts
+    assert [task.image_data_format for task in made.tasks] == layouts
 
 
 def test_what_has_no_pictures_runs_once_whatever_the_layout() -> None:
     made = make("theano,keras2/tensorflow", "mnist_mlp,imdb_gru", image_data_format="both")
-    assert [planned.cell.image_data_format for planned in made.cells] == ["channels_first", "channels_last"] * 2
+    assert [task.image_data_format for task in made.tasks] == ["channels_first", "channels_last"] * 2
 
 
 def test_a_gpu_has_a_native_layout_of_its_own() -> None:
-    (on_cpu,) = make("keras2/tensorflow", "mnist_cnn").cells
-    (on_gpu,) = make("keras2/tensorflow", "mnist_cnn", T4).cells
-    assert on_cpu.cell.image_data_format == BACKENDS["keras2/tensorflow"].image_data_format
-    assert on_gpu.cell.image_data_format == BACKENDS["keras2/tensorflow"].gpu_image_data_format
+    (on_cpu,) = make("keras2/tensorflow", "mnist_cnn").tasks
+    (on_gpu,) = make("keras2/tensorflow", "mnist_cnn", T4).tasks
+    assert on_cpu.image_data_format == BACKENDS["keras2/tensorflow"].image_data_format
+    assert on_gpu.image_data_format == BACKENDS["keras2/tensorflow"].gpu_image_data_format
 
 
 def test_numbers_are_the_examples_unless_the_user_gives_others() -> None:
-    (planned,) = make("jax", "mnist_mlp", profile="full").cells
-    cell = planned.cell
+    (cell,) = make("jax", "mnist_mlp", profile="full").tasks
     assert (cell.batch_size, cell.samples, cell.validation_samples, cell.epochs) == (128, 60000, 10000, 20)
-    (planned,) = make("jax", "mnist_mlp", epochs=1, samples=300, batch_size=100, seed=5).cells
-    cell = planned.cell
+    (cell,) = make("jax", "mnist_mlp", epochs=1, samples=300, batch_size=100, seed=5).tasks
     assert (cell.batch_size, cell.samples, cell.epochs, cell.seed, cell.profile) == (100, 300, 1, 5, "quick")
 
 
 def test_repeats_have_the_same_seed_unless_different_ones_are_asked_for_and_backends_share_them() -> None:
     def seeds(**request: Any) -> list[tuple[int, str, int]]:
         made = make("jax,torch", "mnist_mlp", repeats=2, seed=5, **request)
-        return sorted((p.cell.repeat, p.cell.backend, p.cell.seed) for p in made.cells)
+        return sorted((p.repeat, p.backend, p.seed) for p in made.tasks)
 
     assert {seed for _, _, seed in seeds()} == {5}
     assert seeds(seeds="different") == [
@@ -112,8 +108,8 @@ def test_repeats_have_the_same_seed_unless_different_ones_are_asked_for_and_back
 
 def test_seeds_beyond_what_numpy_takes_are_one_sentence() -> None:
     last = 2**32 - 1
-    assert make("jax", "mnist_mlp", seed=last, repeats=3).cells[-1].cell.seed == last
-    assert make("jax", "mnist_mlp", seed=last - 2, repeats=3, seeds="different").cells[-1].cell.seed == last
+    assert make("jax", "mnist_mlp", seed=last, repeats=3).tasks[-1].seed == last
+    assert make("jax", "mnist_mlp", seed=last - 2, repeats=3, seeds="different").tasks[-1].seed == last
     with pytest.raises(UserError, match="--seeds different: 3 seeds from 4294967294 on go beyond 4,294,967,295"):
         make("jax", "mnist_mlp", seed=last - 1, repeats=3, seeds="different")
 
@@ -127,8 +123,8 @@ def test_more_samples_than_there_are_and_fewer_than_a_batch_are_one_sentence() -
 
 def test_the_time_limit_of_a_cell_grows_with_what_it_does() -> None:
     def limit(example: str, **asked: Any) -> float:
-        (planned,) = make("jax", example, **asked).cells
-        return plan.timeout(planned.cell, planned.example.task)
+        (cell,) = make("jax", example, **asked).tasks
+        return cell.timeout
 
     smoke = limit("mnist_mlp", profile="smoke")
     assert smoke == 900 + 0.2 * (2048 + 512) * 3
@@ -139,9 +135,9 @@ def test_the_time_limit_of_a_cell_grows_with_what_it_does() -> None:
 
 def test_a_backend_that_cannot_train_is_unsupported_with_its_own_reason_and_needs_no_environment() -> None:
     made = make("openvino", "mnist_mlp,resnet50_features")
-    training, inference = made.cells
-    assert training.verdict == Outcome(UNSUPPORTED, BACKENDS["keras3/openvino"].cannot)
-    assert inference.verdict is None
+    training, inference = made.tasks
+    assert made.verdicts == {training.id: Outcome(UNSUPPORTED, BACKENDS["keras3/openvino"].cannot)}
+    assert made.to_measure() == (inference,)
     assert make("openvino", "mnist_mlp").environments() == []
 
 
@@ -158,15 +154,15 @@ def test_each_environment_is_needed_once() -> None:
 
 def test_a_gpu_plan_names_the_device_and_takes_the_builds_that_fit_it() -> None:
     made = make("all", "mnist_cnn", H100)
-    built = {planned.backend.name: planned.build.name for planned in made.cells if planned.build is not None}
-    assert {planned.cell.device for planned in made.cells} == {"gpu:0"}
+    built = {task.backend: task.build for task in made.tasks if task.build}
+    assert {task.device for task in made.tasks} == {"gpu:0"}
     assert built["keras3/jax"].startswith("cuda") and built["keras3/torch"].startswith("cuda")
     assert all(build.device == "gpu" for _, build in made.environments())
 
 
 def test_a_backend_without_a_build_for_the_gpu_is_unsupported_and_says_why() -> None:
     made = make("keras2/tensorflow,cntk,openvino", "resnet50_features", H100)
-    reasons = {planned.backend.name: planned.verdict for planned in made.cells}
+    reasons = {task.backend: made.verdicts[task.id] for task in made.tasks}
     newest = "its newest build knows GPUs up to compute capability 7.5; NVIDIA H100 has 9.0"
     assert reasons["keras2/tensorflow"] == reasons["keras2/cntk"] == Outcome(UNSUPPORTED, newest)
     openvino = "keras3/openvino has no build for a GPU: use --device cpu"
@@ -174,9 +170,11 @@ def test_a_backend_without_a_build_for_the_gpu_is_unsupported_and_says_why() -> 
 
 
 def test_an_environment_of_the_users_own_lifts_the_limits_of_the_builds() -> None:
-    own = {"keras2/tensorflow": Choice(Path("python"), as_is=True)}
-    (planned,) = make("keras2/tensorflow", "mnist_cnn", H100, own).cells
-    assert planned.verdict is None and planned.build is not None and planned.build.device == "gpu"
+    own = {"keras2/tensorflow": ChosenPython("python", as_is=True)}
+    made = make("keras2/tensorflow", "mnist_cnn", H100, pythons=own)
+    (task,) = made.to_measure()
+    ((_, build),) = made.environments()
+    assert (build.device, task.versions, task.lock_sha256) == ("gpu", {}, "")
 
 
 def test_device_gpu_without_a_gpu_is_refused() -> None:
@@ -205,12 +203,25 @@ def test_device_gpu_without_a_gpu_is_refused() -> None:
 )
 def test_nobody_asked_for_it_by_name(backends: str, examples: str, status: str, acceptable: bool) -> None:
     made = make(backends, examples)
-    planned = next(one for one in made.cells if one.backend.name == "keras3/openvino")
-    assert plan.acceptable(made, planned, Outcome(status, "a reason")) is acceptable
+    task = next(one for one in made.tasks if one.backend == "keras3/openvino")
+    assert plan.acceptable(made, task, Outcome(status, "a reason")) is acceptable
+
+
+@pytest.mark.parametrize(("quota", "threads"), [("200000 100000", 2), ("150000 100000", 1), ("50000 100000", 1)])
+def test_a_cell_gets_no_more_threads_than_its_container_has_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, threads: int
+) -> None:
+    (tmp_path / "self").write_text("0::/mine\n")
+    (tmp_path / "cgroups" / "mine").mkdir(parents=True)
+    (tmp_path / "cgroups" / "mine" / "cpu.max").write_text(quota)
+    monkeypatch.setattr(host, "_OWN_CGROUP", tmp_path / "self")
+    monkeypatch.setattr(host, "_CGROUPS", tmp_path / "cgroups")
+    monkeypatch.setattr(host.os, "sched_getaffinity", lambda process: set(range(64)), raising=False)
+    assert make("jax", "mnist_mlp").tasks[0].threads == threads
 
 
 def test_a_plan_is_a_value() -> None:
     made = make("jax", "mnist_mlp")
     assert replace(made) == make("jax", "mnist_mlp")
-    assert made.threads == plan.cores() >= 1
-    assert make("jax", "mnist_mlp", threads=3).threads == 3
+    assert made.tasks[0].threads == cores() >= 1
+    assert make("jax", "mnist_mlp", threads=3).tasks[0].threads == 3

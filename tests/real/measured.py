@@ -15,7 +15,7 @@ from filelock import FileLock
 
 from kbench import store
 from kbench.errors import UserError
-from kbench.planning.plan import cores
+from kbench.planning.request import cores
 from kbench.values import Measured
 
 CHECKOUT = Path(__file__).resolve().parents[2]

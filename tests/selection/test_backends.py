@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from kbench import paths
 from kbench.errors import UserError
 from kbench.selection import backends
-from kbench.values import Backend, Build
+from kbench.values import PLACEHOLDERS, Backend, Build
 
 SHIPPED = backends.load_all(paths.project_folder("backends"))
 BUILDS = [
@@ -64,7 +64,7 @@ def test_every_variable_of_a_file_can_be_filled_in() -> None:
     for backend in SHIPPED.values():
         for table in (backend.variables, *(build.variables for build in backend.builds)):
             for value in table.values():
-                assert set(re.findall(r"\{(.*?)\}", value)) <= set(backends.PLACEHOLDERS)
+                assert set(re.findall(r"\{(.*?)\}", value)) <= set(PLACEHOLDERS)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_every_variable_of_a_file_can_be_filled_in() -> None:
         ('[variables]\nA = "{home}"', "", "variables", "placeholders"),
         ('[recurrent]\nLSTM = "rolled"', "", "recurrent", "unrolled"),
         ('[compiled]\n"x.so" = "x.c"', "", "compiled", "x.c beside it"),
-        ("", "compute_capability = [9, 3]", "compute_capability", "lowest and the highest"),
+        ("", "compute_capability = [9, 3]", "compute_capability", "the lowest and the highest"),
         ("", 'drivers = "1"', "drivers", "did you mean `driver`?"),
         ("", 'driver = "new"', "driver", "a driver version"),
         ("", "zebra = 1", "zebra", "the keys are"),

@@ -52,6 +52,21 @@ def test_a_list_means_these_backends_in_this_order(text: str, expected: list[str
     assert names(text) == expected
 
 
+def test_the_newest_generation_has_the_highest_number(tmp_path: Path) -> None:
+    from fake_backends import write_backend
+
+    old = write_backend(tmp_path)
+    for generation in ("keras2", "keras10"):
+        folder = tmp_path / generation
+        folder.mkdir()
+        for file in old.parent.iterdir():
+            (folder / file.name).write_bytes(file.read_bytes())
+    known = backends.load_all(tmp_path)
+    assert list(known) == ["keras2/tiny", "keras9/tiny", "keras10/tiny"]
+    (chosen,) = selection.select_backends("tiny", known).chosen
+    assert chosen.name == "keras10/tiny"
+
+
 @pytest.mark.parametrize("text", ["tensorflow,cntk,jax", "jax,keras2,tensorflow", "keras2,keras3,tensorflow"])
 def test_tensorflow_beside_both_generations_is_an_error_that_says_what_to_type(text: str) -> None:
     with pytest.raises(UserError) as error:

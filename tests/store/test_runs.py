@@ -207,8 +207,7 @@ def test_the_plan_record_holds_all_that_tables_and_plots_need(tmp_path: Path) ->
         sha256="cd" * 32,
     )
     data = Data("mnist", "real", tmp_path, (), "", (), "", 10, 255.0, (), "ab" * 32)
-    record = store.plan_record([cell()], [backend], [example], {"mnist_cnn": data}, seeds=[0])
-    assert json.loads(json.dumps(record)) == record
+    record = json.loads(json.dumps(store.plan_record([cell()], [backend], [example], {"mnist_cnn": data}, seeds=[0])))
     assert record["seeds"] == [0]
     assert record["backends"]["keras2/cntk"]["color"] == "#56b4e9"
     assert record["backends"]["keras2/cntk"]["title"] == "CNTK"
@@ -228,6 +227,15 @@ def test_the_latest_run_is_the_one_started_last_whatever_its_name(tmp_path: Path
     (tmp_path / "damaged" / "run.json").write_text("{")
     assert store.latest(tmp_path).name == "a"
     assert store.find("latest", tmp_path).name == "a"
+
+
+def test_the_latest_run_of_a_command_that_needs_times_is_no_parity_run(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"^There is no run in .* yet\.$"):
+        store.latest(tmp_path, timed=True)
+    timed = create(tmp_path, "timed")
+    store.create(tmp_path, {"kind": "parity", "cells": []}, {}, "parity")
+    assert store.latest(tmp_path).name == "parity"
+    assert store.latest(tmp_path, timed=True) == store.find("latest", tmp_path, timed=True) == timed
 
 
 def test_without_a_run_there_is_no_latest(tmp_path: Path) -> None:

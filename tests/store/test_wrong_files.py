@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import string
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from kbench.errors import UserError
 from kbench.outputs import one_run
 from kbench.plots.look import looks
 from kbench.selection import backends
-from kbench.values import FAILED, OK, Outcome
+from kbench.values import FAILED, OK, Backend, Outcome
 
 RUN = ("--backends", "fake", "--examples", "my_example.py", "--profile", "smoke", "--device", "cpu")
 FEW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
@@ -104,10 +105,10 @@ def arrays(**changes: Any) -> dict[str, Any]:
 DATA = [
     ({"x_train": None}, "has no x_train"),
     ({"y_test": None}, "has no y_test"),
-    ({"x_train": np.zeros((47, 4, 4, 1))}, "47 samples and y_train 48"),
+    ({"x_train": np.zeros((47, 4, 4, 1))}, "47 samples and 48 labels"),
     ({"x_train": np.zeros(48)}, "store (samples, values, ...)"),
     ({"x_train": np.zeros((48, 16)), "x_test": np.zeros((12, 16))}, "the example takes images"),
-    ({"x_train": np.zeros((48, 4, 4, 1), object)}, "is object"),
+    ({"x_train": np.zeros((48, 4, 4, 1), object)}, "Object arrays cannot be loaded"),
     ({"x_train": np.zeros((48, 4, 4, 1), complex)}, "is complex128"),
     ({"x_train": np.zeros((48, 4, 4, 1), "U3")}, "store it as an array of numbers"),
     ({"x_train": np.zeros((48, 0, 4, 1))}, "has shape"),
@@ -116,7 +117,7 @@ DATA = [
     ({"y_train": np.zeros((48, 3), np.int64)}, "store class numbers"),
     ({"y_train": np.full(48, -1)}, "number the classes from 0"),
     ({"y_train": np.full(48, 2**40)}, "number the classes from 0"),
-    ({"y_train": np.array([None] * 48, object)}, "is object"),
+    ({"y_train": np.array([None] * 48, object)}, "Object arrays cannot be loaded"),
     ({"y_train": np.zeros((), np.int64)}, "store class numbers"),
     ({"x_train": np.zeros((0, 4, 4, 1)), "y_train": np.zeros(0, np.int64)}, "is empty"),
 ]
@@ -165,7 +166,7 @@ TOML_VALUES = st.one_of(
     st.sampled_from(["1979-05-27", "07:32:00", '"\\u0000"', '"../../x"', '"{env}"', "[1, 2, 3]", "'''\na\n'''"]),
     st.text(string.printable, max_size=8),
 )
-KEYS = [*backends.BACKEND_KEYS, "builds", "nonsense", "titel", '"a b"', "a.b"]
+KEYS = [*(field.name for field in fields(Backend)), "nonsense", "titel", '"a b"', "a.b"]
 LINES = st.tuples(st.sampled_from(KEYS), TOML_VALUES).map(lambda pair: f"{pair[0]} = {pair[1]}")
 
 

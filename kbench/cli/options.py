@@ -1,0 +1,211 @@
+"""Every option of every command, once. An option of a run has the name of its field in `Request`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from kbench.cli.option_types import inches, mib, ratio, seconds, some_of, whole
+from kbench.comparison.values import ALLOWABLE
+from kbench.planning.request import LAST_SEED, Request
+from kbench.values import FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
+
+KINDS = ("environments", "data", "compiled", "all")  # what `clean` can remove
+EXPORTS = ("parquet", "json", "tensorboard", "mlflow")
+RETRIED = (FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED)  # what `resume --retry` can measure again
+
+
+def _choices(field: str) -> dict[str, Any]:
+    """The words that a field of a request can have, and its default."""
+    words = get_args(get_type_hints(Request)[field])
+    return {"choices": words, "default": getattr(Request, field)}
+
+
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    # What is measured, and where.
+    "--backends": {
+        "required": True,
+        "metavar": "LIST",
+        "help": "names as `list` shows them (short ones where they are clear), a generation such as keras3, or all",
+    },
+    "--examples": {"default": "all", "metavar": "LIST", "help": "names, files of your own, or all (default)"},
+    "--device": {
+        "default": "auto",
+        "metavar": "DEVICE",
+        "help": "auto (default: a GPU if there is one), cpu, gpu or gpu:N",
+    },
+    "--python": {
+        "action": "append",
+        "default": [],
+        "metavar": "BACKEND=PATH[,as-is]",
+        "help": "make that backend's environment from this Python; with as-is, use this existing environment "
+        "unchanged (conda, a vendor's CUDA stack); may be given several times",
+    },
+    # How much is measured.
+    "--profile": {
+        **_choices("profile"),
+        "help": "smoke (seconds per cell), quick (default: a subset of the data, minutes per backend) or full (the "
+        "published settings)",
+    },
+    "--epochs": {"type": whole(1, 10**6), "metavar": "N", "help": "epochs, or passes of inference"},
+    "--samples": {"type": whole(1, 10**9), "metavar": "N", "help": "training samples, from the front of the data"},
+    "--batch-size": {"type": whole(1, 10**9), "metavar": "N", "help": "samples per step"},
+    "--repeats": {
+        "type": whole(1, 1000),
+        "metavar": "N",
+        "default": Request.repeats,
+        "help": "how many times each cell is measured, each in a new process (default: 1)",
+    },
+    "--seed": {
+        "type": whole(0, LAST_SEED),
+        "metavar": "N",
+        "default": Request.seed,
+        "help": "of weights and of the order of samples (default: 0)",
+    },
+    "--seeds": {
+        **_choices("seeds"),
+        "help": "of the repeats: all the same (default), or N, N+1, ..., alike for all backends",
+    },
+    "--init": {
+        **_choices("init"),
+        "help": "initial weights: seeded, the same on every backend (default), or each backend's own",
+    },
+    "--augment": {"action": "store_true", "help": "augment pictures if the example says how"},
+    "--form": {
+        "choices": ("right", "default"),
+        "default": "right",
+        "help": "how recurrent layers run: in the form that computes the model (right, the default), or in the form "
+        "that ships with the backend (default)",
+    },
+    # How a cell runs.
+    "--image-data-format": {
+        **_choices("image_data_format"),
+        "help": "layout of pictures (default: native, the one that each backend is made for)",
+    },
+    "--threads": {
+        "type": whole(1, 4096),
+        "metavar": "N",
+        "help": "CPU threads of a cell, if the framework supports it (default: as many as cores may be used)",
+    },
+    "--timeout": {
+        "type": seconds,
+        "metavar": "SECONDS",
+        "help": "end a cell after this time (default: estimated from samples and epochs; parity: 3600)",
+    },
+    "--memory-limit": {
+        "dest": "memory_limit_mib",
+        "type": mib,
+        "metavar": "SIZE",
+        "help": "end a cell whose processes together hold more memory, such as 8GiB (default: no limit). "
+        "Exceeding it fails only that cell",
+    },
+    "--pass-env": {
+        "action": "append",
+        "default": [],
+        "metavar": "NAME",
+        "help": "also give cells this environment variable. They get PATH, HOME and a short list of others, and none "
+        "of your secrets. May be given several times",
+    },
+    "--data": {
+        "dest": "data_source",
+        **_choices("data_source"),
+        "help": "real (default), or synthetic, which needs no download",
+    },
+    "--data-dir": {
+        "type": Path,
+        "metavar": "DIR",
+        "help": "a folder with the published files (or set KBENCH_DATA)",
+    },
+    # Which run, and where.
+    "run": {"nargs": "?", "default": "latest", "help": "a run's folder or name (default: the latest)"},
+    "runs": {"nargs": "*", "metavar": "run", "help": "a run's folder or name (default: the latest)"},
+    "--name": {"metavar": "NAME", "help": "the run's folder below --results (default: the time of day)"},
+    "--results": {
+        "type": Path,
+        "default": Path("results"),
+        "metavar": "DIR",
+        "help": "where runs are kept (default: ./results)",
+    },
+    "--dry-run": {"action": "store_true", "help": "say what would be done, and stop"},
+    "--retry": {
+        "type": some_of(RETRIED),
+        "default": (),
+        "metavar": "LIST",
+        "help": f"also measure cells again that ended as one of {', '.join(RETRIED)}",
+    },
+    # What is shown.
+    "--baseline": {"metavar": "BACKEND", "help": "compare with this backend of the run, not with the fastest"},
+    "--quiet": {
+        "dest": "detail",
+        "action": "store_const",
+        "const": "quiet",
+        "default": "usual",
+        "help": "print the tables alone, neither plan nor progress",
+    },
+    "--verbose": {
+        "dest": "detail",
+        "action": "store_const",
+        "const": "verbose",
+        "default": "usual",
+        "help": "print a line for each epoch, with its seconds, loss and accuracy",
+    },
+    "--format": {
+        "choices": ("table", "markdown", "csv", "json"),
+        "default": "table",
+        "help": "of what is printed (default: table). With another one, stdout holds that alone",
+    },
+    "--output": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "where the page of several runs goes (default: report.html in the results folder)",
+    },
+    "--plot-style": {
+        "metavar": "STYLE",
+        "help": "a style of matplotlib's, such as grayscale, or an .mplstyle file, laid over the plots' own; "
+        "backends keep their colours",
+    },
+    "--plot-size": {
+        "type": inches,
+        "metavar": "WIDTHxHEIGHT",
+        "help": "of each plot, in inches, such as 3.3x2.5 (default: by content)",
+    },
+    # Of single commands.
+    "what to list": {"nargs": "?", "choices": ("all", "backends", "examples", "published"), "default": "all"},
+    "workload": {"nargs": "?", "help": "of published: the example or workload whose figures are shown"},
+    "runs to compare": {
+        "nargs": "+",
+        "metavar": "RUN[:BACKEND]",
+        "help": "a run's folder or name, latest, or reference (the run that comes with a checkout); with a backend, "
+        "only its rows. All are compared with the first. One run and published: beside figures from the literature",
+    },
+    "--fail-above": {
+        "type": ratio,
+        "metavar": "RATIO",
+        "help": "exit status 1 if a row became this many times slower than the first, shown by the whole 95 %% "
+        "interval of its ratio, or if it was ok and can no longer be compared; for CI",
+    },
+    "--allow": {
+        "type": some_of(ALLOWABLE),
+        "metavar": "LIST",
+        "default": (),
+        "help": "compare although these differ: machine (processor, cores, GPU, device), fingerprint (model, data, "
+        "weights, order, optimizer, ...) or both, with a comma. What differs is shown below the table",
+    },
+    "--to": {
+        "type": some_of(EXPORTS),
+        "metavar": "LIST",
+        "required": True,
+        "help": f"some of {', '.join(EXPORTS)}, with commas",
+    },
+    "--out": {
+        "type": Path,
+        "metavar": "DIR",
+        "help": "where files are written (default: export/ in the run's folder)",
+    },
+    "what to free": {
+        "nargs": "?",
+        "choices": KINDS,
+        "help": "the kind to remove (default: only show)",
+    },
+}
