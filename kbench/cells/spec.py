@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from kbench import store
 from kbench.paths import GUEST, portable
@@ -71,7 +69,7 @@ def spec(task: CellTask, here: Here) -> dict[str, Any]:
     data = here.data[task.example, task.image_data_format]
     weights = here.published_weights.get(task.example)
     return {
-        **msgspec.to_builtins(task),
+        **asdict(task),
         "schema": 1,
         "identity": task.identity,
         "example": portable(here.examples[task.example]),

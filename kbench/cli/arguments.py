@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         ),
     ),
     "resume": (
-        "Go on with a run: measure the cells that have no finished outcome, or whose files changed.",
+        "Continue a run: measure the cells that have no finished outcome, or whose files changed.",
         ("run", "--retry", _DETAIL, "--format", "--results"),
     ),
     "list": (
@@ -44,8 +44,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         ("--backends", "--device", "--python"),
     ),
     "report": (
-        "Make the tables, plots and pages of a run anew from what was measured, and print the tables; or put several "
-        "runs on one page.",
+        "Make the tables, plots and pages of a run again from what was measured, and print the tables; or put "
+        "several runs on one page.",
         ("runs", "--output", "--plot-style", "--plot-size", "--baseline", "--format", "--results"),
     ),
     "compare": (

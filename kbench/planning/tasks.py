@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from kbench.paths import GUEST
 from kbench.values import Build, Cell
@@ -58,7 +57,8 @@ class CellTask(Cell):
     @property
     def identity(self) -> str:
         """A hash of what it measures; its limits are no part of that."""
-        return _sha256(msgspec.json.encode(replace(self, timeout=0.0, memory_limit_mib=None), order="sorted"))
+        measured = asdict(replace(self, timeout=0.0, memory_limit_mib=None))
+        return _sha256(json.dumps(measured, sort_keys=True).encode())
 
 
 def of_build(build: Build, distribution: str, as_is: bool) -> dict[str, Any]:

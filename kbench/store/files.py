@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, is_dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -110,4 +111,4 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _as_json(value: object) -> object:
-    return str(value) if isinstance(value, Path) else msgspec.to_builtins(value)
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)

@@ -19,11 +19,10 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from kbench.errors import UserError
 from kbench.store.files import cannot, read_json, replace_json
@@ -60,19 +59,12 @@ def plan_record(
     `data` maps an example's name to its arrays, where they are prepared already; `further` are JSON-able
     values of the request: profile, device, seeds, command, ...
     """
-    made: dict[str, Any] = msgspec.to_builtins(
-        {
-            **further,
-            "cells": cells,
-            "backends": {
-                backend.name: {name: getattr(backend, name) for name in _OF_BACKEND} for backend in backends
-            },
-            "examples": {
-                example.name: _example_record(example, (data or {}).get(example.name)) for example in examples
-            },
-        }
-    )
-    return made
+    return {
+        **further,
+        "cells": [asdict(cell) for cell in cells],
+        "backends": {backend.name: {name: asdict(backend)[name] for name in _OF_BACKEND} for backend in backends},
+        "examples": {example.name: _example_record(example, (data or {}).get(example.name)) for example in examples},
+    }
 
 
 def _example_record(example: Example, data: Data | None) -> dict[str, Any]:

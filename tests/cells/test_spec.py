@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from fake_backends import write_backend
 
@@ -61,7 +60,7 @@ def test_keras_json_holds_the_four_settings_of_the_cell(name: str) -> None:
 
 def test_the_spec_is_the_task_and_where_things_lie() -> None:
     made = spec(task(), DATA)
-    assert set(made) == {*msgspec.to_builtins(task()), "schema", "identity", "data", "events"}
+    assert set(made) == {*asdict(task()), "schema", "identity", "data", "events"}
     assert made["data"]["folder"] == "/data" and made["data"]["hash_of"] == "channels_last"
     assert made["example"].endswith("examples_models/cifar10_cnn.py") and made["events"].startswith("~/results/cells")
     assert made["device"] == "cpu"
