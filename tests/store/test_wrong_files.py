@@ -118,7 +118,7 @@ DATA = [
     ({"y_train": np.full(48, -1)}, "number the classes from 0"),
     ({"y_train": np.full(48, 2**40)}, "number the classes from 0"),
     ({"y_train": np.array([None] * 48, object)}, "Object arrays cannot be loaded"),
-    ({"y_train": np.zeros((), np.int64)}, "store class numbers"),
+    ({"y_train": np.zeros((), np.int64)}, "1 labels"),
     ({"x_train": np.zeros((0, 4, 4, 1)), "y_train": np.zeros(0, np.int64)}, "is empty"),
 ]
 
