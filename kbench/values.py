@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kbench.epochs import Epochs
+from kbench.epochs import Epoch
 
 # Statuses of a cell, from best to worst.
 OK = "ok"
@@ -217,7 +217,7 @@ class Measured:
 
     cell: Cell
     outcome: Outcome
-    epochs: Epochs = field(default_factory=Epochs)
+    epochs: tuple[Epoch, ...] = ()
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds: import, data, build, first_step, ...
     facts: Mapping[str, object] = field(default_factory=dict)  # as kbench.store.events lists them
 
@@ -272,7 +272,7 @@ class Summary:
     per_1000_interval: Interval | None = None  # of seconds_per_1000_samples
     resampled: str = ""  # REPEATS or EPOCHS, what the row's own interval is made of; empty where it has none
     resampled_values: int = 0  # how many of them
-    between_processes: float | None = None  # the factor by which processes differ, where the intervals hold that
+    between_process_factor: float | None = None  # by which processes differ, where the intervals hold that
     relative_interval: Interval | None = None  # of relative_to_fastest
     baseline: str = ""  # the backend that the user named as the baseline
     relative_to_baseline: float | None = None

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kbench.analysis import step_times
 from kbench.comparison.scaling import Lines
 from kbench.plots.look import Key, Look, key
 from kbench.plots.scaling import AXES, ideal_label
@@ -117,8 +118,8 @@ def _parts(one: Measured) -> dict[str, float]:
     parts = {name: one.phases[phase] for phase, name in _PHASES.items() if phase in one.phases}
     first = one.phases.get("first_epoch", 0.0) - one.phases.get("first_step", 0.0)
     parts[f"rest of {unit[0]}" if "first step" in parts else unit[0]] = max(0.0, first)
-    parts[unit[1]] = float(one.epochs.seconds[one.epochs.steady].sum())
-    evaluation = float(one.epochs.told("evaluation_seconds").sum())
+    parts[unit[1]] = sum(epoch.seconds for epoch in step_times.steady(one.epochs))
+    evaluation = sum(epoch.evaluation_seconds or 0.0 for epoch in one.epochs)
     parts["evaluation"] = evaluation + one.phases.get("evaluation", 0.0)
     whole = one.facts.get("guest_seconds")
     if isinstance(whole, float):
@@ -134,15 +135,15 @@ def _steps(
     told = []
     longest = 0
     for row in rows:
-        repeats = [one.epochs.step_seconds for one in cells.get(key(row), ()) if one.outcome.status == OK]
-        repeats = [steps for steps in repeats if steps.size]
+        ok = [one for one in cells.get(key(row), ()) if one.outcome.status == OK]
+        repeats = [steps for one in ok if (steps := step_times.steps_of(one.epochs))]
         if not repeats or not row.batch_size:
             continue
         count = min(map(len, repeats))
         longest = max(longest, count)
         places = curves.thinned(range(count), most)
-        medians = np.median([steps[places] for steps in repeats], axis=0).tolist()
-        for place, seconds in zip(places, medians, strict=True):
+        for place in places:
+            seconds = median(steps[place] for steps in repeats)
             if seconds > 0:
                 columns["row"].append(labels[key(row)])
                 columns["step"].append(place + 1)

@@ -37,11 +37,13 @@ def leads(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
 def _lead(rows: Sequence[Summary]) -> str:
     if not rows:
         return "no steady time to compare"
-    said = [f"{rows[0].backend}, {_time(rows[0])}"]
+    fastest = [row for row in rows if row.relative_to_fastest == 1]
+    others = rows[len(fastest) :]
+    said = [f"{' and '.join(dict.fromkeys(row.backend for row in fastest))}, {_time(rows[0])}"]
     if len(rows) == 1:
         return f"{said[0]}; no other to compare with"
-    unsure = [row for row in rows[1:] if _unsure(row)]
-    sure = next((row for row in rows[1:] if not _unsure(row)), None)
+    unsure = [row for row in others if _unsure(row)]
+    sure = next((row for row in others if not _unsure(row)), None)
     if unsure:
         names = " and ".join(f"{row.backend}, {_times(row)}," for row in unsure)
         said.append(f"{names} cannot be told from it")

@@ -7,7 +7,6 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from kbench.epochs import Epochs
 from kbench.errors import UserError
 from kbench.store.events import read_events, understand
 from kbench.store.files import read_json
@@ -134,7 +133,7 @@ def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) 
     return Measured(
         cell=cell,
         outcome=outcome,
-        epochs=Epochs(told.epochs),
+        epochs=told.epochs,
         phases=told.phases,
         facts={**planned, **_data_facts(folder), **told.facts},
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -69,17 +70,15 @@ def heading(rows: Sequence[Summary]) -> str:
 def headline(summaries: Sequence[Summary]) -> str:
     """Who is fastest where, how sure that is, and how many rows did not end ok: two or three sentences."""
     places = dict.fromkeys((row.example, row.device) for row in summaries)
-    wins: dict[str, int] = {}
-    for row in summaries:
-        if row.relative_to_fastest == 1.0:
-            wins[row.backend] = wins.get(row.backend, 0) + 1
+    fastest = {(row.backend, row.example, row.device) for row in summaries if row.relative_to_fastest == 1}
+    wins = Counter(backend for backend, *_ in fastest)
     several_devices = len({row.device for row in summaries}) > 1
     what = "comparisons" if several_devices else "examples"
     ranked = sorted(wins.items(), key=lambda item: (-item[1], item[0]))
     if not ranked:
         first = "No backend has a steady epoch to compare."
     elif len(places) == 1:
-        first = f"{' and '.join(name for name, _ in ranked)} was fastest."
+        first = f"{' and '.join(name for name, _ in ranked)} {'was' if len(ranked) == 1 else 'were'} fastest."
     else:
         (best, count), *others = ranked
         first = f"{best} was fastest in {count} of {len(places)} {what}"
@@ -217,13 +216,13 @@ def _on_comparison(rows: Sequence[Summary]) -> list[str]:
     if any(row.verdict == NO_DIFFERENCE for row in rows):
         remarks.append("~: no difference shown, because the interval of the ratio holds 1.")
     of_epochs = [row for row in rows if row.resampled == EPOCHS]
-    if any(row.between_processes is None for row in of_epochs):
+    if any(row.between_process_factor is None for row in of_epochs):
         remarks.append(
             "Intervals from the epochs of fewer than three repeats do not hold the variation from process to "
             "process: --repeats 3 or more does."
         )
     elif of_epochs:
-        factor = max(row.between_processes or 1.0 for row in of_epochs)
+        factor = max(row.between_process_factor or 1.0 for row in of_epochs)
         remarks.append(
             "Intervals from the epochs of fewer than three repeats hold, too, that a process may be "
             f"{factor:.2f} times slower or faster than another, as those of a fixed computation were here: "

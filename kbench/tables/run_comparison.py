@@ -1,4 +1,4 @@
-"""Runs beside one another, as people and programs read them: tables, sentences, records."""
+"""Runs side by side, as people and programs read them: tables, sentences, records."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
         if compared and counts[NO_DIFFERENCE] == len(compared):
             said.append("They are the same within their intervals.")
         said += _by_chance(counts[FASTER] + counts[SLOWER], counts[NO_DIFFERENCE])
-        said += _changed(about.letter, [pair.machine_ratio for pair in compared if pair.machine_ratio])
+        said += _changed(about.letter, [pair.reference_ratio for pair in compared if pair.reference_ratio])
         with_losses = [pair for pair in compared if pair.largest_loss_difference is not None]
         if with_losses:
             identical = sum(pair.largest_loss_difference == 0 for pair in with_losses)
@@ -69,7 +69,7 @@ def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
 
 
 def _by_chance(differing: int, alike: int) -> list[str]:
-    """A warning where no more rows differ than would if none did: intervals of 95 % are wrong in 5 % of rows."""
+    """A warning when that many differences are expected by chance: intervals of 95 % are wrong in 5 % of rows."""
     rows = differing + alike
     if not 0 < differing <= (chance := differing_by_chance(rows)):
         return []
@@ -243,7 +243,7 @@ def _record(abouts: Sequence[About], pair: Pair) -> dict[str, Any]:
         "verdict": pair.verdict,
         "ratio": pair.ratio,
         **_ends_of("ratio", pair.interval),
-        **_ends_of("machine_ratio", pair.machine_ratio),
+        **_ends_of("reference_ratio", pair.reference_ratio),
         **both("epoch_seconds", lambda row: row.epoch_seconds),
         **both("epoch_seconds_low", lambda row: row.epoch_interval and row.epoch_interval.low),
         **both("epoch_seconds_high", lambda row: row.epoch_interval and row.epoch_interval.high),

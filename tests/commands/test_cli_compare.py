@@ -80,7 +80,7 @@ def test_a_machine_that_was_slower_or_faster_is_named(compare: Compare, seconds:
     told = " ".join(compare("before", "after").out.split())
     assert f"{words} in B (the same computation before each cell): a difference of that size may be its own." in told
     (jax, _) = json.loads(compare("before", "after", "--format", "json").out)["rows"]
-    assert jax["machine_ratio_low"] < seconds / 0.1 < jax["machine_ratio_high"]
+    assert jax["reference_ratio_low"] < seconds / 0.1 < jax["reference_ratio_high"]
     assert "The machine itself" not in compare("before:jax", "before:torch").out
     assert "The machine itself" not in compare("before", "before").out
 
