@@ -171,7 +171,7 @@ def _run(
         "examples": examples,
         "in_print": in_print.tables(run.published, run.addresses),
         "settings": machine.settings({**run.provenance, **_asked(run.plan)}),
-        "grids": configuration.grids(run.provenance, run.examples, run.measured, run.summaries),
+        "grids": configuration.tables(run.provenance, run.examples, run.measured, run.summaries),
         "variables": [
             (name, [f"{key}={value}" for key, value in some.items()])
             for name, some in configuration.variables(run.provenance)

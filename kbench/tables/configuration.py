@@ -3,45 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from tabulate import tabulate
-
 from kbench.analysis import roofline
-from kbench.tables.markdown import code, escape
+from kbench.tables.content import Table
+from kbench.tables.markdown import body, code, escape
 from kbench.text import MISSING, significant
 from kbench.values import Measured, Summary
 
 _LIBRARIES_SHOWN = 6
 
 
-@dataclass(frozen=True)
-class Grid:
-    """One table of the configuration, as plain text, and a remark on it."""
-
-    name: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    remark: str = ""
-
-
-def grids(
+def tables(
     provenance: Mapping[str, Any],
     examples: Mapping[str, Mapping[str, Any]],
     measured: Sequence[Measured],
     summaries: Sequence[Summary],
-) -> list[Grid]:
+) -> list[Table]:
     """Machine, examples and environments; those left out of which nothing is known."""
     environments = _objects(provenance.get("environments"))
-    remark = _THREADS if any(one.facts.get("framework_threads") for one in measured) else ""
-    heads = ["example", "code", "data", "parameters", "operations / sample"]
+    remarks = (_THREADS,) if any(one.facts.get("framework_threads") for one in measured) else ()
+    heads = ("example", "code", "data", "parameters", "operations / sample")
     found = [
-        Grid("Machine", ["", ""], [(what, said) for what, said in _machine(provenance) if said]),
-        Grid("Examples", heads, _examples(examples, summaries)),
-        Grid("Environments", list(_BACKEND_COLUMNS), _backends(measured, environments), remark),
+        _table("Machine", ("", ""), [(what, said) for what, said in _machine(provenance) if said]),
+        _table("Examples", heads, _examples(examples, summaries)),
+        _table("Environments", _BACKEND_COLUMNS, _backends(measured, environments), remarks),
     ]
-    return [grid for grid in found if grid.rows]
+    return [table for table in found if table.rows]
+
+
+def _table(
+    heading: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], remarks: tuple[str, ...] = ()
+) -> Table:
+    return Table(heading, columns, tuple(rows), frozenset(columns), remarks=remarks)
 
 
 def configuration(
@@ -51,10 +45,10 @@ def configuration(
     summaries: Sequence[Summary],
 ) -> list[str]:
     """Paragraphs of Markdown; empty where nothing is known. `examples` are those of the plan, by their names."""
-    found = grids(provenance, examples, measured, summaries)
-    parts = [part for grid in found for part in (_grid(grid.rows, grid.heads), grid.remark)]
-    known = [part for part in (*parts, _markdown_variables(variables(provenance))) if part]
-    return ["## Configuration", *known] if known else []
+    parts = [body(table) for table in tables(provenance, examples, measured, summaries)]
+    if lines := variables(provenance):
+        parts.append(_markdown_variables(lines))
+    return ["## Configuration", *parts] if parts else []
 
 
 def _machine(told: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
@@ -123,8 +117,8 @@ def _limits(limits: Mapping[str, Any]) -> str:
     )
 
 
-def _examples(examples: Mapping[str, Mapping[str, Any]], summaries: Sequence[Summary]) -> list[Sequence[str]]:
-    rows: list[Sequence[str]] = []
+def _examples(examples: Mapping[str, Mapping[str, Any]], summaries: Sequence[Summary]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
     for name, about in examples.items():
         of_example = [row for row in summaries if row.example == name]
         counted = dict.fromkeys(row.operations_per_sample for row in of_example if row.operations_per_sample)
@@ -150,8 +144,8 @@ _THREADS = (
 _BACKEND_COLUMNS = ("backend", "Python", "Keras", "version", "build", "lock", "packages", "libraries", "threads")
 
 
-def _backends(measured: Sequence[Measured], environments: Mapping[str, Mapping[str, Any]]) -> list[Sequence[str]]:
-    rows: list[Sequence[str]] = []
+def _backends(measured: Sequence[Measured], environments: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
     for name in dict.fromkeys([*environments, *(one.cell.backend for one in measured)]):
         facts: dict[str, Any] = {}
         for one in measured:
@@ -206,20 +200,11 @@ def variables(provenance: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any
 
 
 def _markdown_variables(lines: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
-    if not lines:
-        return ""
     said = [
         f"- **{escape(name)}**: {' '.join(code(f'{key}={value}') for key, value in some.items())}"
         for name, some in lines
     ]
     return "\n".join(["Environment variables:", "", *said])
-
-
-def _grid(rows: Sequence[Sequence[str]], heads: Sequence[str]) -> str:
-    if not rows:
-        return ""
-    cells = [[escape(cell) for cell in row] for row in rows]
-    return tabulate(cells, headers=[escape(head) for head in heads], tablefmt="pipe", disable_numparse=True)
 
 
 def _said(*parts: object) -> str:

@@ -12,8 +12,16 @@ from kbench.analysis.intervals import ENOUGH
 from kbench.text import MISSING, compared, plain, significant
 from kbench.values import EPOCHS, NO_DIFFERENCE, OK, Interval, Summary
 
-# What the other columns give, too: a verdict shows in the ratio, and samples/s are s/epoch the other way round.
-_SPARE = ("% of limit", "verdict", "samples/s", "images/s", "first epoch (s)", "cold pass (s)", "95 % interval (s)")
+# What other columns show, too: a verdict shows in the ratio, and samples/s is s/epoch turned round.
+_OPTIONAL = (
+    "% of limit",
+    "verdict",
+    "samples/s",
+    "images/s",
+    "first epoch (s)",
+    "cold pass (s)",
+    "95 % interval (s)",
+)
 
 
 @dataclass(frozen=True)
@@ -24,9 +32,14 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     text_columns: frozenset[str]  # aligned to the left; the others are numbers
-    footnotes: tuple[str, ...]  # the first is [1]
-    remarks: tuple[str, ...]  # on the whole table
-    spare: tuple[str, ...] = ()  # columns that a narrow page leaves out, the first of them first
+    footnotes: tuple[str, ...] = ()  # the first is [1]
+    remarks: tuple[str, ...] = ()  # on the whole table
+    optional: tuple[str, ...] = ()  # columns that a narrow page leaves out, the first of them first
+
+    @property
+    def numbered(self) -> list[str]:
+        """The footnotes with their marks."""
+        return [f"[{number}] {note}" for number, note in enumerate(self.footnotes, 1)]
 
 
 def tables(summaries: Iterable[Summary]) -> list[Table]:
@@ -45,7 +58,7 @@ def table(rows: Sequence[Summary]) -> Table:
         text_columns=frozenset({"backend", "channels", "device", "recurrent", "verdict", "status"}),
         footnotes=tuple(footnotes),
         remarks=_remarks(rows),
-        spare=tuple(name for name in (*_SPARE, *_target_columns(rows)) if name in columns),
+        optional=tuple(name for name in (*_OPTIONAL, *_target_columns(rows)) if name in columns),
     )
 
 
@@ -171,14 +184,19 @@ def _accuracy(value: float | None, spread: float | None) -> str:
 
 
 def _status(row: Summary, footnotes: list[str]) -> str:
-    """The row's status and the marks of its footnotes, which are added to `footnotes` where they are new."""
-    said = [row.reason] if row.reason and row.status != OK else []
-    marks = []
-    for text in map(plain, [*said, *row.differs, *row.notes]):
-        if text not in footnotes:
-            footnotes.append(text)
-        marks.append(f"[{footnotes.index(text) + 1}]")
-    return " ".join([f"{row.status}, differs" if row.differs else row.status, *dict.fromkeys(marks)])
+    reason = [row.reason] if row.reason and row.status != OK else []
+    status = f"{row.status}, differs" if row.differs else row.status
+    return marked(status, [*reason, *row.differs, *row.notes], footnotes)
+
+
+def marked(entry: str, notes: Iterable[str], footnotes: list[str]) -> str:
+    """An entry of a table with the marks of its notes, which are added to `footnotes` where they are new."""
+    marks: dict[str, None] = {}  # as a set that keeps its order
+    for note in map(plain, notes):
+        if note not in footnotes:
+            footnotes.append(note)
+        marks[f"[{footnotes.index(note) + 1}]"] = None
+    return " ".join([entry, *marks])
 
 
 def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:

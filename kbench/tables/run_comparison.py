@@ -10,12 +10,12 @@ from kbench.analysis.intervals import differing_by_chance
 from kbench.comparison.values import EQUAL, HIGHER, LOWER, NOT_COMPARED, WITHIN, About, Pair
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
-from kbench.tables.content import Table, beside_one, ends, heading
+from kbench.tables.content import Table, beside_one, ends, heading, marked
 from kbench.tables.csv import csv_text
 from kbench.text import MISSING, compared, plain, significant
 from kbench.values import FASTER, NO_DIFFERENCE, SLOWER, Interval, Summary
 
-_SPARE = ("s to ", "losses", "val. accuracy")  # what these begin with is left out of a narrow page, in this order
+_OPTIONAL = ("s to ", "losses", "val. accuracy")  # what these begin with is left out of a narrow page, in this order
 _NUMBERS = ("s/epoch", "s/1,000 samples", "x ", "95 %")
 
 
@@ -129,7 +129,7 @@ def _table(abouts: Sequence[About], pairs: Sequence[Pair]) -> Table:
         text_columns=frozenset(name for name in (*columns, "verdict") if not any(part in name for part in _NUMBERS)),
         footnotes=tuple(footnotes),
         remarks=_remarks(pairs),
-        spare=tuple(name for part in _SPARE for name in columns if name.startswith(part)),
+        optional=tuple(name for part in _OPTIONAL for name in columns if name.startswith(part)),
     )
 
 
@@ -196,18 +196,13 @@ def _to_target(pair: Pair) -> str:
 
 
 def _verdict(pair: Pair, footnotes: list[str]) -> str:
-    marks = []
-    for note in map(plain, (*pair.refused, *pair.remarks)):
-        if note not in footnotes:
-            footnotes.append(note)
-        marks.append(f"[{footnotes.index(note) + 1}]")
     if pair.first is None:
         word = f"only in {pair.side}"
     elif pair.other is None:
         word = f"not in {pair.side}"
     else:
         word = pair.verdict or MISSING
-    return " ".join([word, *marks])
+    return marked(word, (*pair.refused, *pair.remarks), footnotes)
 
 
 def _remarks(pairs: Sequence[Pair]) -> tuple[str, ...]:
