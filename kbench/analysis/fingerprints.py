@@ -67,14 +67,14 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for group in groups.values():
         for name, aspect in _ASPECTS.items():
-            for one, said in _of_aspect(name, aspect, group):
-                found.setdefault(one.cell.id, []).append(said)
-        for one, said in _of_aspect("operations per sample", _operations, group):
+            for one, difference in _of_aspect(name, aspect, group):
+                found.setdefault(one.cell.id, []).append(difference)
+        for one, difference in _of_aspect("operations per sample", _operations, group):
             if one.cell.id not in found:  # another model has other operations, too
-                found[one.cell.id] = [said]
-        for one, said in [*_own_weights(group), *_outputs(group)]:
-            found.setdefault(one.cell.id, []).append(said)
-    return {cell: tuple(said) for cell, said in found.items()}
+                found[one.cell.id] = [difference]
+        for one, difference in [*_own_weights(group), *_outputs(group)]:
+            found.setdefault(one.cell.id, []).append(difference)
+    return {cell: tuple(difference) for cell, difference in found.items()}
 
 
 def unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:

@@ -24,17 +24,17 @@ def between_process_reach(measured: Sequence[Measured]) -> float | None:
 
 def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list[str]:
     """Sentences on a machine that was busy when a run began, or became slower or faster during it; with advice."""
-    said = []
+    sentences = []
     cpu = provenance.get("cpu")
     busy = cpu.get("busy") if isinstance(cpu, Mapping) else None
     cores = cpu.get("threads") if isinstance(cpu, Mapping) else None
     if isinstance(busy, int | float) and isinstance(cores, int) and busy > SHARE * cores:
-        said.append(
+        sentences.append(
             f"Other programs kept {busy:.1f} of {cores} cores busy when the run began: end them and measure again."
         )
     reference = [one.outcome.reference_seconds for one in measured if one.outcome.reference_seconds]
     if len(reference) < 2:
-        return said
+        return sentences
     enough = len(reference) >= ENOUGH_CELLS
     usual = median(reference)
     slowest = max(reference) / usual
@@ -44,14 +44,14 @@ def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list
     more = f"--repeats {repeats + 2}" if repeats > 1 else "--repeats 3"
     if enough and (drift > 1 + SHARE or drift < 1 / (1 + SHARE)):
         changed = f"{drift:.2f} times slower" if drift > 1 else f"{1 / drift:.2f} times faster"
-        said.append(
+        sentences.append(
             f"The machine became {changed} during the run (the same computation before each cell): let it cool or "
             f"idle first, and use {more}: each repeat begins with another backend."
         )
     elif slowest > 1 + 2 * SHARE:
         slow = sum(seconds > usual * (1 + 2 * SHARE) for seconds in reference)
-        said.append(
+        sentences.append(
             f"The machine was up to {slowest:.2f} times slower than usual before {slow} of {len(reference)} cells "
             f"(the same computation before each): something else ran at times; use {more}."
         )
-    return said
+    return sentences

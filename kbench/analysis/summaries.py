@@ -203,8 +203,10 @@ def _phases(ok: Sequence[Measured]) -> dict[str, float]:
 
 def _evaluation(ok: Sequence[Measured]) -> float | None:
     """The median of all evaluations: one an epoch, or else the one that the guest gives as a phase."""
-    told = [epoch.evaluation_seconds for one in ok for epoch in one.epochs if epoch.evaluation_seconds is not None]
-    return step_times.median_of(told or [one.phases["evaluation"] for one in ok if "evaluation" in one.phases])
+    reported = [
+        epoch.evaluation_seconds for one in ok for epoch in one.epochs if epoch.evaluation_seconds is not None
+    ]
+    return step_times.median_of(reported or [one.phases["evaluation"] for one in ok if "evaluation" in one.phases])
 
 
 def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
@@ -221,8 +223,8 @@ def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
 def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     notes: dict[str, None] = {}  # as a set that keeps its order
     for one in repeats:
-        told = one.facts.get("notes")
-        notes |= dict.fromkeys(_text(note) for note in told) if isinstance(told, list | tuple) else {}
+        reported = one.facts.get("notes")
+        notes |= dict.fromkeys(_text(note) for note in reported) if isinstance(reported, list | tuple) else {}
     damaged = sum(_whole(one.facts.get("events_damaged")) or 0 for one in repeats)
     if damaged:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
@@ -261,7 +263,7 @@ def _numbers(measured: Iterable[Measured], fact: str) -> list[float]:
 
 
 def _first_facts(measured: Iterable[Measured]) -> Mapping[str, object]:
-    """Every fact, as told by the first of `measured` that knows it."""
+    """Every fact, as reported by the first of `measured` that knows it."""
     facts: dict[str, object] = {}
     for one in measured:
         facts = {**one.facts, **{key: value for key, value in facts.items() if value not in (None, "")}}

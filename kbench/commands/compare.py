@@ -106,8 +106,8 @@ def _side(letter: str, text: str, parent: Path) -> Side:
 
 
 def _about(letter: str, text: str, folder: Path, record: store.RunRecord) -> About:
-    told = record.provenance.get("kbench")
-    known = told if isinstance(told, dict) else {}
+    reported = record.provenance.get("kbench")
+    known = reported if isinstance(reported, dict) else {}
     commit = str(known.get("commit") or "")[:7]
     version = f"kbench {known.get('version', '')}".strip() + (f" ({commit})" if commit else "")
     name = text.replace(LATEST, folder.name, 1) if text.partition(":")[0] == LATEST else text

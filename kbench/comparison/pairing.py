@@ -138,17 +138,17 @@ def _pair(first: Side, mine: Row, other: Side, theirs: Row, allowed: Collection[
         MACHINE: _machines(first, one.row, other, two.row),
         FINGERPRINT: _fingerprints(mine.repeats, first, theirs.repeats, other),
     }
-    kinds = tuple(kind for kind, said in unlike.items() if said and kind not in allowed)
+    kinds = tuple(kind for kind, reasons in unlike.items() if reasons and kind not in allowed)
     if kinds:
-        said = tuple(f"{kind}: {words}" for kind in kinds for words in unlike[kind])
-        return replace(pair, refused=said, kinds=kinds, verdict=NOT_COMPARED)
-    told = tuple(f"{kind}: {words}" for kind, said in unlike.items() for words in said)
+        reasons = tuple(f"{kind}: {words}" for kind in kinds for words in unlike[kind])
+        return replace(pair, refused=reasons, kinds=kinds, verdict=NOT_COMPARED)
+    reported = tuple(f"{kind}: {words}" for kind, reasons in unlike.items() for words in reasons)
     largest, epochs = _losses(mine.repeats, theirs.repeats)
     ratio, interval = _ratio(one, two)
     to_target, target_interval = _target(one, two)
     return replace(
         pair,
-        remarks=(*pair.remarks, *told),
+        remarks=(*pair.remarks, *reported),
         ratio=ratio,
         interval=interval,
         verdict=verdict(interval),
@@ -162,13 +162,13 @@ def _pair(first: Side, mine: Row, other: Side, theirs: Row, allowed: Collection[
 
 
 def _not_ok(first: Side, one: Summary, other: Side, two: Summary) -> tuple[str, ...]:
-    said: dict[tuple[str, str], list[str]] = {}  # what is alike on both sides is said once
+    reasons: dict[tuple[str, str], list[str]] = {}  # what is alike on both sides is said once
     for side, row in ((first, one), (other, two)):
         if row.status != OK:
-            said.setdefault((row.status, row.reason), []).append(side.about.letter)
+            reasons.setdefault((row.status, row.reason), []).append(side.about.letter)
     return tuple(
         f"{status} in {' and '.join(letters)}{f': {reason}' if reason else ''}"
-        for (status, reason), letters in said.items()
+        for (status, reason), letters in reasons.items()
     )
 
 
@@ -193,9 +193,9 @@ def _remarks(one: Summary, two: Summary) -> tuple[str, ...]:
 
 
 def _machines(first: Side, one: Summary, other: Side, two: Summary) -> list[str]:
-    said = [] if one.device == two.device else [f"device {two.device} instead of {one.device}"]
+    reasons = [] if one.device == two.device else [f"device {two.device} instead of {one.device}"]
     with_gpu = "gpu" in one.device or "gpu" in two.device
-    return [*said, *machine_differences(other.provenance, first.provenance, with_gpu)]
+    return [*reasons, *machine_differences(other.provenance, first.provenance, with_gpu)]
 
 
 def _fingerprints(one: Sequence[Measured], first: Side, two: Sequence[Measured], other: Side) -> list[str]:

@@ -137,15 +137,17 @@ def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[s
 
 def _sittings(results: RunResults) -> list[str]:
     """That the run was gone on with, when, and what was not as it was."""
-    said = []
+    sentences = []
     if results.resumed:
         count = len(results.resumed)
         last = results.resumed[-1].get("started", "")
-        said.append(f"This run was resumed {count} {'time' if count == 1 else 'times'}, last at {last}.")
+        sentences.append(f"This run was resumed {count} {'time' if count == 1 else 'times'}, last at {last}.")
     for one in results.resumed:
         differences = one.get("differences")
-        said += [f"When it was resumed, not as it was: {', '.join(map(str, differences))}."] if differences else []
-    return list(dict.fromkeys(said))
+        sentences += (
+            [f"When it was resumed, not as it was: {', '.join(map(str, differences))}."] if differences else []
+        )
+    return list(dict.fromkeys(sentences))
 
 
 def _named(stem: str, formats: Mapping[str, bytes]) -> dict[str, bytes]:

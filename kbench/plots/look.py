@@ -148,8 +148,8 @@ def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
         except Exception as error:  # there are many ways to write a style, and as many in which matplotlib ends
             if style == OWN:
                 raise
-            said = plain(str(error))[:200].rstrip(".")
-            raise UserError(f"No picture can be drawn in that --plot-style and --plot-size: {said}.") from error
+            reason = plain(str(error))[:200].rstrip(".")
+            raise UserError(f"No picture can be drawn in that --plot-style and --plot-size: {reason}.") from error
 
 
 def _written(figure: Figure) -> dict[str, bytes]:

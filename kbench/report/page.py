@@ -274,7 +274,7 @@ def _fairness(summaries: Sequence[Summary], chosen: Mapping[Key, Look]) -> list[
         for row in rows:
             if row.fingerprint:
                 shared.setdefault(row.fingerprint, []).append(chosen[key(row)].label)
-        differing = [(chosen[key(row)].label, said) for row in rows for said in row.differs]
+        differing = [(chosen[key(row)].label, texts) for row in rows for texts in row.differs]
         found.append({"example": example, "shared": list(shared.items()), "differing": differing})
     return found
 

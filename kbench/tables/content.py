@@ -204,19 +204,19 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
     if any(row.differs for row in rows):
         remarks.append("differs: this row was not measured like the others, so it is compared with none.")
     if any(row.weights == "backend" for row in rows):
-        remarks.append("Initial weights are each backend's own, so that the curves do not begin alike.")
+        remarks.append("Initial weights are each backend's own, so the curves do not begin alike.")
     if rows[0].epochs == 1:
         once = "One pass only" if rows[0].task == "infer" else "One epoch only"
         remarks.append(f"{once}: it holds compilation and warm-up, so no steady time and no ratio are given.")
     if any((row.percent_of_limit or 0) > 100 for row in rows):
         remarks.append(
-            "% of limit: more than 100 means that the machine had less to give, perhaps to other programs, when its "
-            "limit was measured, or that the backend computes with fewer operations than were counted."
+            "% of limit: more than 100 means that other programs kept the machine busy when its limit was measured, "
+            "or that the backend computes with fewer operations than were counted."
         )
     remarks += [*_on_comparison(rows), *_on_learning(rows)]
     if any(row.form for row in rows):
         remarks.append(
-            "recurrent: the form of the recurrent layers in which the backend computes the model described."
+            "recurrent: the form of the recurrent layers in which the backend computes the described model."
         )
     return tuple(remarks)
 
@@ -236,15 +236,15 @@ def _on_comparison(rows: Sequence[Summary]) -> list[str]:
     of_epochs = [row for row in rows if row.resampled == EPOCHS]
     if any(row.between_process_factor is None for row in of_epochs):
         remarks.append(
-            "Intervals from the epochs of fewer than three repeats do not hold the variation from process to "
-            "process: --repeats 3 or more does."
+            "Intervals of fewer than three repeats are made of epochs, and do not hold the variation from process to "
+            "process. Use --repeats 3 or more."
         )
     elif of_epochs:
         factor = max(row.between_process_factor or 1.0 for row in of_epochs)
         remarks.append(
-            "Intervals from the epochs of fewer than three repeats hold, too, that a process may be "
-            f"{factor:.2f} times slower or faster than another, as those of a fixed computation were here: "
-            "--repeats 3 or more shows it of the backends themselves."
+            "Intervals of fewer than three repeats are made of epochs, and widened by what processes of a fixed "
+            f"computation differed by here: up to {factor:.2f} times slower or faster. Use --repeats 3 or more to "
+            "measure it on the backends themselves."
         )
     fewest = min((row.resampled_values for row in rows if row.resampled), default=ENOUGH)
     if fewest < ENOUGH:
@@ -262,10 +262,11 @@ def _on_learning(rows: Sequence[Summary]) -> list[str]:
         remarks.append(f"±: the sample standard deviation over the repeats, each from {seeds}.")
     short = [row for row in rows if row.repeats_to_target is not None and 0 < row.repeats_to_target < row.repeats]
     if any(row.repeats_to_target for row in rows):
-        told = "".join(
+        counts = "".join(
             f" {plain(row.backend)} reached it in {row.repeats_to_target} of {row.repeats} repeats." for row in short
         )
-        remarks.append(f"to {rows[0].target_accuracy:g}: training until that validation accuracy.{told}")
+        median = " A repeat that never reached it counts as infinitely long." if short else ""
+        remarks.append(f"to {rows[0].target_accuracy:g}: training until that validation accuracy.{counts}{median}")
     return remarks
 
 

@@ -135,7 +135,7 @@ def epochs_csv(measured: Iterable[Measured]) -> str:
 
 
 def epochs_columns(measured: Iterable[Measured]) -> dict[str, list[Any]]:
-    """The columns of epochs.csv by name; None is not told."""
+    """The columns of epochs.csv by name; None is not reported."""
     rows = [(one.cell, epoch) for one in measured for epoch in one.epochs]
     of_cell = {name: [getattr(cell, name) for cell, _ in rows] for name in _OF_CELL}
     return of_cell | {name: [getattr(epoch, name) for _, epoch in rows] for name in _OF_EPOCH}

@@ -88,14 +88,14 @@ def _record(row: Agreement) -> dict[str, object]:
 def headline(rows: Sequence[Agreement]) -> str:
     """How many rows agree: one sentence."""
     count = {verdict: sum(row.verdict == verdict for row in rows) for verdict in {row.verdict for row in rows}}
-    said = ", ".join(f"{number} {verdict}" for verdict, number in sorted(count.items(), key=lambda item: -item[1]))
-    return f"{len(rows)} cells: {said}." if rows else "Nothing was compared."
+    listed = ", ".join(f"{number} {verdict}" for verdict, number in sorted(count.items(), key=lambda item: -item[1]))
+    return f"{len(rows)} cells: {listed}." if rows else "Nothing was compared."
 
 
 def tolerances() -> str:
     """The tolerances as one sentence."""
-    said = ", ".join(f"{what} {TOLERANCES[what]:.0e}" for what in QUANTITIES)
-    return f"Same means within: {said}."
+    listed = ", ".join(f"{what} {TOLERANCES[what]:.0e}" for what in QUANTITIES)
+    return f"Same means within: {listed}."
 
 
 def _table(rows: Sequence[Agreement], facts: str) -> Table:

@@ -67,7 +67,7 @@ def test_a_run_twice_is_said_to_be_the_same(compare: Compare) -> None:
 
 def test_what_may_be_chance_is_called_so(compare: Compare) -> None:
     told = " ".join(compare("before", "after").out.split())
-    assert "If none differed, up to 1 of 2 would still be called faster or slower: more repeats tell." in told
+    assert "If none differed, chance alone would make up to 1 of 2 faster or slower. Use more repeats." in told
     assert "If none differed" not in compare("before:jax", "after:jax").out  # one row differs by chance too seldom
 
 
