@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
-from kbench.epochs import Epochs
+from kbench.epochs import Epoch
 
 # Statuses of a cell, from best to worst.
 OK = "ok"
@@ -264,7 +264,7 @@ class Measured:
 
     cell: Cell
     outcome: Outcome
-    epochs: Epochs = field(default_factory=Epochs)
+    epochs: tuple[Epoch, ...] = ()
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds: import, data, build, first_step, ...
     facts: Mapping[str, object] = field(default_factory=dict)  # as kbench.store.events lists them
 
@@ -359,7 +359,7 @@ class Summary:
     operations_per_sample: int | None = None  # floating-point ones, counted from the layers; of training if it trains
     percent_of_limit: float | None = None  # 100: as fast as this machine's arithmetic and memory allow
     teardown_seconds: float | None = None  # from the last batch until fit or predict returned: mean of steady epochs
-    between_processes: float | None = None  # the factor by which processes differ, where the intervals hold that
+    between_process_factor: float | None = None  # the factor by which processes differ, where the intervals hold that
     # No columns.
     input: str = field(default="", metadata=column(""))  # "image", "flat" or "sequence"
     available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kbench import store
-from kbench.epochs import Epoch, Epochs
+from kbench.epochs import Epoch
 from kbench.values import OK, Cell, Measured, Outcome, Summary
 
 COLORS = {
@@ -47,9 +47,9 @@ def cell(example: str = "mnist_cnn", backend: str = "keras2/cntk", **changes: An
     return Cell(example=example, backend=backend, **(values | changes))
 
 
-def epochs(*seconds: float, samples: int = 1000, **metrics: Any) -> Epochs:
+def epochs(*seconds: float, samples: int = 1000, **metrics: Any) -> tuple[Epoch, ...]:
     """Epochs of these seconds; a metric is one value for all, or a list with one for each."""
-    return Epochs(
+    return tuple(
         Epoch(
             number,
             duration,

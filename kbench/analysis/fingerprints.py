@@ -28,7 +28,7 @@ def _weights(one: Measured) -> object:
     return None if origin is None else [origin, one.facts.get("weights_sha256")]
 
 
-# What has to be equal, in the order in which it is said; an aspect of which a guest told nothing is not compared.
+# What has to be equal, in the order in which it is said; an aspect that a guest did not report is not compared.
 _ASPECTS: Mapping[str, Callable[[Measured], object]] = {
     "model": _fact("layers"),
     "number of parameters": _fact("parameters"),
@@ -43,13 +43,13 @@ _ASPECTS: Mapping[str, Callable[[Measured], object]] = {
 _HASHED = ("initial weights", "data", "order of samples")  # nothing to show but that they differ
 
 
-def told(one: Measured) -> dict[str, object]:
-    """All that has to be equal for rows to be compared, as far as the guest told it."""
+def reported(one: Measured) -> dict[str, object]:
+    """All that has to be equal for rows to be compared, as far as the guest reported it."""
     return {name: value for name, aspect in _ASPECTS.items() if (value := aspect(one)) is not None}
 
 
 def fingerprint(known: Mapping[str, object]) -> str:
-    """A short hash of what a cell `told`; empty where that is too little."""
+    """A short hash of what a cell `reported`; empty where that is too little."""
     if "model" not in known:
         return ""
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
@@ -67,19 +67,19 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for group in groups.values():
         for name, aspect in _ASPECTS.items():
-            for one, said in _of_aspect(name, aspect, group):
-                found.setdefault(one.cell.id, []).append(said)
-        for one, said in _of_aspect("operations per sample", _operations, group):
+            for one, difference in _of_aspect(name, aspect, group):
+                found.setdefault(one.cell.id, []).append(difference)
+        for one, difference in _of_aspect("operations per sample", _operations, group):
             if one.cell.id not in found:  # another model has other operations, too
-                found[one.cell.id] = [said]
-        for one, said in [*_own_weights(group), *_outputs(group)]:
-            found.setdefault(one.cell.id, []).append(said)
-    return {cell: tuple(said) for cell, said in found.items()}
+                found[one.cell.id] = [difference]
+        for one, difference in [*_own_weights(group), *_outputs(group)]:
+            found.setdefault(one.cell.id, []).append(difference)
+    return {cell: tuple(difference) for cell, difference in found.items()}
 
 
 def unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:
-    """In what two cells of different runs or backends were not measured alike, by what they `told`; what one of them
-    did not tell is not compared.
+    """In what two cells of different runs or backends were not measured alike, by what they `reported`; what one
+    of them did not report is not compared.
     """
     return [
         f"another {name}{_how(name, one[name], other[name])}"
@@ -103,15 +103,15 @@ def _form(value: object) -> bytes:
 def _of_aspect(
     name: str, aspect: Callable[[Measured], object], group: Sequence[Measured]
 ) -> list[tuple[Measured, str]]:
-    told = [(one, _form(value)) for one in group if (value := aspect(one)) is not None]
-    if len({value for _, value in told}) < 2:
+    reported = [(one, _form(value)) for one in group if (value := aspect(one)) is not None]
+    if len({value for _, value in reported}) < 2:
         return []
-    counted = Counter(value for _, value in told)
-    common = counted.most_common(1)[0][0]  # of equal counts, the first told
-    reference = next(one for one, value in told if value == common)
+    counted = Counter(value for _, value in reported)
+    common = counted.most_common(1)[0][0]  # of equal counts, the first reported
+    reference = next(one for one, value in reported if value == common)
     return [
         (one, f"unlike {reference.cell.backend} in its {name}{_how(name, aspect(one), aspect(reference))}")
-        for one, value in told
+        for one, value in reported
         if value != common
     ]
 

@@ -25,7 +25,7 @@ class Layer:
     class_name: str
     settings: Mapping[str, object]
     weights: tuple[Shape, ...]  # in the layout that all backends share
-    inputs: tuple[Shape, ...] | None  # None where nobody told
+    inputs: tuple[Shape, ...] | None  # None where nobody reported
     output: Shape | None
     uses: int = 1  # how often the model calls it
     trained: bool = False  # whether it has weights that training changes
@@ -85,20 +85,20 @@ def _by_input(layer: Layer, once: int) -> int:
     return once - _bias(layer, layer.output) - _activation(layer, layer.output)
 
 
-def read(told: object) -> tuple[Layer, ...] | None:
-    """The layers as a guest tells them; None where it told none, or something else."""
-    if not isinstance(told, list):
+def read(reported: object) -> tuple[Layer, ...] | None:
+    """The layers as a guest reports them; None where it reported none, or something else."""
+    if not isinstance(reported, list):
         return None
     try:
-        return tuple(_layer(entry) for entry in told)
+        return tuple(_layer(entry) for entry in reported)
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
 
-def shapes(told: object) -> tuple[Shape, ...] | None:
-    """Shapes as a guest tells them; None where it told none, or one has an axis of no fixed length."""
+def shapes(reported: object) -> tuple[Shape, ...] | None:
+    """Shapes as a guest reports them; None where it reported none, or one has an axis of no fixed length."""
     try:
-        return _known_shapes(told)
+        return _known_shapes(reported)
     except (TypeError, ValueError):
         return None
 
@@ -228,10 +228,10 @@ def _recurrent(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
 
 def _inner(layer: Layer, weights: tuple[Shape, ...], inputs: Shape, output: Shape) -> Layer:
     """What a wrapper wraps."""
-    told = layer.settings["layer"]
-    if not isinstance(told, list | tuple):
+    reported = layer.settings["layer"]
+    if not isinstance(reported, list | tuple):
         raise ValueError("wraps nothing")
-    name, settings = told
+    name, settings = reported
     return Layer(name, settings, weights, (inputs,), output)
 
 

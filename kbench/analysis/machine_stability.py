@@ -13,45 +13,45 @@ ENOUGH_CELLS = 6  # from which on a third of them is two or more: one odd moment
 SHARE = 0.1  # of the time, or of the cores, from which on the reader is told
 
 
-def between_processes(measured: Sequence[Measured]) -> float | None:
-    """How far a process's times lie from those of another that does the same, by the fixed computation of the run.
+def between_process_reach(measured: Sequence[Measured]) -> float | None:
+    """How far a process's times lie from the usual ones, by the fixed computation of the run.
 
-    The natural logarithm of the factor that 95 % of the processes are within; None where that is not known, as of a
-    run whose fixed computation was not timed in processes of its own.
+    The natural logarithm of the factor that 95 % of the processes are within; None where that is not known: earlier
+    versions did not time the fixed computation in processes of its own.
     """
     return intervals.reach([seconds for one in measured for seconds in one.outcome.reference_samples])
 
 
 def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list[str]:
     """Sentences on a machine that was busy when a run began, or became slower or faster during it; with advice."""
-    said = []
+    sentences = []
     cpu = provenance.get("cpu")
     busy = cpu.get("busy") if isinstance(cpu, Mapping) else None
     cores = cpu.get("threads") if isinstance(cpu, Mapping) else None
     if isinstance(busy, int | float) and isinstance(cores, int) and busy > SHARE * cores:
-        said.append(
+        sentences.append(
             f"Other programs kept {busy:.1f} of {cores} cores busy when the run began: end them and measure again."
         )
-    paces = [one.outcome.reference_seconds for one in measured if one.outcome.reference_seconds]
-    if len(paces) < 2:
-        return said
-    enough = len(paces) >= ENOUGH_CELLS
-    usual = median(paces)
-    slowest = max(paces) / usual
-    third = max(1, len(paces) // 3)
-    drift = median(paces[-third:]) / median(paces[:third])
+    reference = [one.outcome.reference_seconds for one in measured if one.outcome.reference_seconds]
+    if len(reference) < 2:
+        return sentences
+    enough = len(reference) >= ENOUGH_CELLS
+    usual = median(reference)
+    slowest = max(reference) / usual
+    third = max(1, len(reference) // 3)
+    drift = median(reference[-third:]) / median(reference[:third])
     repeats = max(one.cell.repeat for one in measured)
     more = f"--repeats {repeats + 2}" if repeats > 1 else "--repeats 3"
     if enough and (drift > 1 + SHARE or drift < 1 / (1 + SHARE)):
         changed = f"{drift:.2f} times slower" if drift > 1 else f"{1 / drift:.2f} times faster"
-        said.append(
-            f"The machine became {changed} while the run went on (the same computation before each cell): let it "
-            f"cool or idle first, and use {more}, which begin with another backend each."
+        sentences.append(
+            f"The machine became {changed} during the run (the same computation before each cell): let it cool or "
+            f"idle first, and use {more}: each repeat begins with another backend."
         )
     elif slowest > 1 + 2 * SHARE:
-        slow = sum(pace > usual * (1 + 2 * SHARE) for pace in paces)
-        said.append(
-            f"The machine was up to {slowest:.2f} times slower than usual before {slow} of {len(paces)} cells (the "
-            f"same computation before each): something else ran at times; use {more}."
+        slow = sum(seconds > usual * (1 + 2 * SHARE) for seconds in reference)
+        sentences.append(
+            f"The machine was up to {slowest:.2f} times slower than usual before {slow} of {len(reference)} cells "
+            f"(the same computation before each): something else ran at times; use {more}."
         )
-    return said
+    return sentences

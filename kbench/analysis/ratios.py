@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kbench.analysis import intervals
@@ -16,40 +16,38 @@ class Timed:
 
     row: Summary
     sample: tuple[float, ...]
-    to_target: tuple[float, ...] = ()  # seconds to the target accuracy, of the repeats that reached it
-    unseen: float = 0.0  # how far the steady time may lie off without `sample` showing it: see intervals.reach
+    to_target: tuple[float, ...] = ()  # seconds to the target accuracy of each repeat; infinite where not reached
+    between_process_reach: float = 0.0  # how far another process may be off, not shown by `sample`: intervals.reach
 
 
 def compare(timed: Sequence[Timed], baseline: str = "") -> list[Summary]:
     """The rows with what their comparison gives; `timed` is in the order of the tables, fastest first.
 
     The ratio to the fastest is always given, but for rows that were not measured like the others: they are
-    compared with none. The verdict is against the rows of the backend `baseline` where one
-    is named (its fastest row, where it has several in an example and device), and else against the fastest.
+    compared with none. Rows that tie for the least time are all the fastest. The verdict is against the rows of the
+    backend `baseline` where one is named (its fastest row, where it has several in an example and device), and else
+    against the fastest.
     """
-    fastest: dict[tuple[str, str], Timed] = {}
-    of_baseline: dict[tuple[str, str], Timed] = {}
-    for one in timed:
-        if _comparable(one.row):
-            fastest.setdefault(_place(one.row), one)
-            if one.row.backend == baseline:
-                of_baseline.setdefault(_place(one.row), one)
+    comparable = [one for one in reversed(timed) if _comparable(one.row)]  # so that the fastest comes last, and stays
+    fastest = {_place(one.row): one for one in comparable}
+    of_baseline = {_place(one.row): one for one in comparable if one.row.backend == baseline}
     return [_compared(one, fastest, of_baseline, baseline) for one in timed]
 
 
 def _compared(
     one: Timed,
-    fastest: dict[tuple[str, str], Timed],
-    of_baseline: dict[tuple[str, str], Timed],
+    fastest: Mapping[tuple[str, str], Timed],
+    of_baseline: Mapping[tuple[str, str], Timed],
     baseline: str,
 ) -> Summary:
     row = replace(one.row, baseline=baseline)
     if not _comparable(row):
         return row
     to_fastest, interval = _ratio(one, fastest[_place(row)])
-    row = replace(row, relative_to_fastest=to_fastest, relative_interval=interval)
+    ties = to_fastest == 1
+    row = replace(row, relative_to_fastest=to_fastest, relative_interval=None if ties else interval)
     if not baseline:
-        return replace(row, verdict=FASTEST if one is fastest[_place(row)] else verdict(interval))
+        return replace(row, verdict=FASTEST if ties else verdict(interval))
     reference = of_baseline.get(_place(row))
     if reference is None:
         return row
@@ -64,7 +62,8 @@ def _ratio(one: Timed, reference: Timed) -> tuple[float, Interval | None]:
     if one is reference:
         return ratio, None
     interval = intervals.of_ratio(one.sample, reference.sample)
-    return ratio, holding(interval, ratio, math.hypot(one.unseen, reference.unseen)) if interval else None
+    reach = math.hypot(one.between_process_reach, reference.between_process_reach)
+    return ratio, holding(interval, ratio, reach) if interval else None
 
 
 def verdict(interval: Interval | None) -> str:
@@ -76,13 +75,13 @@ def verdict(interval: Interval | None) -> str:
     return FASTER if interval.high < 1 else SLOWER
 
 
-def holding(interval: Interval, estimate: float, unseen: float = 0.0) -> Interval:
-    """The interval, wide enough to hold the figure beside it, and what its samples do not show.
+def holding(interval: Interval, estimate: float, reach: float = 0.0) -> Interval:
+    """The interval, wide enough to hold the figure beside it, and the `reach` that its samples do not show.
 
     The figure is the median of all epochs and the interval that of the repeats' medians: they can differ a little.
     """
     wide = Interval(min(interval.low, estimate), max(interval.high, estimate))
-    return intervals.reaching(wide, estimate, unseen)
+    return intervals.reaching(wide, estimate, reach)
 
 
 def _seconds(row: Summary) -> float:

@@ -38,15 +38,15 @@ class Work:
     trains: bool
 
 
-def limits(told: object) -> Limits | None:
+def limits(reported: object) -> Limits | None:
     """The limits out of what was measured of them; None where they were not measured."""
-    if not isinstance(told, Mapping):
+    if not isinstance(reported, Mapping):
         return None
-    rates = told.get("operations_per_second"), told.get("bytes_per_second")
+    rates = reported.get("operations_per_second"), reported.get("bytes_per_second")
     numbers = [float(rate) for rate in rates if isinstance(rate, int | float) and 0 < rate < math.inf]
     if len(numbers) != 2:
         return None
-    cache = told.get("cache_bytes")
+    cache = reported.get("cache_bytes")
     return Limits(numbers[0], numbers[1], cache if isinstance(cache, int) else 0)
 
 
@@ -56,8 +56,8 @@ def larger(provenance: Mapping[str, Any]) -> dict[str, object]:
     Whatever else the machine did meanwhile makes a rate smaller, and nothing makes it larger.
     """
     ended = provenance.get("ended")
-    told = [provenance.get("limits"), ended.get("limits") if isinstance(ended, Mapping) else None]
-    known = [one for one in told if isinstance(one, Mapping)]
+    reported = [provenance.get("limits"), ended.get("limits") if isinstance(ended, Mapping) else None]
+    known = [one for one in reported if isinstance(one, Mapping)]
     found: dict[str, object] = dict(known[0]) if known else {}
     for rate, size in (("operations_per_second", "matrix"), ("bytes_per_second", "array_bytes")):
         rated = [one for one in known if isinstance(one.get(rate), int | float) and 0 < one[rate] < math.inf]
@@ -68,7 +68,7 @@ def larger(provenance: Mapping[str, Any]) -> dict[str, object]:
 
 
 def work(facts: Mapping[str, object]) -> Work | None:
-    """What a cell's guest told of its model; None where it told none."""
+    """What a cell's guest reported of its model; None where it reported none."""
     layers = flops.read(facts.get("layer_shapes"))
     if layers is None:
         return None

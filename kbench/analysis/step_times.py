@@ -2,47 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from statistics import median
 
 import numpy as np
 
-from kbench.epochs import Epochs
-
-if TYPE_CHECKING:
-    from kbench.epochs import Counts, Numbers
+from kbench.epochs import Epoch
 
 CHANGE = 0.1  # of the time of a step, from which on the reader is told
 CHANCE = 0.01  # how often epochs that do not change would look so at most: five in each half are the fewest that can
 
 
-def median_of(values: Numbers) -> float | None:
+@np.errstate(all="ignore")  # two times may be too long to add
+def median_of(values: Sequence[float]) -> float | None:
     """The median of these; None where there are none."""
-    return float(np.median(values)) if values.size else None
+    return float(np.median(values)) if values else None
 
 
-def medians_of(each: Sequence[Numbers]) -> list[float | None]:
-    """The median of each of these."""
-    if each and each[0].size and len({one.size for one in each}) == 1:  # at once, as those of repeats mostly are
-        found: list[float | None] = np.median(np.stack(each), axis=1).tolist()
-        return found
-    return [median_of(one) for one in each]
+def steady(epochs: Sequence[Epoch]) -> Sequence[Epoch]:
+    """All but the first, which holds compilation and warm-up."""
+    return epochs[1:] if epochs and epochs[0].epoch == 1 else epochs
 
 
-def p95_seconds(steps: Numbers) -> float | None:
+def steps_of(epochs: Iterable[Epoch]) -> list[float]:
+    """Seconds of all their steps."""
+    return list(chain.from_iterable(epoch.step_seconds for epoch in epochs))
+
+
+def p95_seconds(steps: Sequence[float]) -> float | None:
     """What 95 % of these did not exceed, interpolated linearly; None where there are none."""
-    return float(np.percentile(steps, 95)) if steps.size else None
+    return float(np.percentile(steps, 95)) if steps else None
 
 
-def still_changing(repeats: Sequence[Epochs], epochs: int) -> str:
+def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int) -> str:
     """A sentence where the steady epochs of a row go on getting faster or slower; empty where they do not.
 
     repeats: the epochs of each; epochs: how many a repeat was to have. The first halves of all repeats' steady epochs
-    are held against their second halves (an epoch in the middle counts for neither), by the usual step of each epoch.
+    are compared with their second halves (an epoch in the middle counts for neither), by each epoch's usual step.
     """
-    paces = _paces(repeats)
-    early = np.concatenate([np.empty(0), *(pace[: pace.size // 2] for pace in paces)])
-    late = np.concatenate([np.empty(0), *(pace[pace.size - pace.size // 2 :] for pace in paces)])
+    early: list[float] = []
+    late: list[float] = []
+    for one in repeats:
+        usual = [_usual_step(epoch) for epoch in steady(one)]
+        half = len(usual) // 2
+        early += usual[:half]
+        late += usual[len(usual) - half :]
     before, after = median_of(early), median_of(late)
     if not before or not after:
         return ""
@@ -56,29 +61,13 @@ def still_changing(repeats: Sequence[Epochs], epochs: int) -> str:
     )
 
 
-def _beyond_chance(early: Numbers, late: Numbers) -> bool:
+def _usual_step(epoch: Epoch) -> float:
+    """The median step, which one interruption does not change; the whole epoch where no step was timed."""
+    return median(epoch.step_seconds) if epoch.step_seconds else epoch.seconds
+
+
+def _beyond_chance(early: Sequence[float], late: Sequence[float]) -> bool:
     """Whether the two differ by the test of Mann, Whitney and Wilcoxon, which asks nothing of their distribution."""
     from scipy.stats import mannwhitneyu  # takes a second to import
 
     return bool(mannwhitneyu(early, late).pvalue < CHANCE)
-
-
-def _paces(repeats: Sequence[Epochs]) -> list[Numbers]:
-    """The usual step of each steady epoch of each repeat, which one interruption does not change; its whole time
-    where no step was timed.
-    """
-    counts = [one.steps[one.steady] for one in repeats]
-    steps = [one.steady_steps for one in repeats]
-    every = np.concatenate([np.empty(0, np.int64), *counts])
-    if every.any() and (every == every[0]).all():  # all at once, as it usually is
-        paces = np.median(np.concatenate(steps).reshape(every.size, -1), axis=1)
-        return np.split(paces, np.cumsum([one.size for one in counts])[:-1])
-    return [
-        np.array([np.median(few) if few.size else whole for few, whole in zip(_split(own, of), told, strict=True)])
-        for own, of, told in zip(steps, counts, (one.seconds[one.steady] for one in repeats), strict=True)
-    ]
-
-
-def _split(steps: Numbers, counts: Counts) -> list[Numbers]:
-    """The steps of each epoch, of which each has so many."""
-    return np.split(steps, np.cumsum(counts)[:-1]) if counts.size else []

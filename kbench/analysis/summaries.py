@@ -5,18 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from statistics import median, stdev
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from kbench.analysis import fingerprints, intervals, learning_curves, machine_stability, roofline, step_times
 from kbench.analysis.ratios import Timed, compare, holding
 from kbench.text import significant
 from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured, Summary
-
-if TYPE_CHECKING:
-    from kbench.epochs import Counts, Numbers
 
 # From this many repeats on they are what is resampled: the epochs of one process are not independent of each other.
 ENOUGH_REPEATS = 3
@@ -38,20 +33,19 @@ def summarise(
     return compare(timed(measured, limits), baseline)
 
 
-@np.errstate(all="ignore")  # a time may be so long that a thousand times as much is no number
 def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:
     """The rows of `summarise`, in its order and not yet compared, with what their intervals are made of."""
     groups: dict[tuple[str, str, str, str], list[Measured]] = {}
     for one in measured:
         groups.setdefault(row_of(one.cell), []).append(one)
     differs = fingerprints.differences(measured)
-    between = machine_stability.between_processes(measured)
-    rows = [_timed(group, differs, limits, between) for group in groups.values()]
+    reach = machine_stability.between_process_reach(measured)
+    rows = [_timed(group, differs, limits, reach) for group in groups.values()]
     order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in rows))}
     return sorted(rows, key=lambda one: (order[one.row.example], *_rank(one.row)))
 
 
-def row_of(cell: Cell) -> tuple[str, str, str, str]:
+def row_of(cell: Cell | Summary) -> tuple[str, str, str, str]:
     """What the repeats of a row have in common, and tells it from the other rows of its run."""
     return cell.example, cell.backend, cell.image_data_format, cell.device
 
@@ -68,25 +62,25 @@ def _rank(row: Summary) -> tuple[object, ...]:
 
 
 def _summary(
-    repeats: Sequence[Measured], differs: Mapping[str, tuple[str, ...]], limits: roofline.Limits | None
+    repeats: Sequence[Measured],
+    ok: Sequence[Measured],
+    target: float | None,
+    to_target: Sequence[tuple[float, float]],
+    differs: Mapping[str, tuple[str, ...]],
+    limits: roofline.Limits | None,
 ) -> Summary:
     cell = repeats[0].cell
     worst = max(repeats, key=lambda one: STATUSES.index(one.outcome.status))
-    ok = [one for one in repeats if one.outcome.status == OK]
-    every = [one.epochs for one in ok]
-    steady_seconds = _joined(epochs.seconds[epochs.steady] for epochs in every)
-    steady_samples = _joined(epochs.samples[epochs.steady] for epochs in every)
-    steady_steps = _joined(epochs.steady_steps for epochs in every)
-    timed = (steady_seconds > 0) & (steady_samples > 0)
-    seconds, samples = steady_seconds[timed], steady_samples[timed]
-    last = [epochs[-1] for epochs in every if epochs]
+    steady = [epoch for one in ok for epoch in step_times.steady(one.epochs)]
+    steps = step_times.steps_of(steady)
+    timed = [epoch for epoch in steady if epoch.seconds > 0 and epoch.samples > 0]
+    last = [one.epochs[-1] for one in ok if one.epochs]
     # A repeat that failed may still know its versions and the size of its model.
     facts = _first_facts([*ok, *repeats])
-    target = _fraction(facts.get("target_accuracy"))
-    per_1000 = step_times.median_of(1000 * seconds / samples)
+    per_1000 = step_times.median_of([1000 * epoch.seconds / epoch.samples for epoch in timed])
     work = roofline.work(facts)
-    reached = learning_curves.reached(ok, target)
-    usual, teardown = step_times.median_of(steady_seconds), _teardown(ok)
+    usual = step_times.median_of([epoch.seconds for epoch in steady])
+    teardown = _mean(epoch.teardown_seconds for epoch in steady)
     return Summary(
         example=cell.example,
         backend=cell.backend,
@@ -98,9 +92,9 @@ def _summary(
         repeats=len(ok),
         epoch_seconds=usual,
         first_epoch_seconds=step_times.median_of(
-            _joined(epochs.seconds[:1][epochs.epoch[:1] == 1] for epochs in every)
+            [one.epochs[0].seconds for one in ok if one.epochs and one.epochs[0].epoch == 1]
         ),
-        samples_per_second=step_times.median_of(samples / seconds),
+        samples_per_second=step_times.median_of([epoch.samples / epoch.seconds for epoch in timed]),
         relative_to_fastest=None,
         final_loss=_mean(epoch.loss for epoch in last),
         final_accuracy=_mean(epoch.accuracy for epoch in last),
@@ -121,7 +115,7 @@ def _summary(
         data_source=_text(facts.get("data_source")),
         data_sha256=_text(facts.get("data_sha256")),
         phases=_phases(ok),
-        evaluation_seconds=step_times.median_of(_evaluations(ok)),
+        evaluation_seconds=_evaluation(ok),
         seconds_per_1000_samples=per_1000,
         notes=(*_notes(repeats), *_uncounted(work), *_late(usual, teardown, facts)),
         deterministic=learning_curves.deterministic(ok),
@@ -129,23 +123,23 @@ def _summary(
         final_val_accuracy_sd=_spread(epoch.val_accuracy for epoch in last),
         seeds=len({one.cell.seed for one in ok}),
         target_accuracy=target,
-        epochs_to_target=_median(float(epochs) for epochs, _ in reached),
-        seconds_to_target=_median(seconds for _, seconds in reached),
-        repeats_to_target=None if target is None else len(reached),
+        epochs_to_target=_finite(_median(number for number, _ in to_target)),
+        seconds_to_target=_finite(_median(seconds for _, seconds in to_target)),
+        repeats_to_target=None if target is None else sum(math.isfinite(number) for number, _ in to_target),
         peak_memory_mib=_median(_numbers(ok, "peak_memory_mib")),
         import_memory_mib=_median(_numbers(ok, "import_memory_mib")),
         tree_memory_mib=_median(m for one in ok if (m := one.outcome.tree_memory_mib) is not None),
-        step_seconds_median=step_times.median_of(steady_steps),
-        step_seconds_p95=step_times.p95_seconds(steady_steps),
+        step_seconds_median=step_times.median_of(steps),
+        step_seconds_p95=step_times.p95_seconds(steps),
         compile_seconds=_median(_compile_seconds(ok)),
         device_memory_mib=_median(m for one in ok if (m := one.outcome.device_memory_mib) is not None),
         device_memory_source=" and ".join(sorted({s for one in ok if (s := one.outcome.device_memory_source)})),
         allocator_peak_mib=_median(_numbers(ok, "allocator_peak_mib")),
         weights=_text(facts.get("weights")),
         fingerprint=next(
-            (known for one in [*ok, *repeats] if (known := fingerprints.fingerprint(fingerprints.told(one)))), ""
+            (known for one in [*ok, *repeats] if (known := fingerprints.fingerprint(fingerprints.reported(one)))), ""
         ),
-        differs=tuple(dict.fromkeys(said for one in repeats for said in differs.get(one.cell.id, ()))),
+        differs=tuple(dict.fromkeys(how for one in repeats for how in differs.get(one.cell.id, ()))),
         operations_per_sample=work.operations if work else None,
         percent_of_limit=_percent_of_limit(work, cell, per_1000, limits),
         teardown_seconds=teardown,
@@ -156,36 +150,36 @@ def _timed(
     repeats: Sequence[Measured],
     differs: Mapping[str, tuple[str, ...]],
     limits: roofline.Limits | None,
-    between: float | None,
+    reach: float | None,
 ) -> Timed:
     """The row of a cell's repeats with the interval of its steady time.
 
-    `between`: how far the run's processes lie apart, which repeats show, and the epochs of one or two do not.
+    `reach`: how far the run's processes lie apart, which repeats show, and the epochs of one or two do not.
     """
-    row = _summary(repeats, differs, limits)
-    per_repeat = [one.epochs.seconds[one.epochs.steady] for one in repeats if one.outcome.status == OK]
-    medians = [seconds for seconds in step_times.medians_of(per_repeat) if seconds is not None]
+    ok = [one for one in repeats if one.outcome.status == OK]
+    target = _fraction(_first_facts([*ok, *repeats]).get("target_accuracy"))
+    # Of each repeat, infinite where it never got there.
+    to_target = [] if target is None else [learning_curves.to_target(one.epochs, target) for one in ok]
+    row = _summary(repeats, ok, target, to_target, differs, limits)
+    per_repeat = [[epoch.seconds for epoch in step_times.steady(one.epochs)] for one in ok]
+    medians = [seconds for one in per_repeat if (seconds := step_times.median_of(one)) is not None]
     enough = len(medians) >= ENOUGH_REPEATS
-    sample = tuple(medians if enough else _joined(per_repeat).tolist())
-    to_target = tuple(seconds for _, seconds in learning_curves.reached(repeats, row.target_accuracy))
+    sample = tuple(medians if enough else chain.from_iterable(per_repeat))
+    timed = Timed(row, sample, tuple(seconds for _, seconds in to_target))
     found = intervals.of_median(sample)
     if found is None or row.epoch_seconds is None:
-        return Timed(row, sample, to_target)
-    unseen = 0.0 if enough or between is None else between / math.sqrt(row.repeats)
-    interval = holding(found, row.epoch_seconds, unseen)
-    return Timed(
-        replace(
-            row,
-            epoch_interval=interval,
-            per_1000_interval=_per_1000(row, interval),
-            resampled=REPEATS if enough else EPOCHS,
-            resampled_values=len(sample),
-            between_processes=math.exp(unseen) if unseen else None,
-        ),
-        sample,
-        to_target,
-        unseen,
+        return timed
+    reach = 0.0 if enough or reach is None else reach / math.sqrt(row.repeats)
+    interval = holding(found, row.epoch_seconds, reach)
+    compared = replace(
+        row,
+        epoch_interval=interval,
+        per_1000_interval=_per_1000(row, interval),
+        resampled=REPEATS if enough else EPOCHS,
+        resampled_values=len(sample),
+        between_process_factor=math.exp(reach) if reach else None,
     )
+    return replace(timed, row=compared, between_process_reach=reach)
 
 
 def _per_1000(row: Summary, interval: Interval) -> Interval | None:
@@ -207,31 +201,30 @@ def _phases(ok: Sequence[Measured]) -> dict[str, float]:
     return {name: median(one.phases[name] for one in ok if name in one.phases) for name in names}
 
 
-def _evaluations(ok: Sequence[Measured]) -> Numbers:
-    """Seconds of each evaluation: one an epoch, or else the one that the guest gives as a phase."""
-    by_epoch = _joined(one.epochs.told("evaluation_seconds") for one in ok)
-    phases = [one.phases["evaluation"] for one in ok if "evaluation" in one.phases]
-    return by_epoch if by_epoch.size else np.array(phases, dtype=np.float64)
-
-
-def _teardown(ok: Sequence[Measured]) -> float | None:
-    """The mean of the steady epochs: a median says nothing of what is mostly short and now and then long."""
-    seconds = _joined(one.epochs.teardown_seconds[one.epochs.steady] for one in ok)
-    return _mean(seconds[np.isfinite(seconds)].tolist())
+def _evaluation(ok: Sequence[Measured]) -> float | None:
+    """The median of all evaluations: one an epoch, or else the one that the guest gives as a phase."""
+    reported = [
+        epoch.evaluation_seconds for one in ok for epoch in one.epochs if epoch.evaluation_seconds is not None
+    ]
+    return step_times.median_of(reported or [one.phases["evaluation"] for one in ok if "evaluation" in one.phases])
 
 
 def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
     """What the first step of each repeat took beyond a steady step of it, where both are known."""
-    usual = step_times.medians_of([one.epochs.steady_steps for one in ok])
-    pairs = [(one.phases.get("first_step"), step) for one, step in zip(ok, usual, strict=True)]
-    return [max(0.0, first - step) for first, step in pairs if first is not None and step is not None]
+    found = []
+    for one in ok:
+        first = one.phases.get("first_step")
+        usual = step_times.median_of(step_times.steps_of(step_times.steady(one.epochs)))
+        if first is not None and usual is not None:
+            found.append(max(0.0, first - usual))
+    return found
 
 
 def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     notes: dict[str, None] = {}  # as a set that keeps its order
     for one in repeats:
-        told = one.facts.get("notes")
-        notes |= dict.fromkeys(_text(note) for note in told) if isinstance(told, list | tuple) else {}
+        reported = one.facts.get("notes")
+        notes |= dict.fromkeys(_text(note) for note in reported) if isinstance(reported, list | tuple) else {}
     damaged = sum(_whole(one.facts.get("events_damaged")) or 0 for one in repeats)
     if damaged:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
@@ -270,7 +263,7 @@ def _numbers(measured: Iterable[Measured], fact: str) -> list[float]:
 
 
 def _first_facts(measured: Iterable[Measured]) -> Mapping[str, object]:
-    """Every fact, as told by the first of `measured` that knows it."""
+    """Every fact, as reported by the first of `measured` that knows it."""
     facts: dict[str, object] = {}
     for one in measured:
         facts = {**one.facts, **{key: value for key, value in facts.items() if value not in (None, "")}}
@@ -282,8 +275,8 @@ def _median(values: Iterable[float]) -> float | None:
     return median(known) if known else None
 
 
-def _joined(arrays: Iterable[Numbers | Counts]) -> Numbers:
-    return np.concatenate([np.empty(0), *arrays])
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from kbench import paths, store
 from kbench.analysis.rows import limits
 from kbench.comparison import pairing, published
-from kbench.comparison import rows as comparison_rows
 from kbench.comparison.pairing import Side
 from kbench.comparison.values import About, Pair
 from kbench.errors import UserError
@@ -102,13 +101,13 @@ def _side(letter: str, text: str, parent: Path) -> Side:
         raise UserError(f"{text} is a parity run, which times nothing: compare runs of `run`.")
     names = list(dict.fromkeys(cell.backend for cell in record.cells))
     backend = selection.select_baseline(wanted, names, text.removesuffix(wanted)) if wanted else ""
-    rows = comparison_rows.rows(store.measured_of(record).measured, limits(record))
-    return pairing.side(_about(letter, text, folder, record), rows, record.provenance, backend)
+    measured = store.measured_of(record).measured
+    return pairing.side(_about(letter, text, folder, record), measured, record.provenance, backend, limits(record))
 
 
 def _about(letter: str, text: str, folder: Path, record: store.RunRecord) -> About:
-    told = record.provenance.get("kbench")
-    known = told if isinstance(told, dict) else {}
+    reported = record.provenance.get("kbench")
+    known = reported if isinstance(reported, dict) else {}
     commit = str(known.get("commit") or "")[:7]
     version = f"kbench {known.get('version', '')}".strip() + (f" ({commit})" if commit else "")
     name = text.replace(LATEST, folder.name, 1) if text.partition(":")[0] == LATEST else text

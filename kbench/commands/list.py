@@ -41,7 +41,7 @@ def main(options: argparse.Namespace) -> int:
         shown["backends"] = grid.Grid(_BACKENDS, [_backend(one, device, pythons) for one in known.values()])
     if options.what in ("all", "examples"):
         rows = [_example(example) for example in choices.known_examples().values()]
-        shown["examples"] = grid.Grid(_EXAMPLES, rows, {"data": 28, "what it is": 40})
+        shown["examples"] = grid.Grid(_EXAMPLES, rows)
     if options.format == "csv" and len(shown) > 1:
         raise UserError("One CSV holds one table: `list backends --format csv` or `list examples --format csv`.")
     terminal.show(grid.printed(shown, options.format, terminal.width()))

@@ -51,8 +51,8 @@ def _together(runs: Sequence[Path], options: argparse.Namespace, place: Path) ->
         count = len(written.pictures) // 2
         pictures = "1 picture" if count == 1 else f"{count} pictures"
         print(f"Scaling lines: {pictures}, PNG and SVG, in {written.plots}")
-    for said in written.said:
-        print(said)
+    for sentence in written.missing:
+        print(sentence)
     return 0
 
 

@@ -1,22 +1,32 @@
-"""Runs beside one another: which rows belong together, whether they may be compared, and what that shows."""
+"""Runs side by side: which rows belong together, whether they may be compared, and what that shows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from kbench.analysis import fingerprints, intervals
+from kbench.analysis import fingerprints, intervals, summaries
 from kbench.analysis.ratios import Timed, holding, verdict
-from kbench.comparison.rows import Repeat, Row
+from kbench.analysis.roofline import Limits
 from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, NOT_COMPARED, WITHIN, About, Pair
-from kbench.machine import provenance
-from kbench.values import FASTER, OK, SLOWER, Interval, Summary
+from kbench.machine.provenance import machine_differences
+from kbench.values import FASTER, OK, SLOWER, Interval, Measured, Summary
 
-ENOUGH_PACES = 100  # to know how fast a machine was: more would take a comparison a part of a second
+ENOUGH = 100  # times of the fixed computation, to know how fast a machine was
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a run's tables, not compared with the others there, and its repeats."""
+
+    timed: Timed
+    repeats: tuple[Measured, ...]
+
+    @property
+    def summary(self) -> Summary:
+        return self.timed.row
 
 
 @dataclass(frozen=True)
@@ -27,14 +37,24 @@ class Side:
     rows: tuple[Row, ...]  # in the order of the run's tables
     provenance: Mapping[str, Any]
     of_one_backend: bool  # then its rows are told apart by the example alone
-    paces: tuple[float, ...] = ()  # seconds of the fixed computation before each cell of the run
+    reference_seconds: tuple[float, ...] = ()  # of the fixed computation before each cell of the run
 
 
-def side(about: About, rows: Sequence[Row], told: Mapping[str, Any], backend: str = "") -> Side:
-    """The side that a run's rows make, or what `backend`, a full name, has of them."""
+def side(
+    about: About,
+    measured: Sequence[Measured],
+    provenance: Mapping[str, Any],
+    backend: str = "",
+    limits: Limits | None = None,
+) -> Side:
+    """The side that a run makes, or what `backend`, a full name, has of it; `limits` are those of its machine."""
+    cells: dict[tuple[str, str, str, str], list[Measured]] = {}
+    for one in measured:
+        cells.setdefault(summaries.row_of(one.cell), []).append(one)
+    rows = [Row(one, tuple(cells[summaries.row_of(one.row)])) for one in summaries.timed(measured, limits)]
     chosen = tuple(row for row in rows if backend in ("", row.summary.backend))
-    paces = tuple(seconds for row in rows for one in row.repeats for seconds in one.reference_samples)
-    return Side(about, chosen, told, bool(backend), paces)
+    reference_seconds = tuple(seconds for one in measured for seconds in one.outcome.reference_samples)
+    return Side(about, chosen, provenance, bool(backend), reference_seconds)
 
 
 def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
@@ -57,7 +77,7 @@ def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
                 continue
             used.add((other.about.letter, id(like)))
             pair = _pair(first, row, other, like, allowed)
-            found.append(replace(pair, machine_ratio=changes[other.about.letter]))
+            found.append(replace(pair, reference_ratio=changes[other.about.letter]))
     for other in others:
         left = [row.summary for row in other.rows if (other.about.letter, id(row)) not in used]
         # A further layout of a row that has been compared is not news.
@@ -96,15 +116,16 @@ def _change(first: Side, other: Side) -> Interval | None:
 
     Rows of one run have one machine, and between two machines it is what is compared.
     """
-    if first.paces == other.paces or provenance.machine_differences(other.provenance, first.provenance, False):
+    before, after = first.reference_seconds, other.reference_seconds
+    if before == after or machine_differences(other.provenance, first.provenance, False):
         return None
-    change = intervals.of_ratio(_some(other.paces), _some(first.paces))
+    change = intervals.of_ratio(_subsample(after), _subsample(before))
     return change if verdict(change) in (FASTER, SLOWER) else None
 
 
-def _some(paces: Sequence[float]) -> Sequence[float]:
-    """All of them, or of a large run's every so-and-so-many-th."""
-    return paces[:: math.ceil(len(paces) / ENOUGH_PACES) or 1]
+def _subsample(values: Sequence[float]) -> Sequence[float]:
+    """At most 100 of them, evenly spread."""
+    return values[:: math.ceil(len(values) / ENOUGH) or 1]
 
 
 def _pair(first: Side, mine: Row, other: Side, theirs: Row, allowed: Collection[str]) -> Pair:
@@ -117,17 +138,17 @@ def _pair(first: Side, mine: Row, other: Side, theirs: Row, allowed: Collection[
         MACHINE: _machines(first, one.row, other, two.row),
         FINGERPRINT: _fingerprints(mine.repeats, first, theirs.repeats, other),
     }
-    kinds = tuple(kind for kind, said in unlike.items() if said and kind not in allowed)
+    kinds = tuple(kind for kind, reasons in unlike.items() if reasons and kind not in allowed)
     if kinds:
-        said = tuple(f"{kind}: {words}" for kind in kinds for words in unlike[kind])
-        return replace(pair, refused=said, kinds=kinds, verdict=NOT_COMPARED)
-    told = tuple(f"{kind}: {words}" for kind, said in unlike.items() for words in said)
+        reasons = tuple(f"{kind}: {words}" for kind in kinds for words in unlike[kind])
+        return replace(pair, refused=reasons, kinds=kinds, verdict=NOT_COMPARED)
+    reported = tuple(f"{kind}: {words}" for kind, reasons in unlike.items() for words in reasons)
     largest, epochs = _losses(mine.repeats, theirs.repeats)
     ratio, interval = _ratio(one, two)
     to_target, target_interval = _target(one, two)
     return replace(
         pair,
-        remarks=(*pair.remarks, *told),
+        remarks=(*pair.remarks, *reported),
         ratio=ratio,
         interval=interval,
         verdict=verdict(interval),
@@ -141,13 +162,13 @@ def _pair(first: Side, mine: Row, other: Side, theirs: Row, allowed: Collection[
 
 
 def _not_ok(first: Side, one: Summary, other: Side, two: Summary) -> tuple[str, ...]:
-    said: dict[tuple[str, str], list[str]] = {}  # what is alike on both sides is said once
+    reasons: dict[tuple[str, str], list[str]] = {}  # what is alike on both sides is said once
     for side, row in ((first, one), (other, two)):
         if row.status != OK:
-            said.setdefault((row.status, row.reason), []).append(side.about.letter)
+            reasons.setdefault((row.status, row.reason), []).append(side.about.letter)
     return tuple(
         f"{status} in {' and '.join(letters)}{f': {reason}' if reason else ''}"
-        for (status, reason), letters in said.items()
+        for (status, reason), letters in reasons.items()
     )
 
 
@@ -172,38 +193,39 @@ def _remarks(one: Summary, two: Summary) -> tuple[str, ...]:
 
 
 def _machines(first: Side, one: Summary, other: Side, two: Summary) -> list[str]:
-    said = [] if one.device == two.device else [f"device {two.device} instead of {one.device}"]
+    reasons = [] if one.device == two.device else [f"device {two.device} instead of {one.device}"]
     with_gpu = "gpu" in one.device or "gpu" in two.device
-    return [*said, *provenance.machine_differences(other.provenance, first.provenance, with_gpu)]
+    return [*reasons, *machine_differences(other.provenance, first.provenance, with_gpu)]
 
 
-def _fingerprints(one: Sequence[Repeat], first: Side, two: Sequence[Repeat], other: Side) -> list[str]:
+def _fingerprints(one: Sequence[Measured], first: Side, two: Sequence[Measured], other: Side) -> list[str]:
     """In what the first like repeats that ended ok were not measured alike."""
     for mine in one:
         for theirs in two:
-            if mine.repeat == theirs.repeat and mine.ok and theirs.ok:
-                bare = [
-                    side.about.letter
-                    for side, repeat in ((first, mine), (other, theirs))
-                    if not fingerprints.fingerprint(repeat.told)
-                ]
-                if bare:
-                    return [f"{' and '.join(bare)} {'has' if len(bare) == 1 else 'have'} none"]
-                counts = [
-                    f"{getattr(theirs, name):,} {words} instead of {getattr(mine, name):,}"
-                    for name, words in (("samples", "samples"), ("batch_size", "samples a step"))
-                    if getattr(theirs, name) != getattr(mine, name)
-                ]
-                return [*counts, *fingerprints.unlike(theirs.told, mine.told)]
+            if mine.cell.repeat == theirs.cell.repeat and mine.outcome.status == theirs.outcome.status == OK:
+                return _unlike(mine, first, theirs, other)
     return ["no repeat ended ok on both sides"]
+
+
+def _unlike(mine: Measured, first: Side, theirs: Measured, other: Side) -> list[str]:
+    own, like = fingerprints.reported(mine), fingerprints.reported(theirs)
+    bare = [side.about.letter for side, known in ((first, own), (other, like)) if not fingerprints.fingerprint(known)]
+    if bare:
+        return [f"{' and '.join(bare)} {'has' if len(bare) == 1 else 'have'} none"]
+    counts = [
+        f"{getattr(theirs.cell, name):,} {words} instead of {getattr(mine.cell, name):,}"
+        for name, words in (("samples", "samples"), ("batch_size", "samples a step"))
+        if getattr(theirs.cell, name) != getattr(mine.cell, name)
+    ]
+    return [*counts, *fingerprints.unlike(like, own)]
 
 
 def _ratio(one: Timed, two: Timed) -> tuple[float | None, Interval | None]:
     scale = 1.0
     if one.row.samples != two.row.samples:  # where that is allowed, a sample's time is what can be compared
         scale = _per_sample(two.row) / _per_sample(one.row)
-    unseen = math.hypot(one.unseen, two.unseen)
-    return _of(one.row.epoch_seconds, one.sample, two.row.epoch_seconds, two.sample, scale, unseen)
+    reach = math.hypot(one.between_process_reach, two.between_process_reach)
+    return _of(one.row.epoch_seconds, one.sample, two.row.epoch_seconds, two.sample, scale, reach)
 
 
 def _per_sample(row: Summary) -> float:
@@ -224,13 +246,13 @@ def _of(
     other: float | None,
     others: Sequence[float],
     scale: float = 1.0,
-    unseen: float = 0.0,
+    reach: float = 0.0,
 ) -> tuple[float | None, Interval | None]:
     """other / first, and how sure that is; None where one of them is no time or not above 0."""
     if not (first and other) or not 0 < (ratio := scale * other / first) < math.inf:
         return None, None
     interval = intervals.of_ratio([scale * value for value in others], sample)
-    return ratio, holding(interval, ratio, unseen) if interval else None
+    return ratio, holding(interval, ratio, reach) if interval else None
 
 
 def _accuracy(one: Summary, two: Summary) -> str:
@@ -247,52 +269,24 @@ def _accuracy(one: Summary, two: Summary) -> str:
     return HIGHER if other > first else LOWER
 
 
-def _losses(one: Sequence[Repeat], two: Sequence[Repeat]) -> tuple[float | None, int]:
+def _losses(one: Sequence[Measured], two: Sequence[Measured]) -> tuple[float | None, int]:
     """The largest difference of a loss, and of how many epochs: of repeats with one number and seed."""
-    others = {(repeat.repeat, repeat.seed): repeat for repeat in two if repeat.ok}
-    largest: float | None = None
-    epochs = 0
+    others = {(other.cell.repeat, other.cell.seed): other.epochs for other in two if other.outcome.status == OK}
+    furthest = []
     for mine in one:
-        theirs = others.get((mine.repeat, mine.seed))
-        if theirs is None or not mine.ok:
-            continue
-        known = _largest(mine, theirs)
-        if known is not None:
-            epochs += len(mine.epochs)
-            largest = known if largest is None else max(largest, known)
-            continue
-        for own, like in _like_epochs(mine, theirs):
-            apart = [_apart(a, b) for a, b in zip(own, like, strict=True) if a is not None and b is not None]
-            if apart:
-                epochs += 1
-                largest = max(apart) if largest is None else max(largest, *apart)
-    return largest, epochs
+        theirs = others.get((mine.cell.repeat, mine.cell.seed), ())
+        by_number = {epoch.epoch: epoch for epoch in theirs if mine.outcome.status == OK}
+        for epoch in mine.epochs:
+            if like := by_number.get(epoch.epoch):
+                apart = max(_apart(epoch.loss, like.loss), _apart(epoch.val_loss, like.val_loss))
+                furthest += [apart] if apart >= 0 else []
+    return max(furthest, default=None), len(furthest)
 
 
-def _largest(mine: Repeat, theirs: Repeat) -> float | None:
-    """The largest difference where both have the same epochs and every loss is told and finite, as it usually is."""
-    own, like = mine.every_loss, theirs.every_loss
-    if not mine.numbers or mine.numbers != theirs.numbers or own is None or like is None:
-        return None
-    with np.errstate(all="ignore"):
-        largest = float(np.max(np.abs(own - like)))
-    return largest if math.isfinite(largest) else None
-
-
-_LossesOfEpoch = tuple[float | None, float | None]
-
-
-def _like_epochs(mine: Repeat, theirs: Repeat) -> Iterator[tuple[_LossesOfEpoch, _LossesOfEpoch]]:
-    """The losses of each epoch that both have, in training and validation."""
-    by_number = dict(zip(theirs.epochs, theirs.both_losses, strict=True))
-    yield from (
-        (losses, by_number[epoch])
-        for epoch, losses in zip(mine.epochs, mine.both_losses, strict=True)
-        if epoch in by_number
-    )
-
-
-def _apart(one: float, two: float) -> float:
+def _apart(one: float | None, two: float | None) -> float:
+    """How far two losses lie apart, infinitely where one alone is no number; -1 where one was not reported."""
+    if one is None or two is None:
+        return -1.0
     if one == two or (math.isnan(one) and math.isnan(two)):
         return 0.0
     apart = abs(one - two)

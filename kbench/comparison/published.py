@@ -83,10 +83,12 @@ def addresses(path: Path | None = None) -> dict[str, str]:
     path = path or paths.project_folder("results") / "published" / "sources.csv"
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            told = {row.get("source"): row.get("address") for row in csv.DictReader(file)}
+            reported = {row.get("source"): row.get("address") for row in csv.DictReader(file)}
     except (OSError, ValueError, csv.Error):
         return {}
-    return {name: address for name, address in told.items() if name and address and address.startswith("https://")}
+    return {
+        name: address for name, address in reported.items() if name and address and address.startswith("https://")
+    }
 
 
 def held(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[Held]:
@@ -124,19 +126,21 @@ def _seconds(row: Summary) -> float | None:
 
 def _differs(row: Summary, figure: Figure) -> tuple[str, ...]:
     """What is not alike, beside hardware and software versions."""
-    said = []
+    differences = []
     if figure.batch_size is None:
-        said.append(f"batch size not given in print, {row.batch_size} here")
+        differences.append(f"batch size not given in print, {row.batch_size} here")
     elif figure.batch_size != row.batch_size:
-        said.append(f"batch size {figure.batch_size} in print, {row.batch_size} here")
+        differences.append(f"batch size {figure.batch_size} in print, {row.batch_size} here")
     if row.task != "infer":
-        said.append(f"samples of an epoch not given in print, taken as {row.available_samples or row.samples:,}")
+        differences.append(
+            f"samples of an epoch not given in print, taken as {row.available_samples or row.samples:,}"
+        )
     if row.task != "infer" and row.available_samples and row.samples < row.available_samples:
-        said.append(f"measured here on {row.samples:,} of {row.available_samples:,} samples and scaled up")
+        differences.append(f"measured here on {row.samples:,} of {row.available_samples:,} samples and scaled up")
     if figure.cudnn_rnn == "yes":
-        said.append("cuDNN's recurrent layer in print, the plain one here")
+        differences.append("cuDNN's recurrent layer in print, the plain one here")
     if figure.gpus is not None and figure.gpus > 1:
-        said.append(f"{figure.gpus} GPUs in print")
+        differences.append(f"{figure.gpus} GPUs in print")
     if row.data_source == "synthetic" and row.task != "infer":
-        said.append("synthetic data here")
-    return tuple(said)
+        differences.append("synthetic data here")
+    return tuple(differences)

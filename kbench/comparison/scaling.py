@@ -91,7 +91,7 @@ def _of_example(example: str, sides: Sequence[Side]) -> Lines | str:
         return f"{_listed([*varying, *others])} vary together, and a line shows one thing alone"
     (variable,) = varying
     if None in values[variable]:
-        return f"one of the runs does not tell its {variable}"
+        return f"one of the runs does not report its {variable}"
     points: dict[tuple[str, str, str], list[Point]] = {}
     for at, (_, rows) in zip(values[variable], here, strict=True):
         for row in rows:
@@ -106,8 +106,8 @@ def _of_example(example: str, sides: Sequence[Side]) -> Lines | str:
 
 
 def _others(here: Sequence[tuple[Side, Sequence[Summary]]]) -> list[str]:
-    """What else is not the same in all runs that tell it, and moves the throughput."""
-    told: dict[str, set[str]] = {}
+    """What else is not the same in all runs that report it, and moves the throughput."""
+    reported: dict[str, set[str]] = {}
     for side, rows in here:
         facts = {**side.alike, "the example's file": side.models.get(rows[0].example, "")}
         for row in rows:
@@ -118,8 +118,8 @@ def _others(here: Sequence[tuple[Side, Sequence[Summary]]]) -> list[str]:
             facts["the data"] = " ".join(filter(None, (row.data_source, row.data)))
         for name, value in facts.items():
             if value:
-                told.setdefault(name, set()).add(value)
-    return [name for name, found in told.items() if len(found) > 1]
+                reported.setdefault(name, set()).add(value)
+    return [name for name, found in reported.items() if len(found) > 1]
 
 
 def _interval(row: Summary) -> Interval | None:

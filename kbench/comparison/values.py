@@ -48,7 +48,7 @@ class Pair:
     target_verdict: str = ""
     largest_loss_difference: float | None = None  # over all epochs of like repeats; None where none is alike
     compared_epochs: int = 0  # whose losses were compared
-    machine_ratio: Interval | None = None  # of the fixed computation's times; None where no change is shown
+    reference_ratio: Interval | None = None  # of reference_seconds; None where no change of the machine is shown
 
     @property
     def row(self) -> Summary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from kbench.report.page import Run, html
 from kbench.store.files import cannot, remove_others, replace
 from kbench.store.reading import RunResults
 from kbench.tables.configuration import configuration
-from kbench.tables.csv import epochs_csv_pieces, summary_csv
+from kbench.tables.csv import epochs_csv, summary_csv
 from kbench.tables.latex import latex
 from kbench.tables.page import page
 from kbench.values import FAILED, TIMEOUT, Measured, Summary
@@ -48,14 +48,12 @@ def rebuild_all(
     if rows is None:
         rows = summarised(results, baseline)
     pictures = _pictures(results, rows, style)
-    page = report([(results, rows)])
-    epochs = "epochs.csv"  # too large to be kept until the others are there
-    _write(run / epochs, (piece.encode() for piece in epochs_csv_pieces(results.measured)))
     files = {
         "summary.csv": summary_csv(rows).encode(),
+        "epochs.csv": epochs_csv(results.measured).encode(),
         "summary.md": _page(results, rows, pictures).encode(),
         "summary.tex": latex(rows).encode(),
-        "report.html": page,
+        "report.html": report([(results, rows)]),
     }
     for of_example in pictures.values():
         files |= of_example
@@ -64,14 +62,10 @@ def rebuild_all(
     except OSError as error:
         raise cannot("make", run / "plots", error) from error
     for name, content in files.items():
-        _write(run / name, content)
+        # Not durable: what a power cut takes can be derived again, and waiting for the disk is slow.
+        replace(run / name, content, durable=False)
     remove_others(run / "plots", OWN, {Path(name).name for name in files})
-    return [run / name for name in (*files, epochs)]
-
-
-def _write(path: Path, content: bytes | Iterator[bytes]) -> None:
-    # Not durable: what a power cut takes can be derived again, and waiting for the disk is slow.
-    replace(path, content, durable=False)
+    return [run / name for name in files]
 
 
 def report(runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> bytes:
@@ -143,15 +137,17 @@ def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[s
 
 def _sittings(results: RunResults) -> list[str]:
     """That the run was gone on with, when, and what was not as it was."""
-    said = []
+    sentences = []
     if results.resumed:
         count = len(results.resumed)
         last = results.resumed[-1].get("started", "")
-        said.append(f"This run was resumed {count} {'time' if count == 1 else 'times'}, last at {last}.")
+        sentences.append(f"This run was resumed {count} {'time' if count == 1 else 'times'}, last at {last}.")
     for one in results.resumed:
         differences = one.get("differences")
-        said += [f"When it was resumed, not as it was: {', '.join(map(str, differences))}."] if differences else []
-    return list(dict.fromkeys(said))
+        sentences += (
+            [f"When it was resumed, not as it was: {', '.join(map(str, differences))}."] if differences else []
+        )
+    return list(dict.fromkeys(sentences))
 
 
 def _named(stem: str, formats: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -28,7 +28,7 @@ class Written:
 
     plots: Path  # the folder of its pictures
     pictures: tuple[Path, ...]
-    said: tuple[str, ...]  # why an example has none
+    missing: tuple[str, ...]  # why an example has none
 
 
 def page_of_several(
@@ -37,7 +37,7 @@ def page_of_several(
     """Write the runs' report.html to `page`, and the pictures into the folder beside it. Raises UserError."""
     style = chosen(plot_style, plot_size)
     summaries = [summarised(run, baseline) for run in runs]
-    drawn, said = lines([_side(run, rows) for run, rows in zip(runs, summaries, strict=True)])
+    drawn, missing = lines([_side(run, rows) for run, rows in zip(runs, summaries, strict=True)])
     colors = {name: str(about.get("color", "")) for run in runs for name, about in objects(run, "backends").items()}
     look = looks([row for rows in summaries for row in rows], colors)
     pictures = {
@@ -45,7 +45,7 @@ def page_of_several(
     }
     folder = page.with_name(f"{page.stem}-plots")
     shown = [of_report(run, rows) for run, rows in zip(runs, summaries, strict=True)]
-    content = html(shown, drawn, said, folder.name).encode(errors="replace")
+    content = html(shown, drawn, missing, folder.name).encode(errors="replace")
     if page.is_dir():
         raise UserError(f"{page} is a folder: name a file with --output.")
     for needed in (page.parent, *([folder] if pictures else [])):
@@ -57,7 +57,7 @@ def page_of_several(
     for name, picture in pictures.items():
         replace(folder / name, picture, durable=False)
     remove_others(folder, _OWN, pictures)
-    return Written(folder, tuple(folder / name for name in pictures), tuple(said))
+    return Written(folder, tuple(folder / name for name in pictures), tuple(missing))
 
 
 def _stem(one: Lines) -> str:

@@ -70,8 +70,8 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     sound = [computed for computed in there if _within(forward[id(computed)][0])] or there
     steps = {number: _middle_step(sound, number) for number in STEPS}
     names = {id(one.computed): one.measured.cell.backend for one in subjects if one.computed is not None}
-    told = [computed.reported for computed in sound if computed.reported is not None]
-    reported = float(np.median(told)) if len(told) > 1 else None
+    losses = [computed.reported for computed in sound if computed.reported is not None]
+    reported = float(np.median(losses)) if len(losses) > 1 else None
     pair = [subject for subject in subjects if any(subject.computed is one for one in sound)]
     rows = []
     for subject in subjects:

@@ -47,18 +47,18 @@ def _subject(folder: Path, measured: Measured, explained: tuple[Explanation, ...
 
 def _computed(folder: Path, measured: Measured) -> Computed:
     """Raises one of many errors where the files are not what a guest writes."""
-    told = measured.facts.get("parity")
-    if not isinstance(told, dict) or "forward" not in told:
-        raise UserError("the guest told of no outputs")
-    forward = told["forward"]
+    stages = measured.facts.get("parity")
+    if not isinstance(stages, dict) or "forward" not in stages:
+        raise UserError("the guest reported no outputs")
+    forward = stages["forward"]
     arrays = read_arrays(folder, forward["file"])
-    reported = told.get("reported")
+    reported = stages.get("reported")
     return Computed(
         outputs=arrays["outputs"],
         loss=_loss(forward.get("loss")),
         layers=tuple(_layer(about, arrays) for about in forward["layers"]),
         reported=None if reported is None else _loss(reported.get("loss")),
-        steps={step: _step(folder, told[f"step_{step}"]) for step in agreement.STEPS if f"step_{step}" in told},
+        steps={step: _step(folder, stages[f"step_{step}"]) for step in agreement.STEPS if f"step_{step}" in stages},
         unknown=str(forward.get("unknown", "")),
         reference_outputs=arrays.get("reference_outputs"),
         reference_loss=_loss(forward.get("reference_loss")),
@@ -76,8 +76,8 @@ def _layer(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> LayerOutput
     )
 
 
-def _step(folder: Path, told: Mapping[str, Any]) -> Step:
-    arrays = read_arrays(folder, told["file"])
+def _step(folder: Path, reported: Mapping[str, Any]) -> Step:
+    arrays = read_arrays(folder, reported["file"])
     layers = [
         LayerWeights(
             name=str(about["name"]),
@@ -85,9 +85,9 @@ def _step(folder: Path, told: Mapping[str, Any]) -> Step:
             values=tuple(arrays[weight["values"]] for weight in about["weights"]),
             sizes=tuple(int(weight["size"]) for weight in about["weights"]),
         )
-        for about in told["layers"]
+        for about in reported["layers"]
     ]
-    return Step(_loss(told.get("loss")), tuple(layers), str(told.get("optimizer", "")))
+    return Step(_loss(reported.get("loss")), tuple(layers), str(reported.get("optimizer", "")))
 
 
 def read_arrays(folder: Path, name: str) -> dict[str, Array]:

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
-from kbench.plots.fitting import lay_out, width_of
 from kbench.plots.look import Key, Look, key, literal, points, render
 from kbench.plots.style import OWN, Style
 from kbench.text import compared, significant
@@ -29,16 +27,14 @@ def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = O
     figure = Figure(figsize=style.size or (6.5, 1.1 + 0.32 * len(rows)), layout="constrained")
     axes = figure.subplots()
     longest = max(_end(row, rows) for row in rows)
-    labels = []
     for place, row in enumerate(rows):
         look, seconds = looks[key(row)], _seconds(row, rows)
         hatch = None if look.line_style == "-" else "///"
         axes.barh(place, seconds or 0.0, height=0.68, color=look.color, edgecolor="white", linewidth=0, hatch=hatch)
         end, size = _end(row, rows) + 0.012 * longest, points(8)
-        labels.append(axes.text(end, place, _label(row, seconds), va="center", fontsize=size))
+        axes.text(end, place, _label(row, seconds), va="center", fontsize=size)
     _draw_intervals(axes, [_interval(row, rows) for row in rows], _limit(rows))
-    most = 48 if style.size is None else max(18, int(7 * style.size[0]))  # letters
-    axes.set_yticks(range(len(rows)), [literal(looks[key(row)].label, most) for row in rows])
+    axes.set_yticks(range(len(rows)), [literal(looks[key(row)].label, 48) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)  # fastest at the top
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
@@ -46,24 +42,7 @@ def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = O
     axes.set_xlim(0.0, longest * 1.28 or 1.0)
     axes.set_xlabel(_axis(rows))
     axes.set_title(literal(rows[0].example))
-    if not style.own:
-        _make_room(axes, [_end(row, rows) for row in rows], labels, longest)
     return figure
-
-
-def _make_room(axes: Axes, ends: Sequence[float], labels: Sequence[Text], longest: float) -> None:
-    """Let the bars end where their labels still fit in the picture's size; labels that leave no bars shrink."""
-    figure = labels[0].get_figure(root=True)
-    assert figure is not None
-    lay_out(figure)
-    room = axes.get_window_extent().width
-    if (widest := width_of(labels)) > 0.6 * room:
-        for label in labels:
-            label.set_fontsize(float(label.get_fontsize()) * max(0.4, 0.6 * room / widest))
-    gap = 0.03 * room
-    widths = [width_of([label]) for label in labels]
-    needed = max(end * room / max(0.2 * room, room - width - gap) for end, width in zip(ends, widths, strict=True))
-    axes.set_xlim(0.0, max(needed, longest * 1.02) or 1.0)
 
 
 def _draw_intervals(axes: Axes, intervals: Sequence[Interval | None], limit: float) -> None:

@@ -65,7 +65,7 @@ def _figure(measured: Sequence[Measured], looks: Mapping[Key, Look], metric: str
     by_epoch.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
     by_seconds.set_xlabel("training time (s)")
     _scale_seconds(by_seconds, list(chain.from_iterable(curves.values())))
-    legend(figure, handles, width, style)
+    legend(figure, handles, width)
     return figure
 
 

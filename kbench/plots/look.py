@@ -9,27 +9,22 @@ from io import BytesIO
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib import style as sheets
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 
 from kbench.errors import UserError
-from kbench.plots.fitting import fit, too_small
 from kbench.plots.style import OWN, Style
 from kbench.text import plain
 from kbench.values import Cell, Summary
 
 _MARKERS = "osD^vPX*<>hpd8"
-_SPARE_COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#222222", "#999933")
+_FURTHER_COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#222222", "#999933")
 _LINE_STYLES = {"keras2": "-", "keras3": "--"}
 _SIZE = 9.0  # points, of text
-_LEAST_SIZE = 6.0  # points: smaller text is not read in print
-_USUAL_WIDTH = 6.5  # inches: narrower pictures have smaller text
-_MOST_PIXELS = 64e6
-_MOST_BYTES = 32 << 20
 _STYLE: Any = {  # Any: matplotlib's own type for it lists every key, and differs by version
     "font.family": "DejaVu Sans",  # comes with matplotlib, so every machine draws the same
     "figure.dpi": 150.0,  # of the PNG; an SVG has no use for it
@@ -71,7 +66,7 @@ def key(row: Summary | Cell) -> Key:
 def looks(rows: Sequence[Summary], colors: Mapping[str, str]) -> dict[Key, Look]:
     """The look of each row's key. Give it all rows of a run, so that all its pictures agree.
 
-    `colors` maps a backend's name to #rrggbb; a backend without one gets a spare colour.
+    `colors` maps a backend's name to #rrggbb; a backend without one gets one of eight further ones.
     """
     several_devices = len({row.device for row in rows}) > 1
     # Native formats differ from example to example; only one that runs in both needs them told apart.
@@ -88,7 +83,7 @@ def looks(rows: Sequence[Summary], colors: Mapping[str, str]) -> dict[Key, Look]
         place, color = backends.index(backend), colors.get(backend, "")
         chosen[backend, format_, device] = Look(
             label=label,
-            color=color if is_color_like(color) else _SPARE_COLORS[place % len(_SPARE_COLORS)],
+            color=color if is_color_like(color) else _FURTHER_COLORS[place % len(_FURTHER_COLORS)],
             line_style=_LINE_STYLES.get(backend.partition("/")[0], "-."),
             marker=_MARKERS[place % len(_MARKERS)],
             filled=variants[backend].index(label) == 0,
@@ -126,84 +121,35 @@ def line_of(look: Look) -> dict[str, Any]:
 
 def legend_columns(labels: Sequence[str], width: float) -> int:
     """So many columns as the longest label leaves room for in `width` inches: of each letter, and of the line."""
-    size = FontProperties(size=mpl.rcParams["legend.fontsize"]).get_size_in_points() / _SIZE
-    return max(1, min(4, len(labels), int(width / (size * (0.08 * max(map(len, labels)) + 0.8)))))
+    return max(1, min(4, len(labels), int(width / (0.08 * max(map(len, labels)) + 0.8))))
 
 
-def legend(figure: Figure, handles: Sequence[Line2D], width: float, style: Style) -> None:
-    """Below the axes, closer together where the user gave a size."""
-    labels = [str(handle.get_label()) for handle in handles]
-    close: Any = {"handlelength": 3.2}
-    columns = legend_columns(labels, width)
-    if style.size:
-        close = {"handlelength": 2.6, "columnspacing": 1.0}
-        columns = legend_columns(labels, 1.2 * width)
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, **close)
+def legend(figure: Figure, handles: Sequence[Line2D], width: float) -> None:
+    """Below the axes."""
+    columns = legend_columns([str(handle.get_label()) for handle in handles], width)
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, handlelength=3.2)
 
 
 def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
-    """The figure as {"png": ..., "svg": ...}: in the project's style, whatever the user's is, with `style` over it.
+    """The figure as {"png": ..., "svg": ...}: in the project's own style, with the user's over it.
 
-    Raises UserError where that style or its size cannot be drawn.
+    Raises UserError where the user's style or size cannot be drawn.
     """
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a name may be in any script
+        warnings.filterwarnings("error", message="constrained_layout not applied")  # no room for the axes
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)
-        if style.own:
-            return _written(draw())
-        warnings.filterwarnings("error", message="constrained_layout not applied")
         try:
-            mpl.rcParams.update(_laid_over(style))
-            figure = draw()
-            _check_pixels(figure)
-            fit(figure)
-            if too_small(figure):
-                raise UserError(_no_room(style))
-            files = _written(figure)
-        except UserError:
-            raise
+            if style.sheet:
+                sheets.use(style.sheet)
+                mpl.rcParams["svg.hashsalt"] = _STYLE["svg.hashsalt"]  # so that the same run gives the same bytes
+            return _written(draw())
         except Exception as error:  # there are many ways to write a style, and as many in which matplotlib ends
-            raise UserError(_undrawable(style, error)) from error
-    if (most := max(map(len, files.values()))) > _MOST_BYTES:
-        raise UserError(f"With that --plot-style a picture takes {most >> 20} MiB: simplify it.")
-    return files
-
-
-def _laid_over(style: Style) -> Any:
-    """Its settings, with text and lines as small as a narrow picture asks for, but for what a file says itself."""
-    narrow = min(1.0, (style.size[0] / _USUAL_WIDTH) ** 0.5) if style.size else 1.0
-    size = style.settings.get("font.size", _SIZE)
-    own = {"font.size": size, "axes.titlesize": _STYLE["axes.titlesize"] * size / _SIZE}
-    own |= {name: _STYLE[name] for name in ("lines.linewidth", "lines.markersize")}
-    settings = {**own, **style.settings}
-    for name, value in settings.items():
-        if isinstance(value, int | float) and not (style.exact and name in style.settings):
-            if name == "font.size" or name.endswith(("labelsize", "titlesize", "fontsize")):
-                settings[name] = max(min(_LEAST_SIZE, value), value * narrow)
-            elif name in ("lines.linewidth", "lines.markersize"):
-                settings[name] = value * narrow
-    return settings
-
-
-def _check_pixels(figure: Figure) -> None:
-    width, height = figure.get_size_inches()
-    if width * height * figure.dpi**2 > _MOST_PIXELS:
-        raise UserError(
-            f"A picture of {width:.3g} x {height:.3g} inches with {figure.dpi:g} dots an inch has more than "
-            f"{_MOST_PIXELS / 1e6:.0f} million pixels: give a smaller --plot-size, or a smaller dpi in --plot-style."
-        )
-
-
-def _undrawable(style: Style, error: Exception) -> str:
-    if "constrained_layout" in str(error):
-        return _no_room(style)
-    return f"No picture can be drawn with that --plot-style: {plain(str(error))[:200].rstrip('.')}."
-
-
-def _no_room(style: Style) -> str:
-    size = f"{style.size[0]:g}x{style.size[1]:g} inches" if style.size else "a picture of the usual size"
-    return f"Text of {mpl.rcParams['font.size']:.3g} points does not fit into {size}: give a larger --plot-size."
+            if style == OWN:
+                raise
+            reason = plain(str(error))[:200].rstrip(".")
+            raise UserError(f"No picture can be drawn in that --plot-style and --plot-size: {reason}.") from error
 
 
 def _written(figure: Figure) -> dict[str, bytes]:

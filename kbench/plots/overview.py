@@ -7,12 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib import colormaps
-from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
-from kbench.plots.fitting import lay_out, width_of
 from kbench.plots.look import Key, Look, key, literal, luminance, points, render
 from kbench.plots.style import OWN, Style
 from kbench.text import compared, plain
@@ -23,7 +20,6 @@ _BOTH_SIDES = "PuOr_r"  # of a baseline: violet is faster, orange slower, white 
 _WIDEST = 4.0  # the least ratio that gets the darkest colour: small differences look small
 # Below this relative luminance white text has the better contrast (WCAG 2: equal at about 0.18).
 _DARK = 0.18
-_SMALLEST = 4.5  # points, of a word in a cell
 _UNSURE = "~: no difference shown"
 
 
@@ -52,10 +48,9 @@ def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Styl
     axes.set_facecolor("#eeeeee")
     # Drawn as shapes and not as an image, so that print and SVG stay sharp.
     axes.pcolormesh(np.ma.masked_invalid(grid), cmap=colors, norm=norm, edgecolors="white", linewidth=1.5)
-    texts: list[Text] = []
     for (example, column), row in cells.items():
         ratio = _ratio(row)
-        text = axes.text(
+        axes.text(
             columns.index(column) + 0.5,
             examples.index(example) + 0.5,
             _words(row),
@@ -65,7 +60,6 @@ def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Styl
             fontweight="bold" if ratio == 1.0 else "normal",
             color="white" if ratio is not None and luminance(colors(norm(ratio))) < _DARK else "#222222",
         )
-        texts.append(text)
     axes.set_xticks(np.arange(len(columns)) + 0.5, [_broken(column) for column in columns], fontsize=points(8))
     axes.set_yticks(np.arange(len(examples)) + 0.5, [literal(example, 40) for example in examples])
     axes.tick_params(length=0)
@@ -75,31 +69,7 @@ def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Styl
     title = f"steady epoch time, x {literal(baseline, 40) if baseline else 'fastest'}"
     unsure = any(row.verdict == NO_DIFFERENCE for row in summaries)
     figure.suptitle(f"{title} ({_UNSURE})" if unsure else title, fontsize=points(10))
-    if not style.own:
-        _make_room(figure, axes, texts, len(columns))
     return figure
-
-
-def _make_room(figure: Figure, axes: Axes, texts: Sequence[Text], columns: int) -> None:
-    """In columns narrower than their words: heads upright, smaller figures, letters with a legend for statuses."""
-    lay_out(figure)
-    if width_of(axes.get_xticklabels()) > axes.get_window_extent().width / columns:
-        axes.tick_params(axis="x", rotation=90)
-        lay_out(figure)
-    room = 0.92 * axes.get_window_extent().width / columns
-    letters: dict[str, str] = {}
-    for text in texts:
-        if (width := width_of([text])) <= room:
-            continue
-        size = float(text.get_fontsize()) * room / width
-        if size >= _SMALLEST or any(sign.isdigit() for sign in text.get_text()):
-            text.set_fontsize(size)
-        else:
-            text.set_text(letters.setdefault(text.get_text(), chr(ord("a") + len(letters))))
-    if letters:
-        legend = ", ".join(f"{letter}: {said}" for said, letter in letters.items())
-        axes.set_xlabel(legend, fontsize=points(7), labelpad=2)
-        axes.xaxis.set_label_position("bottom")
 
 
 def _ratio(row: Summary) -> float | None:

@@ -66,7 +66,7 @@ def _figure(lines: Lines, looks: Mapping[Key, Look], style: Style = OWN) -> Figu
     if lines.ends:
         axes.set_ylim(*lines.ends)
     _mark(axes, sorted({point.at for points in lines.rows for point in points}), width)
-    legend(figure, [*handles, ideal], width, style)
+    legend(figure, [*handles, ideal], width)
     return figure
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kbench.analysis import step_times
 from kbench.comparison.scaling import Lines
 from kbench.plots.look import Key, Look, key
 from kbench.plots.scaling import AXES, ideal_label
@@ -75,13 +76,20 @@ def _curves(
     first = min((points[0].seconds for _, points in ends), default=0.0)
     wide = first > 0 and max(seconds) / min(seconds) > _WIDE
     name = _METRICS[metric]
-    told = "; ".join(f"{label} ends at {significant(points[-1].value, 4)}" for label, points in ends)
+    in_words = "; ".join(f"{label} ends at {significant(points[-1].value, 4)}" for label, points in ends)
     thin = f"{most} of {longest:,} epochs of each curve are drawn." if longest > most else ""
     shared = {"kind": "curve", "metric": name, "accuracy": "accuracy" in metric, "columns": columns, "thinned": thin}
     return [
-        {**shared, "title": f"{name} against epochs", "x": "epoch", "log": False, "told": told},
+        {**shared, "title": f"{name} against epochs", "x": "epoch", "log": False, "in_words": in_words},
         # The values are those of the chart before it: written once.
-        {**shared, "title": f"{name} against seconds", "x": "seconds", "log": wide, "told": told, "columns": None},
+        {
+            **shared,
+            "title": f"{name} against seconds",
+            "x": "seconds",
+            "log": wide,
+            "in_words": in_words,
+            "columns": None,
+        },
     ]
 
 
@@ -90,7 +98,7 @@ def _phases(
 ) -> Chart | None:
     """Of the cells that ended ok: where the time of their process went, medians over the repeats."""
     columns: dict[str, list[Any]] = {"row": [], "phase": [], "seconds": []}
-    told = []
+    in_words = []
     for row in rows:
         ok = [_parts(one) for one in cells.get(key(row), ()) if one.outcome.status == OK]
         names = dict.fromkeys(name for parts in ok for name in parts)
@@ -99,15 +107,15 @@ def _phases(
             columns["phase"].append(name)
             columns["seconds"].append(_short(median(parts.get(name, 0.0) for parts in ok)))
         if ok:
-            told.append(f"{labels[key(row)]} {significant(median(sum(parts.values()) for parts in ok))} s")
-    if not told:
+            in_words.append(f"{labels[key(row)]} {significant(median(sum(parts.values()) for parts in ok))} s")
+    if not in_words:
         return None
     return {
         "kind": "phases",
         "thinned": "",
         "title": "where the time went",
         "columns": columns,
-        "told": "; ".join(told),
+        "in_words": "; ".join(in_words),
     }
 
 
@@ -117,8 +125,8 @@ def _parts(one: Measured) -> dict[str, float]:
     parts = {name: one.phases[phase] for phase, name in _PHASES.items() if phase in one.phases}
     first = one.phases.get("first_epoch", 0.0) - one.phases.get("first_step", 0.0)
     parts[f"rest of {unit[0]}" if "first step" in parts else unit[0]] = max(0.0, first)
-    parts[unit[1]] = float(one.epochs.seconds[one.epochs.steady].sum())
-    evaluation = float(one.epochs.told("evaluation_seconds").sum())
+    parts[unit[1]] = sum(epoch.seconds for epoch in step_times.steady(one.epochs))
+    evaluation = sum(epoch.evaluation_seconds or 0.0 for epoch in one.epochs)
     parts["evaluation"] = evaluation + one.phases.get("evaluation", 0.0)
     whole = one.facts.get("guest_seconds")
     if isinstance(whole, float):
@@ -131,24 +139,24 @@ def _steps(
 ) -> Chart | None:
     """Samples a second of each step, from the first: medians over the repeats."""
     columns: dict[str, list[Any]] = {"row": [], "step": [], "throughput": []}
-    told = []
+    in_words = []
     longest = 0
     for row in rows:
-        repeats = [one.epochs.step_seconds for one in cells.get(key(row), ()) if one.outcome.status == OK]
-        repeats = [steps for steps in repeats if steps.size]
+        ok = [one for one in cells.get(key(row), ()) if one.outcome.status == OK]
+        repeats = [steps for one in ok if (steps := step_times.steps_of(one.epochs))]
         if not repeats or not row.batch_size:
             continue
         count = min(map(len, repeats))
         longest = max(longest, count)
         places = curves.thinned(range(count), most)
-        medians = np.median([steps[places] for steps in repeats], axis=0).tolist()
-        for place, seconds in zip(places, medians, strict=True):
+        for place in places:
+            seconds = median(steps[place] for steps in repeats)
             if seconds > 0:
                 columns["row"].append(labels[key(row)])
                 columns["step"].append(place + 1)
                 columns["throughput"].append(_short(row.batch_size / seconds))
         usual = float(np.median(np.concatenate(repeats)))
-        told.append(f"{labels[key(row)]} {significant(row.batch_size / usual if usual > 0 else None)} samples/s")
+        in_words.append(f"{labels[key(row)]} {significant(row.batch_size / usual if usual > 0 else None)} samples/s")
     if not columns["row"]:
         return None
     found = columns["throughput"]
@@ -158,13 +166,13 @@ def _steps(
         "columns": columns,
         "log": max(found) / min(found) > _WIDE,
         "thinned": f"{most} of {longest:,} steps of each line are drawn." if longest > most else "",
-        "told": "; ".join(told),
+        "in_words": "; ".join(in_words),
     }
 
 
 def _memory(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
     columns: dict[str, list[Any]] = {"row": [], "part": [], "mib": []}
-    told = []
+    in_words = []
     for row in rows:
         if row.peak_memory_mib is None:
             continue
@@ -173,16 +181,22 @@ def _memory(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
             columns["row"].append(labels[key(row)])
             columns["part"].append(name)
             columns["mib"].append(_short(mib))
-        told.append(f"{labels[key(row)]} {significant(row.peak_memory_mib)} MiB")
-    if not told:
+        in_words.append(f"{labels[key(row)]} {significant(row.peak_memory_mib)} MiB")
+    if not in_words:
         return None
-    return {"kind": "memory", "thinned": "", "title": "peak memory", "columns": columns, "told": "; ".join(told)}
+    return {
+        "kind": "memory",
+        "thinned": "",
+        "title": "peak memory",
+        "columns": columns,
+        "in_words": "; ".join(in_words),
+    }
 
 
 def of_scaling(lines: Lines, looks: Mapping[Key, Look]) -> Chart:
     """Throughput against what varies between runs."""
     columns: dict[str, list[Any]] = {"row": [], "at": [], "throughput": [], "low": [], "high": []}
-    told = []
+    in_words = []
     for points in lines.rows:
         label = looks[key(points[0].row)].label
         for point in points:
@@ -191,8 +205,8 @@ def of_scaling(lines: Lines, looks: Mapping[Key, Look]) -> Chart:
             columns["throughput"].append(_short(point.throughput))
             columns["low"].append(_short(point.interval.low) if point.interval else None)
             columns["high"].append(_short(point.interval.high) if point.interval else None)
-        said = ", ".join(f"{significant(point.throughput)} at {point.at:,}" for point in points)
-        told.append(f"{label} {said} samples/s")
+        shown = ", ".join(f"{significant(point.throughput)} at {point.at:,}" for point in points)
+        in_words.append(f"{label} {shown} samples/s")
     at, throughput = zip(*lines.ideal, strict=True)
     return {
         "kind": "scaling",
@@ -202,7 +216,7 @@ def of_scaling(lines: Lines, looks: Mapping[Key, Look]) -> Chart:
         "ends": [_short(end) for end in lines.ends] if lines.ends else None,
         "columns": columns,
         "thinned": f"Grey: {ideal_label(lines)} from the fastest on." + _left_out(lines),
-        "told": "; ".join(told),
+        "in_words": "; ".join(in_words),
     }
 
 
@@ -218,4 +232,4 @@ def _short(value: float | None) -> float | None:
 
 def alternative(chart: Chart) -> str:
     """The chart in a sentence, for those who do not see it."""
-    return plain(f"{chart['title']}: {chart['told']}. The values stand in the table below it.")
+    return plain(f"{chart['title']}: {chart['in_words']}. The values stand in the table below it.")

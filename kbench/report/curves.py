@@ -40,13 +40,13 @@ def curve(repeats: Sequence[Measured], metric: str, most: int) -> list[Point]:
     Of the repeats that ended ok, or of the others where none did.
     """
     chosen = [one for one in repeats if one.outcome.status == OK] or list(repeats)
-    told = [learning_curves.curve(one, metric) for one in chosen if learning_curves.has(one, metric)]
-    mean = learning_curves.mean(told)
+    reported = [learning_curves.curve(one, metric) for one in chosen if learning_curves.has(one, metric)]
+    mean = learning_curves.mean(reported)
     if mean is None:
         return []
     spread = [None] * len(mean.epochs) if mean.spread is None else mean.spread.tolist()
     every = list(zip(mean.epochs.tolist(), mean.seconds.tolist(), mean.values.tolist(), spread, strict=True))
-    return [Point(*every[place], len(told)) for place in thinned(range(len(every)), most)]
+    return [Point(*every[place], len(reported)) for place in thinned(range(len(every)), most)]
 
 
 def thinned(values: Sequence[int], most: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""What run.json tells of machine and request, all of it, and what the backends' files say of them."""
+"""What run.json holds of machine and request, all of it, and what the backends' files say of them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _NAMES = {
 }
 
 
-def settings(told: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What run.json tells, as name and value, nested names in words: `CPU model`, `AMD EPYC`."""
-    return [(name, value) for name, value in _flat(told, "") if value]
+def settings(reported: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What run.json holds, as name and value, nested names in words: `CPU model`, `AMD EPYC`."""
+    return [(name, value) for name, value in _flat(reported, "") if value]
 
 
 def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
@@ -50,6 +50,6 @@ def titles(backends: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
     rows = []
     for name, about in sorted(backends.items()):
         notes = about.get("notes")
-        said = [_text(about.get("title")), *(map(_text, notes) if isinstance(notes, list | tuple) else ())]
-        rows.append((name, " ".join(f"{part.rstrip('.')}." for part in said if part)))
+        texts = [_text(about.get("title")), *(map(_text, notes) if isinstance(notes, list | tuple) else ())]
+        rows.append((name, " ".join(f"{part.rstrip('.')}." for part in texts if part)))
     return rows

@@ -171,7 +171,7 @@ def _run(
         "examples": examples,
         "in_print": in_print.tables(run.published, run.addresses),
         "settings": machine.settings({**run.provenance, **_asked(run.plan)}),
-        "grids": configuration.grids(run.provenance, run.examples, run.measured, run.summaries),
+        "grids": configuration.tables(run.provenance, run.examples, run.measured, run.summaries),
         "variables": [
             (name, [f"{key}={value}" for key, value in some.items()])
             for name, some in configuration.variables(run.provenance)
@@ -274,7 +274,7 @@ def _fairness(summaries: Sequence[Summary], chosen: Mapping[Key, Look]) -> list[
         for row in rows:
             if row.fingerprint:
                 shared.setdefault(row.fingerprint, []).append(chosen[key(row)].label)
-        differing = [(chosen[key(row)].label, said) for row in rows for said in row.differs]
+        differing = [(chosen[key(row)].label, texts) for row in rows for texts in row.differs]
         found.append({"example": example, "shared": list(shared.items()), "differing": differing})
     return found
 

@@ -37,17 +37,19 @@ def leads(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
 def _lead(rows: Sequence[Summary]) -> str:
     if not rows:
         return "no steady time to compare"
-    said = [f"{rows[0].backend}, {_time(rows[0])}"]
+    fastest = [row for row in rows if row.relative_to_fastest == 1]
+    others = rows[len(fastest) :]
+    lines = [f"{' and '.join(dict.fromkeys(row.backend for row in fastest))}, {_time(rows[0])}"]
     if len(rows) == 1:
-        return f"{said[0]}; no other to compare with"
-    unsure = [row for row in rows[1:] if _unsure(row)]
-    sure = next((row for row in rows[1:] if not _unsure(row)), None)
+        return f"{lines[0]}; no other to compare with"
+    unsure = [row for row in others if _unsure(row)]
+    sure = next((row for row in others if not _unsure(row)), None)
     if unsure:
         names = " and ".join(f"{row.backend}, {_times(row)}," for row in unsure)
-        said.append(f"{names} cannot be told from it")
+        lines.append(f"{names} cannot be told from it")
     if sure:
-        said.append(f"{'then' if unsure else 'next'} {sure.backend}, {_times(sure)}")
-    return "; ".join(said)
+        lines.append(f"{'then' if unsure else 'next'} {sure.backend}, {_times(sure)}")
+    return "; ".join(lines)
 
 
 def _unsure(row: Summary) -> bool:
@@ -80,7 +82,7 @@ def learning(summaries: Sequence[Summary]) -> tuple[str, list[str]]:
     """
     unlike: list[str] = []
     apart: list[str] = []
-    said, compared, single = [], 0, False
+    lines, compared, single = [], 0, False
     for example, group in groupby(summaries, key=lambda row: row.example):
         rows = [row for row in group if row.task == "train" and row.status == OK and not row.differs]
         known = [row for row in rows if row.final_val_accuracy is not None]
@@ -94,14 +96,14 @@ def learning(summaries: Sequence[Summary]) -> tuple[str, list[str]]:
             if how:
                 name = f"{row.backend} in {example}"
                 (apart if _single(row) else unlike).append(name)
-                said.append(f"{name}: {'; '.join(how)}.{_surely(row)}")
+                lines.append(f"{name}: {'; '.join(how)}.{_surely(row)}")
     if not compared:
         return "", []
     sentences = [f"Not learning like the others: {_names(unlike)}."] if unlike else []
     if apart:
         sentences.append(f"Ended apart from the others, in one training, which may be chance: {_names(apart)}.")
     if sentences:
-        return " ".join(sentences), said
+        return " ".join(sentences), lines
     where = "the one example" if compared == 1 else f"the {compared} examples"
     once = ", some of them in one training" if single else ""
     return f"No backend ended apart from the others in {where} that can be compared{once}.", []
@@ -146,10 +148,10 @@ def _by_loss(row: Summary, others: Sequence[Summary]) -> str:
     from one another. A loss has no binomial error: without enough others nothing is said.
     """
     own = _number(row.final_val_loss)
-    told = [_number(other.final_val_loss) for other in others]
-    if len(told) < _ENOUGH_LOSSES or not all(map(math.isfinite, told)):
+    reported = [_number(other.final_val_loss) for other in others]
+    if len(reported) < _ENOUGH_LOSSES or not all(map(math.isfinite, reported)):
         return ""
-    low, high = min(told), max(told)
+    low, high = min(reported), max(reported)
     if max(low - own, own - high) <= max(STANDARD_ERRORS * (high - low), _SMALL * abs(high)):
         return ""
     return f"a validation loss of {own:.4g}, where the others end between {low:.4g} and {high:.4g}"

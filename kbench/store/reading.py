@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from kbench.epochs import Epochs
 from kbench.errors import UserError
 from kbench.store.events import read_events, understand
 from kbench.store.files import read_json
@@ -130,7 +129,7 @@ def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) 
     return Measured(
         cell=cell,
         outcome=outcome,
-        epochs=Epochs(report.epochs),
+        epochs=report.epochs,
         phases=report.phases,
         facts={**planned, **_data_facts(spec(run, cell).get("data")), **report.facts},
     )

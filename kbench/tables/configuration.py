@@ -3,45 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from tabulate import tabulate
-
 from kbench.analysis import roofline
-from kbench.tables.markdown import code, escape
+from kbench.tables.content import Table
+from kbench.tables.markdown import body, code, escape
 from kbench.text import MISSING, significant
 from kbench.values import Measured, Summary
 
 _LIBRARIES_SHOWN = 6
 
 
-@dataclass(frozen=True)
-class Grid:
-    """One table of the configuration, as plain text, and a remark on it."""
-
-    name: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    remark: str = ""
-
-
-def grids(
+def tables(
     provenance: Mapping[str, Any],
     examples: Mapping[str, Mapping[str, Any]],
     measured: Sequence[Measured],
     summaries: Sequence[Summary],
-) -> list[Grid]:
+) -> list[Table]:
     """Machine, examples and environments; those left out of which nothing is known."""
     environments = _objects(provenance.get("environments"))
-    remark = _THREADS if any(one.facts.get("framework_threads") for one in measured) else ""
-    heads = ["example", "code", "data", "parameters", "operations / sample"]
+    remarks = (_THREADS,) if any(one.facts.get("framework_threads") for one in measured) else ()
+    heads = ("example", "code", "data", "parameters", "operations / sample")
     found = [
-        Grid("Machine", ["", ""], [(what, said) for what, said in _machine(provenance) if said]),
-        Grid("Examples", heads, _examples(examples, summaries)),
-        Grid("Environments", list(_BACKEND_COLUMNS), _backends(measured, environments), remark),
+        _table("Machine", ("", ""), [(what, parts) for what, parts in _machine(provenance) if parts]),
+        _table("Examples", heads, _examples(examples, summaries)),
+        _table("Environments", _BACKEND_COLUMNS, _backends(measured, environments), remarks),
     ]
-    return [grid for grid in found if grid.rows]
+    return [table for table in found if table.rows]
+
+
+def _table(
+    heading: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], remarks: tuple[str, ...] = ()
+) -> Table:
+    return Table(heading, columns, tuple(rows), frozenset(columns), remarks=remarks)
 
 
 def configuration(
@@ -51,60 +45,60 @@ def configuration(
     summaries: Sequence[Summary],
 ) -> list[str]:
     """Paragraphs of Markdown; empty where nothing is known. `examples` are those of the plan, by their names."""
-    found = grids(provenance, examples, measured, summaries)
-    parts = [part for grid in found for part in (_grid(grid.rows, grid.heads), grid.remark)]
-    known = [part for part in (*parts, _markdown_variables(variables(provenance))) if part]
-    return ["## Configuration", *known] if known else []
+    parts = [body(table) for table in tables(provenance, examples, measured, summaries)]
+    if lines := variables(provenance):
+        parts.append(_markdown_variables(lines))
+    return ["## Configuration", *parts] if parts else []
 
 
-def _machine(told: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    cpu, system, own = (_object(told.get(name)) for name in ("cpu", "system", "kbench"))
+def _machine(reported: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    cpu, system, own = (_object(reported.get(name)) for name in ("cpu", "system", "kbench"))
     caches = _object(cpu.get("caches_kib"))
     yield (
         "processor",
-        _said(
+        _joined(
             cpu.get("model"),
             _text("{:g} cores", cpu.get("visible")),
             ", ".join(f"{name} {_size(size)}" for name, size in caches.items()),
             _text("governor {}", cpu.get("governor")),
         ),
     )
-    free, limit = told.get("memory_available_mib"), told.get("memory_limit_mib")
-    total = [_gib("{}", told.get("memory_mib")), _gib("{} free", free), _gib("limited to {}", limit)]
-    yield "memory", _said(*total)
-    ended = _object(told.get("ended"))
-    for gpu in _list(told.get("gpus")):
+    free, limit = reported.get("memory_available_mib"), reported.get("memory_limit_mib")
+    total = [_gib("{}", reported.get("memory_mib")), _gib("{} free", free), _gib("limited to {}", limit)]
+    yield "memory", _joined(*total)
+    ended = _object(reported.get("ended"))
+    for gpu in _list(reported.get("gpus")):
         yield f"gpu:{gpu.get('index')}", _gpu(gpu, _object(ended.get("gpus")))
-    yield "load", _load(told, ended)
-    yield "limits", _limits(roofline.larger(told))
+    yield "load", _load(reported, ended)
+    yield "limits", _limits(roofline.larger(reported))
     kernel = f"{system.get('name', '')} {system.get('kernel', '')}".strip()
-    yield "system", _said(system.get("distribution"), kernel, system.get("machine"))
+    yield "system", _joined(system.get("distribution"), kernel, system.get("machine"))
     commit = _text("commit {:.12}", own.get("commit")) + (" with changes" if own.get("dirty") else "")
-    yield "kbench", _said(own.get("version"), commit, told.get("python"))
-    yield "time", _said(_text("from {}", told.get("started")), _text("to {}", ended.get("time")))
+    yield "kbench", _joined(own.get("version"), commit, reported.get("python"))
+    yield "time", _joined(_text("from {}", reported.get("started")), _text("to {}", ended.get("time")))
 
 
 def _gpu(gpu: Mapping[str, Any], at_end: Mapping[str, Any]) -> str:
     states = {"at the start": gpu.get("state"), "at the end": at_end.get(f"gpu:{gpu.get('index')}")}
-    said = [_said(gpu.get("name"), _text("driver {}", gpu.get("driver")), _gib("{}", gpu.get("memory_mib")))]
+    parts = [_joined(gpu.get("name"), _text("driver {}", gpu.get("driver")), _gib("{}", gpu.get("memory_mib")))]
     for when, state in states.items():
         if isinstance(state, Mapping):
             of = state.get
-            told = _said(
+            reported = _joined(
                 _text("{} of {} MHz", of("sm_clock_mhz"), of("max_sm_clock_mhz")),
                 _text("memory {} of {} MHz", of("memory_clock_mhz"), of("max_memory_clock_mhz")),
                 _text("{:.0f} of {:.0f} W", of("power_watts"), of("power_limit_watts")),
                 _text("{} °C", of("temperature_celsius")),
                 _text("slowed: {}", " and ".join(_texts(of("throttled")))),
             )
-            said += [f"{when}: {told}"] if told else []
-    return "; ".join(part for part in said if part)
+            parts += [f"{when}: {reported}"] if reported else []
+    return "; ".join(part for part in parts if part)
 
 
-def _load(told: Mapping[str, Any], ended: Mapping[str, Any]) -> str:
-    first, last = (next(iter(_numbers(of.get("load_average"))), None) for of in (told, ended))
-    busy = _object(told.get("cpu")).get("busy")
-    return _said(
+def _load(reported: Mapping[str, Any], ended: Mapping[str, Any]) -> str:
+    first, last = (next(iter(_numbers(of.get("load_average"))), None) for of in (reported, ended))
+    busy = _object(reported.get("cpu")).get("busy")
+    return _joined(
         _text("{} over the minute before the start", first),
         _text("{} before the end", last),
         _text("other programs kept {:.1f} cores busy", busy),
@@ -123,13 +117,13 @@ def _limits(limits: Mapping[str, Any]) -> str:
     )
 
 
-def _examples(examples: Mapping[str, Mapping[str, Any]], summaries: Sequence[Summary]) -> list[Sequence[str]]:
-    rows: list[Sequence[str]] = []
+def _examples(examples: Mapping[str, Mapping[str, Any]], summaries: Sequence[Summary]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
     for name, about in examples.items():
         of_example = [row for row in summaries if row.example == name]
         counted = dict.fromkeys(row.operations_per_sample for row in of_example if row.operations_per_sample)
         parameters = dict.fromkeys(row.parameters for row in of_example if row.parameters)
-        data = _said(about.get("data"), about.get("data_source"), _text("{:.12}", about.get("data_sha256")))
+        data = _joined(about.get("data"), about.get("data_source"), _text("{:.12}", about.get("data_sha256")))
         rows.append(
             (
                 name,
@@ -150,13 +144,13 @@ _THREADS = (
 _BACKEND_COLUMNS = ("backend", "Python", "Keras", "version", "build", "lock", "packages", "libraries", "threads")
 
 
-def _backends(measured: Sequence[Measured], environments: Mapping[str, Mapping[str, Any]]) -> list[Sequence[str]]:
-    rows: list[Sequence[str]] = []
+def _backends(measured: Sequence[Measured], environments: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
     for name in dict.fromkeys([*environments, *(one.cell.backend for one in measured)]):
         facts: dict[str, Any] = {}
         for one in measured:
             if one.cell.backend == name:
-                facts = {**one.facts, **facts}  # as the first cell that knows it told
+                facts = {**one.facts, **facts}  # as the first cell that knows it reported
         own = environments.get(name, {})
         packages = own.get("packages")
         if own or facts.get("python"):
@@ -183,12 +177,12 @@ def _libraries(facts: Mapping[str, Any]) -> str:
         threads = one.get("threads")
         found[f"{one.get('kind')}" + (f" ({threads})" if isinstance(threads, int) else "")] = None
     shown = [*found][:_LIBRARIES_SHOWN]
-    return _said(*shown, _text("numpy: {}", facts.get("numpy_blas"))) or MISSING
+    return _joined(*shown, _text("numpy: {}", facts.get("numpy_blas"))) or MISSING
 
 
 def _threads(facts: Mapping[str, Any]) -> str:
-    told = _object(facts.get("framework_threads"))
-    return ", ".join(f"{name} {value if value != '' else 'none'}" for name, value in told.items()) or MISSING
+    reported = _object(facts.get("framework_threads"))
+    return ", ".join(f"{name} {value if value != '' else 'none'}" for name, value in reported.items()) or MISSING
 
 
 def variables(provenance: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
@@ -206,23 +200,14 @@ def variables(provenance: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any
 
 
 def _markdown_variables(lines: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
-    if not lines:
-        return ""
-    said = [
+    parts = [
         f"- **{escape(name)}**: {' '.join(code(f'{key}={value}') for key, value in some.items())}"
         for name, some in lines
     ]
-    return "\n".join(["Environment variables:", "", *said])
+    return "\n".join(["Environment variables:", "", *parts])
 
 
-def _grid(rows: Sequence[Sequence[str]], heads: Sequence[str]) -> str:
-    if not rows:
-        return ""
-    cells = [[escape(cell) for cell in row] for row in rows]
-    return tabulate(cells, headers=[escape(head) for head in heads], tablefmt="pipe", disable_numparse=True)
-
-
-def _said(*parts: object) -> str:
+def _joined(*parts: object) -> str:
     return ", ".join(str(part) for part in parts if part)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,8 +12,16 @@ from kbench.analysis.intervals import ENOUGH
 from kbench.text import MISSING, compared, plain, significant
 from kbench.values import EPOCHS, NO_DIFFERENCE, OK, Interval, Summary
 
-# What the other columns give, too: a verdict shows in the ratio, and samples/s are s/epoch the other way round.
-_SPARE = ("% of limit", "verdict", "samples/s", "images/s", "first epoch (s)", "cold pass (s)", "95 % interval (s)")
+# What other columns show, too: a verdict shows in the ratio, and samples/s is s/epoch turned round.
+_OPTIONAL = (
+    "% of limit",
+    "verdict",
+    "samples/s",
+    "images/s",
+    "first epoch (s)",
+    "cold pass (s)",
+    "95 % interval (s)",
+)
 
 
 @dataclass(frozen=True)
@@ -23,9 +32,14 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     text_columns: frozenset[str]  # aligned to the left; the others are numbers
-    footnotes: tuple[str, ...]  # the first is [1]
-    remarks: tuple[str, ...]  # on the whole table
-    spare: tuple[str, ...] = ()  # columns that a narrow page leaves out, the first of them first
+    footnotes: tuple[str, ...] = ()  # the first is [1]
+    remarks: tuple[str, ...] = ()  # on the whole table
+    optional: tuple[str, ...] = ()  # columns that a narrow page leaves out, the first of them first
+
+    @property
+    def numbered(self) -> list[str]:
+        """The footnotes with their marks."""
+        return [f"[{number}] {note}" for number, note in enumerate(self.footnotes, 1)]
 
 
 def tables(summaries: Iterable[Summary]) -> list[Table]:
@@ -44,7 +58,7 @@ def table(rows: Sequence[Summary]) -> Table:
         text_columns=frozenset({"backend", "channels", "device", "recurrent", "verdict", "status"}),
         footnotes=tuple(footnotes),
         remarks=_remarks(rows),
-        spare=tuple(name for name in (*_SPARE, *_target_columns(rows)) if name in columns),
+        optional=tuple(name for name in (*_OPTIONAL, *_target_columns(rows)) if name in columns),
     )
 
 
@@ -69,17 +83,15 @@ def heading(rows: Sequence[Summary]) -> str:
 def headline(summaries: Sequence[Summary]) -> str:
     """Who is fastest where, how sure that is, and how many rows did not end ok: two or three sentences."""
     places = dict.fromkeys((row.example, row.device) for row in summaries)
-    wins: dict[str, int] = {}
-    for row in summaries:
-        if row.relative_to_fastest == 1.0:
-            wins[row.backend] = wins.get(row.backend, 0) + 1
+    fastest = {(row.backend, row.example, row.device) for row in summaries if row.relative_to_fastest == 1}
+    wins = Counter(backend for backend, *_ in fastest)
     several_devices = len({row.device for row in summaries}) > 1
     what = "comparisons" if several_devices else "examples"
     ranked = sorted(wins.items(), key=lambda item: (-item[1], item[0]))
     if not ranked:
         first = "No backend has a steady epoch to compare."
     elif len(places) == 1:
-        first = f"{' and '.join(name for name, _ in ranked)} was fastest."
+        first = f"{' and '.join(name for name, _ in ranked)} {'was' if len(ranked) == 1 else 'were'} fastest."
     else:
         (best, count), *others = ranked
         first = f"{best} was fastest in {count} of {len(places)} {what}"
@@ -172,14 +184,19 @@ def _accuracy(value: float | None, spread: float | None) -> str:
 
 
 def _status(row: Summary, footnotes: list[str]) -> str:
-    """The row's status and the marks of its footnotes, which are added to `footnotes` where they are new."""
-    said = [row.reason] if row.reason and row.status != OK else []
-    marks = []
-    for text in map(plain, [*said, *row.differs, *row.notes]):
-        if text not in footnotes:
-            footnotes.append(text)
-        marks.append(f"[{footnotes.index(text) + 1}]")
-    return " ".join([f"{row.status}, differs" if row.differs else row.status, *dict.fromkeys(marks)])
+    reason = [row.reason] if row.reason and row.status != OK else []
+    status = f"{row.status}, differs" if row.differs else row.status
+    return marked(status, [*reason, *row.differs, *row.notes], footnotes)
+
+
+def marked(entry: str, notes: Iterable[str], footnotes: list[str]) -> str:
+    """An entry of a table with the marks of its notes, which are added to `footnotes` where they are new."""
+    marks: dict[str, None] = {}  # as a set that keeps its order
+    for note in map(plain, notes):
+        if note not in footnotes:
+            footnotes.append(note)
+        marks[f"[{footnotes.index(note) + 1}]"] = None
+    return " ".join([entry, *marks])
 
 
 def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
@@ -187,19 +204,19 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
     if any(row.differs for row in rows):
         remarks.append("differs: this row was not measured like the others, so it is compared with none.")
     if any(row.weights == "backend" for row in rows):
-        remarks.append("Initial weights are each backend's own, so that the curves do not begin alike.")
+        remarks.append("Initial weights are each backend's own, so the curves do not begin alike.")
     if rows[0].epochs == 1:
         once = "One pass only" if rows[0].task == "infer" else "One epoch only"
         remarks.append(f"{once}: it holds compilation and warm-up, so no steady time and no ratio are given.")
     if any((row.percent_of_limit or 0) > 100 for row in rows):
         remarks.append(
-            "% of limit: more than 100 means that the machine had less to give, perhaps to other programs, when its "
-            "limit was measured, or that the backend computes with fewer operations than were counted."
+            "% of limit: more than 100 means that other programs kept the machine busy when its limit was measured, "
+            "or that the backend computes with fewer operations than were counted."
         )
     remarks += [*_on_comparison(rows), *_on_learning(rows)]
     if any(row.form for row in rows):
         remarks.append(
-            "recurrent: the form of the recurrent layers in which the backend computes the model described."
+            "recurrent: the form of the recurrent layers in which the backend computes the described model."
         )
     return tuple(remarks)
 
@@ -217,17 +234,17 @@ def _on_comparison(rows: Sequence[Summary]) -> list[str]:
     if any(row.verdict == NO_DIFFERENCE for row in rows):
         remarks.append("~: no difference shown, because the interval of the ratio holds 1.")
     of_epochs = [row for row in rows if row.resampled == EPOCHS]
-    if any(row.between_processes is None for row in of_epochs):
+    if any(row.between_process_factor is None for row in of_epochs):
         remarks.append(
-            "Intervals from the epochs of fewer than three repeats do not hold the variation from process to "
-            "process: --repeats 3 or more does."
+            "Intervals of fewer than three repeats are made of epochs, and do not hold the variation from process to "
+            "process. Use --repeats 3 or more."
         )
     elif of_epochs:
-        factor = max(row.between_processes or 1.0 for row in of_epochs)
+        factor = max(row.between_process_factor or 1.0 for row in of_epochs)
         remarks.append(
-            "Intervals from the epochs of fewer than three repeats hold, too, that a process may be "
-            f"{factor:.2f} times slower or faster than another, as those of a fixed computation were here: "
-            "--repeats 3 or more shows it of the backends themselves."
+            "Intervals of fewer than three repeats are made of epochs, and widened by what processes of a fixed "
+            f"computation differed by here: up to {factor:.2f} times slower or faster. Use --repeats 3 or more to "
+            "measure it on the backends themselves."
         )
     fewest = min((row.resampled_values for row in rows if row.resampled_values), default=ENOUGH)
     if fewest < ENOUGH:
@@ -245,10 +262,11 @@ def _on_learning(rows: Sequence[Summary]) -> list[str]:
         remarks.append(f"±: the sample standard deviation over the repeats, each from {seeds}.")
     short = [row for row in rows if row.repeats_to_target is not None and 0 < row.repeats_to_target < row.repeats]
     if any(row.repeats_to_target for row in rows):
-        told = "".join(
+        counts = "".join(
             f" {plain(row.backend)} reached it in {row.repeats_to_target} of {row.repeats} repeats." for row in short
         )
-        remarks.append(f"to {rows[0].target_accuracy:g}: training until that validation accuracy.{told}")
+        median = " A repeat that never reached it counts as infinitely long." if short else ""
+        remarks.append(f"to {rows[0].target_accuracy:g}: training until that validation accuracy.{counts}{median}")
     return remarks
 
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, fields
 from operator import attrgetter
 from typing import Any
 
-import msgspec
-
-from kbench.epochs import Epochs
 from kbench.text import no_formula
 from kbench.values import Measured, Summary
 
@@ -80,49 +76,14 @@ def summary_records(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
 
 def epochs_csv(measured: Iterable[Measured]) -> str:
     """One line an epoch of a cell, those of cells that did not end ok included; in the order of the plan."""
-    return "".join(epochs_csv_pieces(measured))
-
-
-def epochs_csv_pieces(measured: Iterable[Measured]) -> Iterator[str]:
-    """The same a cell at a time: a run may have a million epochs."""
-    yield csv_text({name: [] for name in (*_OF_CELL, *_OF_EPOCH)})
-    of_cell = attrgetter(*_OF_CELL)
-    for one in measured:
-        if one.epochs:
-            # What all lines of a cell begin with is written once, and put before each of them.
-            start = _line(map(_entry, of_cell(one.cell))) + ","
-            yield start + _numbers(one.epochs).replace("\n", f"\n{start}") + "\n"
-
-
-def _line(values: Iterable[object]) -> str:
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerow(values)  # which quotes what has that in it
-    return file.getvalue().removesuffix("\n")
-
-
-def _numbers(epochs: Epochs) -> str:
-    """A line an epoch; a number that was not told is empty."""
-    rows = list(zip(*(epochs.values(name) for name in _OF_EPOCH), strict=True))
-    if not epochs.odd:
-        # All at once: as JSON, [[1,2.5],[2,2.0]], which has a float's shortest digits as Python has them.
-        return msgspec.json.encode(rows).decode()[2:-2].replace("],[", "\n")
-    return "\n".join(",".join(map(_number, row)) for row in rows)
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return ""
-    return msgspec.json.encode(value).decode() if math.isfinite(value) else str(value)
+    return csv_text(epochs_columns(measured))
 
 
 def epochs_columns(measured: Iterable[Measured]) -> dict[str, list[Any]]:
-    """The columns of epochs.csv by name."""
-    every = list(measured)
-    of_cell: dict[str, list[Any]] = {
-        name: [value for one in every for value in itertools.repeat(getattr(one.cell, name), len(one.epochs))]
-        for name in _OF_CELL
-    }
-    return of_cell | {name: [value for one in every for value in one.epochs.values(name)] for name in _OF_EPOCH}
+    """The columns of epochs.csv by name; None is not reported."""
+    rows = [(one.cell, epoch) for one in measured for epoch in one.epochs]
+    of_cell = {name: [getattr(cell, name) for cell, _ in rows] for name in _OF_CELL}
+    return of_cell | {name: [getattr(epoch, name) for _, epoch in rows] for name in _OF_EPOCH}
 
 
 def csv_text(columns: Mapping[str, Sequence[object]]) -> str:

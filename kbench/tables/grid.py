@@ -5,24 +5,20 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from tabulate import tabulate
-
+from kbench.tables import markdown, text
+from kbench.tables.content import Table
 from kbench.tables.json import as_json
-from kbench.tables.markdown import escape
 from kbench.text import MISSING, no_formula
-
-_NARROWEST = 10  # columns of the terminal, of a column that is wrapped
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Heads and rows of text; some columns wrap at a width."""
+    """Heads and rows of text."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
-    wrapped: Mapping[str, int] = field(default_factory=dict)
 
 
 def printed(grids: Mapping[str, Grid], form: str, width: int = 100) -> str:
@@ -34,44 +30,22 @@ def printed(grids: Mapping[str, Grid], form: str, width: int = 100) -> str:
     if form == "csv":
         (only,) = grids.values()
         file = io.StringIO()
-        csv.writer(file, lineterminator="\n").writerows(
-            [only.heads, *([_cell(text) for text in row] for row in only.rows)]
-        )
+        rows = [[entry if _is_number(entry) else no_formula(entry) for entry in row] for row in only.rows]
+        csv.writer(file, lineterminator="\n").writerows([only.heads, *rows])
         return file.getvalue().rstrip()
-    return "\n\n".join(_markdown(one) if form == "markdown" else _text(one, width) for one in grids.values())
+    tables = [_table(one) for one in grids.values()]
+    return "\n\n".join(markdown.body(one) if form == "markdown" else text.table(one, width) for one in tables)
 
 
-def _cell(text: str) -> str:
-    """Numbers, and the dash of an empty cell, stay as they are; other text is no formula."""
+def _table(one: Grid) -> Table:
+    of_numbers = {head for head, *column in zip(one.heads, *one.rows, strict=True) if all(map(_is_number, column))}
+    return Table("", tuple(one.heads), tuple(map(tuple, one.rows)), frozenset(one.heads) - of_numbers)
+
+
+def _is_number(entry: str) -> bool:
+    """Or the dash of an empty cell."""
     try:
-        float(text)
+        float(entry.replace(",", ""))
     except ValueError:
-        return text if text == MISSING else no_formula(text)
-    return text
-
-
-def _text(one: Grid, width: int) -> str:
-    limits = dict(one.wrapped)
-    text = _tabulated(one, limits)
-    own = {head: max(map(len, column)) for head, *column in zip(one.heads, *one.rows, strict=True)}
-    for head in list(own)[:1]:
-        del own[head]  # a name is not broken
-    while own and (excess := max(map(len, text.splitlines())) - width) > 0:
-        widths = {head: min(wide, limits.get(head, wide)) for head, wide in own.items()}
-        head = max(widths, key=lambda head: widths[head])
-        if widths[head] <= _NARROWEST:
-            break
-        # Not all at once from one column: what is left of it should not be the narrowest.
-        limits[head] = max(_NARROWEST, widths[head] - min(excess, 4))
-        text = _tabulated(one, limits)
-    return text
-
-
-def _tabulated(one: Grid, limits: Mapping[str, int]) -> str:
-    widths = [limits.get(head) for head in one.heads]
-    return tabulate(one.rows, headers=one.heads, maxcolwidths=widths if limits else None)
-
-
-def _markdown(one: Grid) -> str:
-    rows = [[escape(entry) for entry in row] for row in one.rows]
-    return tabulate(rows, headers=[escape(head) for head in one.heads], tablefmt="pipe", disable_numparse=True)
+        return entry == MISSING
+    return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tabulate import tabulate
+import pandas as pd
 
 from kbench.tables.content import Table, tables
 from kbench.text import plain
@@ -27,7 +27,6 @@ _SPECIAL = {
     "…": r"\ldots{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
-_BETWEEN_NUMBERS = re.compile(r"(?<=\d)-(?=\d)")
 
 
 def latex(summaries: Iterable[Summary]) -> str:
@@ -36,35 +35,31 @@ def latex(summaries: Iterable[Summary]) -> str:
 
 
 def escape(text: str) -> str:
-    """`text` as LaTeX that shows just that."""
+    """`text` as LaTeX that shows just that; pandas' own escaping knows fewer characters."""
     return "".join(_SPECIAL.get(character, character) for character in plain(text))
 
 
 def _table(one: Table) -> str:
-    grid = tabulate(
-        [[_cell(entry) for entry in row] for row in one.rows],
-        headers=[escape(column) for column in one.columns],
-        tablefmt="latex_raw",  # escaped above: its own escaping knows fewer characters
-        colalign=["left" if column in one.text_columns else "right" for column in one.columns],
-        disable_numparse=True,
-    )
-    rules = iter((r"\toprule", r"\midrule", r"\bottomrule"))
-    grid = re.sub(r"\\hline", lambda _: next(rules), grid)
-    notes = [f"[{number}] {note}" for number, note in enumerate(one.footnotes, 1)]
-    below = " \\\\\n".join(map(escape, [*notes, *one.remarks]))
+    rows = [[_cell(entry) for entry in row] for row in one.rows]
     name = re.sub(r"[^a-z0-9]+", "-", one.heading.partition(" (")[0].lower()).strip("-")
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        r"\small",
-        f"\\caption{{{escape(one.heading)}}}",
-        f"\\label{{tab:{name or 'kbench'}}}",
-        grid,
-        *([r"\par\smallskip\footnotesize\raggedright", below] if below else []),
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
+    text = (
+        pd.DataFrame(rows, columns=list(map(escape, one.columns)))
+        .style.hide(axis="index")
+        .to_latex(
+            hrules=True,
+            column_format="".join("l" if column in one.text_columns else "r" for column in one.columns),
+            caption=escape(one.heading),
+            label=f"tab:{name or 'kbench'}",
+            position_float="centering",
+        )
+    )
+    below = " \\\\\n".join(map(escape, [*one.numbered, *one.remarks]))
+    notes = f"\\par\\smallskip\\footnotesize\\raggedright\n{below}\n" if below else ""
+    return text.replace("\\centering\n", "\\centering\n\\small\n", 1).replace(
+        "\\end{table}", f"{notes}\\end{{table}}"
+    )
 
 
 def _cell(text: str) -> str:
-    return _BETWEEN_NUMBERS.sub("--", escape(text)) if re.fullmatch(r"[\d.,]+-[\d.,]+", text) else escape(text)
+    """Between two numbers, a dash as LaTeX sets it."""
+    return escape(text).replace("-", "--") if re.fullmatch(r"[\d.,]+-[\d.,]+", text) else escape(text)

@@ -36,8 +36,7 @@ def body(table: Table) -> str:
         colalign=["left" if column in table.text_columns else "right" for column in table.columns],
         disable_numparse=True,
     )
-    notes = [f"\\[{number}\\] {escape(note)}" for number, note in enumerate(table.footnotes, 1)]
-    below = "  \n".join([*notes, *map(escape, table.remarks)])  # two blanks: a line break in Markdown
+    below = "  \n".join(map(escape, [*table.numbered, *table.remarks]))  # two blanks: a line break in Markdown
     return f"{grid}\n\n{below}" if below else grid
 
 

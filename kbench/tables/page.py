@@ -51,10 +51,10 @@ def page(
 
 # What the words of the tables mean.
 _WORDS = (
-    "Intervals are 95 % bootstrap intervals, of fewer than five values no narrower than Student's; from fewer than "
-    "three repeats they hold, too, how far processes of a fixed computation lay apart, where that is known. The "
-    "verdict is on the interval of the ratio: *slower* where all of it lies above 1, *faster* where all of it lies "
-    "below, and *no difference shown* (~) where it holds 1."
+    "Intervals are 95 % bootstrap intervals. Those of fewer than five values are no narrower than Student's. Those "
+    "of fewer than three repeats also hold how far processes of a fixed computation lay apart, if that is known. The "
+    "verdict is on the interval of the ratio: *slower* if all of it lies above 1, *faster* if all of it lies below, "
+    "and *no difference shown* (~) if it holds 1."
 )
 
 _LIMIT = (
@@ -82,7 +82,7 @@ def _pictures(what: str, paths: Sequence[str]) -> list[str]:
 
 
 def _versions(summaries: Sequence[Summary], backends: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """Each backend that was asked for: title, versions as it told them, notes."""
+    """Each backend that was asked for: title, reported versions, notes."""
     lines = []
     for name in sorted({row.backend for row in summaries}):
         rows = [row for row in summaries if row.backend == name]
@@ -91,9 +91,9 @@ def _versions(summaries: Sequence[Summary], backends: Mapping[str, Mapping[str, 
         )
         about = backends.get(name, {})
         title, notes = about.get("title"), about.get("notes")
-        said = [title if isinstance(title, str) else "", *versions]
-        said += [str(note) for note in notes] if isinstance(notes, list | tuple) else []
-        lines.append(f"- **{escape(name)}**: {escape('; '.join(part.rstrip('.') for part in said if part))}")
+        texts = [title if isinstance(title, str) else "", *versions]
+        texts += [str(note) for note in notes] if isinstance(notes, list | tuple) else []
+        lines.append(f"- **{escape(name)}**: {escape('; '.join(part.rstrip('.') for part in texts if part))}")
     return ["## Backends", "\n".join(lines)] if lines else []
 
 
@@ -103,9 +103,9 @@ def _failures(cells: Sequence[Measured]) -> list[str]:
     for one in cells:
         cell, outcome = one.cell, one.outcome
         name = f"{cell.example} on {cell.backend} ({cell.image_data_format}, repeat {cell.repeat})"
-        said = [f"{outcome.status}: {outcome.reason}"]
-        said += [f"last event: {outcome.last_event}"] if outcome.last_event else []
-        parts.append(f"**{escape(name)}** {escape('; '.join(said))}")
+        texts = [f"{outcome.status}: {outcome.reason}"]
+        texts += [f"last event: {outcome.last_event}"] if outcome.last_event else []
+        parts.append(f"**{escape(name)}** {escape('; '.join(texts))}")
         if outcome.last_lines:
             lines = "\n".join(map(plain, outcome.last_lines))
             fence = "`" * max(3, 1 + max(map(len, re.findall("`+", lines)), default=0))

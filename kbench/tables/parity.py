@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import csv as csv_files
 import io
 import math
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from csv import DictReader
 from itertools import groupby
 
 from kbench.parity.agreement import ALONE, TOLERANCES
 from kbench.parity.values import Agreement, Deviation
 from kbench.tables import text as plain_text
-from kbench.tables.content import Table
+from kbench.tables.content import Table, marked
+from kbench.tables.csv import csv_text
 from kbench.tables.markdown import body, escape
-from kbench.text import MISSING, no_formula, plain
+from kbench.text import MISSING, plain
 from kbench.values import QUANTITIES
 
 # The order of these is a promise: programs read them by place.
@@ -46,11 +46,8 @@ def tables(rows: Iterable[Agreement], facts: str = "") -> list[Table]:
 
 def text(rows: Sequence[Agreement], facts: str = "", width: int = 100) -> str:
     """All tables for the terminal, and the tolerances below."""
-    found = tables(rows, facts)
-    taken = max((_width_without_layer(table) for table in found), default=0)
-    narrow = [_wrapped(table, max(18, width - taken)) for table in found]
-    parts = [*(plain_text.table(table, width) for table in narrow), textwrap.fill(tolerances(), width)]
-    return "\n\n".join(parts)
+    shown = [plain_text.table(table, width) for table in tables(rows, facts)]
+    return "\n\n".join([*shown, textwrap.fill(tolerances(), width)])
 
 
 def page(name: str, machine: str, command: str, rows: Sequence[Agreement], facts: str = "") -> str:
@@ -65,35 +62,40 @@ def page(name: str, machine: str, command: str, rows: Sequence[Agreement], facts
 
 def csv(rows: Sequence[Agreement]) -> str:
     """One line a row of the tables, in full precision; empty where nothing was compared."""
-    file = io.StringIO()
-    writer = csv_files.writer(file, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in rows:
-        sizes = [_size(row.deviations.get(what)) for what in QUANTITIES]
-        first = [row.first.layer, row.first.class_name, row.first.size] if row.first else ["", "", ""]
-        where = [row.deviations[what].layer if what in row.deviations else "" for what in QUANTITIES[3:]]
-        entries: list[object] = [row.example, row.backend, row.image_data_format, row.device, row.verdict, row.reason]
-        entries += [row.reference, *sizes, *first, *where, "; ".join(row.notes)]
-        writer.writerow([_safe(entry) for entry in entries])
-    return file.getvalue()
+    entries = [_record(row) for row in rows]
+    return csv_text({name: [entry[name] for entry in entries] for name in COLUMNS})
 
 
 def records(rows: Sequence[Agreement]) -> list[dict[str, str]]:
     """One object a row, with the names and entries of the CSV."""
-    return list(csv_files.DictReader(io.StringIO(csv(rows))))
+    return list(DictReader(io.StringIO(csv(rows))))
+
+
+def _record(row: Agreement) -> dict[str, object]:
+    of = row.deviations
+    first = row.first or Deviation(math.nan)
+    return {
+        **{name: getattr(row, name) for name in COLUMNS[:7]},
+        **{what.replace(" ", "_"): of[what].size if what in of else None for what in QUANTITIES},
+        "first_layer": first.layer,
+        "first_layer_class": first.class_name,
+        "first_layer_deviation": first.size if row.first else None,
+        **{f"{what.replace(' ', '_')}_layer": of[what].layer if what in of else None for what in QUANTITIES[3:]},
+        "notes": "; ".join(row.notes),
+    }
 
 
 def headline(rows: Sequence[Agreement]) -> str:
     """How many rows agree: one sentence."""
     count = {verdict: sum(row.verdict == verdict for row in rows) for verdict in {row.verdict for row in rows}}
-    said = ", ".join(f"{number} {verdict}" for verdict, number in sorted(count.items(), key=lambda item: -item[1]))
-    return f"{len(rows)} cells: {said}." if rows else "Nothing was compared."
+    listed = ", ".join(f"{number} {verdict}" for verdict, number in sorted(count.items(), key=lambda item: -item[1]))
+    return f"{len(rows)} cells: {listed}." if rows else "Nothing was compared."
 
 
 def tolerances() -> str:
     """The tolerances as one sentence."""
-    said = ", ".join(f"{what} {TOLERANCES[what]:.0e}" for what in QUANTITIES)
-    return f"Same means within: {said}."
+    listed = ", ".join(f"{what} {TOLERANCES[what]:.0e}" for what in QUANTITIES)
+    return f"Same means within: {listed}."
 
 
 def _table(rows: Sequence[Agreement], facts: str) -> Table:
@@ -125,15 +127,9 @@ def _cells(row: Agreement, with_channels: bool, footnotes: list[str]) -> tuple[s
 
 
 def _verdict(row: Agreement, footnotes: list[str]) -> str:
-    said = ["there is nothing to compare it with"] if row.verdict == ALONE else []
-    said += [row.reason] if row.reason else []
-    said += [*_where(row), *row.notes]
-    marks = []
-    for note in map(plain, said):
-        if note not in footnotes:
-            footnotes.append(note)
-        marks.append(f"[{footnotes.index(note) + 1}]")
-    return " ".join([row.verdict, *dict.fromkeys(marks)])
+    notes = ["there is nothing to compare it with"] if row.verdict == ALONE else []
+    notes += [row.reason] if row.reason else []
+    return marked(row.verdict, [*notes, *_where(row), *row.notes], footnotes)
 
 
 def _where(row: Agreement) -> list[str]:
@@ -154,29 +150,3 @@ def _shown(deviation: Deviation | None) -> str:
     if deviation is None:
         return MISSING
     return "0" if deviation.size == 0 else f"{deviation.size:.1e}"
-
-
-def _size(deviation: Deviation | None) -> object:
-    return "" if deviation is None else deviation.size
-
-
-def _safe(entry: object) -> object:
-    if isinstance(entry, float) and not math.isfinite(entry):
-        return str(entry)
-    return no_formula(entry) if isinstance(entry, str) else entry
-
-
-def _width_without_layer(table: Table) -> int:
-    """Columns of the terminal that all but the layer's column take."""
-    widths = [
-        max(max(len(word) for word in column.split()), *(len(row[place]) for row in table.rows))
-        for place, column in enumerate(table.columns)
-        if column != _FIRST
-    ]
-    return sum(widths) + 2 * len(widths)
-
-
-def _wrapped(table: Table, width: int) -> Table:
-    place = table.columns.index(_FIRST)
-    rows = [(*row[:place], "\n".join(textwrap.wrap(row[place], width)), *row[place + 1 :]) for row in table.rows]
-    return replace(table, rows=tuple(rows))

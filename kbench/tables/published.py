@@ -11,7 +11,7 @@ from typing import Any
 from kbench.comparison.published import Figure, Held
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
-from kbench.tables.content import Table
+from kbench.tables.content import Table, marked
 from kbench.tables.csv import csv_text
 from kbench.text import MISSING, plain, significant
 from kbench.values import Summary
@@ -140,17 +140,12 @@ def _printed(one: Held, found: Sequence[Held], footnotes: list[str], shared: Col
         for other in found
         if other.figure is one.figure and other.same_backend
     ]
-    marks = []
-    for note in map(plain, [note for note in (*one.differs, *_note(one)) if note not in shared]):
-        if note not in footnotes:
-            footnotes.append(note)
-        marks.append(f"[{footnotes.index(note) + 1}]")
     return (
         plain(one.figure.framework),
         plain(_hardware(one.figure)),
         significant(one.published),
         ", ".join(ratios) or MISSING,
-        " ".join([one.figure.source, *marks]),
+        marked(one.figure.source, [note for note in (*one.differs, *_note(one)) if note not in shared], footnotes),
     )
 
 

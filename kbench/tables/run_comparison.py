@@ -1,4 +1,4 @@
-"""Runs beside one another, as people and programs read them: tables, sentences, records."""
+"""Runs side by side, as people and programs read them: tables, sentences, records."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from kbench.analysis.intervals import differing_by_chance
 from kbench.comparison.values import EQUAL, HIGHER, LOWER, NOT_COMPARED, WITHIN, About, Pair
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
-from kbench.tables.content import Table, beside_one, ends, heading
+from kbench.tables.content import Table, beside_one, ends, heading, marked
 from kbench.tables.csv import csv_text
 from kbench.text import MISSING, compared, plain, significant
 from kbench.values import FASTER, NO_DIFFERENCE, SLOWER, Interval, Summary
 
-_SPARE = ("s to ", "losses", "val. accuracy")  # what these begin with is left out of a narrow page, in this order
+_OPTIONAL = ("s to ", "losses", "val. accuracy")  # what these begin with is left out of a narrow page, in this order
 _NUMBERS = ("s/epoch", "s/1,000 samples", "x ", "95 %")
 
 
 def text(abouts: Sequence[About], pairs: Sequence[Pair], width: int) -> str:
     """For the terminal: which side is which, a table an example, and what all of it shows."""
     legend = "\n".join(textwrap.fill(line, width, subsequent_indent="   ") for line in _legend(abouts))
-    told = textwrap.fill(" ".join(conclusion(abouts, pairs)), width)
+    reported = textwrap.fill(" ".join(conclusion(abouts, pairs)), width)
     body = as_text.together(tables(abouts, pairs), width, "in --format markdown, csv and json")
-    return "\n\n".join(part for part in (legend, body, told) if part)
+    return "\n\n".join(part for part in (legend, body, reported) if part)
 
 
 def markdown(abouts: Sequence[About], pairs: Sequence[Pair]) -> str:
     """The same as Markdown, to paste."""
     legend = "\n".join(f"- {as_markdown.escape(line)}" for line in _legend(abouts))
-    told = as_markdown.escape(" ".join(conclusion(abouts, pairs)))
-    return "\n\n".join(part for part in (legend, as_markdown.together(tables(abouts, pairs)), told) if part)
+    reported = as_markdown.escape(" ".join(conclusion(abouts, pairs)))
+    return "\n\n".join(part for part in (legend, as_markdown.together(tables(abouts, pairs)), reported) if part)
 
 
 def csv(abouts: Sequence[About], pairs: Sequence[Pair]) -> str:
@@ -47,7 +47,7 @@ def records(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[dict[str, An
 
 def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
     """What the comparison shows, one or two sentences for each side."""
-    said = []
+    sentences = []
     for about in abouts[1:]:
         of_side = [pair for pair in pairs if pair.side == about.letter and pair.first and pair.other]
         compared = [pair for pair in of_side if pair.ratio is not None]
@@ -56,24 +56,24 @@ def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
         counts[NOT_COMPARED] = len(of_side) - len(compared)
         listed = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
         rows = "row" if len(of_side) == 1 else "rows"
-        said.append(f"{about.letter} against {abouts[0].letter}, {len(of_side)} {rows}: {listed or 'nothing'}.")
+        sentences.append(f"{about.letter} against {abouts[0].letter}, {len(of_side)} {rows}: {listed or 'nothing'}.")
         if compared and counts[NO_DIFFERENCE] == len(compared):
-            said.append("They are the same within their intervals.")
-        said += _by_chance(counts[FASTER] + counts[SLOWER], counts[NO_DIFFERENCE])
-        said += _changed(about.letter, [pair.machine_ratio for pair in compared if pair.machine_ratio])
+            sentences.append("They are the same within their intervals.")
+        sentences += _by_chance(counts[FASTER] + counts[SLOWER], counts[NO_DIFFERENCE])
+        sentences += _changed(about.letter, [pair.reference_ratio for pair in compared if pair.reference_ratio])
         with_losses = [pair for pair in compared if pair.largest_loss_difference is not None]
         if with_losses:
             identical = sum(pair.largest_loss_difference == 0 for pair in with_losses)
-            said.append(f"Losses are identical in {identical} of {len(with_losses)}.")
-    return [*said, *_alone(abouts, pairs)]
+            sentences.append(f"Losses are identical in {identical} of {len(with_losses)}.")
+    return [*sentences, *_alone(abouts, pairs)]
 
 
 def _by_chance(differing: int, alike: int) -> list[str]:
-    """A warning where no more rows differ than would if none did: intervals of 95 % are wrong in 5 % of rows."""
+    """A warning when that many differences are expected by chance: intervals of 95 % are wrong in 5 % of rows."""
     rows = differing + alike
     if not 0 < differing <= (chance := differing_by_chance(rows)):
         return []
-    return [f"If none differed, up to {chance} of {rows} would still be called faster or slower: more repeats tell."]
+    return [f"If none differed, chance alone would make up to {chance} of {rows} faster or slower. Use more repeats."]
 
 
 def _changed(letter: str, machine: Sequence[Interval]) -> list[str]:
@@ -95,8 +95,8 @@ def _alone(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
     ]
     of_first = [name for name in lone if any(pair.row.example == name and pair.first for pair in pairs)]
     others = [name for name in lone if name not in of_first]
-    said = [f"Only {abouts[0].letter} has {', '.join(of_first)}."] if of_first else []
-    return [*said, f"{abouts[0].letter} has no {', '.join(others)}."] if others else said
+    sentences = [f"Only {abouts[0].letter} has {', '.join(of_first)}."] if of_first else []
+    return [*sentences, f"{abouts[0].letter} has no {', '.join(others)}."] if others else sentences
 
 
 def tables(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[Table]:
@@ -129,7 +129,7 @@ def _table(abouts: Sequence[About], pairs: Sequence[Pair]) -> Table:
         text_columns=frozenset(name for name in (*columns, "verdict") if not any(part in name for part in _NUMBERS)),
         footnotes=tuple(footnotes),
         remarks=_remarks(pairs),
-        spare=tuple(name for part in _SPARE for name in columns if name.startswith(part)),
+        optional=tuple(name for part in _OPTIONAL for name in columns if name.startswith(part)),
     )
 
 
@@ -196,18 +196,13 @@ def _to_target(pair: Pair) -> str:
 
 
 def _verdict(pair: Pair, footnotes: list[str]) -> str:
-    marks = []
-    for note in map(plain, (*pair.refused, *pair.remarks)):
-        if note not in footnotes:
-            footnotes.append(note)
-        marks.append(f"[{footnotes.index(note) + 1}]")
     if pair.first is None:
         word = f"only in {pair.side}"
     elif pair.other is None:
         word = f"not in {pair.side}"
     else:
         word = pair.verdict or MISSING
-    return " ".join([word, *marks])
+    return marked(word, (*pair.refused, *pair.remarks), footnotes)
 
 
 def _remarks(pairs: Sequence[Pair]) -> tuple[str, ...]:
@@ -243,7 +238,7 @@ def _record(abouts: Sequence[About], pair: Pair) -> dict[str, Any]:
         "verdict": pair.verdict,
         "ratio": pair.ratio,
         **_ends_of("ratio", pair.interval),
-        **_ends_of("machine_ratio", pair.machine_ratio),
+        **_ends_of("reference_ratio", pair.reference_ratio),
         **both("epoch_seconds", lambda row: row.epoch_seconds),
         **both("epoch_seconds_low", lambda row: row.epoch_interval and row.epoch_interval.low),
         **both("epoch_seconds_high", lambda row: row.epoch_interval and row.epoch_interval.high),

@@ -19,7 +19,7 @@ _NARROWEST = 13  # columns of the terminal, of a column that is wrapped
 def text(summaries: Iterable[Summary], width: int = 100) -> str:
     """All tables, one per example, a blank line between them; headings and footnotes wrap at `width`.
 
-    Where a table is wider, columns that it can spare are left out, and the last line names them.
+    Where a table is wider, optional columns are left out, and the last line names them.
     """
     return together(tables(summaries), width, "in summary.md")
 
@@ -43,12 +43,12 @@ def table(one: Table, width: int) -> str:
 
 
 def _body(table: Table, width: int) -> tuple[str, tuple[str, ...]]:
-    """The grid, and which of the spare columns had to be left out of it: those that matter most stay."""
-    without = table.spare
+    """The grid, and which optional columns had to be left out of it: those that matter most stay."""
+    without = table.optional
     grid = _grid(table, without)
     if _wide(grid) > width:
         return _grid(_wrapped(table, without, width), without), without
-    for column in reversed(table.spare):
+    for column in reversed(table.optional):
         others = tuple(other for other in without if other != column)
         wider = _grid(table, others)
         if _wide(wider) <= width:
@@ -61,27 +61,37 @@ def _wide(grid: str) -> int:
 
 
 def _wrapped(table: Table, without: tuple[str, ...], width: int) -> Table:
-    """The table with text columns on several lines a row, the widest first, but not the first: no wider than `width`
-    where that can be.
+    """The table with text columns on several lines a row, but not the first column, as wide as `width` where that can
+    be: the widest is made narrower until it fits.
     """
-    own = {
+    longest = {
         place: max((len(row[place]) for row in table.rows), default=0)
         for place, column in enumerate(table.columns)
         if place and column in table.text_columns and column not in without
     }
-    while own and (excess := _wide(_grid(table, without)) - width) > 0:
-        place = max(own, key=lambda place: own[place])
-        room = max(_NARROWEST, own.pop(place) - excess)
-        rows = [(*row[:place], "\n".join(textwrap.wrap(row[place], room)), *row[place + 1 :]) for row in table.rows]
-        table = replace(table, rows=tuple(rows))
-    return table
+    found = table
+    while (excess := _wide(_grid(found, without)) - width) > 0 and max(longest.values(), default=0) > _NARROWEST:
+        place = max(longest, key=lambda place: longest[place])
+        longest[place] = max(_NARROWEST, longest[place] - min(excess, 4))
+        rows = [
+            tuple("\n".join(textwrap.wrap(entry, longest.get(place, 999))) for place, entry in enumerate(row))
+            for row in table.rows
+        ]
+        found = replace(table, rows=tuple(rows))
+    return found
 
 
 def _grid(table: Table, without: tuple[str, ...]) -> str:
     shown = [(place, column) for place, column in enumerate(table.columns) if column not in without]
     rows = [[row[place] for place, _ in shown] for row in table.rows]
+    titles = [
+        column
+        if column in table.text_columns and any(len(column) <= _length(row[place]) for row in table.rows)
+        else _narrow(column)
+        for place, column in shown
+    ]
     # The heads are rows like the others: as headers, tabulate would give each column two blanks more than it needs.
-    heads = list(zip_longest(*(_narrow(column).split("\n") for _, column in shown), fillvalue=""))
+    heads = list(zip_longest(*(title.split("\n") for title in titles), fillvalue=""))
     rules = ["-" * max(map(_length, column)) for column in zip(*heads, *rows, strict=True)]
     return tabulate(
         [*heads, rules, *rows],
@@ -96,15 +106,9 @@ def _length(entry: str) -> int:
 
 
 def _with_notes(table: Table, body: str, width: int) -> str:
-    below = [f"[{number}] {note}" for number, note in enumerate(table.footnotes, 1)]
-    return "\n".join(
-        [
-            textwrap.fill(table.heading, width, subsequent_indent="  "),
-            body,
-            *(textwrap.fill(note, width, subsequent_indent="    ") for note in below),
-            *(textwrap.fill(remark, width) for remark in table.remarks),
-        ]
-    )
+    heading = [textwrap.fill(table.heading, width, subsequent_indent="  ")] if table.heading else []
+    below = [textwrap.fill(note, width, subsequent_indent="    ") for note in table.numbered]
+    return "\n".join([*heading, body, *below, *(textwrap.fill(remark, width) for remark in table.remarks)])
 
 
 def _narrow(column: str) -> str:

@@ -46,8 +46,8 @@ def said(*cells: Measured) -> list[str]:
 def test_cells_that_were_measured_alike_do_not_differ() -> None:
     assert fingerprints.differences([one("a/x"), one("a/y"), one("b/z")]) == {}
     assert (
-        fingerprints.fingerprint(fingerprints.told(one("a/x")))
-        == fingerprints.fingerprint(fingerprints.told(one("a/y")))
+        fingerprints.fingerprint(fingerprints.reported(one("a/x")))
+        == fingerprints.fingerprint(fingerprints.reported(one("a/y")))
         != ""
     )
 
@@ -108,9 +108,9 @@ def test_whatever_has_to_be_equal_is_compared(change: dict[str, Any], sentence: 
 
 
 def test_a_change_of_anything_changes_the_fingerprint() -> None:
-    plain = fingerprints.fingerprint(fingerprints.told(one("a/x")))
+    plain = fingerprints.fingerprint(fingerprints.reported(one("a/x")))
     for change in ({"weights_sha256": "ab"}, {"batch_size": 33}, {"optimizer": {}}, {"layers": []}):
-        assert fingerprints.fingerprint(fingerprints.told(one("a/x", **change))) != plain
+        assert fingerprints.fingerprint(fingerprints.reported(one("a/x", **change))) != plain
 
 
 def test_outputs_within_float32s_precision_are_the_same() -> None:
@@ -120,7 +120,7 @@ def test_outputs_within_float32s_precision_are_the_same() -> None:
 def test_what_a_guest_did_not_tell_is_not_held_against_it() -> None:
     assert said(one("a/x"), one("a/y", optimizer=None, probe=None, order_sha256=None)) == []
     assert said(one("a/x"), measured(cell(backend="a/y"), 1.0)) == []
-    assert fingerprints.fingerprint(fingerprints.told(measured(cell(backend="a/y"), 1.0))) == ""
+    assert fingerprints.fingerprint(fingerprints.reported(measured(cell(backend="a/y"), 1.0))) == ""
 
 
 def test_damaged_facts_are_not_compared_and_do_not_stop_the_tables() -> None:

@@ -103,11 +103,30 @@ def test_intervals_of_few_values_hold_their_median(count: int) -> None:
 
 
 def test_one_more_value_is_within_students_t_times_the_spread() -> None:
-    # t(0.975) of 2 and 9 degrees of freedom is 4.303 and 2.262 in printed tables.
-    found = intervals.reach([math.exp(0.9), math.exp(1.0), math.exp(1.1)])
-    assert found == pytest.approx(4.303 * 0.1, rel=1e-4)
-    values = np.exp(np.arange(10.0) / 100)
-    assert intervals.reach(values.tolist()) == pytest.approx(2.262 * np.arange(10.0).std(ddof=1) / 100, rel=1e-3)
+    # The median absolute deviation of 1, ..., 11 is 3, and 1.4826 times that estimates a standard deviation.
+    # Student's t(0.975) of 3.7 degrees of freedom lies between those of 3 and 4, 3.182 and 2.776, in printed tables.
+    found = intervals.reach(np.exp(np.arange(1, 12) / 100).tolist())
+    assert found is not None and 2.776 < found / (1.4826 * 0.03) < 3.182
+
+
+@pytest.mark.parametrize("count", [6, 10, 21, 50])
+def test_one_more_value_lies_beyond_the_reach_in_about_5_of_100_cases(count: int) -> None:
+    draws = np.random.default_rng(count).normal(0.0, 0.05, (2000, count + 1))
+    reach = [intervals.reach(np.exp(some[:-1]).tolist()) or 0.0 for some in draws]
+    missed = sum(np.abs(draws[:, -1] - np.median(draws[:, :-1], axis=1)) > reach)
+    assert 0.025 * len(draws) <= missed <= stats.binom.ppf(0.999, len(draws), 0.06)
+
+
+def test_a_few_bursts_of_other_work_hardly_widen_the_reach() -> None:
+    random = np.random.default_rng(0)
+    calm = np.exp(random.normal(0.0, 0.05, (500, 21)))
+    burst = calm.copy()
+    burst[:, [4, 13]] *= 5.6  # two of 21 times of the fixed computation
+    wider = [
+        (intervals.reach(b.tolist()) or 0.0) / (intervals.reach(c.tolist()) or 1.0)
+        for b, c in zip(burst, calm, strict=True)
+    ]
+    assert np.median(wider) < 1.3 and max(wider) < 2.7
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 from fake_runs import cell, measured
 
 from kbench.analysis import learning_curves
-from kbench.epochs import Epoch, Epochs
+from kbench.epochs import Epoch
 from kbench.values import OK, Measured, Outcome
 
 
@@ -24,7 +24,7 @@ def test_seconds_add_up_and_count_epochs_without_the_metric_too() -> None:
 
 def test_the_mean_is_over_the_epochs_that_all_repeats_have() -> None:
     def lost(*numbers: int, loss: float) -> learning_curves.Curve:
-        epochs = Epochs(Epoch(number, float(number), 9, loss=loss * number) for number in numbers)
+        epochs = tuple(Epoch(number, float(number), 9, loss=loss * number) for number in numbers)
         return learning_curves.curve(Measured(cell(), Outcome(OK), epochs), "loss")
 
     mean = learning_curves.mean([lost(1, 2, 3, loss=1.0), lost(1, 3, loss=3.0)])

@@ -75,9 +75,11 @@ def test_how_far_processes_lie_apart_is_known_of_two_or_more() -> None:
         dataclasses.replace(one, outcome=dataclasses.replace(one.outcome, reference_samples=(seconds,)))
         for seconds in (0.02, 0.021, 0.019)
     ]
-    assert machine_stability.between_processes(paced) == intervals.reach([0.02, 0.021, 0.019])
-    assert machine_stability.between_processes(paced[:1]) is None
-    assert machine_stability.between_processes([at(0.02), at(0.03)]) is None  # of the host's own process, as it was
+    assert machine_stability.between_process_reach(paced) == intervals.reach([0.02, 0.021, 0.019])
+    assert machine_stability.between_process_reach(paced[:1]) is None
+    assert (
+        machine_stability.between_process_reach([at(0.02), at(0.03)]) is None
+    )  # of the host's own process, as it was
 
 
 def test_the_same_computation_is_timed_before_each_cell_that_is_measured(bench: Bench) -> None:
@@ -118,10 +120,10 @@ def test_the_intervals_of_one_repeat_hold_how_far_processes_lie_apart(bench: Ben
     said = " ".join(bench.measure("--epochs", "4").out.split())
     (row,) = rows.summarised(bench.last())
     factor = math.exp(intervals.reach([0.10, 0.12, 0.11, 0.10, 0.13, 0.12]) or 0.0)
-    assert row.between_processes == pytest.approx(factor)
+    assert row.between_process_factor == pytest.approx(factor)
     assert row.epoch_interval is not None and row.epoch_seconds is not None
     assert row.epoch_interval.low < row.epoch_seconds / factor < row.epoch_seconds * factor < row.epoch_interval.high
-    assert f"hold, too, that a process may be {factor:.2f} times slower or faster" in said
+    assert f"differed by here: up to {factor:.2f} times slower or faster" in said
 
 
 def test_what_is_to_be_said_stands_below_the_tables_and_on_the_page(

@@ -13,7 +13,6 @@ from fake_runs import cell, measured
 
 from kbench.analysis import intervals
 from kbench.analysis.summaries import summarise
-from kbench.epochs import Epochs
 from kbench.values import (
     BASELINE,
     EPOCHS,
@@ -70,7 +69,7 @@ def test_one_or_two_repeats_have_intervals_that_hold_how_far_processes_lie_apart
     one, two = rows["a"].epoch_interval, rows["b"].epoch_interval
     assert one is not None and math.log(one.high) == pytest.approx(reach)
     assert two is not None and math.log(two.high / 1.2) == pytest.approx(reach / math.sqrt(2))
-    assert (rows["a"].between_processes, rows["b"].between_processes) == pytest.approx(
+    assert (rows["a"].between_process_factor, rows["b"].between_process_factor) == pytest.approx(
         (math.exp(reach), math.exp(reach / math.sqrt(2)))
     )
     ratio = rows["b"].relative_interval
@@ -222,17 +221,27 @@ def learning(repeat: int, seconds: list[float], accuracy: list[float], **more: o
     return measured(cell(repeat=repeat), *seconds, val_accuracy=accuracy, facts={"target_accuracy": 0.9}, **more)
 
 
-def test_time_to_accuracy_counts_the_first_epoch_and_is_the_median_of_the_repeats_that_got_there() -> None:
+def test_time_to_accuracy_counts_the_first_epoch_and_is_the_median_of_the_repeats_that_ended_ok() -> None:
     (row,) = summarise(
         [
             learning(1, [10.0, 2.0, 2.0], [0.5, 0.9, 0.8]),
             learning(2, [20.0, 3.0, 3.0], [0.5, 0.8, 0.95]),
-            learning(3, [30.0, 4.0, 4.0], [0.5, 0.6, 0.89]),
-            learning(4, [1.0, 1.0, 1.0], [0.99, 0.99, 0.99], status=FAILED),
+            learning(3, [1.0, 1.0, 1.0], [0.99, 0.99, 0.99], status=FAILED),
         ]
     )
     assert (row.target_accuracy, row.repeats_to_target) == (0.9, 2)
     assert (row.epochs_to_target, row.seconds_to_target) == (2.5, (12.0 + 26.0) / 2)
+
+
+def test_a_repeat_that_never_reached_the_target_counts_as_one_that_takes_for_ever() -> None:
+    fast, slow = [10.0, 2.0, 2.0], [20.0, 3.0, 3.0]
+    reached, late, never = [0.5, 0.9, 0.8], [0.5, 0.8, 0.95], [0.5, 0.6, 0.7]
+    (row,) = summarise([learning(1, fast, reached), learning(2, slow, late), learning(3, fast, never)])
+    assert (row.repeats_to_target, row.epochs_to_target, row.seconds_to_target) == (2, 3.0, 26.0)
+    (row,) = summarise([learning(1, fast, reached), learning(2, slow, never), learning(3, fast, never)])
+    assert (row.repeats_to_target, row.epochs_to_target, row.seconds_to_target) == (1, None, None)
+    (row,) = summarise([learning(1, fast, reached), learning(2, slow, never)])
+    assert (row.repeats_to_target, row.seconds_to_target) == (1, None)
 
 
 def test_a_target_that_is_not_reached_and_one_that_is_not_stated_have_no_time() -> None:
@@ -244,6 +253,6 @@ def test_a_target_that_is_not_reached_and_one_that_is_not_stated_have_no_time() 
 
 def test_where_an_epoch_was_lost_nobody_knows_how_long_it_took() -> None:
     whole = learning(1, [10.0, 2.0, 2.0], [0.5, 0.6, 0.95])
-    torn = Measured(whole.cell, whole.outcome, Epochs(whole.epochs[1:]), whole.phases, whole.facts)
+    torn = Measured(whole.cell, whole.outcome, whole.epochs[1:], whole.phases, whole.facts)
     assert summarise([torn])[0].repeats_to_target == 0
     assert summarise([whole])[0].seconds_to_target == 14.0

@@ -106,7 +106,7 @@ def test_the_column_is_there_where_something_is_known_and_the_first_that_narrow_
     assert "% of limit" not in content.table([summary()]).columns
     one = content.table([summary(percent_of_limit=12.34)])
     assert dict(zip(one.columns, one.rows[0], strict=True))["% of limit"] == "12"
-    assert one.spare[0] == "% of limit"
+    assert one.optional[0] == "% of limit"
     narrow = text.text([summary(percent_of_limit=12.34)], width=48)
     assert "in summary.md: % of limit, samples/s" in " ".join(narrow.split())
 

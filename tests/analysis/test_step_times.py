@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from kbench.analysis import step_times
 from kbench.analysis.summaries import summarise
-from kbench.epochs import Epoch, Epochs
+from kbench.epochs import Epoch
 from kbench.values import Summary
 
 NOISE = [1.0, 1.4, 0.7, 1.1, 0.8, 1.3, 0.9, 1.2, 0.75, 1.25]
 
 
-def epochs(*paces: float, steps_of_each: int = 4) -> Epochs:
+def epochs(*paces: float, steps_of_each: int = 4) -> list[Epoch]:
     """Steady epochs whose steps take so long, but for one that is interrupted."""
-    return Epochs(
+    return [
         Epoch(number, pace * (steps_of_each + 9), 64, step_seconds=(*[pace] * steps_of_each, 10 * pace))
         for number, pace in enumerate(paces, 2)
-    )
+    ]
 
 
 def row(*paces: float, **changes: object) -> Summary:
@@ -29,14 +29,14 @@ def row(*paces: float, **changes: object) -> Summary:
 
 
 def test_a_step_is_timed_by_the_median_and_95_percent_of_all_steady_ones() -> None:
-    told = [(1, 0.9, 0.9), (2, 0.1, 0.2, 0.3), (3, 0.4, 0.5)]
-    some = Epochs(
-        Epoch(number, sum(seconds), 6, step_seconds=tuple(seconds)) for number, *seconds in told
-    ).steady_steps
+    told = [(2, 0.1, 0.2, 0.3), (3, 0.4, 0.5)]
+    some = step_times.steps_of(
+        [Epoch(number, sum(seconds), 6, step_seconds=tuple(seconds)) for number, *seconds in told]
+    )
     assert step_times.median_of(some) == 0.3
     assert step_times.p95_seconds(some) == pytest.approx(0.48)
-    untimed = Epochs([Epoch(2, 1.0, 6)]).steady_steps
-    assert step_times.median_of(epochs().steady_steps) is step_times.p95_seconds(untimed) is None
+    untimed = step_times.steps_of([Epoch(2, 1.0, 6)])
+    assert step_times.median_of([]) is step_times.p95_seconds(untimed) is None
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_step_is_timed_by_the_median_and_95_percent_of_all_steady_ones() -> No
 def test_epochs_that_go_on_changing_are_told_of_with_what_to_do(paces: list[float], words: str) -> None:
     said = step_times.still_changing([epochs(*paces)], 11)
     assert words in said and "--epochs 22" in said
-    assert words in step_times.still_changing([Epochs(Epoch(2, pace, 64) for pace in paces)], 11), (
+    assert words in step_times.still_changing([[Epoch(2, pace, 64) for pace in paces]], 11), (
         "without steps, by the epochs"
     )
 
@@ -81,7 +81,7 @@ def test_repeats_count_together_so_that_few_epochs_of_each_are_enough() -> None:
 @settings(deadline=None)
 @given(st.lists(st.lists(st.floats(0, 1e6), max_size=12), max_size=4))
 def test_no_times_raise(paces: list[list[float]]) -> None:
-    step_times.still_changing([Epochs(Epoch(2, pace, 1) for pace in one) for one in paces], 3)
+    step_times.still_changing([[Epoch(2, pace, 1) for pace in one] for one in paces], 3)
 
 
 def test_the_row_says_so_and_keeps_its_figures() -> None:

@@ -12,8 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench.analysis.summaries import summarise
-from kbench.epochs import Epochs
-from kbench.values import FAILED, INTERRUPTED, OK, STATUSES, TIMEOUT, UNSUPPORTED, Measured, Outcome, Summary
+from kbench.report import words
+from kbench.tables.content import headline
+from kbench.values import (
+    FAILED,
+    FASTEST,
+    INTERRUPTED,
+    OK,
+    STATUSES,
+    TIMEOUT,
+    UNSUPPORTED,
+    Measured,
+    Outcome,
+    Summary,
+)
 
 
 def test_steady_time_is_the_median_over_all_but_the_first_epoch_of_all_repeats() -> None:
@@ -40,8 +52,7 @@ def test_a_single_epoch_gives_no_steady_figure() -> None:
 
 
 def test_the_first_epoch_is_known_by_its_number() -> None:
-    lost_first = Epochs(measured(cell(), 9.0, 2.0, 3.0).epochs[1:])
-    assert lost_first.seconds[lost_first.steady].tolist() == [2.0, 3.0]
+    lost_first = measured(cell(), 9.0, 2.0, 3.0).epochs[1:]
     (row,) = summarise([Measured(cell(), Outcome(OK), lost_first)])
     assert (row.first_epoch_seconds, row.epoch_seconds) == (None, 2.5)
 
@@ -66,9 +77,20 @@ def test_ratios_are_to_the_fastest_of_the_same_example_and_device() -> None:
 
 def test_two_that_tie_are_both_fastest_and_stand_in_order_of_name() -> None:
     rows = summarise([measured(cell(backend=name), 9.0, 2.0) for name in ("keras3/jax", "keras2/cntk")])
-    assert [(row.backend, row.relative_to_fastest) for row in rows] == [
-        ("keras2/cntk", 1.0),
-        ("keras3/jax", 1.0),
+    assert [(row.backend, row.relative_to_fastest, row.verdict) for row in rows] == [
+        ("keras2/cntk", 1.0, FASTEST),
+        ("keras3/jax", 1.0, FASTEST),
+    ]
+
+
+def test_every_place_that_names_the_fastest_names_all_that_tie() -> None:
+    rows = summarise([measured(cell(backend=name), 9.0, 2.0, 2.0) for name in ("keras3/jax", "keras2/cntk")])
+    assert [row.relative_interval for row in rows] == [None, None]
+    assert headline(rows) == "keras2/cntk and keras3/jax were fastest. All 2 rows ended ok."
+    assert words.leads(rows) == [("mnist_cnn", "keras2/cntk and keras3/jax, 2.00 s an epoch")]
+    slower = summarise([measured(cell(backend=b), 9.0, s, s) for b, s in (("a/x", 2.0), ("a/y", 2.0), ("a/z", 3.0))])
+    assert words.leads(slower) == [
+        ("mnist_cnn", "a/x and a/y, 2.00 s an epoch; next a/z, 1.50 times as long (1.50 to 1.50)")
     ]
 
 

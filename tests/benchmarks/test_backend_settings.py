@@ -10,7 +10,7 @@ import pytest
 from fake_bench import Bench
 
 from kbench import paths
-from kbench.epochs import Epoch, Epochs
+from kbench.epochs import Epoch
 from kbench.errors import UserError
 from kbench.selection import backends, examples
 from kbench.values import OK, Cell, Measured, Outcome
@@ -106,7 +106,7 @@ def cells(backend: str, *per_process: float, status: str = OK) -> list[Measured]
     made = []
     for repeat, seconds in enumerate(per_process, 1):
         cell = Cell("mnist_mlp", backend, "channels_last", "cpu", repeat, "quick", 32, 320, 0, 3, 0)
-        epochs = Epochs(Epoch(number, seconds, 320) for number in (1, 2, 3) if status == OK)
+        epochs = tuple(Epoch(number, seconds, 320) for number in (1, 2, 3) if status == OK)
         made.append(Measured(cell, Outcome(status), epochs))
     return made
 

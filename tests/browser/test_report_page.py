@@ -110,6 +110,19 @@ def test_a_link_of_the_matrix_leads_to_its_example_though_charts_grow_as_they_ar
         expect(heading).to_be_in_viewport()
 
 
+def test_no_column_is_cut_at_1280_pixels_and_at_600_the_last_one_can_be_scrolled_to(
+    opened: Opener, reference: Path
+) -> None:
+    page = opened(reference, viewport={"width": 1280, "height": 800})
+    wider = "tables => tables.filter(one => one.scrollWidth > one.clientWidth).map(one => one.ariaLabel)"
+    assert page.locator(".scroll").evaluate_all(wider) == []
+    page.set_viewport_size({"width": 600, "height": 800})
+    status = section(page, "babi_rnn").get_by_text("unsupported").last
+    status.scroll_into_view_if_needed()
+    box = status.bounding_box()
+    assert box and box["x"] + box["width"] <= 600
+
+
 def means(example: str) -> pd.DataFrame:
     """The points of an example's curves: a row for each backend and epoch, the means of its repeats."""
     epochs = pd.read_csv(REFERENCE / "epochs.csv").query("example == @example").copy()

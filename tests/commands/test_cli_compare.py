@@ -67,7 +67,7 @@ def test_a_run_twice_is_said_to_be_the_same(compare: Compare) -> None:
 
 def test_what_may_be_chance_is_called_so(compare: Compare) -> None:
     told = " ".join(compare("before", "after").out.split())
-    assert "If none differed, up to 1 of 2 would still be called faster or slower: more repeats tell." in told
+    assert "If none differed, chance alone would make up to 1 of 2 faster or slower. Use more repeats." in told
     assert "If none differed" not in compare("before:jax", "after:jax").out  # one row differs by chance too seldom
 
 
@@ -80,7 +80,7 @@ def test_a_machine_that_was_slower_or_faster_is_named(compare: Compare, seconds:
     told = " ".join(compare("before", "after").out.split())
     assert f"{words} in B (the same computation before each cell): a difference of that size may be its own." in told
     (jax, _) = json.loads(compare("before", "after", "--format", "json").out)["rows"]
-    assert jax["machine_ratio_low"] < seconds / 0.1 < jax["machine_ratio_high"]
+    assert jax["reference_ratio_low"] < seconds / 0.1 < jax["reference_ratio_high"]
     assert "The machine itself" not in compare("before:jax", "before:torch").out
     assert "The machine itself" not in compare("before", "before").out
 

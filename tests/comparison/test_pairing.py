@@ -11,7 +11,7 @@ import pytest
 from fake_runs import PROVENANCE, cell, measured
 
 from kbench.analysis import intervals
-from kbench.comparison import pairing, rows
+from kbench.comparison import pairing
 from kbench.comparison.pairing import Side
 from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, NOT_COMPARED, WITHIN, About, Pair
 from kbench.values import FAILED, FASTER, INTERRUPTED, NO_DIFFERENCE, SLOWER, Interval, Measured
@@ -33,7 +33,7 @@ def repeats(*per_repeat: Sequence[float], backend: str = "keras3/jax", **more: A
 def side(
     letter: str, cells: Sequence[Measured], backend: str = "", provenance: Mapping[str, Any] = PROVENANCE
 ) -> Side:
-    return pairing.side(About(letter, letter.lower(), "", "", ""), rows.rows(cells), provenance, backend)
+    return pairing.side(About(letter, letter.lower(), "", "", ""), cells, provenance, backend)
 
 
 def beside(one: Sequence[Measured], two: Sequence[Measured], *allowed: str) -> Pair:
@@ -85,10 +85,12 @@ def test_single_repeats_of_two_runs_differ_only_beyond_what_processes_do_in_eith
 
 
 def test_of_many_cells_some_tell_how_fast_the_machine_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairing, "ENOUGH_PACES", 5)
+    monkeypatch.setattr(pairing, "ENOUGH", 5)
     drawn: list[Sequence[float]] = []
     monkeypatch.setattr(intervals, "of_ratio", lambda *both: drawn.extend(both))
-    many = [replace(side("A", repeats([1.0, 1.0])), paces=tuple(map(float, range(n)))) for n in (11, 5, 0)]
+    many = [
+        replace(side("A", repeats([1.0, 1.0])), reference_seconds=tuple(map(float, range(n)))) for n in (11, 5, 0)
+    ]
     pairing.pairs(many)
     sampled, few, none = (0.0, 3.0, 6.0, 9.0), (0.0, 1.0, 2.0, 3.0, 4.0), ()
     assert [both for both in zip(drawn[::2], drawn[1::2], strict=True) if both[1] == sampled] == [
@@ -105,15 +107,15 @@ def test_a_change_of_the_machine_is_told_of_two_runs_on_one_machine_alone() -> N
         ]
 
     slower = beside(paced(0.1), paced(0.125))
-    assert slower.machine_ratio is not None and slower.machine_ratio.low < 1.25 < slower.machine_ratio.high
+    assert slower.reference_ratio is not None and slower.reference_ratio.low < 1.25 < slower.reference_ratio.high
     assert (slower.ratio, slower.verdict) == (1.0, NO_DIFFERENCE)
-    assert beside(paced(0.1), paced(0.1001)).machine_ratio is None
+    assert beside(paced(0.1), paced(0.1001)).reference_ratio is None
     there = side("B", paced(0.125), provenance={**PROVENANCE, "cpu": {"model": "Another processor", "visible": 2}})
     (pair,) = pairing.pairs([side("A", paced(0.1)), there], [MACHINE])
-    assert (pair.verdict, pair.machine_ratio) == (NO_DIFFERENCE, None)
+    assert (pair.verdict, pair.reference_ratio) == (NO_DIFFERENCE, None)
     run = [*paced(0.1), *paced(0.125, backend="keras3/torch")]
     (pair,) = pairing.pairs([side("A", run, "keras3/jax"), side("B", run, "keras3/torch")])
-    assert pair.machine_ratio is None
+    assert pair.reference_ratio is None
 
 
 def test_single_values_have_a_ratio_and_neither_interval_nor_verdict() -> None:

@@ -87,7 +87,7 @@ def test_where_nothing_varies_or_too_much_there_is_a_sentence_and_no_line() -> N
 def test_what_a_run_does_not_tell_is_not_taken_for_a_difference() -> None:
     one, two = of_threads(1, 2)
     assert only([replace(one, alike={"the processor": "A"}), replace(two, alike={"the processor": ""})])
-    assert reason([one, replace(two, threads=None)]) == "one of the runs does not tell its threads"
+    assert reason([one, replace(two, threads=None)]) == "one of the runs does not report its threads"
 
 
 def test_examples_of_one_run_and_rows_that_failed_have_no_line() -> None:

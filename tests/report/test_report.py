@@ -18,7 +18,6 @@ from fake_runs import cell, fake_run, measured, summary
 
 from kbench import outputs, store
 from kbench.analysis.summaries import summarise
-from kbench.epochs import Epochs
 from kbench.outputs.log_tails import last_lines
 from kbench.report import charts, colors, curves, machine, words
 from kbench.report.page import Run, html
@@ -200,8 +199,8 @@ def test_the_phases_of_a_cell_add_up_to_what_its_guest_took() -> None:
 def test_throughput_is_drawn_step_by_step_where_steps_were_timed() -> None:
     one = measured(cell(batch_size=100), 1.0, 1.0, val_loss=1.0)
     assert not [chart for chart in data_of(page_of([one]))["charts"].values() if chart["kind"] == "steps"]
-    epochs = (msgspec.structs.replace(epoch, step_seconds=(10.0 / epoch.epoch, 0.5)) for epoch in one.epochs)
-    one = replace(one, epochs=Epochs(epochs))
+    epochs = [msgspec.structs.replace(epoch, step_seconds=(10.0 / epoch.epoch, 0.5)) for epoch in one.epochs]
+    one = replace(one, epochs=tuple(epochs))
     (chart,) = [chart for chart in data_of(page_of([one]))["charts"].values() if chart["kind"] == "steps"]
     assert chart["columns"]["step"] == [1, 2, 3, 4]
     assert chart["columns"]["throughput"] == [10.0, 200.0, 20.0, 200.0]

@@ -105,9 +105,9 @@ def test_intervals_from_epochs_say_what_they_do_not_hold_and_what_to_type() -> N
 
 
 def test_intervals_from_epochs_say_that_they_hold_how_far_processes_differ() -> None:
-    widened = dataclasses.replace(FAR, resampled=EPOCHS, between_processes=1.234)
+    widened = dataclasses.replace(FAR, resampled=EPOCHS, between_process_factor=1.234)
     (remark,) = table([SURE, widened]).remarks
-    assert "hold, too, that a process may be 1.23 times slower or faster" in remark and "--repeats 3" in remark
+    assert "differed by here: up to 1.23 times slower or faster" in remark and "--repeats 3" in remark
     (remark,) = table([SURE, widened, dataclasses.replace(NEAR, verdict="", resampled=EPOCHS)]).remarks
     assert "do not hold" in remark
 
@@ -149,7 +149,9 @@ def test_time_to_accuracy_is_shown_where_a_row_got_there() -> None:
     found = table([stated, reached])
     assert found.columns[-3:] == ("epochs to 0.98", "s to 0.98", "status")
     assert [row[-3:-1] for row in found.rows] == [("-", "-"), ("2.5", "41.2")]
-    assert found.remarks[-1].endswith("keras3/jax reached it in 2 of 3 repeats.")
+    assert found.remarks[-1].endswith(
+        "keras3/jax reached it in 2 of 3 repeats. A repeat that never reached it counts as infinitely long."
+    )
 
 
 def test_columns_that_a_narrow_page_leaves_out_are_named_once_and_in_summary_md() -> None:
