@@ -14,18 +14,17 @@ from pathlib import Path
 import scipy.stats  # noqa: F401  # or each host would take seconds to load it
 
 from kbench import paths
-from kbench.analysis import machine_stability
 from kbench.cells import launcher
 from kbench.cli import main
 from kbench.commands import resume, run  # noqa: F401  # the same
-from kbench.machine import peak_rates, reference_work
+from kbench.machine import host, peak_rates, reference_work
 from kbench.outputs import one_run
 
 # What is not measured in these tests takes the same time in each, so that tables can be compared byte for byte.
 one_run._pictures = lambda _, rows, style: {"": {}} | {row.example: {} for row in rows}
 launcher.Memory.look = lambda self: None
 launcher.POLL_SECONDS = 0.02
-machine_stability.busy_cores = lambda: 0.0
+host.busy_cores = lambda: 0.0
 reference_work.measure = lambda threads, variables: 0.01
 peak_rates.measure = lambda threads, cache_bytes, variables: None
 paths.GUEST = Path(__file__).with_name("stub_guest.py")
