@@ -116,6 +116,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", metavar="NAME", help="the run's folder below --results (the time of day)")
     parser.add_argument("--dry-run", action="store_true", help="print the plan and stop")
     _detail(parser)
+    _plots(parser)
     _format(parser)
     _results(parser)
 
@@ -181,6 +182,7 @@ def _report(parser: argparse.ArgumentParser) -> None:
         metavar="WIDTHxHEIGHT",
         help="of each plot, in inches, such as 3.3x2.5 (as its content asks for)",
     )
+    _plots(parser)
     _baseline(parser)
     _format(parser)
     _results(parser)
@@ -197,6 +199,7 @@ def _resume(parser: argparse.ArgumentParser) -> None:
         help=f"measure cells that ended so again: some of {', '.join(RETRIED)}",
     )
     _detail(parser)
+    _plots(parser)
     _format(parser)
     _results(parser)
 
@@ -367,6 +370,11 @@ def _detail(parser: argparse.ArgumentParser) -> None:
         ("verbose", "a line for each epoch, with its seconds, loss and accuracy"),
     ):
         detail.add_argument(f"--{name}", dest="detail", action="store_const", const=name, default="usual", help=words)
+
+
+def _plots(parser: argparse.ArgumentParser) -> None:
+    words = "draw no plots, which saves seconds; `report` draws them later"
+    parser.add_argument("--no-plots", dest="plots", action="store_false", help=words)
 
 
 def _format(parser: argparse.ArgumentParser) -> None:

@@ -57,7 +57,7 @@ def _go_on(the_plan: Plan, there: RunResults, gpus: Sequence[Device], options: a
         for line in lines:
             print(f"  {line}", file=out)
     if not missing:
-        return measure.finish(the_plan, there.folder, options.format)
+        return measure.finish(the_plan, there.folder, options)
     _same_variables(the_plan, there.folder)
     rest = replace(the_plan, cells=tuple(missing))
     made = prepare.make_environments(rest)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from measured import measure
+from real_runs import Kbench
 
-from kbench import store
 from kbench.analysis.summaries import summarise
 
 pytestmark = pytest.mark.timeout(3600)
@@ -37,13 +36,13 @@ def build_model(input_shape, num_classes):
 '''
 
 
-def test_another_gru_and_other_kernels_are_caught_by_name(tmp_path: Path) -> None:
+def test_another_gru_and_other_kernels_are_caught_by_name(kbench: Kbench, tmp_path: Path) -> None:
     example = tmp_path / "cheat.py"
     example.write_text(CHEAT, "utf-8")
     backends = "keras2/tensorflow,keras3/jax,keras3/torch"
-    run = measure(backends, tmp_path / "results", "--examples", str(example), "--samples", "64", "--epochs", "1")
+    run = kbench.measure(backends, str(example), "--samples", "64", "--epochs", "1")
     assert run.status == 0, run.output
-    rows = {row.backend: row for row in summarise(store.read(run.folder).measured)}
+    rows = {row.backend: row for row in summarise(run.results().measured)}
     assert rows["keras2/tensorflow"].differs == ()
     first = "unlike keras2/tensorflow in its model: layer"
     assert rows["keras3/torch"].differs[0] == f"{first} 2, Conv1D, has kernel_size [28] instead of [3]"
