@@ -162,6 +162,14 @@ def test_nothing_unfinished_left_out_or_bound_to_a_machine_is_written_anywhere()
     assert found == []
 
 
+def test_the_readme_is_short_and_links_between_the_docs_lead_to_files_that_are_there() -> None:
+    pages = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *(CHECKOUT / "docs").glob("*.md")]
+    assert len(pages[0].read_text(encoding="utf-8").splitlines()) <= 150
+    for page in pages:
+        links = re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text(encoding="utf-8"))
+        assert [link for link in links if not (page.parent / link).exists()] == [], name_of(page)
+
+
 def test_ci_runs_the_commands_that_the_readme_gives() -> None:
     readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
     assert "python run.py --backends tensorflow,cntk,theano" in readme
