@@ -1,4 +1,4 @@
-"""A folder in which all of kbench runs in a second: fake backends, and an example with its data."""
+"""Test helper: a temporary folder with fake backends, an example and its data, in which kbench runs in a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of the house that a program can check; import-linter checks which module imports which."""
+"""Checks the rules of CONTRIBUTING.md that a program can check; import-linter checks which module imports which."""
 
 from __future__ import annotations
 

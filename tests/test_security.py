@@ -1,4 +1,4 @@
-"""What others wrote runs nothing and shows as text; what is the user's own stays with the user."""
+"""Text from results is never run or shown as markup, and the user's secrets and files stay private."""
 
 from __future__ import annotations
 

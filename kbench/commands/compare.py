@@ -1,4 +1,4 @@
-"""`compare`: runs, or backends of one run, beside one another."""
+"""`compare`: runs, or backends of one run, side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guests that die, hang or shout: the run goes on, says what came of them, and leaves nothing running."""
+"""Cells that crash, hang or print too much: the run continues, reports what happened and leaves no process."""
 
 from __future__ import annotations
 

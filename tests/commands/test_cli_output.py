@@ -1,4 +1,4 @@
-"""What the terminal shows: formats on stdout, plan and progress on stderr, quiet and verbose, tables that fit."""
+"""What commands print: results on stdout, plan and progress on stderr, --quiet and --verbose, tables that fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run keeps of where and how it was measured, from end to end; and that the page states it."""
+"""A run records the machine, packages and settings that it was measured with, and its page shows them."""
 
 from __future__ import annotations
 

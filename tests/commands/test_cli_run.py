@@ -1,4 +1,4 @@
-"""A run from end to end: a command line, a fake backend in its own Python, its results and its tables."""
+"""The `run` command from start to end with a fake backend in its own Python: options, results and tables."""
 
 from __future__ import annotations
 

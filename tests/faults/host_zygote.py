@@ -1,4 +1,4 @@
-"""Forks a kbench for each line of its input, so that a hundred hosts need no hundred starts: see test_killed_host.
+"""Starts a hundred kbench processes quickly, by forking one that has imported everything: see test_killed_host.
 
 Line in: the arguments and the seconds after which it is killed or null, as JSON. Line out: how it ended, as
 os.waitstatus_to_exitcode says it; and a first one, `ready`.

@@ -1,4 +1,4 @@
-"""What the tests of real backends ask for by name: kbench's commands, and a folder that all workers share."""
+"""Fixtures for the tests of real backends: the kbench commands, and a folder that all test workers share."""
 
 from __future__ import annotations
 

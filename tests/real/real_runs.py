@@ -1,4 +1,4 @@
-"""Runs kbench's commands on real backends, small and on the CPU, and finds what they left behind."""
+"""Test helper: runs kbench commands on real backends, small and on the CPU, and reads the results."""
 
 from __future__ import annotations
 

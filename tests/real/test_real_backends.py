@@ -1,4 +1,4 @@
-"""Every real backend on every example that it can do: it runs, it learns, and all compute the same model."""
+"""Every real backend runs every example that it supports, learns, and computes the same outputs as the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cheat that is planted on one real backend is named by the fingerprint, whatever its framework calls things."""
+"""Real backends that are given different models on purpose: the difference is found and named."""
 
 from __future__ import annotations
 

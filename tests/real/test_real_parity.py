@@ -1,4 +1,4 @@
-"""Real backends compared by the command: they compute the same, and a form that does not is found and named."""
+"""The `parity` command on real backends: they compute the same, and a recurrent layer that does not is named."""
 
 from __future__ import annotations
 

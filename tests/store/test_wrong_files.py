@@ -1,4 +1,4 @@
-"""Files that are wrong in any way whatever: a sentence, or the rest of the file is used; never a traceback."""
+"""Damaged or malformed files: kbench uses the rest or refuses with one sentence, never with a traceback."""
 
 from __future__ import annotations
 
