@@ -137,7 +137,7 @@ def measure(
     chosen: Sequence[Backend], example: str, pythons: Mapping[str, Path], folder: Path, counts: Mapping[str, int]
 ) -> tuple[Measured, ...]:
     """One run of kbench over these backends, which lie in the folder KBENCH_BACKENDS `folder`."""
-    command = [sys.executable, "-m", "kbench", "run", "--examples", example, "--device", "cpu"]
+    command = [sys.executable, "-m", "kbench", "run", "--no-plots", "--examples", example, "--device", "cpu"]
     command += ["--backends", ",".join(one.name for one in chosen), "--results", str(folder / "results")]
     for name, python in pythons.items():
         command += ["--python", f"{name}={python},as-is"]

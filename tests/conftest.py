@@ -1,4 +1,4 @@
-"""What tests ask for by name: a folder in which kbench can be run whole."""
+"""Fixtures for all tests: a temporary folder with fake backends, in which any kbench command can run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backends small enough to install in a second: a TOML file, its lock, and wheels made on the spot."""
+"""Test helper: tiny backends that install in a second: a TOML file, its lock file, and wheels made for the test."""
 
 from __future__ import annotations
 

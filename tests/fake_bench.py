@@ -1,4 +1,4 @@
-"""A folder in which all of kbench runs in a second: fake backends, and an example with its data."""
+"""Test helper: a temporary folder with fake backends, an example and its data, in which kbench runs in a second."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from fake_backends import fake_wheels, write_fake
 from kbench import store
 from kbench.cli import main
 from kbench.machine import peak_rates, reference_work
-from kbench.outputs import one_run
 from kbench.store import RunResults
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -55,10 +54,8 @@ START = """
 import sys
 from kbench.cli import main
 from kbench.machine import peak_rates, reference_work
-from kbench.outputs import one_run
 peak_rates.measure = lambda threads, cache_bytes, variables: None
 reference_work.measure = lambda threads, variables: 0.125
-one_run._pictures = lambda _, rows, style: {"": {}} | {row.example: {} for row in rows}
 sys.exit(main.main())
 """
 INFERENCE = EXAMPLE.replace('DATA = "patterns.npz"', 'TASK = "infer"\nDATA = "patterns.npz"')
@@ -122,15 +119,14 @@ class Bench:
         patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads})
         self.pace = reference_work.measure
         patch.setattr(reference_work, "measure", lambda threads, variables: 0.125)
-        self._pictures = one_run._pictures
-        patch.setattr(one_run, "_pictures", lambda _, rows, style: {"": {}} | {row.example: {} for row in rows})
+        self._plots = False
         self.backend()
         self.example("my_example.py")
         write_patterns(self.folder / "patterns.npz")
 
     def draw(self) -> None:
         """Let plots be drawn, which takes longer than all else."""
-        self.patch.setattr(one_run, "_pictures", self._pictures)
+        self._plots = True
 
     def backend(self, name: str = "keras9/fake", **options: str) -> None:
         """A fake backend's file: see fake_backends.write_fake. Its environment is the same whatever it says."""
@@ -144,7 +140,7 @@ class Bench:
     def __call__(self, *argv: str) -> Said:
         """Run a command in this process."""
         self._capture.readouterr()
-        status = main.main(argv)
+        status = main.main(argv if self._plots else without_plots(argv))
         printed = self._capture.readouterr()
         return Said(status, printed.out, printed.err)
 
@@ -153,11 +149,11 @@ class Bench:
         defaults = ("--backends", backends, "--examples", examples, "--profile", "smoke", "--device", "cpu")
         return self(*defaults, *options)
 
-    def start(self, *argv: str, plots: bool = False) -> subprocess.Popen[str]:
+    def start(self, *argv: str, as_users_do: bool = False) -> subprocess.Popen[str]:
         """Run a command in a process of its own."""
-        how = ["-m", "kbench"] if plots else ["-c", START]
+        how = ["-m", "kbench", *argv] if as_users_do else ["-c", START, *without_plots(argv)]
         return subprocess.Popen(
-            [sys.executable, *how, *argv],
+            [sys.executable, *how],
             env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -183,6 +179,13 @@ class Bench:
         ((status, reason),) = self.fates().values()
         assert status == "failed", (status, reason)
         return reason
+
+
+def without_plots(argv: Sequence[str]) -> list[str]:
+    """The same command with --no-plots, where it has that option and measures or shows a run."""
+    if argv[:1] and argv[0] in ("run", "resume", "report"):
+        return [argv[0], "--no-plots", *argv[1:]]
+    return ["--no-plots", *argv] if "--backends" in argv and argv[0].startswith("--") else [*argv]
 
 
 def write_patterns(path: Path, samples: int = 48, validation: int = 12) -> None:

@@ -1,4 +1,4 @@
-"""Builders of cells, summaries and whole runs on disk, without a guest."""
+"""Test helper: builds cells, summaries and whole runs on disk without running anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A named pipe, by which a test knows what goes on in other processes, without a clock."""
+"""Test helper: a named pipe that shows when another process starts and ends, without a clock."""
 
 from __future__ import annotations
 

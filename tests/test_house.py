@@ -1,4 +1,4 @@
-"""The rules of the house that a program can check; import-linter checks which module imports which."""
+"""Checks the rules of CONTRIBUTING.md that a program can check; import-linter checks which module imports which."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 GUEST = sorted((CHECKOUT / "kbench" / "guest").rglob("*.py"))
@@ -47,7 +45,7 @@ def texts() -> list[Path]:
         path
         for path in paths
         if path.is_file()
-        and path.name != ".git"
+        and path.name != ".git"  # in a worktree it is a file, and no text of the project's
         and path.suffix not in binary
         and not (path.parent == foreign and path.suffix == ".js")
     )
@@ -91,11 +89,11 @@ def test_there_is_something_to_check() -> None:
         assert group
 
 
-@pytest.mark.parametrize("path", [*GUEST, *EXAMPLES], ids=name_of)
-def test_guest_and_examples_are_python_36_syntax(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    ast.parse(text, feature_version=(3, 6))
-    assert "from __future__ import annotations" not in text
+def test_guest_and_examples_are_python_36_syntax() -> None:
+    for path in (*GUEST, *EXAMPLES):
+        text = path.read_text(encoding="utf-8")
+        ast.parse(text, name_of(path), feature_version=(3, 6))
+        assert "from __future__ import annotations" not in text, name_of(path)
 
 
 def test_guest_and_examples_compile_on_a_real_python_36() -> None:
@@ -105,51 +103,54 @@ def test_guest_and_examples_compile_on_a_real_python_36() -> None:
         assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("path", GUEST, ids=name_of)
-def test_the_guest_imports_the_standard_library_numpy_and_keras_alone(path: Path) -> None:
+def test_the_guest_imports_the_standard_library_numpy_and_keras_alone() -> None:
     allowed = STANDARD_LIBRARY | {"kbench_guest", "numpy", "keras"}
-    tree = parse(path)
-    # A function may ask the module that Keras itself has loaded: to wait for a device, to name it.
-    inside = {name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for name in imports(node)}
-    for module in imports(tree):
-        root = module.partition(".")[0]
-        of_frameworks = path.parent.name == "frameworks" and root in backend_names() and module in inside
-        assert root in allowed or of_frameworks, module
-        assert module not in SUBMODULES_NEWER_THAN_3_6, module
+    for path in GUEST:
+        tree = parse(path)
+        # A function may ask the module that Keras itself has loaded: to wait for a device, to name it.
+        inside = {name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for name in imports(node)}
+        for module in imports(tree):
+            root = module.partition(".")[0]
+            of_frameworks = path.parent.name == "frameworks" and root in backend_names() and module in inside
+            assert root in allowed or of_frameworks, (name_of(path), module)
+            assert module not in SUBMODULES_NEWER_THAN_3_6, (name_of(path), module)
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=name_of)
-def test_an_example_imports_keras_and_numpy_and_nothing_of_kbench(path: Path) -> None:
-    roots = {module.partition(".")[0] for module in imports(parse(path))}
-    assert roots <= STANDARD_LIBRARY | {"numpy", "keras"}
+def test_an_example_imports_keras_and_numpy_and_nothing_of_kbench() -> None:
+    for path in EXAMPLES:
+        roots = {module.partition(".")[0] for module in imports(parse(path))}
+        assert roots <= STANDARD_LIBRARY | {"numpy", "keras"}, name_of(path)
 
 
-@pytest.mark.parametrize("path", HOST, ids=name_of)
-def test_the_host_imports_nothing_of_the_guest(path: Path) -> None:
-    assert not [module for module in imports(parse(path)) if module.startswith("kbench.guest")]
+def test_the_host_imports_nothing_of_the_guest() -> None:
+    for path in HOST:
+        found = [module for module in imports(parse(path)) if module.startswith("kbench.guest")]
+        assert found == [], name_of(path)
 
 
-@pytest.mark.parametrize("path", HOST, ids=name_of)
-def test_no_backend_is_named_in_host_code(path: Path) -> None:
+def test_no_backend_is_named_in_host_code() -> None:
     assert backend_names()
     word = re.compile(rf"\b(?:{'|'.join(map(re.escape, backend_names()))})\b", re.IGNORECASE)
-    text = re.sub(r"https://\S+", "", path.read_text(encoding="utf-8"))  # an address names no backend
-    found = [f"{number}: {line}" for number, line in enumerate(text.splitlines(), 1) if word.search(line)]
+    found = []
+    for path in HOST:
+        text = re.sub(r"https://\S+", "", path.read_text(encoding="utf-8"))  # an address names no backend
+        lines = enumerate(text.splitlines(), 1)
+        found += [f"{name_of(path)}:{number}: {line}" for number, line in lines if word.search(line)]
     assert found == []
 
 
-@pytest.mark.parametrize("path", PYTHON, ids=name_of)
-def test_a_module_says_in_its_first_line_why_it_exists(path: Path) -> None:
-    tree = parse(path)
-    assert ast.get_docstring(tree), "no docstring"
-    first = tree.body[0].lineno
-    assert first == (2 if path.read_text(encoding="utf-8").startswith("#!") else 1)
+def test_a_module_says_in_its_first_line_why_it_exists() -> None:
+    for path in PYTHON:
+        tree = parse(path)
+        assert ast.get_docstring(tree), f"{name_of(path)} has no docstring"
+        first = 2 if path.read_text(encoding="utf-8").startswith("#!") else 1
+        assert tree.body[0].lineno == first, name_of(path)
 
 
-@pytest.mark.parametrize("path", PYTHON, ids=name_of)
-def test_a_file_has_one_reason_to_exist(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
-    assert path.stem not in NO_NAME
+def test_a_file_has_one_reason_to_exist() -> None:
+    long = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in PYTHON}
+    assert {name: lines for name, lines in long.items() if lines > MOST_LINES} == {}
+    assert [name_of(path) for path in PYTHON if path.stem in NO_NAME] == []
 
 
 def test_nothing_unfinished_left_out_or_bound_to_a_machine_is_written_anywhere() -> None:
@@ -160,6 +161,14 @@ def test_nothing_unfinished_left_out_or_bound_to_a_machine_is_written_anywhere()
             if match:
                 found.append(f"{name_of(path)}:{number}: {match.group()}")
     assert found == []
+
+
+def test_the_readme_is_short_and_links_between_the_docs_lead_to_files_that_are_there() -> None:
+    pages = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *(CHECKOUT / "docs").glob("*.md")]
+    assert len(pages[0].read_text(encoding="utf-8").splitlines()) <= 150
+    for page in pages:
+        links = re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text(encoding="utf-8"))
+        assert [link for link in links if not (page.parent / link).exists()] == [], name_of(page)
 
 
 def test_ci_runs_the_commands_that_the_readme_gives() -> None:

@@ -1,4 +1,4 @@
-"""What `pip install .` brings: the same files, the same command; and locks that agree with pyproject.toml."""
+"""`pip install .` gives the same files and the same command, and the lock files agree with pyproject.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others wrote runs nothing and shows as text; what is the user's own stays with the user."""
+"""Text from results is never run or shown as markup, and the user's secrets and files stay private."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from fake_runs import PROVENANCE, cell, learning, plan, write_events
 
 from kbench import outputs, store
 from kbench.environments import installers
+from kbench.outputs.one_run import file_name
 from kbench.tables.grid import Grid, printed
 from kbench.tables.markdown import escape
 from kbench.values import OK, Outcome
@@ -70,12 +72,29 @@ HOSTILE = [
 ]
 
 
+DRAWN = ("<script>alert(1)</script>", "a\n\n# b", "../../etc/passwd", "*bold* _it_ ~~gone~~ $x$")
+
+
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in which every name, note and reason is hostile."""
-    cells = [cell(text, f"keras9/{text}") for text in HOSTILE]
+    run = write_run(tmp_path_factory.mktemp("hostile"), HOSTILE)
+    outputs.rebuild(run, plots=False)
+    return run
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a few such names, with its plots: to draw all takes ten times as long."""
+    run = write_run(tmp_path_factory.mktemp("drawn"), DRAWN)
+    outputs.rebuild(run)
+    return run
+
+
+def write_run(parent: Path, texts: Sequence[str]) -> Path:
+    cells = [cell(text, f"keras9/{text}") for text in texts]
     run = store.create(
-        tmp_path_factory.mktemp("hostile"),
+        parent,
         plan(cells),
         PROVENANCE | {"command_line": "run.py ``` <b>", "cpu": {"model": "<script>|`", "visible": 2}},
     )
@@ -84,7 +103,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         told[2]["backend_version"] = told[2]["keras_version"] = one.example
         write_events(run, one, told)
         store.write_outcome(run, one, Outcome(OK) if len(one.example) % 2 else Outcome("failed", one.example))
-    outputs.rebuild(run)
     return run
 
 
@@ -120,11 +138,13 @@ def test_nothing_that_comes_from_results_is_a_command_a_comment_or_the_end_of_a_
     assert not re.search(r"\\\\\s*\[", text)
 
 
-def test_nothing_that_comes_from_results_is_a_link_or_a_picture_of_elsewhere(hostile: Path) -> None:
-    page = (hostile / "summary.md").read_text("utf-8")
-    links = re.findall(r"(?<!\\)\]\(([^)]*)\)", page)
-    assert links and all(re.fullmatch(r"plots/[A-Za-z0-9_][A-Za-z0-9._-]*\.png", link) for link in links)
-    assert not re.search(r"(?m)^\[", page)
+def test_nothing_that_comes_from_results_is_a_link_or_a_picture_of_elsewhere(hostile: Path, drawn: Path) -> None:
+    for run in (hostile, drawn):
+        page = (run / "summary.md").read_text("utf-8")
+        links = re.findall(r"(?<!\\)\]\(([^)]*)\)", page)
+        assert bool(links) == (run == drawn)
+        assert all(re.fullmatch(r"plots/[A-Za-z0-9_][A-Za-z0-9._-]*\.png", link) for link in links)
+        assert not re.search(r"(?m)^\[", page)
 
 
 def test_nothing_that_comes_from_results_is_a_heading_or_ends_a_cell(hostile: Path) -> None:
@@ -148,14 +168,15 @@ def test_escaped_text_shows_as_it_was_on_one_line(text: str) -> None:
     assert "\n" not in shown
 
 
-def test_pictures_are_written_below_the_run_alone_under_names_that_are_harmless(hostile: Path) -> None:
-    written = {path.relative_to(hostile) for path in hostile.rglob("*") if path.is_file()}
+def test_pictures_are_written_below_the_run_alone_under_names_that_are_harmless(drawn: Path) -> None:
+    written = {path.relative_to(drawn) for path in drawn.rglob("*") if path.is_file()}
     plots = [path for path in written if path.parts[0] == "plots"]
-    assert len(plots) >= 2 * len(HOSTILE)
-    assert all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*\.(png|svg)", path.name) for path in plots)
+    assert len(plots) >= 2 * len(DRAWN)
+    names = [path.name for path in plots] + [f"{file_name(text)}.png" for text in HOSTILE]
+    assert all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*\.(png|svg)", name) for name in names)
     for path in plots:
         if path.suffix == ".svg":
-            assert "<script" not in (hostile / path).read_text("utf-8")
+            assert "<script" not in (drawn / path).read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", ["summary.csv", "epochs.csv"])

@@ -28,12 +28,13 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Measure examples on backends: seconds per epoch and convergence, in tables and plots.",
         (
             *_SELECTION, "--profile", _NUMBERS, *_OF_CELLS, _DATA, "--baseline", "--name", "--dry-run", _DETAIL,
-            "--format", "--results",
+            "--no-plots", "--format",
+            "--results",
         ),
     ),
     "resume": (
         "Continue a run: measure the cells that have no finished outcome, or whose files changed.",
-        ("run", "--retry", _DETAIL, "--format", "--results"),
+        ("run", "--retry", _DETAIL, "--no-plots", "--format", "--results"),
     ),
     "list": (
         "Show backends and examples: what each is and can do, and whether it is installed; or what others published.",
@@ -46,7 +47,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "report": (
         "Make the tables, plots and pages of a run again from what was measured, and print the tables; or put "
         "several runs on one page.",
-        ("runs", "--output", "--plot-style", "--plot-size", "--baseline", "--format", "--results"),
+        ("runs", "--output", "--plot-style", "--plot-size", "--no-plots", "--baseline", "--format", "--results"),
     ),
     "compare": (
         "Compare runs side by side. For each example and backend: steady times, their ratio with its 95 % interval "

@@ -127,6 +127,11 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "metavar": "DIR",
         "help": "where runs are kept (default: ./results)",
     },
+    "--no-plots": {
+        "dest": "plots",
+        "action": "store_false",
+        "help": "draw no plots, which saves seconds; `report` draws them later",
+    },
     "--dry-run": {"action": "store_true", "help": "say what would be done, and stop"},
     "--retry": {
         "type": some_of(RETRIED),

@@ -33,8 +33,8 @@ def main(options: argparse.Namespace) -> int:
         return 0
     baseline = _baseline(options, [measured])
     rows = summarised(measured, baseline)
-    outputs.rebuild(measured, baseline, rows, *_look(options))
-    terminal.print_results(measured, rows, options.format)
+    outputs.rebuild(measured, baseline, rows, *_look(options), options.plots)
+    terminal.print_results(measured, rows, options.format, options.plots)
     return 0
 
 
@@ -45,7 +45,7 @@ def _together(runs: Sequence[Path], options: argparse.Namespace, place: Path) ->
         if reading.is_parity(run):
             raise UserError(f"{run.folder} is of `parity`, which has a page of its own: leave it out.")
     page = paths.expanded(str(options.output)) if options.output else place / "report.html"
-    written = outputs.write_page(page, read, _baseline(options, read), *_look(options))
+    written = outputs.write_page(page, read, _baseline(options, read), *_look(options), options.plots)
     print(f"{len(runs)} runs on one page: {page}")
     if written.pictures:
         count = len(written.pictures) // 2
@@ -60,6 +60,8 @@ def _look(options: argparse.Namespace) -> tuple[str, tuple[float, float] | None]
     """Style and size of the pictures."""
     if options.plot_style == "":
         raise UserError("--plot-style is empty: name a style of matplotlib's, or an .mplstyle file.")
+    if not options.plots and (options.plot_style or options.plot_size):
+        raise UserError("--no-plots draws nothing: leave it out, or --plot-style and --plot-size.")
     return options.plot_style or "", options.plot_size
 
 

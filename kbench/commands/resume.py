@@ -56,7 +56,7 @@ def _go_on(the_plan: Plan, there: RunResults, gpus: Sequence[Device], options: a
         for line in lines:
             print(f"  {line}", file=out)
     if not missing:
-        return measure.finish(the_plan, there.folder, options.format)
+        return measure.finish(the_plan, there.folder, options)
     rest = replace(the_plan, tasks=tuple(missing))
     here = replace(here, run=there.folder, environments=prepare.make_environments(rest))
     machine = record.machine(the_plan, here, gpus, argv)

@@ -1,4 +1,4 @@
-"""Runs side by side: which rows belong together, whether they may be compared, and what that shows."""
+"""Compares runs side by side: which rows belong together, whether they may be compared, and the result."""
 
 from __future__ import annotations
 

@@ -19,19 +19,22 @@ def rebuild(
     rows: Sequence[Summary] | None = None,
     plot_style: str = "",
     plot_size: tuple[float, float] | None = None,
+    plots: bool = True,
 ) -> list[Path]:
     """Write what is derived from the raw files of `run`: tables, plots and pages; return their paths.
 
     The same raw files give the same bytes. `baseline` is the full name of a backend to compare with instead of
     the one in the run's plan; `rows` are its summaries, where they have been made. `plot_style` is a name that
     matplotlib knows or the path of an .mplstyle file, and `plot_size` the width and height of each picture in
-    inches. Raises UserError where the run cannot be read or written, or a picture not be drawn so; nothing is
-    written then.
+    inches. Without `plots` none are drawn, and earlier ones are removed. Raises UserError where the run cannot be
+    read or written, or a picture not be drawn so; nothing is written then.
     """
     # pandas and matplotlib take a second to load, and most commands never come here.
     from kbench.outputs.one_run import rebuild_all
 
-    return rebuild_all(run if isinstance(run, RunResults) else read(run), baseline, rows, plot_style, plot_size)
+    return rebuild_all(
+        run if isinstance(run, RunResults) else read(run), baseline, rows, plot_style, plot_size, plots
+    )
 
 
 def write_page(
@@ -40,6 +43,7 @@ def write_page(
     baseline: str = "",
     plot_style: str = "",
     plot_size: tuple[float, float] | None = None,
+    plots: bool = True,
 ) -> Written:
     """Write one report.html of several runs to `page`, and pictures of what varies between them beside it.
 
@@ -47,4 +51,4 @@ def write_page(
     """
     from kbench.outputs.several_runs import page_of_several
 
-    return page_of_several(page, runs, baseline, plot_style, plot_size)
+    return page_of_several(page, runs, baseline, plot_style, plot_size, plots)

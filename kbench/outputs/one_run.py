@@ -41,13 +41,14 @@ def rebuild_all(
     rows: Sequence[Summary] | None = None,
     plot_style: str = "",
     plot_size: Size = None,
+    plots: bool = True,
 ) -> list[Path]:
-    """Write all derived files of the run and return their paths. Raises UserError."""
+    """Write all derived files of the run, plots only if wanted, and return their paths. Raises UserError."""
     run = results.folder
     style = chosen_style(plot_style, plot_size)
     if rows is None:
         rows = summarised(results, baseline)
-    pictures = _pictures(results, rows, style)
+    pictures = _pictures(results, rows, style) if plots else {}
     files = {
         "summary.csv": summary_csv(rows).encode(),
         "epochs.csv": epochs_csv(results.measured).encode(),
@@ -58,7 +59,8 @@ def rebuild_all(
     for of_example in pictures.values():
         files |= of_example
     try:
-        (run / "plots").mkdir(exist_ok=True)
+        if plots:
+            (run / "plots").mkdir(exist_ok=True)
     except OSError as error:
         raise cannot("make", run / "plots", error) from error
     for name, content in files.items():

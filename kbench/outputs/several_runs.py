@@ -32,20 +32,28 @@ class Written:
 
 
 def page_of_several(
-    page: Path, runs: Sequence[RunResults], baseline: str = "", plot_style: str = "", plot_size: Size = None
+    page: Path,
+    runs: Sequence[RunResults],
+    baseline: str = "",
+    plot_style: str = "",
+    plot_size: Size = None,
+    plots: bool = True,
 ) -> Written:
-    """Write the runs' report.html to `page`, and the pictures into the folder beside it. Raises UserError."""
+    """Write the runs' report.html to `page`, and wanted pictures into the folder beside it. Raises UserError."""
     style = chosen(plot_style, plot_size)
     summaries = [summarised(run, baseline) for run in runs]
     drawn, missing = lines([_side(run, rows) for run, rows in zip(runs, summaries, strict=True)])
     colors = {name: str(about.get("color", "")) for run in runs for name, about in objects(run, "backends").items()}
     look = looks([row for rows in summaries for row in rows], colors)
     pictures = {
-        f"{_stem(one)}.{suffix}": content for one in drawn for suffix, content in scaling(one, look, style).items()
+        f"{_stem(one)}.{suffix}": content
+        for one in drawn
+        if plots
+        for suffix, content in scaling(one, look, style).items()
     }
     folder = page.with_name(f"{page.stem}-plots")
     shown = [of_report(run, rows) for run, rows in zip(runs, summaries, strict=True)]
-    content = html(shown, drawn, missing, folder.name).encode(errors="replace")
+    content = html(shown, drawn, missing, folder.name if plots else "").encode(errors="replace")
     if page.is_dir():
         raise UserError(f"{page} is a folder: name a file with --output.")
     for needed in (page.parent, *([folder] if pictures else [])):

@@ -40,26 +40,26 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
             store.record_end(here.run, record.at_end(the_plan, gpus))
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):  # the terminal may be gone
-                finish(the_plan, here.run, options.format)
+                finish(the_plan, here.run, options)
                 print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
             return interrupts.INTERRUPTED_STATUS
         except UserError as error:
             raise UserError(
                 f"{str(error).rstrip('.')}; once that is mended, {terminal.resuming(here.run)}"
             ) from error
-        return finish(the_plan, here.run, options.format)
+        return finish(the_plan, here.run, options)
 
 
-def finish(the_plan: Plan, run: Path, form: str) -> int:
+def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
     """Write and print the tables, and how to go on where something is missing; returns the exit status."""
-    there = store.read(run)
+    there, form = store.read(run), options.format
     rows = summarised(there)
     try:
-        outputs.rebuild(there, rows=rows)
+        outputs.rebuild(there, rows=rows, plots=options.plots)
     except UserError as error:
         terminal.print_rows(there, rows, form)
         terminal.print_resuming(there, sys.stderr)
         raise UserError(f"{str(error).rstrip('.')}; once that is mended, {terminal.reporting(run)}") from error
-    terminal.print_results(there, rows, form)
+    terminal.print_results(there, rows, form, options.plots)
     terminal.print_resuming(there, None if form == terminal.TABLE else sys.stderr)
     return 0 if run_cells.acceptable(the_plan, there) else 1

@@ -155,13 +155,15 @@ def _name(task: CellTask) -> str:
     return f"{task.example} on {task.backend}{layout}{repeat}"
 
 
-def print_results(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE) -> None:
+def print_results(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE, plots: bool = True) -> None:
     """The rows of a run in one of the formats, and where everything is.
 
     With another format than the table stdout holds that alone.
     """
     print_rows(run, rows, form)
-    print_folder(run.folder, file=None if form == TABLE else sys.stderr)
+    what = "Tables, plots and raw measurements" if plots else "Tables and raw measurements"
+    start = "report.html; plots are in plots/" if plots else "report.html"
+    print_folder(run.folder, what, start, None if form == TABLE else sys.stderr)
 
 
 def print_rows(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE) -> None:
@@ -203,12 +205,7 @@ def width() -> int:
     return max(60, shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100)
 
 
-def print_folder(
-    run: Path,
-    what: str = "Tables, plots and raw measurements",
-    start: str = "report.html; plots are in plots/",
-    file: TextIO | None = None,
-) -> None:
+def print_folder(run: Path, what: str, start: str, file: TextIO | None = None) -> None:
     """The last lines: where everything is."""
     print(f"\n{what}: {_short(run)} (start with {start})", file=file or sys.stdout)
 

@@ -1,4 +1,4 @@
-"""Runs side by side, as people and programs read them: tables, sentences, records."""
+"""Tables and records of `compare`: runs side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A backend that is given another model, another start or another optimizer is marked wherever it is shown."""
+"""A backend with another model, other initial weights or another optimizer is marked in tables, plots and pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much memory a cell takes is measured, and stands in the results."""
+"""Each cell's memory use is measured and is in the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the terminal shows: formats on stdout, plan and progress on stderr, quiet and verbose, tables that fit."""
+"""What commands print: results on stdout, plan and progress on stderr, --quiet and --verbose, tables that fit."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def call(capture: pytest.CaptureFixture[str], *argv: str) -> Said:
 def test_report_prints_one_format_on_stdout_and_the_folder_beside_it(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    where = "Tables, plots and raw measurements: results/mine"
-    by_csv = call(capsys, "report", "mine", "--format", "csv")
+    where = "Tables and raw measurements: results/mine"
+    by_csv = call(capsys, "report", "--no-plots", "mine", "--format", "csv")
     assert by_csv.out == (run / "summary.csv").read_text()
     assert where in by_csv.err
-    by_json = json.loads(call(capsys, "report", "mine", "--format", "json").out)
+    by_json = json.loads(call(capsys, "report", "--no-plots", "mine", "--format", "json").out)
     rows = list(csv.DictReader(io.StringIO(by_csv.out)))
     assert (
         [row["status"] for row in by_json["rows"]] == [row["status"] for row in rows] == ["ok", "ok", "unsupported"]
     )
     assert by_json["name"] == "mine"
     assert list(by_json["rows"][0]) == list(rows[0])
-    markdown = call(capsys, "report", "mine", "--format", "markdown").out
+    markdown = call(capsys, "report", "--no-plots", "mine", "--format", "markdown").out
     assert markdown.startswith("**mnist_cnn (quick")
-    table = call(capsys, "report", "mine")
+    table = call(capsys, "report", "--no-plots", "mine")
     assert table.out.rstrip().splitlines()[-1].startswith(where)
     assert table.err == ""
 
@@ -66,7 +66,7 @@ def test_run_prints_one_format_on_stdout_and_the_plan_on_stderr(bench: Bench) ->
     assert json.loads(said.out)["rows"][0]["backend"] == "keras9/fake"
     assert said.err.splitlines()[0].startswith("Plan: 1 cell")
     assert "[1/1] my_example on keras9/fake" in said.err
-    assert said.err.rstrip().splitlines()[-1].startswith("Tables, plots and raw measurements: results")
+    assert said.err.rstrip().splitlines()[-1].startswith("Tables and raw measurements: results")
 
 
 def test_quiet_leaves_the_tables_and_verbose_adds_a_line_for_each_epoch(bench: Bench) -> None:
@@ -123,7 +123,7 @@ def test_verbose_says_each_epoch_once(capsys: pytest.CaptureFixture[str]) -> Non
         ("list", "published", "LSTM"),
         ("compare", "reference", "published"),
         ("compare", "reference", "reference"),
-        ("report", "mine"),
+        ("report", "--no-plots", "mine"),
     ],
 )
 def test_what_is_printed_fits_the_terminal_and_has_no_colour(
@@ -136,7 +136,7 @@ def test_what_is_printed_fits_the_terminal_and_has_no_colour(
     monkeypatch.setattr(terminal, "width", lambda: columns)
     said = call(capsys, *argv)
     assert said.status == 0
-    lines = [line for line in said.out.splitlines() if not line.startswith("Tables, plots")]
+    lines = [line for line in said.out.splitlines() if not line.startswith("Tables and")]
     assert max(map(len, lines)) <= columns, max(lines, key=len)
     assert "\x1b" not in said.out + said.err
 
@@ -148,7 +148,7 @@ def test_the_width_is_the_terminals_and_100_without_one(monkeypatch: pytest.Monk
     assert terminal.width() == 77
 
 
-@pytest.mark.parametrize("command", [("report", "mine"), ("list",), ("compare", "mine", "mine")])
+@pytest.mark.parametrize("command", [("report", "--no-plots", "mine"), ("list",), ("compare", "mine", "mine")])
 def test_an_unknown_format_is_one_sentence(
     run: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:

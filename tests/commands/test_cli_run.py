@@ -1,4 +1,4 @@
-"""A run from end to end: a command line, a fake backend in its own Python, its results and its tables."""
+"""The `run` command from start to end with a fake backend in its own Python: options, results and tables."""
 
 from __future__ import annotations
 
@@ -41,6 +41,22 @@ def test_a_run_ends_with_a_table_and_everything_on_disk(bench: Bench) -> None:
     assert {"run.json", "cells", "summary.csv", "epochs.csv", "summary.md", "plots"} <= {
         path.name for path in run.iterdir()
     }
+
+
+def test_without_plots_the_tables_and_the_page_are_there_and_report_draws_the_plots_later(bench: Bench) -> None:
+    bench.draw()
+    said = bench.measure("--no-plots")
+    (run,) = bench.runs()
+    last = f"Tables and raw measurements: results/{run.name} (start with report.html)"
+    assert said.status == 0 and said.out.rstrip().endswith(last)
+    assert (run / "report.html").is_file() and "plots/" not in (run / "summary.md").read_text()
+    assert not (run / "plots").exists()
+    assert bench("report").status == 0
+    assert (run / "plots" / "overview.png").is_file() and "plots/" in (run / "summary.md").read_text()
+    assert bench("report", "--no-plots").status == 0
+    assert list((run / "plots").iterdir()) == [], "they would be of an earlier time"
+    said = bench("report", "--no-plots", "--plot-size", "3x2")
+    assert said.status == 2 and "--no-plots draws nothing" in said.err
 
 
 def test_the_environment_is_made_by_the_first_run_and_found_by_the_next(bench: Bench, tmp_path: Path) -> None:

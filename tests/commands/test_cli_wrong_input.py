@@ -293,7 +293,7 @@ def test_an_environment_of_the_users_own_without_keras_is_one_sentence(bench: Be
 
 
 def test_a_wrong_request_as_a_process_of_its_own_prints_no_traceback(bench: Bench) -> None:
-    process = bench.start("--backends", "nonsense", plots=True)
+    process = bench.start("--backends", "nonsense", as_users_do=True)
     out, err = process.communicate()
     assert (process.returncode, out) == (2, "")
     assert err.startswith("kbench: error: There is no backend 'nonsense'") and err.count("\n") == 1

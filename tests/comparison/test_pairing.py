@@ -1,4 +1,4 @@
-"""Runs beside one another: which rows belong together, what is refused, what ratios, accuracies and losses show."""
+"""Runs side by side: which rows belong together, what is refused, and the ratios, accuracies and losses."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def prepare(bench: Bench) -> Path:
 
 
 def asked(name: str) -> list[str]:
-    options = ["--profile", "smoke", "--device", "cpu", "--repeats", str(REPEATS), "--name", name]
+    options = ["--no-plots", "--profile", "smoke", "--device", "cpu", "--repeats", str(REPEATS), "--name", name]
     return ["run", "--backends", "fake", "--examples", ",".join(EXAMPLES), *options]
 
 
@@ -146,7 +146,7 @@ def test_a_host_killed_a_hundred_times_loses_nothing_and_leaves_nothing(bench: B
         status = None
         while status is None:
             # A run is there with all that it takes to go on with it, or its name is free.
-            command = ["resume", run.name] if run.exists() else asked(run.name)
+            command = ["resume", "--no-plots", run.name] if run.exists() else asked(run.name)
             after = moments.uniform(0, longest) if killed < KILLS else None
             status = hosts.run(*command, kill_after=after)
             killed += status is None

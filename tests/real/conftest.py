@@ -1,14 +1,20 @@
-"""What the tests of the real backends share."""
+"""Fixtures for the tests of real backends: the kbench commands, and a folder that all test workers share."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from real_runs import Kbench
 
 
 @pytest.fixture(scope="session")
 def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """A folder that all workers of this session see: each backend is measured once, and outputs are compared."""
+    """A folder that all workers of this session see, in which outputs are compared."""
     base = tmp_path_factory.getbasetemp()
     return (base if worker_id == "master" else base.parent) / "real"
+
+
+@pytest.fixture
+def kbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Kbench:
+    return Kbench(tmp_path / "results", monkeypatch, capsys)

@@ -1,4 +1,4 @@
-"""Every real backend on every example that it can do: it runs, it learns, and all compute the same model."""
+"""Every real backend runs every example that it supports, learns, and computes the same outputs as the others."""
 
 from __future__ import annotations
 
@@ -8,27 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from measured import Run, measure, measure_once
+from real_runs import Finished, Kbench
 
-from kbench import paths, store
+from kbench import paths
 from kbench.analysis import flops, roofline
 from kbench.analysis.summaries import summarise
 from kbench.selection import backends, examples
 from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example, Measured
 
-# A backend's first test makes its environment, and measures all examples with it.
+# A backend's first test makes its environment, and the first of an example may compile for minutes.
 pytestmark = pytest.mark.timeout(3600)
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
-# Chance is one in as many classes; the answers of babi_qa2 are six of its words, and a few batches find that out.
-CHANCE = {
-    "mnist_mlp": 0.1,
-    "mnist_cnn": 0.1,
-    "mnist_hrnn": 0.1,
-    "cifar10_cnn": 0.1,
-    "babi_rnn": 1 / 36,
-    "imdb_gru": 0.5,
-}
 # float32: a dot product of n terms is good to about n**0.5 * 6e-8 of its size, and ResNet-50 has 53 in a row.
 SAME = {"rtol": 1e-3, "atol": 1e-4}
 # Of a forward pass, by hand: products and sums, then biases, activations, pooling and gates; see test_flops.py.
@@ -62,18 +53,17 @@ CELLS = [
     if example.task in backend.can
 ]
 TRAINING = [backend for backend in BACKENDS.values() if "train" in backend.can]
-
-
-def test_every_example_is_measured_here() -> None:
-    assert set(CHANCE) == {example.name for example in EXAMPLES.values() if example.task == "train"}
-    assert len(CELLS) == 6 * 7 + 8
+ONLY_INFERRING = [backend for backend in BACKENDS.values() if "train" not in backend.can]
 
 
 @pytest.mark.parametrize(("example", "backend"), CELLS)
-def test_a_backend_runs_an_example_and_learns(example: Example, backend: Backend, shared_folder: Path) -> None:
-    run = measure_once(backend.name, shared_folder / backend.name)
+def test_a_backend_runs_an_example_and_learns(
+    example: Example, backend: Backend, kbench: Kbench, shared_folder: Path
+) -> None:
+    small = ("--samples", "16", "--batch-size", "8") if example.task == "infer" else ()
+    run = kbench.measure(backend.name, example.name, *small)
     assert run.status == 0, run.output
-    measured = run.cells[example.name]
+    measured = run.cell()
     assert measured.outcome.status == "ok", measured.outcome
     _events_are_complete(run, measured)
     _what_was_loaded_is_what_was_asked_for(measured, backend)
@@ -82,37 +72,37 @@ def test_a_backend_runs_an_example_and_learns(example: Example, backend: Backend
     _operations_are_those_of_the_example(measured)
     _libraries_and_packages_are_told(run, measured, backend)
     if example.task == "train":
-        _it_learns(measured, CHANCE[example.name])
+        _it_learns(measured, chance=1 / run.spec()["data"]["num_classes"])
     _outputs_are_those_of_the_other_backends(measured, shared_folder / "probes" / example.name)
 
 
 @pytest.mark.parametrize("backend", TRAINING, ids=lambda backend: backend.name)
 def test_the_other_layout_of_pictures_gives_the_same_outputs(
-    backend: Backend, tmp_path: Path, shared_folder: Path
+    backend: Backend, kbench: Kbench, shared_folder: Path
 ) -> None:
     other = CHANNELS_LAST if backend.image_data_format == CHANNELS_FIRST else CHANNELS_FIRST
-    only = ("--examples", "mnist_cnn", "--epochs", "1")
-    run = measure(backend.name, tmp_path, "--image-data-format", other, *only)
+    small = ("--samples", "128", "--epochs", "1")
+    run = kbench.measure(backend.name, "mnist_cnn", "--image-data-format", other, *small)
     assert run.status == 0, run.output
-    measured = run.cells["mnist_cnn"]
+    measured = run.cell()
     assert measured.cell.image_data_format == other
     _what_was_loaded_is_what_was_asked_for(measured, backend)
     _outputs_are_those_of_the_other_backends(measured, shared_folder / "probes" / "mnist_cnn")
 
 
-def test_inference_alone_is_said_and_does_not_fail_a_run(tmp_path: Path, shared_folder: Path) -> None:
-    only_infers = next(backend for backend in BACKENDS.values() if "train" not in backend.can)
-    run = measure_once(only_infers.name, shared_folder / only_infers.name)
-    trained = [measured for measured in run.cells.values() if EXAMPLES[measured.cell.example].task == "train"]
-    assert run.status == 0 and len(trained) == 6
-    assert {measured.outcome.status for measured in trained} == {"unsupported"}
-    assert {measured.outcome.reason for measured in trained} == {only_infers.cannot}
-    named = measure(only_infers.name, tmp_path, "--examples", trained[0].cell.example)
-    assert named.status == 1, "both the backend and the example were named"
+@pytest.mark.parametrize("backend", ONLY_INFERRING, ids=lambda backend: backend.name)
+def test_a_backend_that_cannot_train_says_so_and_fails_where_it_was_named_with_an_example(
+    backend: Backend, kbench: Kbench
+) -> None:
+    trained = [example.name for example in EXAMPLES.values() if example.task == "train"]
+    run = kbench.measure(backend.name, ",".join(trained))
+    assert run.status == 1, run.output
+    outcomes = [measured.outcome for measured in run.results().measured]
+    assert [(one.status, one.reason) for one in outcomes] == [("unsupported", backend.cannot)] * len(trained)
 
 
-def _events_are_complete(run: Run, measured: Measured) -> None:
-    kinds = [event["event"] for event in run.events(measured.cell.example)]
+def _events_are_complete(run: Finished, measured: Measured) -> None:
+    kinds = [event["event"] for event in run.events()]
     assert kinds[0] == "start" and kinds[-1] == "end"
     assert {"loaded", "order", "model", "device", "probe"} <= set(kinds)
     assert [epoch.epoch for epoch in measured.epochs] == list(range(1, measured.cell.epochs + 1))
@@ -144,22 +134,20 @@ def _operations_are_those_of_the_example(measured: Measured) -> None:
     layers = flops.read(measured.facts["layer_shapes"])
     assert layers is not None
     counted = flops.count(layers)
-    assert (counted.forward, counted.unknown) == (OPERATIONS[measured.cell.example], ())
+    assert counted.unknown == ()
+    if measured.cell.example in OPERATIONS:  # a new example has its own in test_flops.py, or none
+        assert counted.forward == OPERATIONS[measured.cell.example]
 
 
-def _libraries_and_packages_are_told(run: Run, measured: Measured, backend: Backend) -> None:
+def _libraries_and_packages_are_told(run: Finished, measured: Measured, backend: Backend) -> None:
     libraries: Any = measured.facts["libraries"]
     assert libraries and all(one["threads"] is None or one["threads"] >= 1 for one in libraries)
-    told = store.read(run.folder).provenance
+    told = run.results().provenance
     kept = told["environments"][backend.name]
     assert any(name.startswith("keras") for name in kept["packages"]) and "numpy" in kept["packages"]
     assert kept["variables"]["OMP_NUM_THREADS"]
     rates = roofline.limits(told["limits"])
-    (row,) = (
-        row
-        for row in summarise(store.read(run.folder).measured, limits=rates)
-        if row.example == measured.cell.example
-    )
+    (row,) = summarise([measured], limits=rates)
     assert row.percent_of_limit is not None and row.percent_of_limit > 0
 
 

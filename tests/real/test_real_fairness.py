@@ -1,13 +1,12 @@
-"""A cheat that is planted on one real backend is named by the fingerprint, whatever its framework calls things."""
+"""Real backends that are given different models on purpose: the difference is found and named."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from measured import SEQUENTIAL_OF_KERAS_2, measure
+from real_runs import SEQUENTIAL_OF_KERAS_2, Kbench
 
-from kbench import store
 from kbench.analysis.summaries import summarise
 
 pytestmark = pytest.mark.timeout(3600)
@@ -37,13 +36,13 @@ def build_model(input_shape, num_classes):
 '''
 
 
-def test_another_gru_and_other_kernels_are_caught_by_name(tmp_path: Path) -> None:
+def test_another_gru_and_other_kernels_are_caught_by_name(kbench: Kbench, tmp_path: Path) -> None:
     example = tmp_path / "cheat.py"
     example.write_text(CHEAT, "utf-8")
     backends = "keras2/tensorflow,keras3/jax,keras3/torch"
-    run = measure(backends, tmp_path / "results", "--examples", str(example), "--samples", "64", "--epochs", "1")
+    run = kbench.measure(backends, str(example), "--samples", "64", "--epochs", "1")
     assert run.status == 0, run.output
-    rows = {row.backend: row for row in summarise(store.read(run.folder).measured)}
+    rows = {row.backend: row for row in summarise(run.results().measured)}
     assert rows["keras2/tensorflow"].differs == ()
     first = "unlike keras2/tensorflow in its model: layer"
     assert rows["keras3/torch"].differs[0] == f"{first} 2, Conv1D, has kernel_size [28] instead of [3]"
@@ -52,14 +51,14 @@ def test_another_gru_and_other_kernels_are_caught_by_name(tmp_path: Path) -> Non
     assert run.output.count("ok, differs [") == 2
 
 
-def test_a_layer_frozen_or_regularized_on_one_backend_alone_is_caught_by_name(tmp_path: Path) -> None:
+def test_a_layer_frozen_or_regularized_on_one_backend_alone_is_caught_by_name(kbench: Kbench, tmp_path: Path) -> None:
     example = tmp_path / "cheat.py"
     cheat = SEQUENTIAL_OF_KERAS_2.replace("TRAINABLE", 'BACKEND != "cntk"')
     example.write_text(cheat.replace("REGULARIZER", 'l2(0.01) if BACKEND == "jax" else None'), "utf-8")
     backends = "keras2/tensorflow,keras2/cntk,keras3/tensorflow,keras3/jax"
-    run = measure(backends, tmp_path / "results", "--examples", str(example), "--samples", "64", "--epochs", "1")
+    run = kbench.measure(backends, str(example), "--samples", "64", "--epochs", "1")
     assert run.status == 0, run.output
-    differs = {row.backend: row.differs for row in summarise(store.read(run.folder).measured)}
+    differs = {row.backend: row.differs for row in summarise(run.results().measured)}
     first = "unlike keras2/tensorflow in its model: layer"
     assert differs.pop("keras2/cntk") == (f"{first} 4, Dense, has trainable false instead of none",)
     (sentence,) = differs.pop("keras3/jax")
@@ -132,12 +131,12 @@ def build_model(input_shape, num_classes):
 '''
 
 
-def test_a_model_of_many_layers_has_one_fingerprint_in_both_generations(tmp_path: Path) -> None:
+def test_a_model_of_many_layers_has_one_fingerprint_in_both_generations(kbench: Kbench, tmp_path: Path) -> None:
     example = tmp_path / "many.py"
     example.write_text(MANY_LAYERS, "utf-8")
     backends = "keras2/tensorflow,keras3/jax,keras3/torch"
-    run = measure(backends, tmp_path / "results", "--examples", str(example), "--data", "synthetic")
+    run = kbench.measure(backends, str(example), "--data", "synthetic")
     assert run.status == 0, run.output
-    rows = summarise(store.read(run.folder).measured)
+    rows = summarise(run.results().measured)
     assert {row.backend: row.differs for row in rows} == dict.fromkeys(backends.split(","), ())
     assert len({row.fingerprint for row in rows}) == 1

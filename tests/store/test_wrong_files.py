@@ -1,4 +1,4 @@
-"""Files that are wrong in any way whatever: a sentence, or the rest of the file is used; never a traceback."""
+"""Damaged or malformed files: kbench uses the rest or refuses with one sentence, never with a traceback."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from hypothesis import strategies as st
 from kbench import outputs, store
 from kbench.analysis.summaries import summarise
 from kbench.errors import UserError
-from kbench.outputs import one_run
-from kbench.plots.look import looks
 from kbench.selection import backends
 from kbench.values import FAILED, OK, Backend, Outcome
 
@@ -216,23 +214,16 @@ def changed(value: Any, path: tuple[Any, ...], new: object) -> Any:
 
 
 def derive(run: Path) -> None:
-    """All that is derived, but for drawing itself; or one sentence."""
+    """All that is derived but plots; or one sentence."""
     try:
-        outputs.rebuild(run)
+        outputs.rebuild(run, plots=False)
     except UserError as error:
         one_sentence(error)
 
 
 @pytest.fixture
-def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run on disk; pictures are prepared and not drawn."""
-
-    def pictures(run: store.RunResults, rows: Any, style: Any) -> dict[str, dict[str, bytes]]:
-        about = one_run.objects(run, "backends")
-        looks(rows, {name: str(one.get("color", "")) for name, one in about.items()})
-        return {"": {}} | {row.example: {} for row in rows}
-
-    monkeypatch.setattr(one_run, "_pictures", pictures)
+def whole(tmp_path: Path) -> Path:
+    """A run on disk."""
     fates = [(cell(backend=f"keras3/{name}", repeat=1), 1.0, Outcome(OK, "", 3.0, 0)) for name in ("jax", "torch")]
     return fake_run(tmp_path, [*fates, (cell("imdb_gru"), 1.0, Outcome(FAILED, "why"))])
 

@@ -1,0 +1,112 @@
+"""Test helper: runs kbench commands on real backends, small and on the CPU, and reads the results."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kbench import store
+from kbench.cli import main
+from kbench.planning.request import cores
+from kbench.store import RunResults
+from kbench.values import Measured
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+MIRROR = CHECKOUT.parent / "shared" / "datasets"
+
+# As people wrote it for Keras 2: no Input, and the first layer says how long its sequences are.
+SEQUENTIAL_OF_KERAS_2 = '''"""Words, read by a small recurrent layer."""
+
+import keras
+from keras.layers import GRU, Dense, Embedding
+from keras.models import Sequential
+from keras.regularizers import l2
+
+DATA = "imdb"
+INPUT = "sequence"
+BATCH_SIZE = 16
+OPTIMIZER = {"class_name": "RMSprop", "learning_rate": 0.001}
+LOSS = "binary_crossentropy"
+PROFILES = {"full": {"samples": 25000, "validation_samples": 0, "epochs": 1}}
+BACKEND = keras.backend.backend()
+
+
+def build_model(input_shape, num_classes):
+    model = Sequential()
+    model.add(Embedding(30000, 8, input_length=input_shape[0]))
+    model.add(GRU(4, recurrent_activation="sigmoid", reset_after=False))
+    model.add(Dense(4, activation="tanh", kernel_regularizer=REGULARIZER))
+    model.add(Dense(1, activation="sigmoid", trainable=TRAINABLE))
+    return model
+'''
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A command that has ended: its exit status, what it printed, and the folder of its run."""
+
+    status: int
+    output: str
+    folder: Path
+
+    def results(self) -> RunResults:
+        return store.read(self.folder)
+
+    def cell(self) -> Measured:
+        """The run's only cell."""
+        (measured,) = self.results().measured
+        return measured
+
+    def events(self) -> list[dict[str, Any]]:
+        """Every event of the only cell, in the order in which the guest wrote them."""
+        lines = store.cell_folder(self.folder, self.cell().cell).events.read_text("utf-8").splitlines()
+        return [json.loads(line) for line in lines]
+
+    def spec(self) -> dict[str, Any]:
+        """What the guest of the only cell was asked to do."""
+        spec: dict[str, Any] = json.loads(store.cell_folder(self.folder, self.cell().cell).spec.read_text("utf-8"))
+        return spec
+
+    def parity(self) -> list[dict[str, str]]:
+        """The rows of parity.csv."""
+        with (self.folder / "parity.csv").open(newline="") as file:
+            return list(csv.DictReader(file))
+
+
+class Kbench:
+    """Runs commands in this process; real data, from the mirror where there is one."""
+
+    def __init__(self, results: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
+        self._results = results
+        self._capture = capture
+        if not os.environ.get("KBENCH_DATA") and MIRROR.is_dir():
+            patch.setenv("KBENCH_DATA", str(MIRROR))
+
+    def measure(self, backends: str, examples: str, *options: str) -> Finished:
+        selection = ("--backends", backends, "--examples", examples)
+        return self._run("run", *selection, "--profile", "smoke", "--no-plots", *options)
+
+    def parity(self, backends: str, example: str, *options: str) -> Finished:
+        return self._run("parity", "--backends", backends, "--examples", example, *options)
+
+    def _run(self, *argv: str) -> Finished:
+        status = main.main([*argv, "--device", "cpu", *own_threads(), "--results", str(self._results)])
+        printed = self._capture.readouterr()
+        output = printed.out + printed.err
+        assert self._results.is_dir(), output
+        return Finished(status, output, store.latest(self._results))
+
+
+def own_threads() -> list[str]:
+    """The option that gives this test process its share of the cores, where several run at once.
+
+    The threads of two frameworks that spin on the same cores take ten times as long.
+    """
+    together = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    return ["--threads", str(max(1, cores() // together))] if together > 1 else []
