@@ -40,7 +40,7 @@ def test_the_published_examples_are_there_with_their_published_sizes() -> None:
 
 
 def test_each_example_has_all_profiles() -> None:
-    assert {name: set(example.profiles) for name, example in OWN.items()} == dict.fromkeys(OWN, set(PROFILES))
+    assert {name: set(example.profiles) for name, example in OWN.items()} == {name: set(PROFILES) for name in OWN}
 
 
 def test_a_profile_never_wants_more_than_the_next_larger_one() -> None:
