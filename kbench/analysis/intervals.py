@@ -129,19 +129,13 @@ def _of_difference(logarithms: Numbers, reference: Numbers) -> Any:
 
 def _medians(values: Sequence[float], side: int) -> Numbers:
     """The median of each resample of `values`; the two sides of a ratio are drawn independently."""
-    from scipy.stats import bootstrap  # takes most of a second to load, and most commands never come here
-
+    ordered = np.sort(values)  # so that their order changes nothing
+    random = np.random.default_rng((_SEED, side))
+    at_once = max(1, _AT_ONCE // len(ordered))
+    sizes = [min(at_once, RESAMPLES - done) for done in range(0, RESAMPLES, at_once)]
     with np.errstate(all="ignore"):
-        medians: Numbers = bootstrap(
-            (np.sort(values),),  # so that their order changes nothing
-            np.median,
-            n_resamples=RESAMPLES,
-            batch=max(1, _AT_ONCE // len(values)),
-            # BCa, scipy's default, has no value where all numbers are equal, and warns.
-            method="percentile",
-            rng=np.random.default_rng((_SEED, side)),
-        ).bootstrap_distribution
-    return medians
+        drawn = (ordered[random.integers(len(ordered), size=(size, len(ordered)))] for size in sizes)
+        return np.concatenate([np.median(resamples, axis=1) for resamples in drawn])
 
 
 def _rounded(value: float) -> float:

@@ -10,7 +10,7 @@ import time
 
 SCHEMA = 1
 
-# Event -> its fields -> their type. A "?" after the type: the field may be absent or null.
+# Event -> its fields -> their type. A "?" after the type: the field may be absent or, if it is no list, null.
 EVENTS = {
     "start": {"schema": "integer", "pid": "integer", "python": "text"},
     "phase": {"name": "text", "seconds": "number"},
@@ -102,7 +102,7 @@ def check(event, values):
         raise ValueError("the event %s has no field %r" % (event, name))
     for name, kind in fields.items():
         value = values.get(name)
-        if value is None and kind.endswith("?"):
+        if value is None and kind.endswith("?") and (kind != "list?" or name not in values):
             continue
         if not isinstance(value, TYPES[kind.rstrip("?")]) or isinstance(value, bool):
             raise ValueError("%s of the event %s is %r, not of the type %s" % (name, event, value, kind))
