@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_bench import LIMITS
 
 from kbench import store
 from kbench.cli import main
+from kbench.machine import peak_rates, reference_work
 from kbench.planning.request import cores
 from kbench.session import interrupts
 from kbench.store import RunResults
@@ -88,6 +90,9 @@ class Kbench:
         self._capture = capture
         if not os.environ.get("KBENCH_DATA") and MIRROR.is_dir():
             patch.setenv("KBENCH_DATA", str(MIRROR))
+        # How fast the machine is takes longer to measure than most of these cells, and has tests of its own.
+        patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads})
+        patch.setattr(reference_work, "measure", lambda threads, variables: 0.125)
 
     def measure(self, backends: str, examples: str, *options: str) -> Finished:
         selection = ("--backends", backends, "--examples", examples)
