@@ -39,13 +39,11 @@ def test_every_candidate_is_a_backend_that_can_be_measured(one: variants.Candida
 
 def test_every_example_has_a_batch_at_least() -> None:
     shipped = examples.load_all(paths.project_folder("examples_models"))
-    assert set(backend_settings.SAMPLES) == set(shipped)
-    assert all(backend_settings.SAMPLES[name] >= example.batch_size for name, example in shipped.items())
+    assert all(samples >= shipped[name].batch_size for name, samples in backend_settings.SAMPLES.items())
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
-def test_every_backend_has_candidates_and_its_copy_has_the_shipped_settings(name: str, tmp_path: Path) -> None:
-    assert any(one.backend == name for one in CANDIDATES)
+def test_a_copy_of_a_backend_has_the_shipped_settings(name: str, tmp_path: Path) -> None:
     (copy,) = variants.write(tmp_path, KNOWN[name], [], BENCHMARKS)
     assert variants.effective(copy) == variants.effective(KNOWN[name])
     same = replace(copy, name=name, path=KNOWN[name].path, variables=KNOWN[name].variables)

@@ -51,7 +51,7 @@ def spec(the_task: CellTask, data: Data = DATA) -> dict[str, Any]:
 def test_keras_json_holds_the_four_settings_of_the_cell(name: str) -> None:
     asked = {"image_data_format": "channels_first", "example": "resnet50_features"}
     assert specs.keras_json(task(name, **asked)) == {
-        "backend": name.partition("/")[2],
+        "backend": BACKENDS[name].keras_backend,
         "image_data_format": "channels_first",
         "floatx": "float32",
         "epsilon": 1e-7,

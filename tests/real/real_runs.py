@@ -14,6 +14,7 @@ import pytest
 from kbench import store
 from kbench.cli import main
 from kbench.planning.request import cores
+from kbench.session import interrupts
 from kbench.store import RunResults
 from kbench.values import Measured
 
@@ -97,6 +98,8 @@ class Kbench:
 
     def _run(self, *argv: str) -> Finished:
         status = main.main([*argv, "--device", "cpu", *own_threads(), "--results", str(self._results)])
+        if status == interrupts.INTERRUPTED_STATUS:
+            raise KeyboardInterrupt  # Ctrl-C was meant for the tests, too
         printed = self._capture.readouterr()
         output = printed.out + printed.err
         assert self._results.is_dir(), output

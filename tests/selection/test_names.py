@@ -16,8 +16,8 @@ from kbench.selection import names as selection
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
-KERAS2 = ["keras2/cntk", "keras2/mxnet", "keras2/tensorflow", "keras2/theano"]
-KERAS3 = ["keras3/jax", "keras3/openvino", "keras3/tensorflow", "keras3/torch"]
+KERAS2 = [name for name in BACKENDS if name.startswith("keras2/")]
+KERAS3 = [name for name in BACKENDS if name.startswith("keras3/")]
 
 
 def names(text: str) -> list[str]:
