@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kbench import store
-from kbench.paths import GUEST, portable
+from kbench import paths, store
+from kbench.paths import portable
 from kbench.planning.tasks import CellTask
 from kbench.values import CHANNELS_LAST, Data, Device, Environment
 
@@ -51,7 +51,7 @@ class Here:
     published_weights: Mapping[str, Path]  # by example
     environments: Mapping[str, Environment | str]  # by backend; a sentence where there is none
     passed: Mapping[str, str]  # the variables of --pass-env
-    guest: Path = GUEST
+    guest: Path = field(default_factory=lambda: paths.GUEST)
 
 
 def keras_json(task: CellTask) -> dict[str, Any]:
