@@ -7,6 +7,13 @@ from pathlib import Path
 
 import pytest
 from fake_bench import Bench, Shop, open_shop
+from hypothesis import HealthCheck, settings
+
+# A busy machine is no failure, and a folder may serve several examples.
+settings.register_profile(
+    "kbench", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("kbench")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Tests that were started in the background ignore Ctrl-C, and so would every process that they send one to.

@@ -214,7 +214,7 @@ def test_equal_values_have_an_interval_without_width() -> None:
         assert intervals.of_ratio((2.5,) * 4, (2.5,) * 2) == Interval(1.0, 1.0)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.floats(1e-6, 1e6), min_size=5, max_size=12))
 def test_an_interval_of_five_values_lies_within_them(values: list[float]) -> None:
     found = intervals.of_median(values)
@@ -222,7 +222,6 @@ def test_an_interval_of_five_values_lies_within_them(values: list[float]) -> Non
     assert min(values) * (1 - 1e-8) <= found.low <= found.high <= max(values) * (1 + 1e-8)
 
 
-@settings(deadline=None, max_examples=50)
 @given(
     st.lists(st.floats(0.0, 1e300), min_size=2, max_size=4),
     st.lists(st.floats(1e-300, 1e300), min_size=2, max_size=4),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fake_runs import cell, measured
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench.analysis import step_times
@@ -78,7 +78,6 @@ def test_repeats_count_together_so_that_few_epochs_of_each_are_enough() -> None:
     assert "1.50 times faster" in step_times.still_changing([epochs(1.5, 1.0)] * 5, 3)
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.floats(0, 1e6), max_size=12), max_size=4))
 def test_no_times_raise(paces: list[list[float]]) -> None:
     step_times.still_changing([[Epoch(2, pace, 1) for pace in one] for one in paces], 3)

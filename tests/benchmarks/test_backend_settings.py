@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fake_bench import Bench
 
 from kbench import paths
+from kbench.cli import main
 from kbench.epochs import Epoch
 from kbench.errors import UserError
 from kbench.selection import backends, examples
@@ -153,6 +156,13 @@ def test_the_best_over_all_examples_is_by_the_geometric_mean() -> None:
 def test_it_measures_shipped_and_other_settings_side_by_side(
     bench: Bench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    def in_this_process(command: list[str], env: dict[str, str], **_: object) -> subprocess.CompletedProcess[str]:
+        with bench.patch.context() as patch:
+            patch.setenv("KBENCH_BACKENDS", env["KBENCH_BACKENDS"])
+            assert command[1:3] == ["-m", "kbench"]
+            return subprocess.CompletedProcess(command, main.main(command[3:]), "", "")
+
+    bench.patch.setattr(backend_settings, "subprocess", SimpleNamespace(run=in_this_process))
     bench.backend(more='[variables]\nA = "1"\n')
     (tmp_path / "tries.toml").write_text(CANDIDATE + 'variables = {A = "2"}\n')
     options = ["--backends", "fake", "--examples", "my_example.py", "--candidates", str(tmp_path / "tries.toml")]

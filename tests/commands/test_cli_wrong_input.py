@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fake_bench import EXAMPLE, Bench
 from fake_runs import cell, fake_run
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench.cli import main
@@ -330,7 +330,6 @@ WORDS = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(OPTION_NAMES), WORDS), max_size=3))
 def test_no_value_of_an_option_whatever_ends_in_a_traceback(bench: Bench, options: list[tuple[str, str]]) -> None:
     given_so = [word for option in options for word in option]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from guest_modules import alone
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 scores = alone("scores")
@@ -45,7 +45,6 @@ def test_every_loss_that_keras_names_so_is_known() -> None:
     }
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), min_size=1, max_size=20),
 )

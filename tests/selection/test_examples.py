@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fake_bench import EXAMPLE
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench import paths
@@ -112,7 +112,6 @@ def test_files_with_an_underscore_in_front_are_no_examples(tmp_path: Path) -> No
     assert list(examples.load_all(tmp_path)) == ["mine"]
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.binary(), st.text().map(lambda text: EXAMPLE.encode() + b"\n" + text.encode(errors="replace"))))
 def test_any_bytes_are_an_example_or_one_sentence(tmp_path: Path, content: bytes) -> None:
     try:
@@ -147,7 +146,6 @@ NAMES = st.sampled_from(
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(NAMES, LITERALS)
 def test_any_value_of_a_constant_is_accepted_or_one_sentence(tmp_path: Path, name: str, value: object) -> None:
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fake_bench import EXAMPLE
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench import paths
@@ -150,7 +150,6 @@ def test_kbenchs_own_example_may_be_named_by_its_file() -> None:
 WORDS = [*BACKENDS, *(name.partition("/")[2] for name in BACKENDS), "all", "keras2", "keras3", "", " ", "/", "~"]
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=12)), max_size=5).map(",".join))
 def test_any_text_is_a_list_of_backends_or_one_sentence(text: str) -> None:
     try:
@@ -162,7 +161,6 @@ def test_any_text_is_a_list_of_backends_or_one_sentence(text: str) -> None:
         assert chosen.named <= {backend.name for backend in chosen.chosen}
 
 
-@settings(deadline=None)
 @given(
     st.one_of(
         st.text(),

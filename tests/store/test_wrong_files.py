@@ -15,7 +15,7 @@ import pytest
 from fake_backends import FAKE_TOML, write_fake
 from fake_bench import Bench, write_patterns
 from fake_runs import cell, fake_run
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbench import outputs, store
@@ -25,8 +25,7 @@ from kbench.selection import backends
 from kbench.values import FAILED, OK, Backend, Outcome
 
 RUN = ("--backends", "fake", "--examples", "my_example.py", "--profile", "smoke", "--device", "cpu")
-FEW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
-FEWER = settings(FEW, max_examples=50)  # where each makes all tables and the report
+FEWER = settings(max_examples=25)  # where each makes all tables and the report
 
 NUMBERS = st.one_of(st.integers(-(10**30), 10**30), st.floats(), st.booleans())
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -135,7 +134,6 @@ def test_a_cut_off_data_file_is_one_sentence(bench: Bench, left: float) -> None:
     refused(bench, RUN, "patterns.npz cannot be read as .npz")
 
 
-@FEW
 @given(st.lists(st.tuples(st.integers(0, 5000), st.binary(min_size=1, max_size=4)), min_size=1, max_size=4))
 def test_a_data_file_with_any_bytes_changed_is_read_or_refused(
     tmp_path: Path, changes: list[tuple[int, bytes]]
@@ -168,7 +166,6 @@ KEYS = [*(field.name for field in fields(Backend)), "nonsense", "titel", '"a b"'
 LINES = st.tuples(st.sampled_from(KEYS), TOML_VALUES).map(lambda pair: f"{pair[0]} = {pair[1]}")
 
 
-@FEW
 @given(st.lists(st.tuples(st.integers(0, 20), st.booleans(), LINES), min_size=1, max_size=3))
 def test_any_line_of_a_backends_file_is_read_or_refused_with_the_files_name(
     tmp_path: Path, changes: list[tuple[int, bool, str]]
@@ -188,7 +185,6 @@ def test_any_line_of_a_backends_file_is_read_or_refused_with_the_files_name(
         assert backend.name == "keras9/fake"
 
 
-@FEW
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_backends_file_or_one_sentence(tmp_path: Path, content: bytes) -> None:
     path = write_fake(tmp_path, "keras9/fake", "")
