@@ -8,7 +8,6 @@ import os
 import secrets
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, is_dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -67,16 +66,8 @@ def remove_others(folder: Path, own: Collection[str], kept: Collection[str]) -> 
 
     They are what was derived earlier. Raises UserError where one cannot be removed.
     """
-    with contextlib.suppress(OSError):  # no folder: nothing to remove
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        stale = [
-            Path(entry.path)
-            for entry in entries
-            if entry.is_file(follow_symlinks=False)
-            and entry.name not in kept
-            and any(fnmatchcase(entry.name, pattern) for pattern in own)
-        ]
-        for path in stale:
+    for path in {found for pattern in own for found in folder.glob(pattern)}:
+        if path.name not in kept and path.is_file() and not path.is_symlink():
             try:
                 path.unlink(missing_ok=True)
             except OSError as error:
@@ -98,16 +89,12 @@ def cannot(do: str, path: Path, error: OSError) -> UserError:
 
 def _sync_folder(folder: Path) -> None:
     """Make the new name in `folder` survive a power cut, where the file system knows how."""
-    try:
+    with contextlib.suppress(OSError):  # some network file systems refuse; the content itself is safe
         descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folders
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:  # some network file systems refuse; the content itself is safe
-        pass
-    finally:
-        os.close(descriptor)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _as_json(value: object) -> object:
