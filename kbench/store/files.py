@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -17,29 +17,27 @@ from kbench.errors import UserError
 from kbench.store.guest_files import open_regular
 
 
-def replace(path: Path, content: bytes | Iterable[bytes], durable: bool = True) -> None:
+def replace(path: Path, content: bytes, durable: bool = True) -> None:
     """Put `content` at `path`: a reader, or a machine that dies, has the old file or the new one, no mixture.
 
-    What is given in pieces is written as it comes. `durable` waits until the disk has it. Raises UserError where the
-    file cannot be written.
+    `durable` waits until the disk has it. Raises UserError where the file cannot be written.
     """
     # Not from tempfile: its files are readable by their owner alone, and results are there to be shared.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        try:
-            with temporary.open("xb") as file:
-                file.writelines([content] if isinstance(content, bytes) else content)
-                if durable:
-                    file.flush()
-                    os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        with temporary.open("xb") as file:
+            file.write(content)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.replace(path)
         if durable:
             _sync_folder(path.parent)
     except OSError as error:
         raise cannot("write", path, error) from error
+    finally:
+        with contextlib.suppress(OSError):  # it has its name, or could not be made
+            temporary.unlink()
 
 
 def replace_json(path: Path, value: object) -> None:
