@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kbench.plots.look import Key, Look, key, literal, points, render
+from kbench.plots.overview import shown_ratio
 from kbench.plots.style import OWN, Style
 from kbench.text import compared, significant
 from kbench.values import OK, Interval, Summary
@@ -109,7 +110,7 @@ def _axis(rows: Sequence[Summary]) -> str:
 
 
 def _label(row: Summary, seconds: float | None) -> str:
-    relative = row.relative_to_baseline if row.baseline else row.relative_to_fastest
+    relative = shown_ratio(row)
     ratio = f"  ({compared(relative, row.verdict)}x)" if relative is not None else ""
     status = "" if row.status == OK else f"  {row.status}"
     status += "  differs" if row.differs else ""
