@@ -156,11 +156,10 @@ def _operations(one: Measured) -> object:
 
 def _own_weights(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
     """Cells in which the guest knew no initializer for some weights, so that they are the backend's."""
-    left = [(one, one.facts.get("weights_left")) for one in group]
     return [
         (one, f"its initial weights are its own in {', '.join(map(str, names))}")
-        for one, names in left
-        if isinstance(names, list) and names
+        for one in group
+        if isinstance(names := one.facts.get("weights_left"), list) and names
     ]
 
 

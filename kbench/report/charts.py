@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kbench.analysis import step_times
+from kbench.analysis import learning_curves, step_times
 from kbench.comparison.scaling import Lines
 from kbench.plots.convergence import METRICS, WIDE
 from kbench.plots.look import Key, Look, key
@@ -42,7 +42,7 @@ def of_example(
     charts: list[Chart] = []
     if rows[0].task == "train":
         for choice in (("val_accuracy", "accuracy"), ("val_loss", "loss")):
-            metric = next((name for name in choice if curves.has(measured, name)), None)
+            metric = next((name for name in choice if any(learning_curves.has(one, name) for one in measured)), None)
             if metric:
                 charts += _curves(metric, cells, labels, most)
     found = [_phases(rows, cells, labels), _steps(rows, cells, labels, most), _memory(rows, labels)]

@@ -95,7 +95,9 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
     `scaling` is drawn below several runs, `unscaled` says why an example has no such lines, and `plots` is the
     folder of their pictures.
     """
-    chosen = _looks(runs)
+    # One look a row for all runs, so that a backend is the same everywhere.
+    known = {name: str(about.get("color", "")) for run in runs for name, about in run.backends.items()}
+    chosen = looks([row for run in runs for row in run.summaries], known)
     styles = _styles(chosen)
     each = curves.points_each(4 * sum(len(run.summaries) for run in runs))
     shown = [_run(number, run, chosen, styles, each) for number, run in enumerate(runs)]
@@ -116,12 +118,6 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
         unscaled=unscaled,
         plots=plots,
     )
-
-
-def _looks(runs: Sequence[Run]) -> dict[Key, Look]:
-    """One look a row for all runs, so that a backend is the same everywhere."""
-    known = {name: str(about.get("color", "")) for run in runs for name, about in run.backends.items()}
-    return looks([row for run in runs for row in run.summaries], known)
 
 
 def _styles(chosen: Mapping[Key, Look]) -> dict[str, dict[str, Any]]:
