@@ -12,7 +12,7 @@ from kbench.comparison.published import Figure, Held
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
 from kbench.tables.content import Table, marked
-from kbench.tables.csv import csv_text
+from kbench.tables.csv import records_csv
 from kbench.text import MISSING, plain, significant
 from kbench.values import Summary
 
@@ -35,8 +35,7 @@ def markdown(found: Sequence[Held], machine: str) -> str:
 
 def csv(found: Sequence[Held]) -> str:
     """One line for each row of the run and figure. `found` is not empty."""
-    rows = records(found)
-    return csv_text({name: [row[name] for row in rows] for name in rows[0]})
+    return records_csv(records(found))
 
 
 def records(found: Sequence[Held]) -> list[dict[str, Any]]:
@@ -64,8 +63,7 @@ def records(found: Sequence[Held]) -> list[dict[str, Any]]:
 
 def figures_csv(figures: Sequence[Figure]) -> str:
     """The figures with the columns of the file that they are from."""
-    rows = [asdict(figure) for figure in figures]
-    return csv_text({name: [row[name] for row in rows] for name in rows[0]})
+    return records_csv([asdict(figure) for figure in figures])
 
 
 def figure_rows(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]]:

@@ -11,7 +11,7 @@ from kbench.comparison.values import EQUAL, HIGHER, LOWER, NOT_COMPARED, WITHIN,
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
 from kbench.tables.content import Table, beside_one, ends, heading, marked
-from kbench.tables.csv import csv_text
+from kbench.tables.csv import records_csv
 from kbench.text import MISSING, compared, plain, significant
 from kbench.values import FASTER, NO_DIFFERENCE, SLOWER, Interval, Summary
 
@@ -36,8 +36,7 @@ def markdown(abouts: Sequence[About], pairs: Sequence[Pair]) -> str:
 
 def csv(abouts: Sequence[About], pairs: Sequence[Pair]) -> str:
     """One line a pair, in full precision. `pairs` is not empty."""
-    rows = records(abouts, pairs)
-    return csv_text({name: [row[name] for row in rows] for name in rows[0]})
+    return records_csv(records(abouts, pairs))
 
 
 def records(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[dict[str, Any]]:
@@ -224,8 +223,11 @@ def _record(abouts: Sequence[About], pair: Pair) -> dict[str, Any]:
     first, other, row = pair.first, pair.other, pair.row
     names = {about.letter: about.name for about in abouts}
 
-    def both(name: str, fact: Callable[[Summary], object]) -> dict[str, object]:
-        return {f"{name}_first": first and fact(first), f"{name}_other": other and fact(other)}
+    def both(*names: str) -> dict[str, object]:
+        sides = {"first": first, "other": other}
+        return {f"{name}_{side}": row and getattr(row, name) for name in names for side, row in sides.items()}
+
+    intervals = {"first": first and first.epoch_interval, "other": other and other.epoch_interval}
 
     return {
         "example": row.example,
@@ -239,23 +241,18 @@ def _record(abouts: Sequence[About], pair: Pair) -> dict[str, Any]:
         "ratio": pair.ratio,
         **_ends_of("ratio", pair.interval),
         **_ends_of("reference_ratio", pair.reference_ratio),
-        **both("epoch_seconds", lambda row: row.epoch_seconds),
-        **both("epoch_seconds_low", lambda row: row.epoch_interval and row.epoch_interval.low),
-        **both("epoch_seconds_high", lambda row: row.epoch_interval and row.epoch_interval.high),
-        **both("final_val_accuracy", lambda row: row.final_val_accuracy),
-        **both("final_val_accuracy_sd", lambda row: row.final_val_accuracy_sd),
+        **both("epoch_seconds"),
+        **{f"epoch_seconds_low_{side}": one and one.low for side, one in intervals.items()},
+        **{f"epoch_seconds_high_{side}": one and one.high for side, one in intervals.items()},
+        **both("final_val_accuracy", "final_val_accuracy_sd"),
         "accuracy_verdict": pair.accuracy,
-        **both("seconds_to_target", lambda row: row.seconds_to_target),
+        **both("seconds_to_target"),
         "target_ratio": pair.target_ratio,
         **_ends_of("target_ratio", pair.target_interval),
         "target_verdict": pair.target_verdict,
         "largest_loss_difference": pair.largest_loss_difference,
         "compared_epochs": pair.compared_epochs,
-        **both("status", lambda row: row.status),
-        **both("repeats", lambda row: row.repeats),
-        **both("keras_version", lambda row: row.keras_version),
-        **both("backend_version", lambda row: row.backend_version),
-        **both("fingerprint", lambda row: row.fingerprint),
+        **both("status", "repeats", "keras_version", "backend_version", "fingerprint"),
         "refused": "; ".join(pair.refused),
         "remarks": "; ".join(pair.remarks),
     }
