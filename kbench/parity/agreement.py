@@ -157,15 +157,12 @@ def judge(deviations: Mapping[str, Deviation], explained: Sequence[Explanation])
 
 def _explanation(what: str, deviation: Deviation, explained: Sequence[Explanation]) -> str | None:
     for one in explained:
-        layer_fits = not one.layer or one.layer in (deviation.class_name, *_parts(deviation.class_name))
+        # "TimeDistributed(LSTM)" is explained by what explains an LSTM.
+        parts = deviation.class_name.rstrip(")").split("(")
+        layer_fits = one.layer in ("", deviation.class_name, *parts)
         if what in one.what and layer_fits and deviation.size <= one.bound and _is_against(one, deviation.against):
             return one.reason
     return None
-
-
-def _parts(class_name: str) -> list[str]:
-    """ "TimeDistributed(LSTM)" is explained by what explains an LSTM."""
-    return class_name.rstrip(")").split("(")
 
 
 def _standard(computed: Sequence[Computed]) -> _Standard | None:

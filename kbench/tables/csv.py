@@ -78,8 +78,8 @@ def epochs_columns(measured: Iterable[Measured]) -> dict[str, list[Any]]:
 
 
 def records_csv(records: Sequence[Mapping[str, object]]) -> str:
-    """Objects with the same names as CSV, a line each. `records` is not empty."""
-    return csv_text({name: [record[name] for record in records] for name in records[0]})
+    """Objects with the same names as CSV, a line each."""
+    return csv_text({name: [record[name] for record in records] for name in next(iter(records), {})})
 
 
 def csv_text(columns: Mapping[str, Sequence[object]]) -> str:

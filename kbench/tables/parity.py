@@ -13,27 +13,12 @@ from kbench.parity.agreement import ALONE, TOLERANCES
 from kbench.parity.values import Agreement, Deviation
 from kbench.tables import text as plain_text
 from kbench.tables.content import Table, marked
-from kbench.tables.csv import csv_text
+from kbench.tables.csv import records_csv
 from kbench.tables.markdown import body, escape
 from kbench.text import MISSING, plain
 from kbench.values import QUANTITIES
 
-# The order of these is a promise: programs read them by place.
-COLUMNS = (
-    "example",
-    "backend",
-    "image_data_format",
-    "device",
-    "verdict",
-    "reason",
-    "reference",
-    *(what.replace(" ", "_") for what in QUANTITIES),
-    "first_layer",
-    "first_layer_class",
-    "first_layer_deviation",
-    *(f"{what.replace(' ', '_')}_layer" for what in QUANTITIES[3:]),
-    "notes",
-)
+_NAMES = ("example", "backend", "image_data_format", "device", "verdict", "reason", "reference")
 _SHOWN = ("outputs", "loss", "1 step", "10 steps")
 _FIRST = "first layer that differs"
 _TEXT_COLUMNS = frozenset({"backend", "channels", _FIRST, "verdict"})
@@ -62,8 +47,7 @@ def page(name: str, machine: str, command: str, rows: Sequence[Agreement], facts
 
 def csv(rows: Sequence[Agreement]) -> str:
     """One line a row of the tables, in full precision; empty where nothing was compared."""
-    entries = [_record(row) for row in rows]
-    return csv_text({name: [entry[name] for entry in entries] for name in COLUMNS})
+    return records_csv([_record(row) for row in rows])
 
 
 def records(rows: Sequence[Agreement]) -> list[dict[str, str]]:
@@ -72,10 +56,11 @@ def records(rows: Sequence[Agreement]) -> list[dict[str, str]]:
 
 
 def _record(row: Agreement) -> dict[str, object]:
+    """The order of its names is a promise: programs read the CSV by place."""
     of = row.deviations
     first = row.first or Deviation(math.nan)
     return {
-        **{name: getattr(row, name) for name in COLUMNS[:7]},
+        **{name: getattr(row, name) for name in _NAMES},
         **{what.replace(" ", "_"): of[what].size if what in of else None for what in QUANTITIES},
         "first_layer": first.layer,
         "first_layer_class": first.class_name,
