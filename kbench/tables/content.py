@@ -67,7 +67,7 @@ def heading(rows: Sequence[Summary]) -> str:
     `mnist_cnn (quick: 10,000 of 60,000 samples, 3 epochs, batch 128, real data, cpu)`.
     """
     row = rows[0]
-    of_all = f" of {row.available_samples:,}" if _is_subset(row) else ""
+    of_all = f" of {row.available_samples:,}" if row.samples < (row.available_samples or 0) else ""
     passes = ("pass", "passes") if row.task == "infer" else ("epoch", "epochs")
     facts = [
         f"{row.samples:,}{of_all} samples",
@@ -268,10 +268,6 @@ def _on_learning(rows: Sequence[Summary]) -> list[str]:
         median = " A repeat that never reached it counts as infinitely long." if short else ""
         remarks.append(f"to {rows[0].target_accuracy:g}: training until that validation accuracy.{counts}{median}")
     return remarks
-
-
-def _is_subset(row: Summary) -> bool:
-    return row.available_samples is not None and row.samples < row.available_samples
 
 
 def _varies(rows: Sequence[Summary], name: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from csv import DictReader
 from itertools import groupby
 
-from kbench.parity.agreement import ALONE, TOLERANCES
+from kbench.parity.agreement import ALONE, NUMPY, TOLERANCES
 from kbench.parity.values import Agreement, Deviation
 from kbench.tables import text as plain_text
 from kbench.tables.content import Table, marked
@@ -87,7 +87,9 @@ def _table(rows: Sequence[Agreement], facts: str) -> Table:
     footnotes: list[str] = []
     several = len({row.backend for row in rows}) < len(rows)
     named = list(dict.fromkeys(row.reference for row in rows if row.reference))
-    against = f"against {_reference(named[0])}" if named else "with nothing to compare"
+    against = "with nothing to compare"
+    if named:
+        against = "against the numpy reference" if named[0] == NUMPY else f"against the {named[0]} backends"
     return Table(
         heading=plain(f"{rows[0].example} ({', '.join(part for part in (against, rows[0].device, facts) if part)})"),
         columns=("backend", *(["channels"] if several else []), *_SHOWN, _FIRST, "verdict"),
@@ -96,10 +98,6 @@ def _table(rows: Sequence[Agreement], facts: str) -> Table:
         footnotes=tuple(footnotes),
         remarks=("1 step, 10 steps: against the one nearest to all others, of those whose outputs are the same.",),
     )
-
-
-def _reference(name: str) -> str:
-    return "the numpy reference" if name == "numpy" else f"the {name} backends"
 
 
 def _cells(row: Agreement, with_channels: bool, footnotes: list[str]) -> tuple[str, ...]:

@@ -137,7 +137,8 @@ def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callab
     a, b = abouts[0].letter, "run's" if several else abouts[1].letter
     infers = pairs[0].row.task == "infer"
     unit = "s/1,000 samples" if infers else "s/epoch"
-    columns: dict[str, Callable[[Pair], str]] = {"backend": _name}
+    # Where two backends are compared it is the other one, which the ratio is about: the legend names the first.
+    columns: dict[str, Callable[[Pair], str]] = {"backend": lambda pair: plain((pair.other or pair.row).backend)}
     if len({(pair.row.backend, pair.side) for pair in pairs}) < len(pairs):
         columns["channels"] = lambda pair: plain(pair.row.image_data_format.removeprefix("channels_"))
     if several:
@@ -153,11 +154,6 @@ def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callab
         target = next(pair.row.target_accuracy for pair in pairs if pair.target_ratio is not None)
         columns[f"s to {target:g} {a},{b}"] = _to_target
     return columns
-
-
-def _name(pair: Pair) -> str:
-    """The backend; where two are compared the other one, which the ratio is about: the legend names the first."""
-    return plain((pair.other or pair.row).backend)
 
 
 def _seconds(row: Summary | None) -> float | None:
