@@ -67,7 +67,7 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     standard = _standard(there)
     forward = {id(computed): _forward(computed, standard) if standard else ({}, None) for computed in there}
     # A backend that computes another model must not move the middle of the others.
-    sound = [computed for computed in there if _within(forward[id(computed)][0])] or there
+    sound = [computed for computed in there if judge(forward[id(computed)][0], ())[0] != DIFFERS] or there
     steps = {number: _middle_step(sound, number) for number in STEPS}
     names = {id(one.computed): one.measured.cell.backend for one in subjects if one.computed is not None}
     losses = [computed.reported for computed in sound if computed.reported is not None]
@@ -107,10 +107,6 @@ def _of_both(pair: Sequence[Subject]) -> tuple[Explanation, ...]:
 
 def _is_against(known: Explanation, backend: str) -> bool:
     return not known.unlike or any(name in (backend, backend.partition("/")[0]) for name in known.unlike)
-
-
-def _within(deviations: Mapping[str, Deviation]) -> bool:
-    return all(deviation.size <= TOLERANCES[what] for what, deviation in deviations.items())
 
 
 def _row(subject: Subject, reference: str, deviations: Mapping[str, Deviation], first: Deviation | None) -> Agreement:

@@ -137,7 +137,7 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     if any(row.percent_of_limit is not None for row in rows):
         columns["% of limit"] = lambda row: significant(row.percent_of_limit, 2)
     if not infers:
-        columns["val. accuracy"] = lambda row: _accuracy(row.final_val_accuracy, row.final_val_accuracy_sd)
+        columns["val. accuracy"] = accuracy
     return columns | _target_columns(rows)
 
 
@@ -177,10 +177,12 @@ def beside_one(ratio: float) -> str:
     return significant(ratio, 4) if shown == significant(1.0) and ratio != 1 else shown
 
 
-def _accuracy(value: float | None, spread: float | None) -> str:
-    if value is None:
+def accuracy(row: Summary | None) -> str:
+    """The final validation accuracy, with its spread over the repeats."""
+    if row is None or row.final_val_accuracy is None:
         return MISSING
-    return f"{value:.4f}" if spread is None else f"{value:.4f} ± {spread:.4f}"
+    spread = "" if row.final_val_accuracy_sd is None else f" ± {row.final_val_accuracy_sd:.4f}"
+    return f"{row.final_val_accuracy:.4f}{spread}"
 
 
 def _status(row: Summary, footnotes: list[str]) -> str:

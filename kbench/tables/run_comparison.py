@@ -10,7 +10,7 @@ from kbench.analysis.intervals import differing_by_chance
 from kbench.comparison.values import EQUAL, HIGHER, LOWER, NOT_COMPARED, WITHIN, About, Pair
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
-from kbench.tables.content import Table, beside_one, ends, heading, marked
+from kbench.tables.content import Table, accuracy, beside_one, ends, heading, marked
 from kbench.tables.csv import records_csv
 from kbench.text import MISSING, compared, plain, significant
 from kbench.values import FASTER, NO_DIFFERENCE, SLOWER, Interval, Summary
@@ -164,16 +164,9 @@ def _seconds(row: Summary | None) -> float | None:
 
 def _accuracies(pair: Pair) -> str:
     if pair.accuracy == EQUAL:
-        return f"{_accuracy(pair.first)} in both"
-    shown = f"{_accuracy(pair.first)}, {_accuracy(pair.other)}"
+        return f"{accuracy(pair.first)} in both"
+    shown = f"{accuracy(pair.first)}, {accuracy(pair.other)}"
     return MISSING if shown == f"{MISSING}, {MISSING}" else f"{shown} {pair.accuracy}".rstrip()
-
-
-def _accuracy(row: Summary | None) -> str:
-    if row is None or row.final_val_accuracy is None:
-        return MISSING
-    spread = "" if row.final_val_accuracy_sd is None else f" ± {row.final_val_accuracy_sd:.4f}"
-    return f"{row.final_val_accuracy:.4f}{spread}"
 
 
 def _losses(pair: Pair) -> str:
