@@ -84,12 +84,8 @@ def unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:
     return [
         f"another {name}{_how(name, one[name], other[name])}"
         for name in _ASPECTS
-        if name in one and name in other and not _equal(one[name], other[name])
+        if name in one and name in other and _form(one[name]) != _form(other[name])
     ]
-
-
-def _equal(own: object, other: object) -> bool:
-    return _form(own) == _form(other)
 
 
 def _form(value: object) -> bytes:
@@ -160,11 +156,10 @@ def _operations(one: Measured) -> object:
 
 def _own_weights(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
     """Cells in which the guest knew no initializer for some weights, so that they are the backend's."""
-    left = [(one, one.facts.get("weights_left")) for one in group]
     return [
         (one, f"its initial weights are its own in {', '.join(map(str, names))}")
-        for one, names in left
-        if isinstance(names, list) and names
+        for one in group
+        if isinstance(names := one.facts.get("weights_left"), list) and names
     ]
 
 
@@ -177,7 +172,7 @@ def _outputs(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
     ]
     if len(probes) < 2:
         return []
-    agreeing = _agreeing([outputs for _, outputs in probes])
+    agreeing = [sum(_same(one, other) for _, other in probes) for _, one in probes]
     reference, expected = probes[agreeing.index(max(agreeing))]
     return [
         (one, f"unlike {reference.cell.backend} in its outputs before training: {_by(outputs, expected)}")
@@ -191,22 +186,6 @@ def _numbers(value: object) -> np.ndarray | None:
         return np.array(value, dtype=np.float64) if isinstance(value, list) else None
     except (TypeError, ValueError):  # ragged, or no numbers
         return None
-
-
-def _agreeing(outputs: Sequence[np.ndarray]) -> list[int]:
-    """For each how many of them, itself included, are the same."""
-    if len({one.shape for one in outputs}) > 1:
-        return [sum(_same(one, other) for other in outputs) for one in outputs]
-    # Repeats have the same bits, mostly: each is compared once and counts as often as it is there.
-    bits = [one.tobytes() for one in outputs]
-    counted, distinct = Counter(bits), dict(zip(bits, outputs, strict=True))
-    together = np.stack(list(distinct.values())).reshape(len(distinct), -1)
-    numbers = np.array([counted[one] for one in distinct])
-    agreeing = {
-        own: int(numbers[np.isclose(one, together, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True).all(axis=1)].sum())
-        for own, one in zip(distinct, together, strict=True)
-    }
-    return [agreeing[one] for one in bits]
 
 
 def _same(own: np.ndarray, other: np.ndarray) -> bool:

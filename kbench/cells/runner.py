@@ -162,25 +162,25 @@ def judge(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> 
     complete = "guest_seconds" in report.facts and len(report.epochs) == task.epochs
     lines = [plain(line) for line in last_lines(log, LINES_KEPT)]
     end = _last_words(report, lines)
+    status = FAILED
     if ended.timed_out:
         done = f"{len(report.epochs)} of {task.epochs} epochs were done"
         status, reason = TIMEOUT, f"not done after {task.timeout:g} s ({done}); give it longer with --timeout"
     elif ended.over_memory:
         held, allowed = ended.peak_memory_mib or 0.0, task.memory_limit_mib or 0.0
         reason = f"killed for its memory: it held {held:.0f} MiB, where --memory-limit allows {allowed:.0f} MiB"
-        status = FAILED
     elif ended.code == 0 and complete:
         status, reason = OK, ""
     elif report.facts.get("error_kind") in ("device", "unsupported"):
         status, reason = UNSUPPORTED, error
     elif error:
-        status, reason = FAILED, error
+        reason = error
     elif ended.code < 0:
-        status, reason = FAILED, f"killed by {_signal_name(-ended.code)}{_of_memory(ended)}{end}"
+        reason = f"killed by {_signal_name(-ended.code)}{_of_memory(ended)}{end}"
     elif ended.code == 0:
-        status, reason = FAILED, f"ended without a result{end}"
+        reason = f"ended without a result{end}"
     else:
-        status, reason = FAILED, f"ended with exit status {ended.code}{end}"
+        reason = f"ended with exit status {ended.code}{end}"
     return Outcome(
         status,
         plain(reason)[:MOST_REASON],
@@ -203,7 +203,7 @@ def _signal_name(number: int) -> str:
 
 def _of_memory(ended: Exit) -> str:
     """What SIGKILL most often means, where the system sent it."""
-    if _signal_name(-ended.code) != "SIGKILL":
+    if ended.code != -signal.SIGKILL:
         return ""
     held = "" if ended.peak_memory_mib is None else f"; it held {ended.peak_memory_mib:.0f} MiB"
     return f", as the system does where memory runs out{held}"

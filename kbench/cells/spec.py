@@ -16,16 +16,15 @@ from kbench.values import CHANNELS_LAST, Data, Device, Environment
 # What a guest inherits: enough to find programs, libraries and its own caches, and none of the user's secrets.
 INHERITED = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "XDG_CACHE_HOME",
-    "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDNN_PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LD_PRELOAD",
-    "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA",
-    "LOCALAPPDATA", "CONDA_PREFIX", "CC", "CXX", "CPATH", "LIBRARY_PATH",
+    "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDNN_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD",
+    "TEMP", "TMP", "CONDA_PREFIX", "CC", "CXX", "CPATH", "LIBRARY_PATH",
     "OMP_NUM_THREADS", "OMP_PROC_BIND", "KMP_AFFINITY",
 )  # fmt: skip
 
 # Inherited variables that change what a framework computes, or how fast, and are kept with the results.
 MATTERS = re.compile(
     r"(OMP|GOMP|KMP|MKL|DNNL|ONEDNN|OPENBLAS|GOTO|BLIS|VECLIB|NUMEXPR|TBB|XLA|TF|CUDA|CUDNN|NVIDIA|NCCL|MALLOC"
-    r"|TCMALLOC)_.*|LD_PRELOAD|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH"
+    r"|TCMALLOC)_.*|LD_PRELOAD|LD_LIBRARY_PATH"
 )
 # Not for print, whatever it is for.
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE")

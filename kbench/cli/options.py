@@ -13,6 +13,7 @@ from kbench.values import FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 
 KINDS = ("environments", "data", "compiled", "all")  # what `clean` can remove
 EXPORTS = ("parquet", "json", "tensorboard", "mlflow")
+_DETAIL = {"dest": "detail", "action": "store_const", "default": "usual"}
 RETRIED = (FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED)  # what `resume --retry` can measure again
 
 
@@ -141,18 +142,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     # What is shown.
     "--baseline": {"metavar": "BACKEND", "help": "compare with this backend of the run, not with the fastest"},
-    "--quiet": {
-        "dest": "detail",
-        "action": "store_const",
-        "const": "quiet",
-        "default": "usual",
-        "help": "print the tables alone, neither plan nor progress",
-    },
+    "--quiet": {**_DETAIL, "const": "quiet", "help": "print the tables alone, neither plan nor progress"},
     "--verbose": {
-        "dest": "detail",
-        "action": "store_const",
+        **_DETAIL,
         "const": "verbose",
-        "default": "usual",
         "help": "print a line for each epoch, with its seconds, loss and accuracy",
     },
     "--format": {

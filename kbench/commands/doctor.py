@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
-import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +13,8 @@ from kbench.commands import doctor_checks
 from kbench.commands.doctor_checks import Finding
 from kbench.datasets import names
 from kbench.errors import UserError
-from kbench.session import choices
+from kbench.machine import devices
+from kbench.session import choices, terminal
 from kbench.text import plain
 
 TO_DO = "to do"
@@ -25,7 +24,8 @@ def main(options: argparse.Namespace) -> int:
     """Look everything over and print it; 1 if there is something to do. Raises UserError."""
     known = choices.known_backends()
     pythons = choices.chosen_pythons(options, known)
-    device, gpus = choices.chosen_device(options)
+    gpus = devices.gpus()
+    device = devices.choose(options.device, gpus)
     mirror = choices.data_folder(options)
     if mirror is not None and not mirror.is_dir():
         raise UserError(f"{mirror} is not a folder: give --data-dir or KBENCH_DATA one that exists")
@@ -58,11 +58,10 @@ def _line(finding: Finding, width: int) -> str:
     text = plain(f"{finding.found}: {finding.advice}" if finding.advice else finding.found)
     state = TO_DO if finding.advice else "ok"
     head = f"  {state:<{len(TO_DO)}}  {finding.what:<{width}}  "
-    columns = max(60, shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100)
     # Neither at hyphens nor within words: what is to be typed has to be whole.
     return textwrap.fill(
         text,
-        columns,
+        terminal.width(),
         initial_indent=head,
         subsequent_indent=" " * len(head),
         break_long_words=False,

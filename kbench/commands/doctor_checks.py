@@ -43,12 +43,13 @@ def machine(cache: Path, results: Path, to_make: int, device: Device) -> list[Fi
     system = f"{platform.system()} on {platform.machine()}"
     python = f"{platform.python_implementation()} {platform.python_version()}"
     there = {kind: cache_folder.made(cache, kind) for kind in cache_folder.MADE}
+    for_cache = to_make * FOR_AN_ENVIRONMENT[device.kind] + FOR_DATA * (not there["data"])
     sizes = [f"{kind} {size(cache_folder.size(paths)[0])}" for kind, paths in there.items() if paths]
     return [
         Finding("kbench", f"{__version__} on {python}, {visible_cores():g} cores, {system}"),
         Finding("cache", f"{cache}: {', '.join(sizes) or 'nothing in it yet'}", _writable(cache)),
-        _disk("disk, cache", cache, to_make * FOR_AN_ENVIRONMENT[device.kind] + FOR_DATA * (not there["data"])),
-        _disk("disk, results", results, FOR_RESULTS),
+        _disk("disk, cache", cache, for_cache, "`clean` frees some, KBENCH_CACHE names another disk"),
+        _disk("disk, results", results, FOR_RESULTS, "choose another place with --results"),
         _keras_json(),
     ]
 
@@ -150,16 +151,14 @@ def _writable(cache: Path) -> str:
     return "it cannot be written: name another folder with KBENCH_CACHE"
 
 
-def _disk(what: str, folder: Path, wanted: int) -> Finding:
+def _disk(what: str, folder: Path, wanted: int, advice: str) -> Finding:
     existing = next(one for one in (folder, *folder.parents) if one.is_dir())
     try:
         free = shutil.disk_usage(existing).free
     except OSError as error:
         return Finding(what, str(existing), f"it cannot be looked at: {error.strerror}")
-    advice = f"about {size(wanted)} are wanted there: `clean` frees some, KBENCH_CACHE names another disk"
-    if what != "disk, cache":
-        advice = f"about {size(wanted)} are wanted there: choose another place with --results"
-    return Finding(what, f"{size(free)} free in {existing}", advice if free < wanted else "")
+    found = f"{size(free)} free in {existing}"
+    return Finding(what, found, f"about {size(wanted)} are wanted there: {advice}" if free < wanted else "")
 
 
 def _keras_json() -> Finding:

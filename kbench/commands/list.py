@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -15,6 +14,7 @@ from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.machine import devices
 from kbench.selection.builds import pick_build
+from kbench.selection.names import nearest
 from kbench.session import choices, terminal
 from kbench.tables import grid
 from kbench.tables import published as tables
@@ -50,12 +50,11 @@ def main(options: argparse.Namespace) -> int:
 
 def _show_published(options: argparse.Namespace) -> None:
     figures = published.read()
-    names = list(dict.fromkeys(one.workload for one in figures))
+    workloads = list(dict.fromkeys(one.workload for one in figures))
     if options.workload:
-        if options.workload not in names:
-            near = difflib.get_close_matches(options.workload, names, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}."
-            raise UserError(f"There is no published figure of {options.workload!r}: {hint}")
+        if options.workload not in workloads:
+            hint = nearest(options.workload, workloads)
+            raise UserError(f"There is no published figure of {options.workload!r}{hint}")
         figures = [one for one in figures if one.workload == options.workload]
     if options.format == "csv":
         terminal.show(tables.figures_csv(figures).rstrip())

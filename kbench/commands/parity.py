@@ -17,8 +17,7 @@ from kbench.planning import plan
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
-from kbench.session import choices, interrupts, prepare, record, run_cells, terminal
-from kbench.session.measure import check_place
+from kbench.session import choices, interrupts, measure, prepare, record, terminal
 from kbench.values import OK, Backend, Device
 
 PROFILE = "parity"
@@ -38,7 +37,7 @@ def main(options: argparse.Namespace) -> int:
             for name, backend in known.items()
         }
     place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
-    check_place(place, options.name)
+    measure.check_place(place, options.name)
     the_plan = _plan(request, known, gpus)
     beside = None if options.format == terminal.TABLE else sys.stderr
     terminal.print_plan(the_plan, prepare.to_make(the_plan), "parity: one batch, dropout off", beside)
@@ -51,13 +50,13 @@ def main(options: argparse.Namespace) -> int:
         run = store.create(place, kept, machine, options.name)
         with store.filling(run), interrupts.ended_as_interrupted():
             try:
-                run_cells.run(the_plan, replace(here, run=run))
+                measure.run_cells(the_plan, replace(here, run=run))
             except KeyboardInterrupt:
                 show(run, options.format)
                 print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
                 return interrupts.INTERRUPTED_STATUS
             agree = show(run, options.format)
-    return 0 if agree and run_cells.acceptable(the_plan, store.read(run)) else 1
+    return 0 if agree and measure.acceptable(the_plan, store.read(run)) else 1
 
 
 def show(run: Path, form: str = terminal.TABLE) -> bool:

@@ -46,7 +46,13 @@ def main(options: argparse.Namespace) -> int:
 
 def _go_on(the_plan: Plan, there: RunResults, gpus: Sequence[Device], options: argparse.Namespace) -> int:
     argv = [*arguments.program().split(), *options.argv]
-    differences = _same_machine(there, provenance.read(gpus, argv))
+    now = provenance.read(gpus, argv)
+    if other := provenance.machine_differences(now, there.provenance):
+        raise UserError(
+            f"{there.folder} was measured on another machine ({'; '.join(other)}): rows of two machines do not stand "
+            "in one table; start a new run here."
+        )
+    differences = provenance.other_differences(now, there.provenance)
     the_plan, here = prepare.arrays(the_plan)
     missing, changed = _missing(the_plan, there, options.retry)
     if options.detail != terminal.QUIET:
@@ -67,17 +73,6 @@ def _go_on(the_plan: Plan, there: RunResults, gpus: Sequence[Device], options: a
     resumed = {**machine, "cells": len(missing), "changed": changed, "differences": differences}
     store.update(there.folder, record.plan_record(the_plan, here), resumed)
     return measure.measure(the_plan, rest, here, gpus, options)
-
-
-def _same_machine(there: RunResults, now: Mapping[str, Any]) -> list[str]:
-    """What is not as it was, and yet the same machine. Raises UserError where it is another one."""
-    other = provenance.machine_differences(now, there.provenance)
-    if other:
-        raise UserError(
-            f"{there.folder} was measured on another machine ({'; '.join(other)}): rows of two machines do not stand "
-            "in one table; start a new run here."
-        )
-    return provenance.other_differences(now, there.provenance)
 
 
 def _missing(the_plan: Plan, there: RunResults, retried: Collection[str]) -> tuple[list[CellTask], list[str]]:

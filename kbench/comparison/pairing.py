@@ -100,15 +100,14 @@ def regressions(found: Iterable[Pair], limit: float) -> list[Pair]:
 
 
 def _like(row: Summary, other: Side, by_example: bool) -> Row | None:
-    names = [
+    named = [
         one
         for one in other.rows
         if one.summary.example == row.example and (by_example or one.summary.backend == row.backend)
     ]
     exact = (row.image_data_format, row.device)
-    return next((one for one in names if (one.summary.image_data_format, one.summary.device) == exact), None) or next(
-        iter(names), None
-    )
+    like = [one for one in named if (one.summary.image_data_format, one.summary.device) == exact]
+    return next(iter(like or named), None)
 
 
 def _change(first: Side, other: Side) -> Interval | None:
@@ -119,13 +118,9 @@ def _change(first: Side, other: Side) -> Interval | None:
     before, after = first.reference_seconds, other.reference_seconds
     if before == after or machine_differences(other.provenance, first.provenance, False):
         return None
-    change = intervals.of_ratio(_subsample(after), _subsample(before))
+    samples = (values[:: math.ceil(len(values) / ENOUGH) or 1] for values in (after, before))  # evenly spread
+    change = intervals.of_ratio(*samples)
     return change if verdict(change) in (FASTER, SLOWER) else None
-
-
-def _subsample(values: Sequence[float]) -> Sequence[float]:
-    """At most 100 of them, evenly spread."""
-    return values[:: math.ceil(len(values) / ENOUGH) or 1]
 
 
 def _pair(first: Side, mine: Row, other: Side, theirs: Row, allowed: Collection[str]) -> Pair:

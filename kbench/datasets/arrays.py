@@ -51,7 +51,9 @@ def write_arrays(
         little = np.dtype(dtype).newbyteorder("<")
         path = folder / f"{name}.npy"
         array: Array = np.lib.format.open_memmap(path, mode="w+", dtype=little, shape=shape)
-        _reserve(path)
+        # Writing to a mapped file on a full disk kills the process; reserving its blocks raises OSError instead.
+        with path.open("r+b") as stream:
+            os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)
         made[path.name] = array
         return array
 
@@ -72,9 +74,3 @@ def write_arrays(
         for start in range(0, len(same), CHUNK):
             digest.update(np.ascontiguousarray(same[start : start + CHUNK]).reshape(-1).view(np.uint8).data)
     return contents, described, digest.hexdigest()
-
-
-def _reserve(path: Path) -> None:
-    # Writing to a mapped file on a full disk kills the process; reserving its blocks raises OSError instead.
-    with path.open("r+b") as stream:
-        os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)

@@ -92,12 +92,8 @@ def _download(file: File, folder: Path, *, dataset: str, progress: bool) -> Path
                 return (partial / file.name).replace(folder / file.name)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    raise UserError(_advice(file, folder, dataset, why))
-
-
-def _advice(file: File, folder: Path, dataset: str, why: str) -> str:
     origin = f" from {' or '.join(file.addresses)}" if file.addresses else ""
-    return (
+    raise UserError(
         f"{dataset} needs {file.name}, which could not be downloaded ({why}): put it{origin} into {folder} "
         "or into a folder named by --data-dir or KBENCH_DATA, or use --data synthetic, which needs none"
     )

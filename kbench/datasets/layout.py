@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from kbench.datasets.arrays import Array
 from kbench.values import CHANNELS_FIRST
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def shape(picture: tuple[int, int, int], input: str, image_data_format: str) -> tuple[int, ...]:
     """The shape of one sample, from `picture` = (height, width, channels)."""
-    height, width, channels = picture
-    if input == "flat":
-        return (height * width * channels,)
-    if input == "image" and image_data_format == CHANNELS_FIRST:
-        return (channels, height, width)
-    return picture
+    sample: tuple[int, ...] = arrange(np.empty((1, *picture), np.uint8), input, image_data_format).shape[1:]
+    return sample
 
 
 def arrange(pictures: Array, input: str, image_data_format: str) -> Array:

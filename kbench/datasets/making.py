@@ -18,13 +18,12 @@ def make(recipe: Recipe, parent: Path, sources: tuple[Path, ...] = (), files: tu
     Raises UserError.
     """
 
-    def fill(folder: Path) -> dict[str, object]:
-        def write(create: Create) -> Contents:
-            return _write(create, recipe, sources, files)
+    def write(create: Create) -> Contents:
+        return _write(create, recipe, sources, files)
 
+    def fill(folder: Path) -> dict[str, object]:
         contents, described, sha256 = arrays.write_arrays(folder, write, recipe.layout)
-        about = {"num_classes": contents.num_classes, "divisor": contents.divisor}
-        return {**about, "arrays": described, "sha256": sha256}
+        return {**vars(contents), "arrays": described, "sha256": sha256}
 
     return prepared.make(recipe, parent, fill)
 

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 
@@ -48,12 +49,8 @@ def find(recipe: Recipe, parent: Path) -> Data | None:
     folder = parent / recipe.folder_name
     try:
         meta = json.loads((folder / META).read_bytes())
-        if meta["schema"] != SCHEMA:
-            return None
-        for name, array in meta["arrays"].items():
-            if (folder / name).stat().st_size != array["bytes"]:
-                return None
-        return _data(meta, folder)
+        sizes = ((folder / name).stat().st_size == array["bytes"] for name, array in meta["arrays"].items())
+        return _data(meta, folder) if meta["schema"] == SCHEMA and all(sizes) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -107,9 +104,8 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _data(meta: dict[str, object], folder: Path) -> Data:
+def _data(meta: dict[str, Any], folder: Path) -> Data:
     arrays = meta["arrays"]
-    assert isinstance(arrays, dict)
     train = _inputs(arrays, "x_train")
     validation = _inputs(arrays, "x_validation")
     return Data(

@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import filelock
+from packaging.utils import canonicalize_name
 
 from kbench import paths
 from kbench.environments import installers, interpreters
@@ -172,10 +173,9 @@ def _add_libraries(backend: Backend, folder: Path, log: Path) -> None:
 def _check_installed(build: Build, python: Path, folder: Path, log: Path) -> None:
     """That Python starts and the backend's package is there; to import it would cost seconds."""
     installers.run([str(python), "-I", "-c", "pass"], log, os.environ, folder, INSTALL_SECONDS)
-    wanted = re.sub(r"[-_.]+", "_", build.distribution).lower()
     found = folder.glob("lib/python*/site-packages/*.dist-info")
-    there = {re.sub(r"[-_.]+", "_", path.name.partition("-")[0]).lower() for path in found}
-    if wanted not in there:
+    there = {canonicalize_name(path.name.partition("-")[0]) for path in found}
+    if canonicalize_name(build.distribution) not in there:
         raise installers.InstallFailed(f"its lock file does not install {build.distribution}")
 
 

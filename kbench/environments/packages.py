@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
-import re
 import subprocess
 from pathlib import Path
+
+from packaging.utils import canonicalize_name
 
 from kbench.values import Environment
 
@@ -18,20 +19,16 @@ SEARCH_PATH = "import json, sys; print(json.dumps(sys.path[1:]))"  # without the
 def packages(environment: Environment) -> dict[str, str]:
     """Name -> version of each package, in the order of the names; empty if they cannot be read. Never raises."""
     try:
-        folders = _site_packages(environment.folder) if environment.folder else _search_path(environment.python)
+        own = environment.folder  # made by kbench: its Python need not be started for this
+        folders = [*map(str, own.glob("lib/python*/site-packages"))] if own else _search_path(environment.python)
         found: dict[str, str] = {}
         for one in importlib.metadata.distributions(path=folders):
-            name = re.sub(r"[-_.]+", "-", one.metadata["Name"] or "").lower()  # PEP 503
+            name = canonicalize_name(one.metadata["Name"] or "")
             if name:
                 found.setdefault(name, one.version)  # the first on the path is the one that is imported
     except Exception:  # half a package, or a Python that does not start: a run does not fail for a list
         return {}
     return dict(sorted(found.items()))
-
-
-def _site_packages(folder: Path) -> list[str]:
-    """Of an environment of kbench's own, which needs not be started for this."""
-    return [str(one) for one in folder.glob("lib/python*/site-packages")]
 
 
 def _search_path(python: Path) -> list[str]:

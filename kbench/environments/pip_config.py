@@ -29,9 +29,8 @@ UV_VARIABLES = {
 }
 
 
-def uv_variables(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+def uv_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Environment variables that make uv look where the user's pip looks. What is set for uv already wins."""
-    environ = os.environ if environ is None else environ
     # pip takes the best version of all indexes together; uv by default only asks the first that has the name.
     chosen = {} if "UV_INDEX_STRATEGY" in environ else {"UV_INDEX_STRATEGY": "unsafe-best-match"}
     for option, value in settings(environ).items():

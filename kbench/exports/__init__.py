@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from pathlib import Path
 
 from kbench.errors import UserError
@@ -17,25 +18,17 @@ def write(run: RunResults, target: str, out: Path) -> list[str]:
 
     Raises UserError where the target's package is not installed, or the folder cannot be written.
     """
-    package = TARGETS[target]
-    if package:
-        _require(package, target)
     try:
+        if package := TARGETS[target]:
+            importlib.import_module(package)
         out.mkdir(parents=True, exist_ok=True)
+    except ImportError as error:
+        raise UserError(
+            f"--to {target} needs {package}, which is not installed: `{sys.executable} -m uv pip install {package}`, "
+            f"or `pip install 'kbench[{target}]'` where pip installed kbench."
+        ) from error
     except OSError as error:
         raise UserError(f"Cannot make {out}: {error.strerror or error}; choose another folder with --out.") from error
     module = importlib.import_module(f"kbench.exports.to_{target}")
     made: list[str] = module.write(run, out)
     return made
-
-
-def _require(package: str, target: str) -> None:
-    try:
-        importlib.import_module(package)
-    except ImportError as error:
-        import sys
-
-        raise UserError(
-            f"--to {target} needs {package}, which is not installed: `{sys.executable} -m uv pip install {package}`, "
-            f"or `pip install 'kbench[{target}]'` where pip installed kbench."
-        ) from error

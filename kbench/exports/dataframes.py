@@ -1,19 +1,38 @@
-"""A run for a notebook: `kbench.load("latest")` gives DataFrames."""
+"""A run for a notebook: `kbench.load("latest")` gives DataFrames, with numbers as numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from kbench import paths, store
 from kbench.analysis.rows import summarised
-from kbench.exports import frames
+from kbench.tables.csv import epochs_columns, summary_columns
+from kbench.values import Measured
 
-if TYPE_CHECKING:
-    import pandas as pd
+_WHOLE = {
+    "repeats",
+    "repeat",
+    "epoch",
+    "seed",
+    "parameters",
+    "batch_size",
+    "samples",
+    "validation_samples",
+    "epochs",
+    "epochs_done",
+    "resampled_values",
+    "repeats_to_target",
+    "exit_code",
+}
+_TRUTHS = {"deterministic"}
+_OF_CELL = ("example", "backend", "image_data_format", "device", "repeat", "seed")
+_PHASES = ("import", "data", "build", "first_step", "evaluation")
 
 
 @dataclass(frozen=True)
@@ -42,8 +61,37 @@ def data(read: store.RunResults) -> RunData:
     return RunData(
         name=read.name,
         folder=read.folder,
-        summary=frames.summary_frame(summarised(read)),
-        epochs=frames.epochs_frame(read.measured),
-        cells=frames.cells_frame(read.measured),
+        summary=_frame(summary_columns(summarised(read))),
+        epochs=_frame(epochs_columns(read.measured)),
+        cells=_frame(_cells_columns(read.measured)),
         provenance=read.provenance,
     )
+
+
+def _cells_columns(measured: Sequence[Measured]) -> dict[str, list[Any]]:
+    """What was asked of each cell, what came of it, its phases and its memory."""
+    outcomes = [one.outcome for one in measured]
+    memory = ("peak_memory_mib", "import_memory_mib")
+    return {
+        "cell": [one.cell.id for one in measured],
+        **{name: [getattr(one.cell, name) for one in measured] for name in _OF_CELL},
+        **{name: [getattr(one, name) for one in outcomes] for name in ("status", "reason", "seconds", "exit_code")},
+        "epochs_done": [len(one.epochs) for one in measured],
+        **{f"{name}_seconds": [one.phases.get(name) for one in measured] for name in _PHASES},
+        **{name: [one.facts.get(name) for one in measured] for name in memory},
+        **{name: [getattr(one, name) for one in outcomes] for name in ("tree_memory_mib", "reference_seconds")},
+    }
+
+
+def _frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    return pd.DataFrame({name: _series(name, values) for name, values in columns.items()})
+
+
+def _series(name: str, values: Sequence[Any]) -> pd.Series[Any]:
+    if name in _WHOLE:
+        return pd.Series(pd.array(values, dtype="Int64"))
+    if name in _TRUTHS:
+        return pd.Series(pd.array(values, dtype="boolean"))
+    if any(isinstance(value, str) for value in values):
+        return pd.Series(values, dtype="string")
+    return pd.Series(values, dtype="float64")  # nothing known is a column of NaN

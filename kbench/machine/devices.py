@@ -22,7 +22,7 @@ def gpus(nvml: Any = None, environ: Mapping[str, str] | None = None) -> tuple[De
     environ = os.environ if environ is None else environ
     found: list[Device] = []
     with contextlib.suppress(Exception), driver(nvml) as nvml:
-        version = _text(nvml.nvmlSystemGetDriverVersion())
+        version = nvml.nvmlSystemGetDriverVersion()
         found = [_device(nvml, index, version) for index in range(nvml.nvmlDeviceGetCount())]
     return _visible(found, environ.get("CUDA_VISIBLE_DEVICES"))
 
@@ -72,16 +72,12 @@ def _device(nvml: Any, index: int, driver: str) -> Device:
     return Device(
         kind="gpu",
         index=index,
-        uuid=_text(nvml.nvmlDeviceGetUUID(handle)),
-        name=_text(nvml.nvmlDeviceGetName(handle)),
+        uuid=nvml.nvmlDeviceGetUUID(handle),
+        name=nvml.nvmlDeviceGetName(handle),
         compute_capability=float(f"{major}.{minor}"),
         driver=driver,
         memory_mib=nvml.nvmlDeviceGetMemoryInfo(handle).total // 2**20,
     )
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode() if isinstance(value, bytes) else value  # older releases of the package give bytes
 
 
 def _visible(found: Sequence[Device], shown: str | None) -> tuple[Device, ...]:
@@ -90,11 +86,8 @@ def _visible(found: Sequence[Device], shown: str | None) -> tuple[Device, ...]:
         return tuple(found)
     visible: list[Device] = []
     for item in (part.strip() for part in shown.split(",")):
-        named = [
-            device
-            for device in found
-            if item == str(device.index) or (item.startswith("GPU-") and device.uuid.startswith(item))
-        ]
+        by_uuid = item.startswith("GPU-")
+        named = [one for one in found if (one.uuid.startswith(item) if by_uuid else str(one.index) == item)]
         if not named:
             break
         visible.append(named[0])

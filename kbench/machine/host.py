@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,14 +35,14 @@ def read() -> dict[str, Any]:
             "cores": known(lambda: psutil.cpu_count(logical=False), None),
             "threads": known(os.cpu_count, None),
             "visible": known(visible_cores, None),
-            "quota": known(lambda: _smallest_limit(_cpu_limits()), None),
+            "quota": known(lambda: min(_cpu_limits(), default=None), None),
             "caches_kib": known(caches_kib, dict[str, int]()),
             "busy": known(lambda: round(busy_cores(), 2), None),
-            "governor": known(_governor, ""),
+            "governor": known(lambda: (_CPU / "cpufreq" / "scaling_governor").read_text().strip(), ""),
         },
         "memory_mib": known(lambda: psutil.virtual_memory().total // _MIB, None),
         "memory_available_mib": known(lambda: psutil.virtual_memory().available // _MIB, None),
-        "memory_limit_mib": known(lambda: _smallest_limit(_memory_limits()), None),
+        "memory_limit_mib": known(lambda: min(_memory_limits(), default=None), None),
         "load_average": load_average(),
     }
 
@@ -70,7 +70,7 @@ def caches_kib() -> dict[str, int]:
 
 def visible_cores() -> float:
     """Cores that this process may use: by affinity, or by its cgroup's quota if that is less."""
-    quota = known(lambda: _smallest_limit(_cpu_limits()), None)
+    quota = known(lambda: min(_cpu_limits(), default=None), None)
     return min(filter(None, (len(os.sched_getaffinity(0)), quota)))
 
 
@@ -90,10 +90,6 @@ def _cpu_model() -> str:
     found = re.search(r"^(?:model name|Hardware|cpu)\s*:\s*(.+)$", text, re.MULTILINE)
     name = found[1] if found else platform.processor()
     return " ".join(re.sub(r"\((?:R|TM|tm)\)|\bCPU\b|\bProcessor\b", " ", name).split())
-
-
-def _governor() -> str:
-    return (_CPU / "cpufreq" / "scaling_governor").read_text().strip()
 
 
 def _cpu_limits() -> list[float]:
@@ -134,7 +130,3 @@ def _words(file: Path) -> list[str]:
         return file.read_text().split()
     except OSError:
         return []
-
-
-def _smallest_limit(limits: Sequence[T]) -> T | None:
-    return min(limits, default=None)  # type: ignore[type-var]

@@ -31,7 +31,7 @@ def read(devices: Sequence[Device], argv: Sequence[str], nvml: Any = None) -> di
     states = gpu_state.states(devices, nvml)
     return {
         "started": _now(),
-        "command_line": command_line(argv),
+        "command_line": without_home(shlex.join(argv)),
         "kbench": {"version": __version__, **known(lambda: _checkout(PACKAGE.parent), {})},
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         **host.read(),
@@ -58,7 +58,7 @@ def ended(devices: Sequence[Device], nvml: Any = None) -> dict[str, Any]:
 def describe(provenance: Mapping[str, Any]) -> str:
     """The machine in a phrase, such as `Intel Xeon @ 2.20GHz, 2 cores, 23 GiB, Linux 6.1, CPU only`."""
     cpu, system = _object(provenance.get("cpu")), _object(provenance.get("system"))
-    cores = cpu.get("visible")
+    cores = _cores(provenance)
     memory = [provenance.get("memory_mib"), provenance.get("memory_limit_mib")]
     known_memory = [mib for mib in memory if isinstance(mib, int | float)]
     kernel = re.match(r"\d+(\.\d+)?", str(system.get("kernel", "")))
@@ -66,7 +66,7 @@ def describe(provenance: Mapping[str, Any]) -> str:
     names = [_gpu(_object(gpu)) for gpu in gpus] if isinstance(gpus, list) else []
     parts = [
         str(cpu.get("model") or system.get("machine") or "unknown processor"),
-        f"{cores:g} {'core' if cores == 1 else 'cores'}" if isinstance(cores, int | float) else "",
+        f"{cores} {'core' if cores == '1' else 'cores'}" if cores else "",
         f"{min(known_memory) / 1024:.0f} GiB" if known_memory else "",
         f"{system.get('name', '')} {kernel[0] if kernel else ''}".strip(),
         " + ".join(names) if names else "CPU only",
@@ -113,11 +113,6 @@ def gpu_names(provenance: Mapping[str, Any]) -> str:
     if not isinstance(gpus, list):
         return ""
     return " + ".join(str(_object(gpu).get("name") or "GPU") for gpu in gpus) or "none"
-
-
-def command_line(argv: Sequence[str]) -> str:
-    """`argv` on one line, quoted as a shell wants it, with the home folder as ~."""
-    return without_home(shlex.join(argv))
 
 
 def without_home(text: str) -> str:

@@ -8,7 +8,7 @@ from kbench.report.page import Log
 from kbench.store.guest_files import open_regular
 from kbench.store.reading import RunResults
 from kbench.store.runs import cell_folder
-from kbench.values import FAILED, TIMEOUT, Measured
+from kbench.values import FAILED, TIMEOUT
 
 MOST_LOGS = 50  # on one page
 LINES = 20  # of a log
@@ -18,13 +18,11 @@ _LONGEST = 500  # letters of a line
 
 def of_failed(results: RunResults) -> list[Log]:
     """For each cell that failed or timed out, the first 50 of them: the end of its log, where there is one."""
-    failed = [one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)]
-    return [_log(results.folder, one) for one in failed[:MOST_LOGS]]
-
-
-def _log(run: Path, one: Measured) -> Log:
-    lines = last_lines(cell_folder(run, one.cell).log)
-    return Log(one.cell.id, one.outcome.status, one.outcome.reason, lines)
+    failed = [(one.cell, one.outcome) for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)]
+    return [
+        Log(cell.id, outcome.status, outcome.reason, last_lines(cell_folder(results.folder, cell).log))
+        for cell, outcome in failed[:MOST_LOGS]
+    ]
 
 
 def last_lines(path: Path) -> list[str]:

@@ -23,5 +23,4 @@ def rebuild(run: RunResults) -> list[Agreement]:
 
 def heading_facts(run: RunResults) -> str:
     """What all tables of the run have in common: "recurrent layers in the form that ships"."""
-    form = "default" if run.plan.get("form") == "default" else ""
-    return "recurrent layers in the form that ships" if form else ""
+    return "recurrent layers in the form that ships" if run.plan.get("form") == "default" else ""

@@ -67,7 +67,7 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     standard = _standard(there)
     forward = {id(computed): _forward(computed, standard) if standard else ({}, None) for computed in there}
     # A backend that computes another model must not move the middle of the others.
-    sound = [computed for computed in there if _within(forward[id(computed)][0])] or there
+    sound = [computed for computed in there if judge(forward[id(computed)][0], ())[0] != DIFFERS] or there
     steps = {number: _middle_step(sound, number) for number in STEPS}
     names = {id(one.computed): one.measured.cell.backend for one in subjects if one.computed is not None}
     losses = [computed.reported for computed in sound if computed.reported is not None]
@@ -107,10 +107,6 @@ def _of_both(pair: Sequence[Subject]) -> tuple[Explanation, ...]:
 
 def _is_against(known: Explanation, backend: str) -> bool:
     return not known.unlike or any(name in (backend, backend.partition("/")[0]) for name in known.unlike)
-
-
-def _within(deviations: Mapping[str, Deviation]) -> bool:
-    return all(deviation.size <= TOLERANCES[what] for what, deviation in deviations.items())
 
 
 def _row(subject: Subject, reference: str, deviations: Mapping[str, Deviation], first: Deviation | None) -> Agreement:
@@ -157,15 +153,12 @@ def judge(deviations: Mapping[str, Deviation], explained: Sequence[Explanation])
 
 def _explanation(what: str, deviation: Deviation, explained: Sequence[Explanation]) -> str | None:
     for one in explained:
-        layer_fits = not one.layer or one.layer in (deviation.class_name, *_parts(deviation.class_name))
+        # "TimeDistributed(LSTM)" is explained by what explains an LSTM.
+        parts = deviation.class_name.rstrip(")").split("(")
+        layer_fits = one.layer in ("", deviation.class_name, *parts)
         if what in one.what and layer_fits and deviation.size <= one.bound and _is_against(one, deviation.against):
             return one.reason
     return None
-
-
-def _parts(class_name: str) -> list[str]:
-    """ "TimeDistributed(LSTM)" is explained by what explains an LSTM."""
-    return class_name.rstrip(")").split("(")
 
 
 def _standard(computed: Sequence[Computed]) -> _Standard | None:

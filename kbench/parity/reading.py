@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,12 @@ def is_parity(run: RunRecord) -> bool:
 
 def rows(run: RunResults) -> list[Agreement]:
     """The comparison of the run's cells. Damaged arrays are that cell's failure."""
-    explained = {name: _explained(about) for name, about in _objects(run.plan.get("backends")).items()}
+    backends = run.plan.get("backends")
+    explained = {
+        name: tuple(_explanation(one) for one in about.get("explained") or ())
+        for name, about in (backends if isinstance(backends, dict) else {}).items()
+        if isinstance(about, dict)
+    }
     return agreement.compare([_subject(run.folder, one, explained.get(one.cell.backend, ())) for one in run.measured])
 
 
@@ -59,7 +65,6 @@ def _computed(folder: Path, measured: Measured) -> Computed:
         layers=tuple(_layer(about, arrays) for about in forward["layers"]),
         reported=None if reported is None else _loss(reported.get("loss")),
         steps={step: _step(folder, stages[f"step_{step}"]) for step in agreement.STEPS if f"step_{step}" in stages},
-        unknown=str(forward.get("unknown", "")),
         reference_outputs=arrays.get("reference_outputs"),
         reference_loss=_loss(forward.get("reference_loss")),
     )
@@ -69,7 +74,6 @@ def _layer(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> LayerOutput
     return LayerOutput(
         name=str(about["name"]),
         class_name=str(about["class"]),
-        shape=tuple(int(axis) for axis in about.get("shape", ())),
         values=arrays[about["output"]] if "output" in about else None,
         unread=str(about.get("unread", "")),
         reference=arrays[about["reference"]] if "reference" in about else None,
@@ -117,22 +121,6 @@ def _loss(value: object) -> float | None:
     raise ValueError(f"the loss {value!r}")
 
 
-def _explained(about: Mapping[str, Any]) -> tuple[Explanation, ...]:
-    found: Sequence[Any] = about.get("explained") or ()
-    return tuple(
-        Explanation(
-            tuple(one["what"]),
-            float(one["bound"]),
-            str(one["reason"]),
-            one["layer"],
-            one["optimizer"],
-            tuple(one.get("unlike", ())),
-        )
-        for one in found
-    )
-
-
-def _objects(value: object) -> dict[str, dict[str, Any]]:
-    if not isinstance(value, dict):
-        return {}
-    return {str(key): entry for key, entry in value.items() if isinstance(entry, dict)}
+def _explanation(about: Mapping[str, Any]) -> Explanation:
+    """As run.json describes it; keys of a later kbench are left out."""
+    return Explanation(**{one.name: about[one.name] for one in fields(Explanation) if one.name in about})

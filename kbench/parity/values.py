@@ -18,7 +18,6 @@ class LayerOutput:
 
     name: str
     class_name: str  # with what it wraps: "TimeDistributed(LSTM)"
-    shape: tuple[int, ...]  # of one sample; empty where it was not read
     values: Array | None  # flat, the first numbers of all
     unread: str = ""  # why it could not be read
     reference: Array | None = None  # the same by numpy
@@ -52,7 +51,6 @@ class Computed:
     layers: tuple[LayerOutput, ...]
     reported: float | None  # the loss that the backend itself gave in its first training step
     steps: Mapping[int, Step]
-    unknown: str  # what the numpy reference does not know; empty where it has all
     reference_outputs: Array | None = None
     reference_loss: float | None = None
 

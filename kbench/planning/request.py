@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -88,11 +88,6 @@ class Request:
     def data_folder(self) -> Path | None:
         """The folder with the published files, if any."""
         return None if self.data_dir is None else paths.expanded(self.data_dir)
-
-
-def as_json(request: Request) -> dict[str, Any]:
-    """What `read` reads."""
-    return asdict(request)  # msgspec leaves defaults out that it has itself filled in
 
 
 def read(asked: object, run: Path) -> Request:

@@ -11,6 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
 from kbench.paths import GUEST
 from kbench.values import Build, Cell
 
@@ -91,16 +94,11 @@ def locked_versions(build: Build, distribution: str) -> dict[str, str]:
     if build.lock is None:
         return {}
     pinned = re.findall(r"^([A-Za-z0-9._-]+)==([^\s\\;]+)", build.lock.read_text("utf-8"), re.MULTILINE)
-    locked = {_normal(name): version for name, version in pinned}
-    asked = [_normal(re.split(r"[^A-Za-z0-9._-]", one)[0]) for one in build.requirements]
-    keras = next((name for name in asked if name.startswith("keras")), "keras")  # or a fork of it
-    found = {"keras": locked.get(keras), "backend": locked.get(_normal(build.distribution or distribution))}
+    locked = {canonicalize_name(name): version for name, version in pinned}
+    asked = [canonicalize_name(Requirement(one).name) for one in build.requirements]
+    keras = next((name for name in asked if name.startswith("keras")), canonicalize_name("keras"))  # or a fork of it
+    found = {"keras": locked.get(keras), "backend": locked.get(canonicalize_name(build.distribution or distribution))}
     return {name: version for name, version in found.items() if version}
-
-
-def _normal(name: str) -> str:
-    """PEP 503."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _sha256(content: bytes) -> str:

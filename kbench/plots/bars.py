@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kbench.plots.look import Key, Look, key, literal, points, render
+from kbench.plots.overview import shown_ratio
 from kbench.plots.style import OWN, Style
 from kbench.text import compared, significant
 from kbench.values import OK, Interval, Summary
@@ -26,14 +27,20 @@ def bars(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN)
 def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> Figure:
     figure = Figure(figsize=style.size or (6.5, 1.1 + 0.32 * len(rows)), layout="constrained")
     axes = figure.subplots()
-    longest = max(_end(row, rows) for row in rows)
-    for place, row in enumerate(rows):
-        look, seconds = looks[key(row)], _seconds(row, rows)
+    lengths = [_seconds(row, rows) for row in rows]
+    intervals = [_interval(row, rows) for row in rows]
+    limit = _REACH * max(seconds or 0.0 for seconds in lengths)  # how far an interval is drawn
+    ends = [
+        max(seconds or 0.0, min(interval.high, limit) if interval else 0.0)
+        for seconds, interval in zip(lengths, intervals, strict=True)
+    ]
+    longest = max(ends)
+    for place, (row, seconds) in enumerate(zip(rows, lengths, strict=True)):
+        look = looks[key(row)]
         hatch = None if look.line_style == "-" else "///"
         axes.barh(place, seconds or 0.0, height=0.68, color=look.color, edgecolor="white", linewidth=0, hatch=hatch)
-        end, size = _end(row, rows) + 0.012 * longest, points(8)
-        axes.text(end, place, _label(row, seconds), va="center", fontsize=size)
-    _draw_intervals(axes, [_interval(row, rows) for row in rows], _limit(rows))
+        axes.text(ends[place] + 0.012 * longest, place, _label(row, seconds), va="center", fontsize=points(8))
+    _draw_intervals(axes, intervals, limit)
     axes.set_yticks(range(len(rows)), [literal(looks[key(row)].label, 48) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)  # fastest at the top
     axes.grid(axis="y", visible=False)
@@ -85,17 +92,6 @@ def _interval(row: Summary, rows: Sequence[Summary]) -> Interval | None:
     return row.per_1000_interval if row.task == "infer" else row.epoch_interval
 
 
-def _limit(rows: Sequence[Summary]) -> float:
-    """How far an interval is drawn."""
-    return _REACH * max(_seconds(row, rows) or 0.0 for row in rows)
-
-
-def _end(row: Summary, rows: Sequence[Summary]) -> float:
-    """Where the bar and its interval end."""
-    interval = _interval(row, rows)
-    return max(_seconds(row, rows) or 0.0, min(interval.high, _limit(rows)) if interval else 0.0)
-
-
 def _axis(rows: Sequence[Summary]) -> str:
     if not _has_steady(rows):
         return "first pass (s), cold" if rows[0].task == "infer" else "first epoch (s), compilation included"
@@ -109,7 +105,7 @@ def _axis(rows: Sequence[Summary]) -> str:
 
 
 def _label(row: Summary, seconds: float | None) -> str:
-    relative = row.relative_to_baseline if row.baseline else row.relative_to_fastest
+    relative = shown_ratio(row)
     ratio = f"  ({compared(relative, row.verdict)}x)" if relative is not None else ""
     status = "" if row.status == OK else f"  {row.status}"
     status += "  differs" if row.differs else ""

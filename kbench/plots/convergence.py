@@ -21,14 +21,14 @@ from kbench.plots.style import OWN, Style
 from kbench.values import OK, Measured
 
 # What is drawn: the first of these that any cell has.
-_METRICS = {
+METRICS = {
     "val_accuracy": "validation accuracy",
     "accuracy": "training accuracy",
     "val_loss": "validation loss",
     "loss": "training loss",
 }
 # From this ratio of the slowest to the fastest on, a linear axis leaves the fastest no room.
-_WIDE = 8.0
+WIDE = 8.0
 _MOST_LINES = 20  # of repeats: more are one blot, and the band around their mean says what they would
 _WIDTH = 9.0  # inches, of the figure
 
@@ -42,7 +42,7 @@ def convergence(
     that did not end ok stops at a cross. `differing` names the rows that were not measured like the others; the
     legend says so.
     """
-    metric = next((name for name in _METRICS if any(learning_curves.has(one, name) for one in measured)), None)
+    metric = next((name for name in METRICS if any(learning_curves.has(one, name) for one in measured)), None)
     if metric is None:
         return {}
     marked = {row: replace(look, label=f"{look.label} (differs)") for row, look in looks.items() if row in differing}
@@ -61,7 +61,7 @@ def _figure(measured: Sequence[Measured], looks: Mapping[Key, Look], metric: str
     curves = {row: [learning_curves.curve(one, metric) for one in cells] for row, cells in rows.items()}
     handles = [_draw_row(by_epoch, by_seconds, cells, curves[row], looks[row]) for row, cells in rows.items()]
     figure.suptitle(literal(measured[0].cell.example), fontsize=points(11))
-    by_epoch.set(xlabel="epoch", ylabel=_METRICS[metric])
+    by_epoch.set(xlabel="epoch", ylabel=METRICS[metric])
     by_epoch.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
     by_seconds.set_xlabel("training time (s)")
     _scale_seconds(by_seconds, list(chain.from_iterable(curves.values())))
@@ -106,7 +106,7 @@ def _label(cells: Sequence[Measured], look: Look) -> str:
 def _scale_seconds(axes: Axes, curves: Sequence[learning_curves.Curve]) -> None:
     """From zero on a linear axis, or on a logarithmic one where the rows lie far apart."""
     ends = [curve.seconds[-1] for curve in curves if curve.seconds[0] > 0]
-    if ends and max(ends) / min(ends) > _WIDE:
+    if ends and max(ends) / min(ends) > WIDE:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")
     else:

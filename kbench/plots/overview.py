@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib import colormaps
-from matplotlib.colors import LogNorm, Normalize
+from matplotlib.colors import Colormap, LogNorm
 from matplotlib.figure import Figure
 
 from kbench.plots.look import Key, Look, key, literal, luminance, points, render
@@ -25,7 +25,7 @@ _UNSURE = "~: no difference shown"
 
 def overview(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
     """The picture as {"png": ..., "svg": ...}; empty where no row has a steady time."""
-    if all(_ratio(row) is None for row in summaries):
+    if all(shown_ratio(row) is None for row in summaries):
         return {}
     return render(lambda: _figure(summaries, looks, style), style)
 
@@ -36,11 +36,10 @@ def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Styl
     cells = {(row.example, looks[key(row)].label): row for row in summaries}
     grid = np.full((len(examples), len(columns)), math.nan)
     for (example, column), row in cells.items():
-        if (ratio := _ratio(row)) is not None:
+        if (ratio := shown_ratio(row)) is not None:
             grid[examples.index(example), columns.index(column)] = ratio
     baseline = next((row.baseline for row in summaries if row.baseline), "")
-    norm = _norm(grid, bool(baseline))
-    colors = colormaps[_BOTH_SIDES if baseline else _COLORS]
+    norm, colors = scale([ratio for row in summaries if (ratio := shown_ratio(row)) is not None], bool(baseline))
     size = style.size or (2.2 + 0.82 * len(columns), 1.5 + 0.4 * len(examples))
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots()
@@ -49,11 +48,11 @@ def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Styl
     # Drawn as shapes and not as an image, so that print and SVG stay sharp.
     axes.pcolormesh(np.ma.masked_invalid(grid), cmap=colors, norm=norm, edgecolors="white", linewidth=1.5)
     for (example, column), row in cells.items():
-        ratio = _ratio(row)
+        ratio = shown_ratio(row)
         axes.text(
             columns.index(column) + 0.5,
             examples.index(example) + 0.5,
-            _words(row),
+            words(row),
             ha="center",
             va="center",
             fontsize=points(8.5 if ratio is not None else 7),
@@ -72,18 +71,22 @@ def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Styl
     return figure
 
 
-def _ratio(row: Summary) -> float | None:
+def shown_ratio(row: Summary) -> float | None:
+    """To the baseline where there is one, and else to the fastest."""
     return row.relative_to_baseline if row.baseline else row.relative_to_fastest
 
 
-def _norm(grid: np.ndarray, both_sides: bool) -> Normalize:
+def scale(ratios: Sequence[float], both_sides: bool) -> tuple[LogNorm, Colormap]:
     """Of the fastest all ratios are above 1; of a baseline as far below as above, with the same colour's strength."""
-    widest = max(_WIDEST, float(np.nanmax(grid)), 1 / float(np.nanmin(grid)) if both_sides else 1.0)
-    return LogNorm(1 / widest if both_sides else 1.0, widest)
+    known = [ratio for ratio in ratios if 0 < ratio < math.inf]
+    widest = max([_WIDEST, *known, *(1 / ratio for ratio in known if both_sides)])
+    norm = LogNorm(1 / widest if both_sides else 1.0, widest, clip=True)
+    return norm, colormaps[_BOTH_SIDES if both_sides else _COLORS]
 
 
-def _words(row: Summary) -> str:
-    if (ratio := _ratio(row)) is not None:
+def words(row: Summary) -> str:
+    """The row's ratio, or why it has none."""
+    if (ratio := shown_ratio(row)) is not None:
         return compared(ratio, row.verdict)
     if row.status == OK and row.differs:
         return "differs"

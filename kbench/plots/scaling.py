@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from kbench.comparison.scaling import BATCH_SIZE, SAMPLES, THREADS, Lines
 from kbench.plots.look import Key, Look, key, legend, legend_columns, line_of, literal, render
 from kbench.plots.style import OWN, Style
+from kbench.values import Interval
 
 AXES = {
     THREADS: "CPU threads",
@@ -47,13 +48,10 @@ def _figure(lines: Lines, looks: Mapping[Key, Look], style: Style = OWN) -> Figu
     handles = []
     for points, look in zip(lines.rows, shown, strict=True):
         at, throughput = [point.at for point in points], [point.throughput for point in points]
-        ends = [
-            (point.interval.low, point.interval.high) if point.interval else (point.throughput,) * 2
-            for point in points
-        ]
+        ends = [one.interval or Interval(one.throughput, one.throughput) for one in points]
         errors = [
-            [value - low for value, (low, _) in zip(throughput, ends, strict=True)],
-            [high - value for value, (_, high) in zip(throughput, ends, strict=True)],
+            [value - end.low for value, end in zip(throughput, ends, strict=True)],
+            [end.high - value for value, end in zip(throughput, ends, strict=True)],
         ]
         axes.errorbar(
             at, throughput, errors, fmt="none", ecolor=look.color, elinewidth=1.0, capsize=2.4, capthick=1.0

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from colorsys import hls_to_rgb, rgb_to_hls
 
-from matplotlib import colormaps
-from matplotlib.colors import LogNorm, to_hex, to_rgb
+from matplotlib.colors import to_hex, to_rgb
 
 from kbench.plots.look import luminance
+from kbench.plots.overview import scale
 
 _PAPER = "#14181d"  # the dark ground, as in page.css
 _ENOUGH = 4.0  # contrast of a line with the ground; WCAG 2 asks for 3
-_HEAT = "YlOrBr"  # as in the overview's picture: light for the fastest, in order in grey print
-_BOTH_SIDES = "PuOr_r"  # of a baseline: violet is faster, orange slower, white neither
-_WIDEST = 4.0  # the least ratio that gets the darkest colour: small differences look small
 _DARK_TEXT, _LIGHT_TEXT = "#000000", "#ffffff"  # of any ground one has a contrast of 4.58; WCAG 2 asks for 4.5
 
 
@@ -36,13 +32,10 @@ def contrast(one: str, other: str) -> float:
 
 
 class Scale:
-    """The colours of a run's ratios: from 1 on, or as far below 1 as above where they are to a baseline."""
+    """The colours of a run's ratios, as in the overview's picture."""
 
     def __init__(self, ratios: Sequence[float], both_sides: bool) -> None:
-        known = [ratio for ratio in ratios if 0 < ratio < math.inf]
-        widest = max([_WIDEST, *known, *(1 / ratio for ratio in known if both_sides)])
-        self._norm = LogNorm(1 / widest if both_sides else 1.0, widest, clip=True)
-        self._colors = colormaps[_BOTH_SIDES if both_sides else _HEAT]
+        self._norm, self._colors = scale(ratios, both_sides)
 
     def heat(self, ratio: float) -> tuple[str, str]:
         """Ground and text colour."""

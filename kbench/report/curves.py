@@ -29,11 +29,6 @@ def points_each(curves: int) -> int:
     return min(MOST_POINTS, max(_FEWEST_POINTS, _POINTS_OF_A_PAGE // max(1, curves)))
 
 
-def has(measured: Sequence[Measured], metric: str) -> bool:
-    """Whether any epoch of them has a finite value of the metric."""
-    return any(learning_curves.has(one, metric) for one in measured)
-
-
 def curve(repeats: Sequence[Measured], metric: str, most: int) -> list[Point]:
     """The row's curve, over the epochs that all its repeats have; at most `most` of them, evenly spread.
 

@@ -19,10 +19,12 @@ from markupsafe import Markup
 from kbench.comparison.published import Held
 from kbench.comparison.scaling import Lines
 from kbench.plots.look import Key, Look, key, looks
+from kbench.plots.overview import shown_ratio
+from kbench.plots.overview import words as matrix_words
 from kbench.report import charts, colors, curves, in_print, machine, words
 from kbench.tables import configuration
 from kbench.tables.content import headline, table
-from kbench.text import compared, indented, plain
+from kbench.text import indented, plain
 from kbench.values import OK, Measured, Summary
 
 _HERE = Path(__file__).resolve().parent
@@ -93,11 +95,13 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
     `scaling` is drawn below several runs, `unscaled` says why an example has no such lines, and `plots` is the
     folder of their pictures.
     """
-    chosen = _looks(runs)
+    # One look a row for all runs, so that a backend is the same everywhere.
+    known = {name: str(about.get("color", "")) for run in runs for name, about in run.backends.items()}
+    chosen = looks([row for run in runs for row in run.summaries], known)
     styles = _styles(chosen)
     each = curves.points_each(4 * sum(len(run.summaries) for run in runs))
     shown = [_run(number, run, chosen, styles, each) for number, run in enumerate(runs)]
-    lines = _scaling(scaling, chosen, styles)
+    lines = _drawn("scaling", "scaling", [charts.of_scaling(one, chosen) for one in scaling], styles)
     sections = [*(example for run in shown for example in run["examples"]), lines]
     drawn = [chart for section in sections for chart in section["charts"]]
     data = {"charts": {chart["id"]: chart for chart in drawn}, "styles": list(styles.values())}
@@ -114,18 +118,6 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
         unscaled=unscaled,
         plots=plots,
     )
-
-
-def _scaling(
-    scaling: Sequence[Lines], chosen: Mapping[Key, Look], styles: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    return _drawn("scaling", "scaling", [charts.of_scaling(one, chosen) for one in scaling], styles)
-
-
-def _looks(runs: Sequence[Run]) -> dict[Key, Look]:
-    """One look a row for all runs, so that a backend is the same everywhere."""
-    known = {name: str(about.get("color", "")) for run in runs for name, about in run.backends.items()}
-    return looks([row for run in runs for row in run.summaries], known)
 
 
 def _styles(chosen: Mapping[Key, Look]) -> dict[str, dict[str, Any]]:
@@ -156,6 +148,8 @@ def _run(
         rows = list(group)
         examples.append(_example(f"r{number}e{place}", rows, cells[example], chosen, styles, each))
     learnt, unlike = words.learning(run.summaries)
+    # Without what has a table of its own.
+    asked = {name: value for name, value in run.plan.items() if name not in ("cells", "backends", "examples")}
     return {
         "id": f"r{number}",
         "name": run.name,
@@ -170,7 +164,7 @@ def _run(
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,
         "in_print": in_print.tables(run.published, run.addresses),
-        "settings": machine.settings({**run.provenance, **_asked(run.plan)}),
+        "settings": machine.settings({**run.provenance, "request": asked}),
         "grids": configuration.tables(run.provenance, run.examples, run.measured, run.summaries),
         "variables": [
             (name, [f"{key}={value}" for key, value in some.items()])
@@ -229,7 +223,7 @@ def _matrix(
     examples = list(dict.fromkeys(row.example for row in summaries))
     by_place = {(row.example, chosen[key(row)].label): row for row in summaries}
     baseline = next((row.baseline for row in summaries if row.baseline), "")
-    ratios = [ratio for row in summaries if (ratio := _ratio(row)) is not None]
+    ratios = [ratio for row in summaries if (ratio := shown_ratio(row)) is not None]
     scale = colors.Scale(ratios, both_sides=bool(baseline))
     return {
         "columns": [styles[label] for label in labels],
@@ -242,27 +236,16 @@ def _matrix(
     }
 
 
-def _ratio(row: Summary) -> float | None:
-    return row.relative_to_baseline if row.baseline else row.relative_to_fastest
-
-
 def _heat(row: Summary | None, scale: colors.Scale) -> dict[str, Any]:
-    if row is None:
-        return {"text": "", "why": "", "ground": "", "ink": "", "best": False}
-    if (ratio := _ratio(row)) is None:
-        once = "one epoch" if row.status == OK and row.epochs == 1 else row.status
-        text = "no baseline" if row.relative_to_fastest is not None else once
-        text = "differs" if row.status == OK and row.differs else text
-        return {"text": text, "why": row.reason, "ground": "", "ink": "", "best": False}
-    ground, ink = scale.heat(ratio)
-    best = row.relative_to_fastest == 1
-    return {"text": compared(ratio, row.verdict), "why": "", "ground": ground, "ink": ink, "best": best}
-
-
-def _asked(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The request, without what has a table of its own."""
-    asked = {name: value for name, value in plan.items() if name not in ("cells", "backends", "examples")}
-    return {"request": asked}
+    ratio = None if row is None else shown_ratio(row)
+    ground, ink = ("", "") if ratio is None else scale.heat(ratio)
+    return {
+        "text": matrix_words(row) if row else "",
+        "why": row.reason if row and ratio is None else "",
+        "ground": ground,
+        "ink": ink,
+        "best": row is not None and row.relative_to_fastest == 1 and ratio is not None,
+    }
 
 
 def _fairness(summaries: Sequence[Summary], chosen: Mapping[Key, Look]) -> list[dict[str, Any]]:

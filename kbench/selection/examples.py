@@ -104,12 +104,15 @@ def load(path: Path) -> Example:
     }
     if "full" not in profiles:
         raise _wrong(path, f"needs PROFILES as {Wrong(Constants, 'PROFILES').wanted}")
+    data = constants.DATA
+    if data.endswith(".npz"):  # the user's own, beside the example
+        data = os.path.realpath(path.absolute().parent / paths.expanded(data))
     return Example(
         name=path.stem,
         title=next(filter(None, map(str.strip, (ast.get_docstring(tree) or "").splitlines())), path.stem),
         path=path.absolute(),
         task=constants.TASK,
-        data=_data(constants.DATA, path),
+        data=data,
         input=constants.INPUT,
         batch_size=constants.BATCH_SIZE,
         parameters=constants.PARAMETERS,
@@ -134,12 +137,6 @@ def _constants(tree: ast.Module, path: Path) -> dict[str, Any]:
                 if name in READ:
                     raise _wrong(path, f"computes its {name}: write the value itself") from None
     return found
-
-
-def _data(name: str, path: Path) -> str:
-    if name.endswith(".npz"):  # the user's own, beside the example
-        return os.path.realpath(path.absolute().parent / paths.expanded(name))
-    return name
 
 
 def _wrong(path: Path, what: str) -> UserError:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from kbench import paths
 from kbench.errors import UserError
@@ -15,23 +16,18 @@ from kbench.values import Backend, Example
 ALL = "all"
 
 
-@dataclass(frozen=True)
-class Backends:
-    """The chosen backends, and which of them the user named one by one rather than as a group."""
-
-    chosen: tuple[Backend, ...]
-    named: frozenset[str]
+T = TypeVar("T", Backend, Example)
 
 
 @dataclass(frozen=True)
-class Examples:
-    """The chosen examples, and which of them the user named one by one."""
+class Chosen(Generic[T]):
+    """The chosen backends or examples, and which of them the user named one by one rather than as a group."""
 
-    chosen: tuple[Example, ...]
+    chosen: tuple[T, ...]
     named: frozenset[str]
 
 
-def select_backends(text: str, known: Mapping[str, Backend]) -> Backends:
+def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
     """The backends that a comma-separated list means, each once, in the list's order.
 
     A full name (`keras2/a`), a bare one (`a`) where it is clear, a generation (`keras2`) or `all`. A bare name of
@@ -39,7 +35,8 @@ def select_backends(text: str, known: Mapping[str, Backend]) -> Backends:
     """
     generations = {backend.generation for backend in known.values()}
     items = _items(text, "--backends", known)
-    certain = {_sure_generation(item, known) for item in items} - {""}
+    possible = [{known[name].generation for name in _matches(item, known)} for item in items]
+    certain = {found.pop() for found in possible if len(found) == 1}
     names: list[str] = []
     named: set[str] = set()
     for item in items:
@@ -51,10 +48,10 @@ def select_backends(text: str, known: Mapping[str, Backend]) -> Backends:
             found = [_one_backend(item, known, certain, generations)]
             named.update(found)
         names += [name for name in found if name not in names]
-    return Backends(tuple(known[name] for name in names), frozenset(named))
+    return Chosen(tuple(known[name] for name in names), frozenset(named))
 
 
-def select_examples(text: str, known: Mapping[str, Example]) -> Examples:
+def select_examples(text: str, known: Mapping[str, Example]) -> Chosen[Example]:
     """The examples that a list such as `mnist_mlp,my_model.py` means. Raises UserError."""
     found: dict[str, Example] = {}
     named: set[str] = set()
@@ -66,12 +63,12 @@ def select_examples(text: str, known: Mapping[str, Example]) -> Examples:
         if example is None and item.endswith(".py"):
             example = _own_example(item, known)
         if example is None:
-            raise UserError(f"There is no example {item!r}{_nearest(item, known)}")
+            raise UserError(f"There is no example {item!r}{nearest(item, known)}")
         if found.get(example.name, example).path != example.path:
             raise UserError(f"Two examples are called {example.name!r}: rename one of the files.")
         found[example.name] = example
         named.add(example.name)
-    return Examples(tuple(found.values()), frozenset(named))
+    return Chosen(tuple(found.values()), frozenset(named))
 
 
 def select_baseline(text: str, names: Iterable[str], where: str = "--baseline") -> str:
@@ -86,9 +83,7 @@ def select_baseline(text: str, names: Iterable[str], where: str = "--baseline") 
         raise UserError(f"{where} {item!r} could be {' or '.join(found)}: type the full name.")
     if not found:
         words = [*known, *(name.partition("/")[2] for name in known)]
-        near = difflib.get_close_matches(item.lower(), words, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}."
-        raise UserError(f"{where} {item!r} is not one of the run's backends: {hint}")
+        raise UserError(f"{where} {item!r} is not one of the run's backends{nearest(item, words, known)}")
     return found[0]
 
 
@@ -99,7 +94,7 @@ def _own_example(item: str, known: Mapping[str, Example]) -> Example:
     except OSError:  # a name that no file can have: too long
         there = False
     if not there:
-        raise UserError(f"There is no example file {item}{_nearest(path.stem, known)}")
+        raise UserError(f"There is no example file {item}{nearest(path.stem, known)}")
     example = examples.load(path)
     if example.name in known and known[example.name].path != example.path.resolve():
         raise UserError(f"{item} has the name of kbench's own example {example.name!r}: rename the file.")
@@ -111,12 +106,6 @@ def _items(text: str, option: str, known: Iterable[str]) -> list[str]:
     if not items:
         raise UserError(f"{option} is empty: name some of {', '.join(known)}, or all.")
     return items
-
-
-def _sure_generation(item: str, known: Mapping[str, Backend]) -> str:
-    """The generation that a name can only belong to; empty where it tells nothing."""
-    found = {known[name].generation for name in _matches(item, known)}
-    return found.pop() if len(found) == 1 else ""
 
 
 def _matches(item: str, known: Mapping[str, Backend]) -> list[str]:
@@ -131,7 +120,7 @@ def _one_backend(item: str, known: Mapping[str, Backend], certain: set[str], gen
     found = _matches(item, known)
     if not found:
         words = [*known, *(name.partition("/")[2] for name in known), *sorted(generations)]
-        raise UserError(f"There is no backend {item!r}{_nearest(item, words)}")
+        raise UserError(f"There is no backend {item!r}{nearest(item, words)}")
     if len(found) == 1:
         return found[0]
     if len(certain) > 1:
@@ -143,7 +132,7 @@ def _one_backend(item: str, known: Mapping[str, Backend], certain: set[str], gen
     return of_generation.get(wanted, found[-1])
 
 
-def _nearest(item: str, words: Iterable[str]) -> str:
-    words = list(words)
+def nearest(item: str, words: Collection[str], shown: Iterable[str] = ()) -> str:
+    """The end of a sentence about a wrong name: the word that is nearest to it, or the words to choose from."""
     near = difflib.get_close_matches(item.lower(), words, n=1, cutoff=0.5)
-    return f": did you mean {near[0]}?" if near else f": choose from {', '.join(words)}."
+    return f": did you mean {near[0]}?" if near else f": choose from {', '.join(shown or words)}."

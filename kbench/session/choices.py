@@ -21,7 +21,7 @@ from kbench.values import Backend, Device, Example
 
 def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
     """What the options of `run` or `parity` ask for. An option has the name of its field. Raises UserError."""
-    chosen = chosen_backends(options, known)
+    chosen = selection.select_backends(options.backends, known)
     named = selection.select_examples(options.examples, known_examples())
     pythons = chosen_pythons(options, known)
     asked = {one.name: value for one in fields(Request) if (value := getattr(options, one.name, None)) is not None}
@@ -62,11 +62,6 @@ def known_examples() -> dict[str, Example]:
     return examples.load_all(paths.project_folder("examples_models"))
 
 
-def chosen_backends(options: argparse.Namespace, known: Mapping[str, Backend]) -> selection.Backends:
-    """The backends that --backends means. Raises UserError."""
-    return selection.select_backends(options.backends, known)
-
-
 def chosen_baseline(options: argparse.Namespace, names: Iterable[str]) -> str:
     """The one of a run's backends that --baseline means; empty where it is not given. Raises UserError."""
     return "" if getattr(options, "baseline", None) is None else selection.select_baseline(options.baseline, names)
@@ -94,9 +89,3 @@ def passed_variables(options: argparse.Namespace) -> tuple[str, ...]:
         if name not in os.environ:
             raise UserError(f"--pass-env {name}: there is no such environment variable")
     return tuple(dict.fromkeys(options.pass_env))
-
-
-def chosen_device(options: argparse.Namespace) -> tuple[Device, tuple[Device, ...]]:
-    """(the device that --device means, all GPUs of this machine). Raises UserError."""
-    found = devices.gpus()
-    return devices.choose(options.device, found), found

@@ -20,11 +20,11 @@ def ended_as_interrupted() -> Iterator[None]:
     Ending at once leaves the guests to the watchdog, and files are replaced whole or not at all. A second SIGHUP does
     nothing: where a terminal closes, the system and the shell both send one.
     """
-    ours: list[int] = []
+    ours: list[signal.Signals] = []
 
     def first(number: int, frame: object) -> NoReturn:
         for one in ours:
-            signal.signal(one, signal.SIG_IGN if one == getattr(signal, "SIGHUP", None) else second)
+            signal.signal(one, signal.SIG_IGN if one == signal.SIGHUP else second)
         raise KeyboardInterrupt
 
     def second(number: int, frame: object) -> NoReturn:
@@ -32,11 +32,10 @@ def ended_as_interrupted() -> Iterator[None]:
             os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, b"\nkbench: stopped at once.\n")
         os._exit(INTERRUPTED_STATUS)
 
-    known = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    usual = {number: signal.getsignal(number) for number in known}
+    usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     if threading.current_thread() is threading.main_thread():  # only that one may ask for signals
         # Another handler, or none under nohup, is somebody's decision.
-        ours += [number for number in known if usual[number] in (signal.SIG_DFL, signal.default_int_handler)]
+        ours += [number for number in usual if usual[number] in (signal.SIG_DFL, signal.default_int_handler)]
     for number in ours:
         signal.signal(number, first)
     try:

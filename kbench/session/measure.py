@@ -1,4 +1,4 @@
-"""Runs the cells of a plan, and writes and prints the tables: what `run` and `resume` share."""
+"""Runs the cells of a plan, and writes and prints the tables: what `run`, `resume` and `parity` share."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 from kbench import outputs, store
 from kbench.analysis.rows import summarised
+from kbench.cells import launcher, orphans, runner
 from kbench.cells.spec import Here
 from kbench.errors import UserError
 from kbench.machine import reference_work
+from kbench.planning import plan
 from kbench.planning.plan import Plan
-from kbench.session import interrupts, record, run_cells, terminal
+from kbench.session import interrupts, record, terminal
 from kbench.values import Device
 
 
@@ -36,7 +38,7 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
     with interrupts.ended_as_interrupted():
         try:
             reference = partial(reference_work.measure, the_plan.request.threads, record.cell_variables(here.passed))
-            run_cells.run(to_run, here, reference, options.detail)
+            run_cells(to_run, here, reference, options.detail)
             store.record_end(here.run, record.at_end(the_plan, gpus))
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):  # the terminal may be gone
@@ -62,4 +64,26 @@ def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
         raise UserError(f"{str(error).rstrip('.')}; once that is mended, {terminal.reporting(run)}") from error
     terminal.print_results(there, rows, form, options.plots)
     terminal.print_resuming(there, None if form == terminal.TABLE else sys.stderr)
-    return 0 if run_cells.acceptable(the_plan, there) else 1
+    return 0 if acceptable(the_plan, there) else 1
+
+
+def run_cells(
+    the_plan: Plan,
+    here: Here,
+    reference: Callable[[], float | None] | None = None,
+    detail: str = terminal.USUAL,
+) -> None:
+    """Run the cells with the bar on the screen, and record them in the run's folder. See `runner.run`.
+
+    Raises UserError where results cannot be written; what was measured until then is kept.
+    """
+    mark = orphans.mark(here.run)
+    start = partial(launcher.launch, mark=mark, gpu=here.device.index)
+    with orphans.ended_with_this_process(mark), terminal.Progress(len(the_plan.tasks), detail) as progress:
+        runner.run(the_plan.tasks, the_plan.verdicts, here, start, progress.listener, reference)
+
+
+def acceptable(the_plan: Plan, there: store.RunResults) -> bool:
+    """Whether all cells of the plan came out as they should; see `plan.acceptable`."""
+    outcomes = {one.cell.id: one.outcome for one in there.measured}
+    return all(plan.acceptable(the_plan, task, outcomes[task.id]) for task in the_plan.tasks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from kbench.environments import ensure, packages
 from kbench.machine import devices, peak_rates, provenance
 from kbench.machine.host import caches_kib, known
 from kbench.planning.plan import Plan
-from kbench.planning.request import as_json
 from kbench.values import Device, Environment
 
 # Fields of the request that the plan's own entries say in full.
@@ -23,7 +23,7 @@ _BY_NAME = ("backends", "named_backends", "examples", "named_examples", "pythons
 
 def plan_record(the_plan: Plan, here: Here) -> dict[str, object]:
     """The cells, backends and examples, and what was asked for."""
-    asked = as_json(the_plan.request)
+    asked = asdict(the_plan.request)  # not by msgspec, which leaves defaults out that it has itself filled in
     return store.plan_record(
         [task.cell for task in the_plan.tasks],
         the_plan.backends,

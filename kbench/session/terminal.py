@@ -10,7 +10,6 @@ import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TextIO
 
 from tqdm import tqdm
@@ -41,10 +40,6 @@ def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO |
 
     `instead` stands in the place of the profile. It is printed on `file`, or on stdout.
     """
-    print("\n".join(_plan_lines(plan, missing, instead)), file=file or sys.stdout, flush=True)
-
-
-def _plan_lines(plan: Plan, missing: list[str], instead: str) -> list[str]:
     request = plan.request
     subset = {"smoke": ": a tiny subset", "quick": ": a subset", "full": ": the published settings"}
     count = f"{len(plan.tasks)} cell{'s' * (len(plan.tasks) != 1)}"
@@ -66,7 +61,7 @@ def _plan_lines(plan: Plan, missing: list[str], instead: str) -> list[str]:
         lines.append(f"  left out   {len(plan.verdicts)} unsupported:")
         reasons = (f"{one.backend}: {plan.verdicts[one.id].reason}" for one in plan.tasks if one.id in plan.verdicts)
         lines += [f"             {line}" for line in dict.fromkeys(reasons)]
-    return lines
+    print("\n".join(lines), file=file or sys.stdout, flush=True)
 
 
 QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"
@@ -98,9 +93,7 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.close()
 
     def _started(self, task: CellTask) -> None:

@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-from kbench.store.events import GuestReport, read_events, understand
-from kbench.store.reading import RunRecord, RunResults, measured_of, read, read_record, spec
-from kbench.store.runs import (
-    CellFolder,
-    cell_folder,
-    check_name,
-    create,
-    filling,
-    find,
-    latest,
-    plan_record,
-    record_end,
-    set_aside,
-    update,
-    write_outcome,
-    write_spec,
-)
-
-__all__ = [
-    "CellFolder",
-    "GuestReport",
-    "RunRecord",
-    "RunResults",
-    "cell_folder",
-    "check_name",
-    "create",
-    "filling",
-    "find",
-    "latest",
-    "measured_of",
-    "plan_record",
-    "read",
-    "read_events",
-    "read_record",
-    "record_end",
-    "set_aside",
-    "spec",
-    "understand",
-    "update",
-    "write_outcome",
-    "write_spec",
-]
+from kbench.store.events import GuestReport as GuestReport
+from kbench.store.events import read_events as read_events
+from kbench.store.events import understand as understand
+from kbench.store.reading import RunRecord as RunRecord
+from kbench.store.reading import RunResults as RunResults
+from kbench.store.reading import measured_of as measured_of
+from kbench.store.reading import read as read
+from kbench.store.reading import read_record as read_record
+from kbench.store.reading import spec as spec
+from kbench.store.runs import CellFolder as CellFolder
+from kbench.store.runs import cell_folder as cell_folder
+from kbench.store.runs import check_name as check_name
+from kbench.store.runs import create as create
+from kbench.store.runs import filling as filling
+from kbench.store.runs import find as find
+from kbench.store.runs import latest as latest
+from kbench.store.runs import plan_record as plan_record
+from kbench.store.runs import record_end as record_end
+from kbench.store.runs import set_aside as set_aside
+from kbench.store.runs import update as update
+from kbench.store.runs import write_outcome as write_outcome
+from kbench.store.runs import write_spec as write_spec

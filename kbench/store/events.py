@@ -40,12 +40,6 @@ class Shapes(Event, tag="shapes"):
     layers: Any
 
 
-class Libraries(Event, tag="libraries"):
-    libraries: Any
-    framework_threads: Any
-    numpy_blas: Any
-
-
 class Memory(Event, tag="memory"):
     at: Literal["import", "end"]
     peak_mib: float | None
@@ -72,7 +66,7 @@ class End(Event, tag="end"):
 _STRUCTS: tuple[type[msgspec.Struct], ...] = (Epoch, *Event.__subclasses__())
 KINDS: dict[object, type[msgspec.Struct]] = {kind.__struct_config__.tag: kind for kind in _STRUCTS}
 # Events whose keys are facts as they stand, but for these.
-OPEN = ("start", "loaded", "model", "compiled", "device")
+OPEN = ("start", "loaded", "model", "compiled", "device", "libraries")
 _NO_FACTS = frozenset({"event", "schema", "pid", "seconds", "time"})
 
 
@@ -139,8 +133,6 @@ def understand(events: bytes) -> GuestReport:
                 facts["order_sha256"] = event.sha256
             case Shapes():
                 facts |= {"input_shapes": event.inputs, "layer_shapes": event.layers}
-            case Libraries():
-                facts |= msgspec.structs.asdict(event)
             case Probe():
                 facts["probe"] = event.outputs
             case Memory():

@@ -6,9 +6,8 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, is_dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +17,27 @@ from kbench.errors import UserError
 from kbench.store.guest_files import open_regular
 
 
-def replace(path: Path, content: bytes | Iterable[bytes], durable: bool = True) -> None:
+def replace(path: Path, content: bytes, durable: bool = True) -> None:
     """Put `content` at `path`: a reader, or a machine that dies, has the old file or the new one, no mixture.
 
-    What is given in pieces is written as it comes. `durable` waits until the disk has it. Raises UserError where the
-    file cannot be written.
+    `durable` waits until the disk has it. Raises UserError where the file cannot be written.
     """
     # Not from tempfile: its files are readable by their owner alone, and results are there to be shared.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        try:
-            with temporary.open("xb") as file:
-                file.writelines([content] if isinstance(content, bytes) else content)
-                if durable:
-                    file.flush()
-                    os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        with temporary.open("xb") as file:
+            file.write(content)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.replace(path)
         if durable:
             _sync_folder(path.parent)
     except OSError as error:
         raise cannot("write", path, error) from error
+    finally:
+        with contextlib.suppress(OSError):  # it has its name, or could not be made
+            temporary.unlink()
 
 
 def replace_json(path: Path, value: object) -> None:
@@ -67,16 +64,8 @@ def remove_others(folder: Path, own: Collection[str], kept: Collection[str]) -> 
 
     They are what was derived earlier. Raises UserError where one cannot be removed.
     """
-    with contextlib.suppress(OSError):  # no folder: nothing to remove
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        stale = [
-            Path(entry.path)
-            for entry in entries
-            if entry.is_file(follow_symlinks=False)
-            and entry.name not in kept
-            and any(fnmatchcase(entry.name, pattern) for pattern in own)
-        ]
-        for path in stale:
+    for path in {found for pattern in own for found in folder.glob(pattern)}:
+        if path.name not in kept and path.is_file() and not path.is_symlink():
             try:
                 path.unlink(missing_ok=True)
             except OSError as error:
@@ -98,16 +87,12 @@ def cannot(do: str, path: Path, error: OSError) -> UserError:
 
 def _sync_folder(folder: Path) -> None:
     """Make the new name in `folder` survive a power cut, where the file system knows how."""
-    try:
+    with contextlib.suppress(OSError):  # some network file systems refuse; the content itself is safe
         descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folders
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:  # some network file systems refuse; the content itself is safe
-        pass
-    finally:
-        os.close(descriptor)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _as_json(value: object) -> object:

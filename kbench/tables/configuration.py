@@ -25,7 +25,7 @@ def tables(
     remarks = (_THREADS,) if any(one.facts.get("framework_threads") for one in measured) else ()
     heads = ("example", "code", "data", "parameters", "operations / sample")
     found = [
-        _table("Machine", ("", ""), [(what, parts) for what, parts in _machine(provenance) if parts]),
+        _table("Machine", ("", ""), [row for row in _machine(provenance) if row[1]]),
         _table("Examples", heads, _examples(examples, summaries)),
         _table("Environments", _BACKEND_COLUMNS, _backends(measured, environments), remarks),
     ]
@@ -47,7 +47,11 @@ def configuration(
     """Paragraphs of Markdown; empty where nothing is known. `examples` are those of the plan, by their names."""
     parts = [body(table) for table in tables(provenance, examples, measured, summaries)]
     if lines := variables(provenance):
-        parts.append(_markdown_variables(lines))
+        listed = [
+            f"- **{escape(name)}**: {' '.join(code(f'{key}={value}') for key, value in some.items())}"
+            for name, some in lines
+        ]
+        parts.append("\n".join(["Environment variables:", "", *listed]))
     return ["## Configuration", *parts] if parts else []
 
 
@@ -197,14 +201,6 @@ def variables(provenance: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any
     for name, own in given.items():
         lines.append((name, {key: value for key, value in own.items() if len(given) == 1 or key not in shared}))
     return [(name, some) for name, some in lines if some]
-
-
-def _markdown_variables(lines: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
-    parts = [
-        f"- **{escape(name)}**: {' '.join(code(f'{key}={value}') for key, value in some.items())}"
-        for name, some in lines
-    ]
-    return "\n".join(["Environment variables:", "", *parts])
 
 
 def _joined(*parts: object) -> str:

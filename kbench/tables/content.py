@@ -67,7 +67,7 @@ def heading(rows: Sequence[Summary]) -> str:
     `mnist_cnn (quick: 10,000 of 60,000 samples, 3 epochs, batch 128, real data, cpu)`.
     """
     row = rows[0]
-    of_all = f" of {row.available_samples:,}" if _is_subset(row) else ""
+    of_all = f" of {row.available_samples:,}" if row.samples < (row.available_samples or 0) else ""
     passes = ("pass", "passes") if row.task == "infer" else ("epoch", "epochs")
     facts = [
         f"{row.samples:,}{of_all} samples",
@@ -137,7 +137,7 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     if any(row.percent_of_limit is not None for row in rows):
         columns["% of limit"] = lambda row: significant(row.percent_of_limit, 2)
     if not infers:
-        columns["val. accuracy"] = lambda row: _accuracy(row.final_val_accuracy, row.final_val_accuracy_sd)
+        columns["val. accuracy"] = accuracy
     return columns | _target_columns(rows)
 
 
@@ -177,10 +177,12 @@ def beside_one(ratio: float) -> str:
     return significant(ratio, 4) if shown == significant(1.0) and ratio != 1 else shown
 
 
-def _accuracy(value: float | None, spread: float | None) -> str:
-    if value is None:
+def accuracy(row: Summary | None) -> str:
+    """The final validation accuracy, with its spread over the repeats."""
+    if row is None or row.final_val_accuracy is None:
         return MISSING
-    return f"{value:.4f}" if spread is None else f"{value:.4f} ± {spread:.4f}"
+    spread = "" if row.final_val_accuracy_sd is None else f" ± {row.final_val_accuracy_sd:.4f}"
+    return f"{row.final_val_accuracy:.4f}{spread}"
 
 
 def _status(row: Summary, footnotes: list[str]) -> str:
@@ -268,10 +270,6 @@ def _on_learning(rows: Sequence[Summary]) -> list[str]:
         median = " A repeat that never reached it counts as infinitely long." if short else ""
         remarks.append(f"to {rows[0].target_accuracy:g}: training until that validation accuracy.{counts}{median}")
     return remarks
-
-
-def _is_subset(row: Summary) -> bool:
-    return row.available_samples is not None and row.samples < row.available_samples
 
 
 def _varies(rows: Sequence[Summary], name: str) -> bool:

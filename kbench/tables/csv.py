@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, fields
-from operator import attrgetter
 from typing import Any
 
 from kbench.text import no_formula
@@ -33,27 +32,21 @@ _OF_EPOCH = (*EPOCHS_COLUMNS[5:], "evaluation_seconds", "teardown_seconds")
 _PHASES = ("import", "data", "build", "first_step")
 
 
-def _columns(one: Field[object]) -> dict[str, Callable[[Summary], object]]:
+def _columns(one: Field[object], summaries: Sequence[Summary]) -> dict[str, list[Any]]:
     """The columns of a summary's field, by name."""
-    value = attrgetter(one.name)
+    values = [getattr(row, one.name) for row in summaries]
     name, of_task = one.metadata.get("column", one.name), one.metadata.get("of_task")
     if not name:
         return {}
     if one.type == "Interval | None":
-        return {f"{name}_{end}": _end(one.name, end) for end in ("low", "high")}
+        return {f"{name}_{end}": [getattr(value, end, None) for value in values] for end in ("low", "high")}
     if one.type == "Mapping[str, float]":
-        return {f"{phase}_seconds": _phase(phase) for phase in _PHASES}
+        return {f"{phase}_seconds": [value.get(phase) for value in values] for phase in _PHASES}
     if one.type == "tuple[str, ...]":
-        return {name: lambda row: "; ".join(value(row))}
-    return {name: (lambda row: value(row) if row.task == of_task else None) if of_task else value}
-
-
-def _phase(name: str) -> Callable[[Summary], object]:
-    return lambda row: row.phases.get(name)
-
-
-def _end(interval: str, end: str) -> Callable[[Summary], object]:
-    return lambda row: getattr(getattr(row, interval), end, None)
+        return {name: ["; ".join(value) for value in values]}
+    if of_task:
+        values = [value if row.task == of_task else None for row, value in zip(summaries, values, strict=True)]
+    return {name: values}
 
 
 def summary_csv(summaries: Sequence[Summary]) -> str:
@@ -63,9 +56,7 @@ def summary_csv(summaries: Sequence[Summary]) -> str:
 
 def summary_columns(summaries: Sequence[Summary]) -> dict[str, list[Any]]:
     """The columns of summary.csv by name; None is not applicable or not measured."""
-    return {
-        name: [value(row) for row in summaries] for one in fields(Summary) for name, value in _columns(one).items()
-    }
+    return {name: values for one in fields(Summary) for name, values in _columns(one, summaries).items()}
 
 
 def summary_records(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
@@ -84,6 +75,11 @@ def epochs_columns(measured: Iterable[Measured]) -> dict[str, list[Any]]:
     rows = [(one.cell, epoch) for one in measured for epoch in one.epochs]
     of_cell = {name: [getattr(cell, name) for cell, _ in rows] for name in _OF_CELL}
     return of_cell | {name: [getattr(epoch, name) for _, epoch in rows] for name in _OF_EPOCH}
+
+
+def records_csv(records: Sequence[Mapping[str, object]]) -> str:
+    """Objects with the same names as CSV, a line each."""
+    return csv_text({name: [record[name] for record in records] for name in next(iter(records), {})})
 
 
 def csv_text(columns: Mapping[str, Sequence[object]]) -> str:

@@ -29,7 +29,7 @@ def page(
     name to its title and notes. `remarks` are on the whole run, `configuration` is its section's paragraphs, and
     `failures` are shown with the end of their logs.
     """
-    parts = [f"# kbench: {escape(name)}", headline_of(summaries)]
+    parts = [f"# kbench: {escape(name)}", escape(headline(summaries)) if summaries else "Nothing was measured."]
     parts += [f"Machine: {escape(machine)}."] if machine else []
     parts += [f"Command: {code(command)}"] if command else []
     parts += [f"**Note:** {escape(remark)}" for remark in remarks]
@@ -70,11 +70,6 @@ def _ratio(summaries: Sequence[Summary]) -> str:
             "fastest row, where it has several)"
         )
     return "x fastest is the ratio to the fastest row of the same example and device"
-
-
-def headline_of(summaries: Sequence[Summary]) -> str:
-    """Who is fastest where, as Markdown."""
-    return escape(headline(summaries)) if summaries else "Nothing was measured."
 
 
 def _pictures(what: str, paths: Sequence[str]) -> list[str]:

@@ -9,31 +9,16 @@ from collections.abc import Iterable, Sequence
 from csv import DictReader
 from itertools import groupby
 
-from kbench.parity.agreement import ALONE, TOLERANCES
+from kbench.parity.agreement import ALONE, NUMPY, TOLERANCES
 from kbench.parity.values import Agreement, Deviation
 from kbench.tables import text as plain_text
 from kbench.tables.content import Table, marked
-from kbench.tables.csv import csv_text
+from kbench.tables.csv import records_csv
 from kbench.tables.markdown import body, escape
 from kbench.text import MISSING, plain
 from kbench.values import QUANTITIES
 
-# The order of these is a promise: programs read them by place.
-COLUMNS = (
-    "example",
-    "backend",
-    "image_data_format",
-    "device",
-    "verdict",
-    "reason",
-    "reference",
-    *(what.replace(" ", "_") for what in QUANTITIES),
-    "first_layer",
-    "first_layer_class",
-    "first_layer_deviation",
-    *(f"{what.replace(' ', '_')}_layer" for what in QUANTITIES[3:]),
-    "notes",
-)
+_NAMES = ("example", "backend", "image_data_format", "device", "verdict", "reason", "reference")
 _SHOWN = ("outputs", "loss", "1 step", "10 steps")
 _FIRST = "first layer that differs"
 _TEXT_COLUMNS = frozenset({"backend", "channels", _FIRST, "verdict"})
@@ -62,8 +47,7 @@ def page(name: str, machine: str, command: str, rows: Sequence[Agreement], facts
 
 def csv(rows: Sequence[Agreement]) -> str:
     """One line a row of the tables, in full precision; empty where nothing was compared."""
-    entries = [_record(row) for row in rows]
-    return csv_text({name: [entry[name] for entry in entries] for name in COLUMNS})
+    return records_csv([_record(row) for row in rows])
 
 
 def records(rows: Sequence[Agreement]) -> list[dict[str, str]]:
@@ -72,10 +56,11 @@ def records(rows: Sequence[Agreement]) -> list[dict[str, str]]:
 
 
 def _record(row: Agreement) -> dict[str, object]:
+    """The order of its names is a promise: programs read the CSV by place."""
     of = row.deviations
     first = row.first or Deviation(math.nan)
     return {
-        **{name: getattr(row, name) for name in COLUMNS[:7]},
+        **{name: getattr(row, name) for name in _NAMES},
         **{what.replace(" ", "_"): of[what].size if what in of else None for what in QUANTITIES},
         "first_layer": first.layer,
         "first_layer_class": first.class_name,
@@ -102,7 +87,9 @@ def _table(rows: Sequence[Agreement], facts: str) -> Table:
     footnotes: list[str] = []
     several = len({row.backend for row in rows}) < len(rows)
     named = list(dict.fromkeys(row.reference for row in rows if row.reference))
-    against = f"against {_reference(named[0])}" if named else "with nothing to compare"
+    against = "with nothing to compare"
+    if named:
+        against = "against the numpy reference" if named[0] == NUMPY else f"against the {named[0]} backends"
     return Table(
         heading=plain(f"{rows[0].example} ({', '.join(part for part in (against, rows[0].device, facts) if part)})"),
         columns=("backend", *(["channels"] if several else []), *_SHOWN, _FIRST, "verdict"),
@@ -111,10 +98,6 @@ def _table(rows: Sequence[Agreement], facts: str) -> Table:
         footnotes=tuple(footnotes),
         remarks=("1 step, 10 steps: against the one nearest to all others, of those whose outputs are the same.",),
     )
-
-
-def _reference(name: str) -> str:
-    return "the numpy reference" if name == "numpy" else f"the {name} backends"
 
 
 def _cells(row: Agreement, with_channels: bool, footnotes: list[str]) -> tuple[str, ...]:

@@ -12,9 +12,8 @@ from kbench.comparison.published import Figure, Held
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
 from kbench.tables.content import Table, marked
-from kbench.tables.csv import csv_text
+from kbench.tables.csv import records_csv
 from kbench.text import MISSING, plain, significant
-from kbench.values import Summary
 
 OWN = "this run"  # as a source
 WHERE = "Sources: results/published/README.md. None of the published figures was measured by kbench."
@@ -35,8 +34,7 @@ def markdown(found: Sequence[Held], machine: str) -> str:
 
 def csv(found: Sequence[Held]) -> str:
     """One line for each row of the run and figure. `found` is not empty."""
-    rows = records(found)
-    return csv_text({name: [row[name] for row in rows] for name in rows[0]})
+    return records_csv(records(found))
 
 
 def records(found: Sequence[Held]) -> list[dict[str, Any]]:
@@ -64,8 +62,7 @@ def records(found: Sequence[Held]) -> list[dict[str, Any]]:
 
 def figures_csv(figures: Sequence[Figure]) -> str:
     """The figures with the columns of the file that they are from."""
-    rows = [asdict(figure) for figure in figures]
-    return csv_text({name: [row[name] for row in rows] for name in rows[0]})
+    return records_csv([asdict(figure) for figure in figures])
 
 
 def figure_rows(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]]:
@@ -107,9 +104,12 @@ def _table(found: Sequence[Held]) -> Table:
     shared = set.intersection(*({*one.differs, *_note(one)} for one in found))
     infers = found[0].row.task == "infer"
     unit = "s/1,000 samples" if infers else "s/epoch"
-    own = {(one.row.backend, one.row.image_data_format, one.row.device): one for one in found}
+    own = {(one.row.backend, one.row.image_data_format, one.row.device): one.seconds for one in found}
     printed = {id(one.figure): one for one in found}
-    lines = [(one.seconds, _own(one.row, one.seconds)) for one in own.values()]
+    lines: list[tuple[float, tuple[str, ...]]] = [
+        (seconds, (plain(backend), f"here ({plain(device)})", significant(seconds), MISSING, OWN))
+        for (backend, _, device), seconds in own.items()
+    ]
     lines += [(one.published, _printed(one, found, footnotes, shared)) for one in printed.values()]
     row, same = found[0].row, any(one.same_backend for one in found)
     of_all = "" if infers else f" of {row.available_samples or row.samples:,} samples"
@@ -128,10 +128,6 @@ def _table(found: Sequence[Held]) -> Table:
 
 def _note(one: Held) -> tuple[str, ...]:
     return (one.figure.note,) if one.figure.note else ()
-
-
-def _own(row: Summary, seconds: float) -> tuple[str, ...]:
-    return plain(row.backend), f"here ({plain(row.device)})", significant(seconds), MISSING, OWN
 
 
 def _printed(one: Held, found: Sequence[Held], footnotes: list[str], shared: Collection[str]) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from kbench.analysis.intervals import differing_by_chance
 from kbench.comparison.values import EQUAL, HIGHER, LOWER, NOT_COMPARED, WITHIN, About, Pair
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
-from kbench.tables.content import Table, beside_one, ends, heading, marked
-from kbench.tables.csv import csv_text
+from kbench.tables.content import Table, accuracy, beside_one, ends, heading, marked
+from kbench.tables.csv import records_csv
 from kbench.text import MISSING, compared, plain, significant
 from kbench.values import FASTER, NO_DIFFERENCE, SLOWER, Interval, Summary
 
@@ -36,8 +36,7 @@ def markdown(abouts: Sequence[About], pairs: Sequence[Pair]) -> str:
 
 def csv(abouts: Sequence[About], pairs: Sequence[Pair]) -> str:
     """One line a pair, in full precision. `pairs` is not empty."""
-    rows = records(abouts, pairs)
-    return csv_text({name: [row[name] for row in rows] for name in rows[0]})
+    return records_csv(records(abouts, pairs))
 
 
 def records(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[dict[str, Any]]:
@@ -138,7 +137,8 @@ def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callab
     a, b = abouts[0].letter, "run's" if several else abouts[1].letter
     infers = pairs[0].row.task == "infer"
     unit = "s/1,000 samples" if infers else "s/epoch"
-    columns: dict[str, Callable[[Pair], str]] = {"backend": _name}
+    # Where two backends are compared it is the other one, which the ratio is about: the legend names the first.
+    columns: dict[str, Callable[[Pair], str]] = {"backend": lambda pair: plain((pair.other or pair.row).backend)}
     if len({(pair.row.backend, pair.side) for pair in pairs}) < len(pairs):
         columns["channels"] = lambda pair: plain(pair.row.image_data_format.removeprefix("channels_"))
     if several:
@@ -156,11 +156,6 @@ def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callab
     return columns
 
 
-def _name(pair: Pair) -> str:
-    """The backend; where two are compared the other one, which the ratio is about: the legend names the first."""
-    return plain((pair.other or pair.row).backend)
-
-
 def _seconds(row: Summary | None) -> float | None:
     if row is None:
         return None
@@ -169,16 +164,9 @@ def _seconds(row: Summary | None) -> float | None:
 
 def _accuracies(pair: Pair) -> str:
     if pair.accuracy == EQUAL:
-        return f"{_accuracy(pair.first)} in both"
-    shown = f"{_accuracy(pair.first)}, {_accuracy(pair.other)}"
+        return f"{accuracy(pair.first)} in both"
+    shown = f"{accuracy(pair.first)}, {accuracy(pair.other)}"
     return MISSING if shown == f"{MISSING}, {MISSING}" else f"{shown} {pair.accuracy}".rstrip()
-
-
-def _accuracy(row: Summary | None) -> str:
-    if row is None or row.final_val_accuracy is None:
-        return MISSING
-    spread = "" if row.final_val_accuracy_sd is None else f" ± {row.final_val_accuracy_sd:.4f}"
-    return f"{row.final_val_accuracy:.4f}{spread}"
 
 
 def _losses(pair: Pair) -> str:
@@ -224,8 +212,11 @@ def _record(abouts: Sequence[About], pair: Pair) -> dict[str, Any]:
     first, other, row = pair.first, pair.other, pair.row
     names = {about.letter: about.name for about in abouts}
 
-    def both(name: str, fact: Callable[[Summary], object]) -> dict[str, object]:
-        return {f"{name}_first": first and fact(first), f"{name}_other": other and fact(other)}
+    def both(*names: str) -> dict[str, object]:
+        sides = {"first": first, "other": other}
+        return {f"{name}_{side}": row and getattr(row, name) for name in names for side, row in sides.items()}
+
+    intervals = {"first": first and first.epoch_interval, "other": other and other.epoch_interval}
 
     return {
         "example": row.example,
@@ -239,23 +230,18 @@ def _record(abouts: Sequence[About], pair: Pair) -> dict[str, Any]:
         "ratio": pair.ratio,
         **_ends_of("ratio", pair.interval),
         **_ends_of("reference_ratio", pair.reference_ratio),
-        **both("epoch_seconds", lambda row: row.epoch_seconds),
-        **both("epoch_seconds_low", lambda row: row.epoch_interval and row.epoch_interval.low),
-        **both("epoch_seconds_high", lambda row: row.epoch_interval and row.epoch_interval.high),
-        **both("final_val_accuracy", lambda row: row.final_val_accuracy),
-        **both("final_val_accuracy_sd", lambda row: row.final_val_accuracy_sd),
+        **both("epoch_seconds"),
+        **{f"epoch_seconds_low_{side}": one and one.low for side, one in intervals.items()},
+        **{f"epoch_seconds_high_{side}": one and one.high for side, one in intervals.items()},
+        **both("final_val_accuracy", "final_val_accuracy_sd"),
         "accuracy_verdict": pair.accuracy,
-        **both("seconds_to_target", lambda row: row.seconds_to_target),
+        **both("seconds_to_target"),
         "target_ratio": pair.target_ratio,
         **_ends_of("target_ratio", pair.target_interval),
         "target_verdict": pair.target_verdict,
         "largest_loss_difference": pair.largest_loss_difference,
         "compared_epochs": pair.compared_epochs,
-        **both("status", lambda row: row.status),
-        **both("repeats", lambda row: row.repeats),
-        **both("keras_version", lambda row: row.keras_version),
-        **both("backend_version", lambda row: row.backend_version),
-        **both("fingerprint", lambda row: row.fingerprint),
+        **both("status", "repeats", "keras_version", "backend_version", "fingerprint"),
         "refused": "; ".join(pair.refused),
         "remarks": "; ".join(pair.remarks),
     }

@@ -33,8 +33,8 @@ class Nvml:
     def nvmlShutdown(self) -> None:
         self.shut += 1
 
-    def nvmlSystemGetDriverVersion(self) -> bytes:
-        return self.driver.encode()
+    def nvmlSystemGetDriverVersion(self) -> str:
+        return self.driver
 
     def nvmlDeviceGetCount(self) -> int:
         return len(self.cards)

@@ -19,7 +19,7 @@ EXACT = np.array([0.1, 0.2, 0.3, 0.4])
 
 
 def layer(name: str, off: float = 0.0, class_name: str = "Dense", known: bool = True) -> LayerOutput:
-    return LayerOutput(name, class_name, (2,), EXACT + off, reference=EXACT if known else None)
+    return LayerOutput(name, class_name, EXACT + off, reference=EXACT if known else None)
 
 
 def step(off: float = 0.0, loss: float = 1.0, optimizer: str = "SGD", name: str = "a") -> Step:
@@ -42,7 +42,6 @@ def computed(
         layers=layers or (layer("a", known=known), layer("b", off, known=known)),
         reported=loss,
         steps={} if steps is None else {1: step(steps[0]), 10: step(steps[1])},
-        unknown="" if known else "the layer Mine",
         reference_outputs=EXACT if known else None,
         reference_loss=1.0 if known else None,
     )
@@ -229,7 +228,7 @@ def test_one_backend_alone_has_nothing_to_be_compared_with() -> None:
 
 
 def test_a_layer_that_could_not_be_read_is_said_and_fails_nothing() -> None:
-    unread = LayerOutput("b", "Dense", (), None, "RuntimeError: no such output")
+    unread = LayerOutput("b", "Dense", None, "RuntimeError: no such output")
     row = rows(computed(), computed(layers=(layer("a"), unread)))[1]
     assert row.verdict == "same"
     assert row.notes == ("layers that could not be read: b: RuntimeError: no such output",)
