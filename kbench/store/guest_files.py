@@ -44,7 +44,12 @@ def trim(log: Path) -> None:
             return
         with os.fdopen(_opened(log, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW), "r+b", buffering=0) as file:
             file.seek(-LOG_KEPT, os.SEEK_END)
-            end = file.read(LOG_KEPT)
+            end = b""
+            for _ in range(100):  # until nothing more has come meanwhile: the cut itself then takes microseconds
+                more = file.read(LOG_KEPT)
+                end = (end + more)[-LOG_KEPT:]
+                if not more:
+                    break
             file.truncate(LOG_KEPT)
             file.write(LEFT_OUT + end)
 
