@@ -107,7 +107,7 @@ def launch(
             _signal(process.pid, signal.SIGKILL)
             process.wait()
             orphans.end(mark)  # what has left its group
-            guest_files.trim(log)
+            guest_files.trim(log, ended=True)
     return Exit(
         process.returncode,
         time.monotonic() - start,

@@ -7,6 +7,7 @@ lead anywhere, and a log can grow without end.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import stat
@@ -17,6 +18,7 @@ MIB = 2**20
 LOG_LIMIT = 16 * MIB  # from so much on, the middle of a log is left out
 LOG_KEPT = MIB  # of its beginning, and of its end
 LEFT_OUT = b"\n[kbench: the middle of this log is left out]\n"
+_KEEP_SIZE_AND_PUNCH_HOLE = 3  # of fallocate(2)
 
 _CAREFULLY = os.O_NONBLOCK | os.O_NOCTTY  # else opening a pipe would wait for its other end
 
@@ -34,22 +36,22 @@ def _opened(path: Path, flags: int) -> int:
     return descriptor
 
 
-def trim(log: Path) -> None:
+def trim(log: Path, ended: bool = False) -> None:
     """Leave the middle of `log` out if it takes more than LOG_LIMIT.
 
-    Whoever writes to it meanwhile writes on at its end. What is written in the very moment of the cut is lost.
+    While its writer has not `ended`, nothing is moved if the file system can give back the room of the middle alone:
+    a line that is written during a cut would be lost, and the last lines say why a cell died.
     """
     with contextlib.suppress(OSError):  # there is no log any more, or nothing that could be trimmed
-        if log.lstat().st_size <= LOG_LIMIT:
+        about = log.lstat()
+        if about.st_size <= LOG_LIMIT or (not ended and about.st_blocks * 512 <= LOG_LIMIT):
             return
         with os.fdopen(_opened(log, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW), "r+b", buffering=0) as file:
+            middle = ctypes.c_int64(LOG_KEPT), ctypes.c_int64(about.st_size - 2 * LOG_KEPT)
+            if not ended and ctypes.CDLL(None).fallocate(file.fileno(), _KEEP_SIZE_AND_PUNCH_HOLE, *middle) == 0:
+                return
             file.seek(-LOG_KEPT, os.SEEK_END)
-            end = b""
-            for _ in range(100):  # until nothing more has come meanwhile: the cut itself then takes microseconds
-                more = file.read(LOG_KEPT)
-                end = (end + more)[-LOG_KEPT:]
-                if not more:
-                    break
+            end = file.read(LOG_KEPT)
             file.truncate(LOG_KEPT)
             file.write(LEFT_OUT + end)
 

@@ -271,15 +271,17 @@ def test_of_a_flood_the_first_and_the_last_part_are_kept(tmp_path: Path) -> None
     assert said.startswith(b"first\n") and guest_files.LEFT_OUT in said and said.endswith(b"last\n")
 
 
-def test_who_writes_to_a_log_that_is_cut_writes_on_at_its_end(tmp_path: Path) -> None:
+def test_while_a_cell_speaks_nothing_of_its_log_is_moved_so_nothing_is_lost(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
-    with log.open("ab", buffering=0) as guest:
-        guest.write(b"first\n" + b"shout! " * (4 << 20) + b"almost\n")
-        guest_files.trim(log)
-        guest.write(b"last\n")
-    assert log.stat().st_size <= 3 * guest_files.LOG_KEPT
+    log.write_bytes(b"first\n" + b"shout! " * (4 << 20) + b"last\n")
+    size = log.stat().st_size
+    guest_files.trim(log)
+    assert log.stat().st_size == size and log.stat().st_blocks * 512 <= guest_files.LOG_LIMIT
+    guest_files.trim(log, ended=True)
+    assert log.stat().st_size <= guest_files.LOG_LIMIT
     text = log.read_bytes()
-    assert text.startswith(b"first\n") and guest_files.LEFT_OUT in text and text.endswith(b"almost\nlast\n")
+    assert text.startswith(b"first\n") and guest_files.LEFT_OUT in text and text.endswith(b"last\n")
+    assert b"\0" not in text
 
 
 @pytest.mark.usefixtures("quick")
