@@ -17,7 +17,7 @@ TARGET_ACCURACY = 0.75  # of validation: the time until then is reported
 AUGMENTATION = {"width_shift": 0.1, "height_shift": 0.1, "horizontal_flip": True}
 PARAMETERS = 1250858
 PROFILES = {
-    "smoke": {"samples": 512, "validation_samples": 128, "epochs": 2},
+    "smoke": {"samples": 256, "validation_samples": 64, "epochs": 2},
     "quick": {"samples": 1536, "validation_samples": 512, "epochs": 3},
     "full": {"samples": 50000, "validation_samples": 10000, "epochs": 50},
 }

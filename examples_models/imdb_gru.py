@@ -17,7 +17,7 @@ METRICS = ["accuracy"]
 TARGET_ACCURACY = 0.85  # of validation: the time until then is reported
 PARAMETERS = 3818002
 PROFILES = {
-    "smoke": {"samples": 512, "validation_samples": 128, "epochs": 2},
+    "smoke": {"samples": 256, "validation_samples": 64, "epochs": 2},
     "quick": {"samples": 4096, "validation_samples": 1024, "epochs": 3},
     "full": {"samples": 25000, "validation_samples": 25000, "epochs": 3},
 }

@@ -117,7 +117,6 @@ class Bench:
         patch.setattr(sys, "argv", ["kbench"])
         # To measure them takes longer than all else.
         patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads})
-        self.pace = reference_work.measure
         patch.setattr(reference_work, "measure", lambda threads, variables: 0.125)
         self._plots = False
         self.backend()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from kbench.values import Interval
 
 if TYPE_CHECKING:
     Numbers = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    Places = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 LEVEL = 0.95
 # From so many values on the bootstrap alone is wrong about equal medians in no more than 1 - LEVEL of cases: in
@@ -129,13 +131,23 @@ def _of_difference(logarithms: Numbers, reference: Numbers) -> Any:
 
 def _medians(values: Sequence[float], side: int) -> Numbers:
     """The median of each resample of `values`; the two sides of a ratio are drawn independently."""
-    ordered = np.sort(values)  # so that their order changes nothing
-    random = np.random.default_rng((_SEED, side))
-    at_once = max(1, _AT_ONCE // len(ordered))
-    sizes = [min(at_once, RESAMPLES - done) for done in range(0, RESAMPLES, at_once)]
+    ordered = np.sort(values)
+    below, above = _middle(len(ordered), side)
     with np.errstate(all="ignore"):
-        drawn = (ordered[random.integers(len(ordered), size=(size, len(ordered)))] for size in sizes)
-        return np.concatenate([np.median(resamples, axis=1) for resamples in drawn])
+        medians: Numbers = (ordered[below] + ordered[above]) / 2
+    return medians
+
+
+@lru_cache(maxsize=256)
+def _middle(count: int, side: int) -> tuple[Places, Places]:
+    """Which two of `count` values in order are in the middle of each resample: the same one twice if it is odd."""
+    random = np.random.default_rng((_SEED, side))
+    at_once = max(1, _AT_ONCE // count)
+    parts = [min(at_once, RESAMPLES - done) for done in range(0, RESAMPLES, at_once)]
+    middle = [(count - 1) // 2, count // 2]
+    drawn = (np.partition(random.integers(count, size=(part, count)), middle, axis=1)[:, middle] for part in parts)
+    below, above = np.concatenate(list(drawn)).T
+    return below, above
 
 
 def _rounded(value: float) -> float:

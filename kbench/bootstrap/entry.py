@@ -77,7 +77,8 @@ def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
         return lint
     if arguments:
         return {"pytest": [*pytest, *arguments]}
-    workers = min(len(os.sched_getaffinity(0)), MOST_TEST_WORKERS)
+    # One more than the cores: many a test waits for a process.
+    workers = min(len(os.sched_getaffinity(0)) + 1, MOST_TEST_WORKERS)
     # worksteal: a test lasts from a millisecond to a minute, and an idle worker takes another's queued ones.
     return {**lint, "pytest": [*pytest, "-n", str(workers), "--dist", "worksteal"]}
 

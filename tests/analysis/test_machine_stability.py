@@ -83,7 +83,6 @@ def test_how_far_processes_lie_apart_is_known_of_two_or_more() -> None:
 
 
 def test_the_same_computation_is_timed_before_each_cell_that_is_measured(bench: Bench) -> None:
-    bench.patch.setattr(reference_work, "measure", bench.pace)
     bench.backend("keras9/half", can='["infer"]')
     bench.measure("--repeats", "2", backends="fake,half")
     outcomes = {one.cell.id: one.outcome for one in bench.last().measured}

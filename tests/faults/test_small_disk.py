@@ -1,4 +1,4 @@
-"""Results on a disk that is too small: a real file system, mounted for the test, or one that says that it is full."""
+"""Results on a disk that is too small: a real file system, mounted for the test, or else one that says it is full."""
 
 from __future__ import annotations
 
@@ -54,8 +54,7 @@ def may_mount() -> bool:
     return subprocess.run(tried, capture_output=True).returncode == 0
 
 
-SIZES = ("16k", "48k", "112k") if may_mount() else ()
-ROOM = [*((size, "") for size in SIZES), *(("", str(files)) for files in (2, 8, 15))]
+ROOM = [(size, "") for size in ("16k", "48k", "112k")] if may_mount() else [("", files) for files in ("2", "8", "15")]
 
 
 @pytest.mark.parametrize(("size", "files"), ROOM, ids=lambda value: value or "-")

@@ -126,8 +126,9 @@ def test_the_time_limit_of_a_cell_grows_with_what_it_does() -> None:
         (cell,) = make("jax", example, **asked).tasks
         return cell.timeout
 
+    counts = EXAMPLES["mnist_mlp"].profiles["smoke"]
     smoke = limit("mnist_mlp", profile="smoke")
-    assert smoke == 900 + 0.2 * (2048 + 512) * 3
+    assert smoke == 900 + 0.2 * (counts.samples + counts.validation_samples) * counts.epochs
     assert smoke < limit("mnist_mlp") < limit("mnist_mlp", epochs=10) < limit("mnist_mlp", profile="full")
     assert limit("resnet50_features", profile="smoke") == 900 + 5.0 * 32 * 2
     assert limit("cifar10_cnn", profile="full") == 48 * 3600  # a night and a day, however large

@@ -24,10 +24,10 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 MIRROR = CHECKOUT.parent / "shared" / "datasets"
 
 # As people wrote it for Keras 2: no Input, and the first layer says how long its sequences are.
-SEQUENTIAL_OF_KERAS_2 = '''"""Words, read by a small recurrent layer."""
+SEQUENTIAL = '''"""Words, read by a small recurrent layer."""
 
 import keras
-from keras.layers import GRU, Dense, Embedding
+from keras.layers import GRU, Conv1D, Dense, Embedding
 from keras.models import Sequential
 from keras.regularizers import l2
 
@@ -43,11 +43,25 @@ BACKEND = keras.backend.backend()
 def build_model(input_shape, num_classes):
     model = Sequential()
     model.add(Embedding(30000, 8, input_length=input_shape[0]))
-    model.add(GRU(4, recurrent_activation="sigmoid", reset_after=False))
+    CONVOLUTION
+    model.add(GRU(4, recurrent_activation="sigmoid", reset_after=RESET_AFTER))
     model.add(Dense(4, activation="tanh", kernel_regularizer=REGULARIZER))
     model.add(Dense(1, activation="sigmoid", trainable=TRAINABLE))
     return model
 '''
+
+
+PLAIN = {"CONVOLUTION": "pass", "RESET_AFTER": "False", "REGULARIZER": "None", "TRAINABLE": "True"}
+
+
+def sequential(folder: Path, **expressions: str) -> str:
+    """Write it as an example, with these expressions instead of those of PLAIN; returns its path."""
+    written = SEQUENTIAL
+    for name, expression in {**PLAIN, **expressions}.items():
+        written = written.replace(name, expression)
+    example = folder / "words.py"
+    example.write_text(written, "utf-8")
+    return str(example)
 
 
 @dataclass(frozen=True)

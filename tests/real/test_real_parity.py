@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from real_runs import SEQUENTIAL_OF_KERAS_2, Kbench
+from real_runs import Kbench, sequential
 
 from kbench import paths
 from kbench.selection import backends
@@ -32,9 +32,7 @@ def test_all_backends_compute_mnist_cnn_alike_in_the_other_layout(kbench: Kbench
 
 
 def test_a_sequential_without_an_input_is_compared_in_both_generations(kbench: Kbench, tmp_path: Path) -> None:
-    example = tmp_path / "words.py"
-    example.write_text(SEQUENTIAL_OF_KERAS_2.replace("TRAINABLE", "True").replace("REGULARIZER", "None"), "utf-8")
-    compared = kbench.parity("keras2/tensorflow,keras3/jax", str(example), "--data", "synthetic")
+    compared = kbench.parity("keras2/tensorflow,keras3/torch", sequential(tmp_path), "--data", "synthetic")
     rows = compared.parity()
     assert compared.status == 0 and len(rows) == 2, compared.output
     assert all(float(row["outputs"]) < 1e-4 and row["verdict"] in ("same", "explained") for row in rows), rows
@@ -47,7 +45,7 @@ RACES = 8
 
 
 def test_the_form_that_ships_is_found_out_and_the_layer_is_named(kbench: Kbench) -> None:
-    compared = kbench.parity("keras2/cntk,keras3/jax", "mnist_hrnn", "--batch-size", "4", "--form", "default")
+    compared = kbench.parity("keras2/cntk,keras3/torch", "mnist_hrnn", "--batch-size", "4", "--form", "default")
     assert compared.status == 1, compared.output
     wrong, right = compared.parity()
     assert wrong["backend"].endswith("cntk") and wrong["verdict"] == "differs"
