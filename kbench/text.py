@@ -56,3 +56,9 @@ def size(count: int) -> str:
             value = count / bytes_of
             return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
     return f"{-(-count // 1024)} KiB"
+
+
+def beside_one(ratio: float) -> str:
+    """A ratio by which one sees on which side of 1 it lies: 1.003 and not 1.00."""
+    shown = significant(ratio)
+    return significant(ratio, 4) if shown == significant(1.0) and ratio != 1 else shown

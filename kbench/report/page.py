@@ -23,7 +23,7 @@ from kbench.plots.overview import shown_ratio
 from kbench.plots.overview import words as matrix_words
 from kbench.report import charts, colors, curves, in_print, machine, words
 from kbench.tables import configuration
-from kbench.tables.content import headline, table
+from kbench.tables.content import Table, by_example, headline, remarks_once, table
 from kbench.text import indented, plain
 from kbench.values import OK, Measured, Summary
 
@@ -144,9 +144,12 @@ def _run(
     for one in run.measured:
         cells.setdefault(one.cell.example, []).append(one)
     examples = []
-    for place, (example, group) in enumerate(groupby(run.summaries, key=lambda row: row.example)):
-        rows = list(group)
-        examples.append(_example(f"r{number}e{place}", rows, cells[example], chosen, styles, each))
+    groups = by_example(run.summaries)
+    # Each with footnotes of its own: a reader may go to a section by a link.
+    contents = remarks_once(map(table, groups))
+    for place, (rows, content) in enumerate(zip(groups, contents, strict=True)):
+        found = cells[rows[0].example]
+        examples.append(_example(f"r{number}e{place}", rows, content, found, chosen, styles, each))
     learnt, unlike = words.learning(run.summaries)
     # Without what has a table of its own.
     asked = {name: value for name, value in run.plan.items() if name not in ("cells", "backends", "examples")}
@@ -157,7 +160,6 @@ def _run(
         "machine": run.machine,
         "command": str(run.provenance.get("command_line", "")),
         "headline": headline(run.summaries) if run.summaries else "Nothing was measured.",
-        "leads": words.leads(run.summaries),
         "learnt": learnt,
         "unlike": unlike,
         "remarks": run.remarks,
@@ -179,14 +181,15 @@ def _run(
 def _example(
     name: str,
     rows: Sequence[Summary],
+    content: Table,
     measured: Sequence[Measured],
     chosen: Mapping[Key, Look],
     styles: Mapping[str, Mapping[str, Any]],
     each: int,
 ) -> dict[str, Any]:
-    content = table(rows)
     return {
         **_drawn(name, rows[0].example, charts.of_example(rows, measured, chosen, each), styles),
+        "answer": content.answer,
         "facts": content.heading.removeprefix(plain(rows[0].example)).strip(" ()"),
         "columns": [(column, column not in content.text_columns) for column in content.columns],
         "rows": [

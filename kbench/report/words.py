@@ -1,4 +1,4 @@
-"""The run in sentences: by how much the fastest is fastest, and which models did not learn what the others learnt."""
+"""Which models did not learn what the others learnt, in sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import groupby
 from statistics import median
 
 from kbench.text import significant
-from kbench.values import NO_DIFFERENCE, OK, Summary
+from kbench.values import OK, Summary
 
 # Of the difference between two rows: what chance alone gives in 3 of 1,000 comparisons.
 STANDARD_ERRORS = 3.0
@@ -16,62 +16,6 @@ STANDARD_ERRORS = 3.0
 _ENOUGH_LOSSES = 4  # of the others, to know how far losses lie apart
 _SMALL = 0.01  # of a loss: nearer than this is alike, however near the others are to one another
 _NAMED = 4  # rows, in the sentence at the top of the page
-
-
-def leads(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
-    """For each example (and device, where there are several) its name and, in words, who leads by how much."""
-    several = len({row.device for row in summaries}) > 1
-    found = []
-    for (example, device), group in groupby(
-        sorted(summaries, key=lambda row: row.device) if several else summaries,
-        key=lambda row: (row.example, row.device),
-    ):
-        rows = sorted(
-            (row for row in group if row.relative_to_fastest is not None),
-            key=lambda row: row.relative_to_fastest or 0.0,
-        )
-        found.append((f"{example} ({device})" if several else example, _lead(rows)))
-    return found
-
-
-def _lead(rows: Sequence[Summary]) -> str:
-    if not rows:
-        return "no steady time to compare"
-    fastest = [row for row in rows if row.relative_to_fastest == 1]
-    others = rows[len(fastest) :]
-    lines = [f"{' and '.join(dict.fromkeys(row.backend for row in fastest))}, {_time(rows[0])}"]
-    if len(rows) == 1:
-        return f"{lines[0]}; no other to compare with"
-    unsure = [row for row in others if _unsure(row)]
-    sure = next((row for row in others if not _unsure(row)), None)
-    if unsure:
-        names = " and ".join(f"{row.backend}, {_times(row)}," for row in unsure)
-        lines.append(f"{names} cannot be told from it")
-    if sure:
-        lines.append(f"{'then' if unsure else 'next'} {sure.backend}, {_times(sure)}")
-    return "; ".join(lines)
-
-
-def _unsure(row: Summary) -> bool:
-    interval = row.relative_interval
-    return row.verdict == NO_DIFFERENCE if not row.baseline else bool(interval and interval.low <= 1)
-
-
-def _time(row: Summary) -> str:
-    if row.task == "infer":
-        return f"{significant(row.seconds_per_1000_samples)} s per 1,000 samples"
-    return f"{significant(row.epoch_seconds)} s an epoch"
-
-
-def _times(row: Summary) -> str:
-    interval = row.relative_interval
-    sure = f" ({_ratio(interval.low)} to {_ratio(interval.high)})" if interval else ""
-    return f"{_ratio(row.relative_to_fastest or 0.0)} times as long{sure}"
-
-
-def _ratio(value: float) -> str:
-    """A ratio by which one sees on which side of 1 it lies: 1.003 and not 1.00."""
-    return significant(value, 4) if value != 1 and significant(value) == significant(1.0) else significant(value)
 
 
 def learning(summaries: Sequence[Summary]) -> tuple[str, list[str]]:

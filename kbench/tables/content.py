@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 
 from kbench.analysis.intervals import ENOUGH
-from kbench.text import MISSING, compared, plain, significant
+from kbench.tables.answers import answer
+from kbench.text import MISSING, beside_one, compared, plain, significant
 from kbench.values import EPOCHS, NO_DIFFERENCE, OK, Interval, Summary
 
 # What other columns show, too: a verdict shows in the ratio, and samples/s is s/epoch turned round.
@@ -35,29 +36,50 @@ class Table:
     footnotes: tuple[str, ...] = ()  # the first is [1]
     remarks: tuple[str, ...] = ()  # on the whole table
     optional: tuple[str, ...] = ()  # columns that a narrow page leaves out, the first of them first
+    answer: str = ""  # what it comes to, in sentences
+    first: int = 1  # the number of the first footnote
 
     @property
     def numbered(self) -> list[str]:
         """The footnotes with their marks."""
-        return [f"[{number}] {note}" for number, note in enumerate(self.footnotes, 1)]
+        return [f"[{number}] {note}" for number, note in enumerate(self.footnotes, self.first)]
 
 
 def tables(summaries: Iterable[Summary]) -> list[Table]:
-    """One table per example, rows in the order given; the rows of an example stand together."""
-    return [table(list(rows)) for _, rows in groupby(summaries, key=lambda row: row.example)]
-
-
-def table(rows: Sequence[Summary]) -> Table:
-    """The table of one example. `rows` is not empty."""
+    """One table per example, to be read one after another: a note stands below the first one that it is about."""
     footnotes: list[str] = []
+    return remarks_once([table(rows, footnotes) for rows in by_example(summaries)])
+
+
+def by_example(summaries: Iterable[Summary]) -> list[list[Summary]]:
+    """The rows of each example, which stand together, in the order given."""
+    return [list(rows) for _, rows in groupby(summaries, key=lambda row: row.example)]
+
+
+def remarks_once(found: Iterable[Table]) -> list[Table]:
+    """Without the remarks that an earlier table has, too."""
+    made: dict[str, None] = {}  # as a set that keeps its order
+    once = []
+    for one in found:
+        once.append(replace(one, remarks=tuple(remark for remark in one.remarks if remark not in made)))
+        made |= dict.fromkeys(one.remarks)
+    return once
+
+
+def table(rows: Sequence[Summary], footnotes: list[str] | None = None) -> Table:
+    """The table of one example. `rows` is not empty; `footnotes` are those of the tables above, and are added to."""
+    footnotes = [] if footnotes is None else footnotes
+    above = len(footnotes)
     columns = _columns(rows)
     return Table(
         heading=heading(rows),
         columns=(*columns, "status"),
         rows=tuple((*(cell(row) for cell in columns.values()), _status(row, footnotes)) for row in rows),
         text_columns=frozenset({"backend", "channels", "device", "recurrent", "verdict", "status"}),
-        footnotes=tuple(footnotes),
+        footnotes=tuple(footnotes[above:]),
+        first=above + 1,
         remarks=_remarks(rows),
+        answer=answer(rows),
         optional=tuple(name for name in (*_OPTIONAL, *_target_columns(rows)) if name in columns),
     )
 
@@ -169,12 +191,6 @@ def _target_columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], st
 def ends(interval: Interval | None, shown: Callable[[float], str] = significant) -> str:
     """An interval as tables show it."""
     return MISSING if interval is None else f"{shown(interval.low)}-{shown(interval.high)}"
-
-
-def beside_one(ratio: float) -> str:
-    """A ratio by which one sees on which side of 1 it lies: 1.003 and not 1.00."""
-    shown = significant(ratio)
-    return significant(ratio, 4) if shown == significant(1.0) and ratio != 1 else shown
 
 
 def accuracy(row: Summary | None) -> str:

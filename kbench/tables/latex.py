@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from kbench.tables.content import Table, tables
+from kbench.tables.content import Table, by_example, table
 from kbench.text import plain
 from kbench.values import Summary
 
@@ -30,8 +30,8 @@ _SPECIAL = {
 
 
 def latex(summaries: Iterable[Summary]) -> str:
-    """All tables, one per example."""
-    return "% Needs \\usepackage{booktabs}\n\n" + "\n".join(_table(one) for one in tables(summaries))
+    """All tables, one per example, each with all of its notes: a paper may take one alone."""
+    return "% Needs \\usepackage{booktabs}\n\n" + "\n".join(_table(table(rows)) for rows in by_example(summaries))
 
 
 def escape(text: str) -> str:

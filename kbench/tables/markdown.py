@@ -28,7 +28,7 @@ def together(found: Iterable[Table]) -> str:
 
 
 def body(table: Table) -> str:
-    """The table without its heading: a pipe table, its footnotes and remarks."""
+    """The table without its heading: its answer, a pipe table, its footnotes and remarks."""
     grid = tabulate(
         [[escape(cell) for cell in row] for row in table.rows],
         headers=[escape(column) for column in table.columns],
@@ -37,7 +37,7 @@ def body(table: Table) -> str:
         disable_numparse=True,
     )
     below = "  \n".join(map(escape, [*table.numbered, *table.remarks]))  # two blanks: a line break in Markdown
-    return f"{grid}\n\n{below}" if below else grid
+    return "\n\n".join(part for part in (escape(table.answer), grid, below) if part)
 
 
 def escape(text: str) -> str:

@@ -10,9 +10,9 @@ from kbench.analysis.intervals import differing_by_chance
 from kbench.comparison.values import EQUAL, HIGHER, LOWER, NOT_COMPARED, WITHIN, About, Pair
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
-from kbench.tables.content import Table, accuracy, beside_one, ends, heading, marked
+from kbench.tables.content import Table, accuracy, ends, heading, marked
 from kbench.tables.csv import records_csv
-from kbench.text import MISSING, compared, plain, significant
+from kbench.text import MISSING, beside_one, compared, plain, significant
 from kbench.values import FASTER, NO_DIFFERENCE, SLOWER, Interval, Summary
 
 _OPTIONAL = ("s to ", "losses", "val. accuracy")  # what these begin with is left out of a narrow page, in this order

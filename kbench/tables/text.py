@@ -107,6 +107,7 @@ def _length(entry: str) -> int:
 
 def _with_notes(table: Table, body: str, width: int) -> str:
     heading = [textwrap.fill(table.heading, width, subsequent_indent="  ")] if table.heading else []
+    heading += [textwrap.fill(table.answer, width)] if table.answer else []
     below = [textwrap.fill(note, width, subsequent_indent="    ") for note in table.numbered]
     return "\n".join([*heading, body, *below, *(textwrap.fill(remark, width) for remark in table.remarks)])
 

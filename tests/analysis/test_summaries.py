@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench.analysis.summaries import summarise
-from kbench.report import words
+from kbench.tables.answers import answer
 from kbench.tables.content import headline
 from kbench.values import (
     FAILED,
@@ -87,11 +87,11 @@ def test_every_place_that_names_the_fastest_names_all_that_tie() -> None:
     rows = summarise([measured(cell(backend=name), 9.0, 2.0, 2.0) for name in ("keras3/jax", "keras2/cntk")])
     assert [row.relative_interval for row in rows] == [None, None]
     assert headline(rows) == "keras2/cntk and keras3/jax were fastest. All 2 rows ended ok."
-    assert words.leads(rows) == [("mnist_cnn", "keras2/cntk and keras3/jax, 2.00 s an epoch")]
+    assert answer(rows) == "mnist_cnn trains fastest on keras2/cntk and keras3/jax: 2.00 s an epoch."
     slower = summarise([measured(cell(backend=b), 9.0, s, s) for b, s in (("a/x", 2.0), ("a/y", 2.0), ("a/z", 3.0))])
-    assert words.leads(slower) == [
-        ("mnist_cnn", "a/x and a/y, 2.00 s an epoch; next a/z, 1.50 times as long (1.50 to 1.50)")
-    ]
+    assert answer(slower) == (
+        "mnist_cnn trains fastest on a/x and a/y: 2.00 s an epoch. a/z takes 1.50 times as long (1.50 to 1.50)."
+    )
 
 
 def test_rows_stand_fastest_first_and_those_not_ok_last_in_the_order_of_examples_given() -> None:

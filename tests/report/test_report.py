@@ -21,7 +21,7 @@ from kbench.analysis.summaries import summarise
 from kbench.outputs.log_tails import last_lines
 from kbench.report import charts, colors, curves, machine, words
 from kbench.report.page import Run, html
-from kbench.values import FAILED, NO_DIFFERENCE, OK, SLOWER, TIMEOUT, Interval, Measured, Outcome, Summary
+from kbench.values import FAILED, OK, TIMEOUT, Measured, Outcome, Summary
 
 HERE = Path(charts.__file__).parent
 
@@ -50,33 +50,6 @@ def data_of(page: str) -> dict[str, Any]:
 
 def learnt(backend: str, accuracy: float, loss: float = 0.2, **changes: Any) -> Summary:
     return summary(backend, final_val_accuracy=accuracy, final_val_loss=loss, validation_samples=1000, **changes)
-
-
-def test_who_leads_is_told_with_by_how_much_and_how_surely() -> None:
-    rows = [
-        summary("keras3/jax", epoch_seconds=2.0),
-        summary(
-            "keras3/torch",
-            relative_to_fastest=1.0019,
-            verdict=NO_DIFFERENCE,
-            relative_interval=Interval(0.98, 1.002),
-        ),
-        summary("keras2/cntk", relative_to_fastest=2.5, verdict=SLOWER, relative_interval=Interval(2.4, 2.6)),
-        summary("keras2/mxnet", relative_to_fastest=3.0, verdict=SLOWER),
-    ]
-    assert words.leads(rows) == [
-        (
-            "mnist_cnn",
-            "keras3/jax, 2.00 s an epoch; keras3/torch, 1.002 times as long (0.980 to 1.002), cannot be told from "
-            "it; then keras2/cntk, 2.50 times as long (2.40 to 2.60)",
-        )
-    ]
-    assert words.leads(rows[:1]) == [("mnist_cnn", "keras3/jax, 2.00 s an epoch; no other to compare with")]
-    assert words.leads([summary(relative_to_fastest=None)]) == [("mnist_cnn", "no steady time to compare")]
-    assert [name for name, _ in words.leads([summary(), summary(device="gpu:0")])] == [
-        "mnist_cnn (cpu)",
-        "mnist_cnn (gpu:0)",
-    ]
 
 
 ALIKE = [("keras2/cntk", 0.90), ("keras3/jax", 0.91), ("keras2/mxnet", 0.92)]

@@ -1,0 +1,74 @@
+"""The answer in sentences: who is fastest, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+from fake_runs import cell, measured, summary
+
+from kbench.analysis.summaries import summarise
+from kbench.report.page import Run, html
+from kbench.tables import markdown, text
+from kbench.tables.answers import answer
+from kbench.tables.content import tables
+from kbench.values import FAILED, NO_DIFFERENCE, SLOWER, Interval
+
+ROWS = [
+    summary("keras3/jax", epoch_seconds=2.0, relative_to_fastest=1.0),
+    summary(
+        "keras3/torch",
+        relative_to_fastest=1.0019,
+        relative_interval=Interval(0.98, 1.0021),
+        verdict=NO_DIFFERENCE,
+    ),
+    summary("keras2/cntk", relative_to_fastest=2.5, relative_interval=Interval(2.4, 2.6), verdict=SLOWER),
+    summary("keras2/mxnet", relative_to_fastest=4.0, relative_interval=Interval(3.9, 4.1), verdict=SLOWER),
+    summary("keras2/theano", status=FAILED, reason="it broke", relative_to_fastest=None),
+]
+
+
+def test_it_names_the_fastest_the_next_the_slowest_and_what_cannot_be_told_apart() -> None:
+    assert answer(ROWS) == (
+        "mnist_cnn trains fastest on keras3/jax: 2.00 s an epoch. keras2/cntk takes 2.50 times as long (2.40 to "
+        "2.60); the slowest, keras2/mxnet, 4.00 times (3.90 to 4.10). No difference is shown from keras3/torch, "
+        "1.002 times (0.980 to 1.002)."
+    )
+
+
+def test_one_row_has_nothing_to_be_compared_with_and_none_no_answer() -> None:
+    assert answer(ROWS[:1]) == (
+        "mnist_cnn trains on keras3/jax in 2.00 s an epoch; there is nothing to compare it with."
+    )
+    assert answer(ROWS[-1:]) == ""
+
+
+def test_each_device_has_its_own_and_a_model_that_only_predicts_is_said_to() -> None:
+    both = [
+        *(summary(name, relative_to_fastest=ratio) for name, ratio in (("a/x", 1.0), ("a/y", 2.0))),
+        summary("a/x", device="gpu:0", task="infer", relative_to_fastest=1.0, seconds_per_1000_samples=3.0),
+    ]
+    first, second = answer(both).split("long. ")
+    assert first.startswith("mnist_cnn trains fastest on cpu on a/x: ") and first.endswith("a/y takes 2.00 times as ")
+    assert second.startswith("mnist_cnn predicts on gpu:0 on a/x in 3.00 s per 1,000 samples; ")
+
+
+def test_it_stands_above_its_table_wherever_that_is_shown() -> None:
+    sentence = answer(ROWS)
+    shown = " ".join(text.text(ROWS).split())
+    assert shown.index(sentence) < shown.index("backend s/epoch")
+    assert markdown.markdown(ROWS).index(markdown.escape(sentence)) < markdown.markdown(ROWS).index("| backend")
+    cells = [measured(cell(backend=name), 9.0, seconds, seconds) for name, seconds in (("a/x", 2.0), ("a/y", 3.0))]
+    rows = summarise(cells)
+    page = html([Run("mine", "2026", "", {}, {}, {}, {}, rows, cells)])
+    assert page.index(f"<li>{answer(rows)}</li>") < page.index("<h2")
+
+
+def test_what_several_tables_have_to_note_is_noted_below_the_first_of_them() -> None:
+    rows = [
+        summary("a/x", example=example, status=status, reason=reason, repeats=2, final_val_accuracy_sd=0.01)
+        for example in ("one", "two")
+        for status, reason in (("ok", ""), (FAILED, "the same"), (FAILED, f"that of {example}"))
+    ]
+    first, second = tables(rows)
+    assert first.numbered == ["[1] the same", "[2] that of one"]
+    assert second.numbered == ["[3] that of two"]
+    assert [row[-1] for row in second.rows] == ["ok", "failed [1]", "failed [3]"]
+    assert any(remark.startswith("±") for remark in first.remarks) and not second.remarks
