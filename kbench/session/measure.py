@@ -6,7 +6,9 @@ import argparse
 import contextlib
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,8 +20,9 @@ from kbench.errors import UserError
 from kbench.machine import reference_work
 from kbench.planning import plan
 from kbench.planning.plan import Plan
+from kbench.planning.tasks import CellTask
 from kbench.session import interrupts, record, terminal
-from kbench.values import Device
+from kbench.values import Device, Outcome
 
 
 def check_place(parent: Path, name: str | None) -> None:
@@ -38,7 +41,7 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
     with interrupts.ended_as_interrupted():
         try:
             reference = partial(reference_work.measure, the_plan.request.threads, record.cell_variables(here.passed))
-            run_cells(to_run, here, reference, options.detail)
+            run_cells(to_run, here, reference, options.detail, partial(_show_example, here.run, options.detail))
             store.record_end(here.run, record.at_end(the_plan, gpus))
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):  # the terminal may be gone
@@ -72,15 +75,35 @@ def run_cells(
     here: Here,
     reference: Callable[[], float | None] | None = None,
     detail: str = terminal.USUAL,
+    example_done: Callable[[str], None] | None = None,
 ) -> None:
     """Run the cells with the bar on the screen, and record them in the run's folder. See `runner.run`.
 
-    Raises UserError where results cannot be written; what was measured until then is kept.
+    `example_done` is called with the name of each example but the last when its last cell has ended. Raises
+    UserError where results cannot be written; what was measured until then is kept.
     """
     mark = orphans.mark(here.run)
     start = partial(launcher.launch, mark=mark, gpu=here.device.index)
     with orphans.ended_with_this_process(mark), terminal.Progress(len(the_plan.tasks), detail) as progress:
-        runner.run(the_plan.tasks, the_plan.verdicts, here, start, progress.listener, reference)
+        listener = progress.listener
+        left = Counter(task.example for task in the_plan.tasks)
+
+        def ended(task: CellTask, outcome: Outcome) -> None:
+            listener.ended(task, outcome)
+            left[task.example] -= 1
+            if example_done and not left[task.example] and left.total():
+                example_done(task.example)
+
+        watched = replace(listener, ended=ended)
+        runner.run(the_plan.tasks, the_plan.verdicts, here, start, watched, reference)
+
+
+def _show_example(run: Path, detail: str, example: str) -> None:
+    """What an example came to, while others still run."""
+    if detail == terminal.QUIET:
+        return
+    with contextlib.suppress(UserError):  # the run goes on, and what is wrong is said at its end
+        terminal.show_example([row for row in summarised(store.read(run)) if row.example == example])
 
 
 def acceptable(the_plan: Plan, there: store.RunResults) -> bool:

@@ -23,6 +23,7 @@ from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
 from kbench.tables import csv, markdown, text
 from kbench.tables import parity as parity_tables
+from kbench.tables.answers import answer
 from kbench.tables.json import as_json
 from kbench.text import significant
 from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Outcome, Summary
@@ -157,6 +158,14 @@ def print_results(run: store.RunResults, rows: Sequence[Summary], form: str = TA
     what = "Tables, plots and raw measurements" if plots else "Tables and raw measurements"
     start = "report.html; plots are in plots/" if plots else "report.html"
     print_folder(run.folder, what, start, None if form == TABLE else sys.stderr)
+
+
+def show_example(rows: Sequence[Summary]) -> None:
+    """An example's table where somebody watches a terminal, and else its answer alone; all tables come at the end."""
+    if sys.stderr.isatty():
+        say(f"\n{text.text(rows, width=width())}\n")
+    elif found := answer(rows):
+        say(found)
 
 
 def print_rows(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE) -> None:

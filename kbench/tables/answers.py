@@ -57,4 +57,4 @@ def _ratio(row: Summary, unit: str) -> str:
 
 
 def _ends(interval: Interval | None) -> str:
-    return f" ({beside_one(interval.low)} to {beside_one(interval.high)})" if interval else ""
+    return f" ({beside_one(interval.low)} to {beside_one(interval.high)})" if interval else " (no interval)"

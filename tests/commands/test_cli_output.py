@@ -15,8 +15,9 @@ from fake_runs import cell, fake_run
 
 from kbench.cells.runner import EpochProgress
 from kbench.cli import main
+from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
-from kbench.session import terminal
+from kbench.session import measure, terminal
 from kbench.values import OK, UNSUPPORTED, Outcome
 
 
@@ -155,3 +156,31 @@ def test_an_unknown_format_is_one_sentence(
     said = call(capsys, *command, "--format", "xml")
     assert (said.status, said.out) == (2, "")
     assert "invalid choice: 'xml'" in said.err
+
+
+def test_each_example_is_answered_as_soon_as_it_is_measured_and_in_full_on_a_terminal(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("first.py", "second.py"):
+        bench.example(name)
+    answer = "first trains on keras9/fake in "
+    lines = bench.measure("--epochs", "2", examples="first.py,second.py").err.splitlines()
+    assert [line[:9] for line in lines if line.startswith(("[", answer))] == ["[1/2] fir", answer[:9], "[2/2] sec"]
+    assert answer not in bench.measure("--epochs", "2", "--quiet", examples="first.py,second.py").err
+    monkeypatch.setattr(terminal.sys.stderr, "isatty", lambda: True)
+    shown = bench.measure("--epochs", "2", examples="first.py,second.py").err
+    assert shown.index(answer) < shown.index("s/epoch") and "second trains" not in shown
+
+
+def test_an_example_whose_run_cannot_be_read_meanwhile_does_not_stop_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(run: object) -> None:
+        raise UserError("nothing there")
+
+    bench.example("other.py")
+    with monkeypatch.context() as patch:
+        patch.setattr(measure, "summarised", refused)
+        patch.setattr(measure, "finish", lambda *asked: 0)
+        assert bench.measure(examples="my_example.py,other.py").status == 0
+    assert [status for status, _ in bench.fates().values()] == ["ok", "ok"]

@@ -45,7 +45,7 @@ def test_each_device_has_its_own_and_a_model_that_only_predicts_is_said_to() -> 
         *(summary(name, relative_to_fastest=ratio) for name, ratio in (("a/x", 1.0), ("a/y", 2.0))),
         summary("a/x", device="gpu:0", task="infer", relative_to_fastest=1.0, seconds_per_1000_samples=3.0),
     ]
-    first, second = answer(both).split("long. ")
+    first, second = answer(both).split("long (no interval). ")
     assert first.startswith("mnist_cnn trains fastest on cpu on a/x: ") and first.endswith("a/y takes 2.00 times as ")
     assert second.startswith("mnist_cnn predicts on gpu:0 on a/x in 3.00 s per 1,000 samples; ")
 
