@@ -53,6 +53,7 @@ def page(
 _WORDS = (
     "Intervals are 95 % bootstrap intervals. Those of fewer than five values are no narrower than Student's. Those "
     "of fewer than three repeats also hold how far processes of a fixed computation lay apart, if that is known. The "
+    "intervals of an example's ratios are wide enough to hold together in 95 % of tables. The "
     "verdict is on the interval of the ratio: *slower* if all of it lies above 1, *faster* if all of it lies below, "
     "and *no difference shown* (~) if it holds 1."
 )

@@ -233,3 +233,24 @@ def test_any_few_values_have_an_interval_of_numbers_without_a_warning(
         warnings.simplefilter("error")
         for found in (intervals.of_median(few), intervals.of_ratio(few, reference)):
             assert found is None or (math.isfinite(found.low) and found.low <= found.high < math.inf)
+
+
+@pytest.mark.parametrize(("rows", "freedom", "range_over_root_2"), [(3, 10, 2.741), (5, 20, 2.992), (8, 4, 5.183)])
+def test_intervals_of_all_pairs_have_tukeys_width(rows: int, freedom: int, range_over_root_2: float) -> None:
+    """By the tables of the studentized range, such as in Pearson & Hartley, Biometrika Tables, table 29."""
+    students = {10: 2.2281, 20: 2.0860, 4: 2.7764}[freedom]
+    assert intervals.for_all_pairs(rows, freedom) == pytest.approx(range_over_root_2 / students, rel=3e-3)
+    assert 1 < intervals.for_all_with_one(rows, freedom) < intervals.for_all_pairs(rows, freedom)
+
+
+def test_of_two_rows_there_is_one_pair() -> None:
+    assert intervals.for_all_pairs(2, 4) == intervals.for_all_with_one(2, 4) == 1
+    # Bonferroni's t of two comparisons: 2.6338 with 10 degrees of freedom.
+    assert intervals.for_all_with_one(3, 10) == pytest.approx(2.6338 / 2.2281, rel=1e-4)
+
+
+def test_an_interval_is_widened_in_logarithms_on_either_side_of_its_estimate() -> None:
+    assert intervals.widened(Interval(0.5, 4.0), 1.0, 2.0) == Interval(0.25, 16.0)
+    assert intervals.widened(Interval(2.0, 3.0), 2.0, 1.5) == Interval(2.0, pytest.approx(2 * 1.5**1.5))
+    for kept in (Interval(-1.0, 2.0), Interval(1.0, math.inf), Interval(1.0, 1e308)):
+        assert intervals.widened(kept, 1.0, 9.0) == kept

@@ -256,3 +256,42 @@ def test_where_an_epoch_was_lost_nobody_knows_how_long_it_took() -> None:
     torn = Measured(whole.cell, whole.outcome, whole.epochs[1:], whole.phases, whole.facts)
     assert summarise([torn])[0].repeats_to_target == 0
     assert summarise([whole])[0].seconds_to_target == 14.0
+
+
+def drawn(random: np.random.Generator, count: int) -> list[Measured]:
+    """Backends that are equally fast, five repeats each."""
+    return [
+        one
+        for backend in range(count)
+        for one in repeats(f"a/{backend}", *([float(seconds)] * 2 for seconds in np.exp(random.normal(0, 0.05, 5))))
+    ]
+
+
+def test_of_eight_equal_backends_hardly_a_table_says_that_one_is_slower() -> None:
+    random = np.random.default_rng(5)
+    tables = [summarise(drawn(random, 8)) for _ in range(60)]
+    # Intervals of a pair, each for itself, say so in a third of these tables.
+    assert sum(any(row.verdict == SLOWER for row in rows) for rows in tables) <= 6
+
+
+def test_the_more_rows_the_wider_their_intervals_and_less_so_with_a_baseline() -> None:
+    cells = drawn(np.random.default_rng(5), 5)
+    two = [one for one in cells if one.cell.backend in ("a/0", "a/1")]
+
+    def width(measured: list[Measured], baseline: str = "") -> float:
+        rows = by_backend(measured, baseline)
+        found = (
+            rows["a/1"].baseline_interval
+            if baseline
+            else rows["a/0"].relative_interval or rows["a/1"].relative_interval
+        )
+        assert found is not None
+        return math.log(found.high / found.low)
+
+    assert width(two) == width(two, "a/0") < width(cells, "a/0")
+    pairs = by_backend(cells)
+    (fastest,) = (name for name, row in pairs.items() if row.verdict == "fastest")
+    for name, row in by_backend(cells, fastest).items():
+        interval = pairs[name].relative_interval
+        if row.baseline_interval and interval:
+            assert interval.low < row.baseline_interval.low < row.baseline_interval.high < interval.high
