@@ -83,16 +83,18 @@ def paired(
     path.write_text(json.dumps({**spec, "epochs": pairs + 1}), "utf-8")
     progress = runner.Progress(folder / "events.jsonl")
     pairs_program = CHECKOUT / "benchmarks" / "overhead_pairs.py"
-    ended = launcher.launch(
-        [
-            *(str(environment.python), str(pairs_program), str(path), str(paths.PACKAGE / "guest")),
-            *(str(int(ordered)), str(int(bare_first))),
-        ],
-        variables=variables,
-        folder=folder,
-        log=log,
-        timeout=1800.0,
-        watch=lambda: progress.look() and None,
+    ended = launcher.to_its_end(
+        launcher.launch(
+            [
+                *(str(environment.python), str(pairs_program), str(path), str(paths.PACKAGE / "guest")),
+                *(str(int(ordered)), str(int(bare_first))),
+            ],
+            variables=variables,
+            folder=folder,
+            log=log,
+            timeout=1800.0,
+            watch=lambda: progress.look() and None,
+        )
     )
     said = log.read_text("utf-8", "replace")
     log.unlink()

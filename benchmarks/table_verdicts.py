@@ -1,6 +1,6 @@
 """How often a table's verdicts are wrong, by simulation: of rows that are equally fast, and of rows that are not.
 
-    python benchmarks/table_verdicts.py [--tables N]
+    python benchmarks/table_verdicts.py [--tables N] [--interleave off]
 
 Times are drawn and then compared by kbench's own code. Of equal backends: in how many tables any row is said to be
 slower than the fastest; the goal is at most 5 %. Of different ones, each 1.25 times as slow as the one before: in how
@@ -25,7 +25,7 @@ from kbench.analysis.summaries import summarise
 from kbench.epochs import Epoch
 from kbench.values import OK, SLOWER, Cell, Measured, Outcome, Summary
 
-EPOCHS = 5
+EPOCHS, STEPS = 5, 3
 # Of each: noise of an epoch, of a process (standard deviations of logarithms), share and size of bursts, drift.
 NOISES = {
     "even 2 %": (0.02, 0.02, 0.0, 1.0, 1.0),
@@ -36,18 +36,26 @@ NOISES = {
 }
 
 
-def table(random: np.random.Generator, truth: list[float], repeats: int, noise: tuple[float, ...]) -> list[Summary]:
-    """The rows of one simulated run: repeats in turn, each of which begins with another backend."""
+def table(
+    random: np.random.Generator, truth: list[float], repeats: int, noise: tuple[float, ...], in_turns: bool
+) -> list[Summary]:
+    """The rows of one simulated run: repeats one after the other, each of which begins with another backend.
+
+    In turns, a cell's epoch has two; the noise of a turn is that of an epoch, and a burst meets a turn.
+    """
     epoch, process, share, size, drift = noise
-    cells = [
-        (number, (number + repeat) % len(truth), repeat) for repeat in range(repeats) for number in range(len(truth))
-    ]
+    turns = 2 if in_turns else 1
+    cells = [(repeat, (number + repeat) % len(truth)) for repeat in range(repeats) for number in range(len(truth))]
     measured = []
-    for place, (_, backend, repeat) in enumerate(cells):
-        moment = drift ** (place / len(cells))
-        usual = truth[backend] * moment * math.exp(random.normal(0, process))
+    for place, (repeat, backend) in enumerate(cells):
+        # What share of the run is over at each turn: cells in turns are spread over their repeat.
+        when = np.linspace(repeat, repeat + 1, EPOCHS * turns) / repeats if in_turns else place / len(cells)
+        usual = truth[backend] * drift**when * math.exp(random.normal(0, process))
+        moment = drift ** (repeat / repeats if in_turns else place / len(cells))
         pace = tuple(0.1 * moment * np.exp(random.normal(0, process, max(1, math.ceil(6 / len(cells))))))
-        seconds = usual * np.exp(random.normal(0, epoch, EPOCHS)) * np.where(random.random(EPOCHS) < share, size, 1.0)
+        noises = np.exp(random.normal(0, epoch, EPOCHS * turns))
+        steps = usual * noises * np.where(random.random(EPOCHS * turns) < share, size, 1.0)
+        of_epochs = np.repeat(steps.reshape(EPOCHS, turns) / turns / STEPS, STEPS, axis=1)
         cell = Cell(
             example="simulated",
             backend=f"keras9/{'abcdefgh'[backend]}",
@@ -61,8 +69,12 @@ def table(random: np.random.Generator, truth: list[float], repeats: int, noise: 
             batch_size=10,
             seed=0,
         )
-        epochs = tuple(Epoch(number, float(one), 1000) for number, one in enumerate(seconds, 2))
-        measured.append(Measured(cell, Outcome(OK, reference_samples=pace), epochs, {}, {}))
+        epochs = []
+        for number, one in enumerate(of_epochs.tolist()):
+            rounds = tuple((2 * number + turn + 1, turn * STEPS + 1, turn * STEPS + STEPS) for turn in range(turns))
+            seconds = tuple(one) if in_turns else ()
+            epochs.append(Epoch(number + 2, sum(one), 1000, step_seconds=seconds, rounds=rounds if in_turns else ()))
+        measured.append(Measured(cell, Outcome(OK, reference_samples=pace), tuple(epochs), {}, {}))
     return list(summarise(measured))
 
 
@@ -70,18 +82,22 @@ def main() -> None:
     """Simulate and print a line for each noise, number of backends and of repeats."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", type=int, default=400)
+    parser.add_argument("--interleave", choices=("on", "off"), default="on")
     asked = parser.parse_args()
+    in_turns = asked.interleave == "on"
     print(f"{'noise':27} backends repeats  false tables  all ratios held  verdicts  width")
     for name, noise in NOISES.items():
         for backends in (2, 8):
-            for repeats in (1, 3, 5):
+            for repeats in (1, 2, 3, 5):
                 random = np.random.default_rng(20261123)
                 false = held = slower = 0
                 widths = []
                 truth = [1.25**number for number in range(backends)]
                 for _ in range(asked.tables):
-                    false += any(row.verdict == SLOWER for row in table(random, [1.0] * backends, repeats, noise))
-                    rows = table(random, truth, repeats, noise)
+                    false += any(
+                        row.verdict == SLOWER for row in table(random, [1.0] * backends, repeats, noise, in_turns)
+                    )
+                    rows = table(random, truth, repeats, noise, in_turns)
                     fastest = truth["abcdefgh".index(rows[0].backend[-1])]
                     others = [row for row in rows if row.relative_interval]
                     ratios = [truth["abcdefgh".index(row.backend[-1])] / fastest for row in others]

@@ -17,7 +17,7 @@ TARGET_ACCURACY = 0.98  # of validation: the time until then is reported
 PARAMETERS = 669706
 PROFILES = {
     "smoke": {"samples": 1024, "validation_samples": 256, "epochs": 2},
-    "quick": {"samples": 10000, "validation_samples": 5000, "epochs": 5},
+    "quick": {"samples": 10000, "validation_samples": 5000, "epochs": 8},
     "full": {"samples": 60000, "validation_samples": 10000, "epochs": 20},
 }
 

@@ -25,3 +25,5 @@ class Epoch(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag="epoch
     evaluation_seconds: Seconds | None = None
     teardown_seconds: Seconds | None = None  # from the end of the last batch until fit or predict returned
     step_seconds: tuple[Seconds, ...] = ()  # of each step, their sum is `seconds`; empty where they were not timed
+    # Of each turn, if the cell took turns with others: its round, and its steps that count, from the first up to one.
+    rounds: tuple[tuple[Count, Count, Count], ...] = ()

@@ -252,6 +252,7 @@ class Outcome:
     tree_memory_mib: float | None = None  # of the guest's process and all below it, the most that was seen
     reference_seconds: float | None = None  # of a fixed computation on this machine just before the cell
     reference_samples: tuple[float, ...] = ()  # of it in one process or more of its own: what that is the median of
+    disturbed_rounds: tuple[int, ...] = ()  # in which other programs took much of its turn's time
     device_memory_mib: float | None = None  # on the GPU, the most that was seen; None on the CPU
     device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
     last_event: str = ""  # the last thing that the guest told, such as "epoch 2", where the status is not ok

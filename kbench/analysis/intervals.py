@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     Places = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 LEVEL = 0.95
+# Of each look, if the same table is looked at up to ten times and is to be right at LEVEL in the end (Pocock 1977).
+LOOKS = 10
+LEVEL_OF_A_LOOK = 1 - 0.0106
 # From so many values on the bootstrap alone is wrong about equal medians in no more than 1 - LEVEL of cases: in
 # simulations, of 2 to 4 values on each side it is in 33, 10 and 6 %.
 ENOUGH = 5
@@ -83,29 +86,29 @@ def reaching(interval: Interval, estimate: float, further: float) -> Interval:
 
 
 @lru_cache(maxsize=256)
-def for_all_pairs(rows: int, freedom: int) -> float:
-    """How much wider an interval of two of so many `rows` is, if those of all pairs are to hold together in 95 %.
+def for_all_pairs(rows: int, level: float, freedom: int) -> float:
+    """How much wider an interval of two of so many `rows` is, if those of all pairs are to hold together at `level`.
 
     Tukey's studentized range over Student's t (Tukey 1953; Kramer 1956), with so many degrees of freedom, above 0.
     """
     from scipy.stats import studentized_range, t
 
     if rows < 3:
-        return 1.0
-    return float(studentized_range.ppf(LEVEL, rows, freedom) / math.sqrt(2) / t.ppf((1 + LEVEL) / 2, freedom))
+        return for_all_with_one(rows, level, freedom)
+    return float(studentized_range.ppf(level, rows, freedom) / math.sqrt(2) / t.ppf((1 + LEVEL) / 2, freedom))
 
 
 @lru_cache(maxsize=256)
-def for_all_with_one(rows: int, freedom: int) -> float:
+def for_all_with_one(rows: int, level: float, freedom: int) -> float:
     """The same if only the `rows` - 1 pairs with one row that was named beforehand are to hold together.
 
     By Bonferroni's inequality, which is at most a hundredth wider than Dunnett's test.
     """
     from scipy.stats import t
 
-    if rows < 3:
+    if rows < 3 and level == LEVEL:
         return 1.0
-    return float(t.ppf(1 - (1 - LEVEL) / 2 / (rows - 1), freedom) / t.ppf((1 + LEVEL) / 2, freedom))
+    return float(t.ppf(1 - (1 - level) / 2 / max(1, rows - 1), freedom) / t.ppf((1 + LEVEL) / 2, freedom))
 
 
 def widened(interval: Interval, estimate: float, factor: float) -> Interval:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
@@ -10,16 +11,30 @@ from kbench.analysis import intervals
 from kbench.values import Measured
 
 ENOUGH_CELLS = 6  # from which on a third of them is two or more: one odd moment is no drift
+ENOUGH_TOGETHER = 3
 SHARE = 0.1  # of the time, or of the cores, from which on the reader is told
 
 
 def between_process_reach(measured: Sequence[Measured]) -> float | None:
     """How far a process's times lie from the usual ones, by the fixed computation of the run.
 
-    The natural logarithm of the factor that 95 % of the processes are within; None where that is not known: earlier
+    Where cells took turns it is compared with its usual time during the same example, as their times are. The
+    natural logarithm of the factor that 95 % of the processes are within; None where that is not known: earlier
     versions did not time the fixed computation in processes of its own.
     """
-    return intervals.reach([seconds for one in measured for seconds in one.outcome.reference_samples])
+    all_samples = [seconds for one in measured for seconds in one.outcome.reference_samples]
+    together: dict[tuple[str, int], list[float]] = {}
+    for one in measured:
+        if any(epoch.rounds for epoch in one.epochs):
+            together.setdefault((one.cell.example, one.cell.repeat), []).extend(one.outcome.reference_samples)
+    within = [
+        # The usual time is theirs, so that they lie closer to it than others would.
+        (seconds / median(samples)) ** math.sqrt(len(samples) / (len(samples) - 1))
+        for samples in together.values()
+        if len(samples) >= ENOUGH_TOGETHER
+        for seconds in samples
+    ]
+    return intervals.reach(within or all_samples)
 
 
 def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list[str]:

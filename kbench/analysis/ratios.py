@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
-from kbench.analysis import intervals
+from kbench.analysis import intervals, rounds
+from kbench.analysis.rounds import Turns
 from kbench.values import BASELINE, FASTER, FASTEST, NO_DIFFERENCE, OK, SLOWER, Interval, Summary
+
+# From this many repeats on they are what is resampled: the epochs of one process are not independent of each other.
+ENOUGH_REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -20,10 +24,20 @@ class Timed:
     sample: tuple[float, ...]
     to_target: tuple[float, ...] = ()  # seconds to the target accuracy of each repeat; infinite where not reached
     between_process_reach: float = 0.0  # how far another process may be off, not shown by `sample`: intervals.reach
+    turns: Turns = field(default_factory=Turns)  # what it shares with rows that ran beside it
+    level: float | None = None  # seconds of an epoch in a usual round, where it shares enough
+    share: float = 0.0  # how far its processes' mean may be off, where it is compared within rounds
+
+    @property
+    def seconds(self) -> float:
+        """The steady time that is compared; NaN where there is none."""
+        return next((value for value in (self.level, self.row.epoch_seconds) if value is not None), math.nan)
 
 
-def compare(timed: Sequence[Timed], baseline: str = "") -> list[Summary]:
+def compare(timed: Sequence[Timed], baseline: str = "", level: float = intervals.LEVEL) -> list[Summary]:
     """The rows with what their comparison gives; `timed` is in the order of the tables, fastest first.
+
+    `level`: of the intervals of an example's ratios together.
 
     The ratio to the fastest is always given, but for rows that were not measured like the others: they are
     compared with none. Rows that tie for the least time are all the fastest. The intervals of an example and device
@@ -32,11 +46,11 @@ def compare(timed: Sequence[Timed], baseline: str = "") -> list[Summary]:
     backend `baseline` where one is named (its fastest row, where it has several in an example and device), and else
     against the fastest.
     """
-    comparable = [one for one in reversed(timed) if _comparable(one.row)]  # so that the fastest comes last, and stays
+    comparable = [one for one in reversed(timed) if _comparable(one)]  # so that the fastest comes last, and stays
     fastest = {_place(one.row): one for one in comparable}
     of_baseline = {_place(one.row): one for one in comparable if one.row.backend == baseline}
     rows = Counter(_place(one.row) for one in comparable)
-    return [_compared(one, fastest, of_baseline, rows, baseline) for one in timed]
+    return [_compared(one, fastest, of_baseline, rows, baseline, level) for one in timed]
 
 
 def _compared(
@@ -45,12 +59,13 @@ def _compared(
     of_baseline: Mapping[tuple[str, str], Timed],
     rows: Mapping[tuple[str, str], int],
     baseline: str,
+    level: float,
 ) -> Summary:
     row = replace(one.row, baseline=baseline)
-    if not _comparable(row):
+    if not _comparable(one):
         return row
     together = rows[_place(row)]
-    to_fastest, interval = _ratio(one, fastest[_place(row)], partial(intervals.for_all_pairs, together))
+    to_fastest, interval = _ratio(one, fastest[_place(row)], partial(intervals.for_all_pairs, together, level))
     ties = to_fastest == 1
     row = replace(row, relative_to_fastest=to_fastest, relative_interval=None if ties else interval)
     if not baseline:
@@ -58,7 +73,7 @@ def _compared(
     reference = of_baseline.get(_place(row))
     if reference is None:
         return row
-    to_baseline, interval = _ratio(one, reference, partial(intervals.for_all_with_one, together))
+    to_baseline, interval = _ratio(one, reference, partial(intervals.for_all_with_one, together, level))
     shown = BASELINE if one is reference else verdict(interval)
     return replace(row, relative_to_baseline=to_baseline, baseline_interval=interval, verdict=shown)
 
@@ -68,15 +83,20 @@ def _ratio(one: Timed, reference: Timed, wider: Callable[[int], float]) -> tuple
 
     `wider`: by how much the interval is to be wider than that of one pair, by its degrees of freedom.
     """
-    ratio = _seconds(one.row) / _seconds(reference.row)
+    ratio = one.seconds / reference.seconds
     if one is reference:
         return ratio, None
-    interval = intervals.of_ratio(one.sample, reference.sample)
+    interval, freedom = intervals.of_ratio(one.sample, reference.sample), len(one.sample) + len(reference.sample) - 2
     reach = math.hypot(one.between_process_reach, reference.between_process_reach)
+    if one.level and reference.level:
+        if found := rounds.of_repeats(one.turns, reference.turns):
+            interval, freedom, reach = found[0], found[1] - 1, 0.0
+        elif found := rounds.of_ratio(one.turns, reference.turns):
+            interval, freedom = found[0], found[1] - 1
+            reach = math.hypot(one.share, reference.share)
     if interval is None:
         return ratio, None
-    factor = wider(len(one.sample) + len(reference.sample) - 2)
-    return ratio, intervals.widened(holding(interval, ratio, reach), ratio, factor)
+    return ratio, intervals.widened(holding(interval, ratio, reach), ratio, wider(freedom))
 
 
 def verdict(interval: Interval | None) -> str:
@@ -97,13 +117,8 @@ def holding(interval: Interval, estimate: float, reach: float = 0.0) -> Interval
     return intervals.reaching(wide, estimate, reach)
 
 
-def _seconds(row: Summary) -> float:
-    """The steady time of a row; NaN where it has none."""
-    return math.nan if row.epoch_seconds is None else row.epoch_seconds
-
-
-def _comparable(row: Summary) -> bool:
-    return row.status == OK and not row.differs and 0 < _seconds(row) < math.inf
+def _comparable(one: Timed) -> bool:
+    return one.row.status == OK and not one.row.differs and 0 < one.seconds < math.inf
 
 
 def _place(row: Summary) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kbench.analysis import roofline
+from kbench.analysis import intervals, roofline
 from kbench.analysis.roofline import Limits
 from kbench.analysis.summaries import summarise
 from kbench.store.reading import RunRecord, RunResults
@@ -18,4 +18,5 @@ def limits(run: RunRecord) -> Limits | None:
 
 def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
     """The rows of the run's tables, compared with the fastest and with the backend `baseline`, or the plan's own."""
-    return summarise(run.measured, baseline or run.baseline, limits(run))
+    level = intervals.LEVEL_OF_A_LOOK if run.adds_processes else intervals.LEVEL
+    return summarise(run.measured, baseline or run.baseline, limits(run), level)

@@ -8,19 +8,21 @@ from dataclasses import replace
 from itertools import chain
 from statistics import median, stdev
 
-from kbench.analysis import fingerprints, intervals, learning_curves, machine_stability, roofline, step_times
-from kbench.analysis.ratios import Timed, compare, holding
+from kbench.analysis import fingerprints, intervals, learning_curves, machine_stability, roofline, rounds, step_times
+from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, compare, holding
 from kbench.text import significant
 from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured, Summary
 
-# From this many repeats on they are what is resampled: the epochs of one process are not independent of each other.
-ENOUGH_REPEATS = 3
+Row = tuple[str, str, str, str]  # see row_of
 # Of the time of an epoch: what fit takes after its last batch, from which on the reader is told.
 LATE = 0.05
 
 
 def summarise(
-    measured: Sequence[Measured], baseline: str = "", limits: roofline.Limits | None = None
+    measured: Sequence[Measured],
+    baseline: str = "",
+    limits: roofline.Limits | None = None,
+    level: float = intervals.LEVEL,
 ) -> list[Summary]:
     """One row per example, backend, image_data_format and device, over all repeats of its cell.
 
@@ -28,30 +30,45 @@ def summarise(
     not end ok. Steady epochs are all but the first: where a cell has one epoch, there is no steady figure.
     Figures are of the repeats that ended ok; a row's status and reason are those of its worst repeat. `baseline`
     is the full name of the backend with which rows are compared, beside the fastest; `limits` are those of the
-    machine's processor.
+    machine's processor; `level` is that of the intervals of an example's ratios together.
     """
-    return compare(timed(measured, limits), baseline)
+    return compare(timed(measured, limits), baseline, level)
 
 
 def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:
     """The rows of `summarise`, in its order and not yet compared, with what their intervals are made of."""
-    groups: dict[tuple[str, str, str, str], list[Measured]] = {}
+    groups: dict[Row, list[Measured]] = {}
     for one in measured:
         groups.setdefault(row_of(one.cell), []).append(one)
     differs = fingerprints.differences(measured)
-    reach = machine_stability.between_process_reach(measured)
-    rows = [_timed(group, differs, limits, reach) for group in groups.values()]
-    order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in rows))}
-    return sorted(rows, key=lambda one: (order[one.row.example], *_rank(one.row)))
+    stand_in = machine_stability.between_process_reach(measured)
+    ok = {row: [one for one in group if one.outcome.status == OK] for row, group in groups.items()}
+    levels = _levels(ok)
+    shares = rounds.shares(levels, stand_in)
+    compared = [
+        _timed(group, differs, limits, shares.get(row, stand_in), levels.get(row)) for row, group in groups.items()
+    ]
+    order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in compared))}
+    return sorted(compared, key=lambda one: (order[one.row.example], *_rank(one)))
 
 
-def row_of(cell: Cell | Summary) -> tuple[str, str, str, str]:
+def _levels(ok: Mapping[Row, Sequence[Measured]]) -> dict[Row, rounds.Level]:
+    """Where the rows stand among those of their example and device, if they took turns."""
+    turns = {row: rounds.of_row(repeats) for row, repeats in ok.items()}
+    found: dict[Row, rounds.Level] = {}
+    for place in dict.fromkeys((row[0], row[3]) for row in turns):
+        found |= rounds.levels({row: one for row, one in turns.items() if (row[0], row[3]) == place})
+    return found
+
+
+def row_of(cell: Cell | Summary) -> Row:
     """What the repeats of a row have in common, and tells it from the other rows of its run."""
     return cell.example, cell.backend, cell.image_data_format, cell.device
 
 
-def _rank(row: Summary) -> tuple[object, ...]:
-    seconds = (row.epoch_seconds, row.first_epoch_seconds)
+def _rank(one: Timed) -> tuple[object, ...]:
+    row = one.row
+    seconds = (one.seconds, row.first_epoch_seconds)
     return (
         STATUSES.index(row.status),
         *(math.inf if value is None or math.isnan(value) else value for value in seconds),
@@ -151,10 +168,12 @@ def _timed(
     differs: Mapping[str, tuple[str, ...]],
     limits: roofline.Limits | None,
     reach: float | None,
+    level: rounds.Level | None,
 ) -> Timed:
     """The row of a cell's repeats with the interval of its steady time.
 
-    `reach`: how far the run's processes lie apart, which repeats show, and the epochs of one or two do not.
+    `reach`: how far the row's processes lie apart, which repeats show, and the epochs of one or two do not. `level`:
+    where it stands among the rows that took turns with it.
     """
     ok = [one for one in repeats if one.outcome.status == OK]
     target = _fraction(_first_facts([*ok, *repeats]).get("target_accuracy"))
@@ -166,6 +185,9 @@ def _timed(
     enough = len(medians) >= ENOUGH_REPEATS
     sample = tuple(medians if enough else chain.from_iterable(per_repeat))
     timed = Timed(row, sample, tuple(seconds for _, seconds in to_target))
+    if level is not None:
+        share = (reach or 0.0) / math.sqrt(len(ok))
+        timed = replace(timed, turns=rounds.of_row(ok), level=level.seconds, share=share)
     found = intervals.of_median(sample)
     if found is None or row.epoch_seconds is None:
         return timed

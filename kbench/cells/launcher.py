@@ -1,4 +1,4 @@
-"""Starts a guest in a session of its own and waits for it: the one place where cells become processes."""
+"""Starts a guest in a session of its own and looks after it: the one place where cells become processes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import psutil
 
-from kbench.cells import orphans
+from kbench.cells import orphans, turns
+from kbench.cells.turns import Turn
 from kbench.machine.gpu_memory import DeviceMemory
 from kbench.store import guest_files
 
 POLL_SECONDS = 0.25  # the host sleeps between two looks: a spinning parent would disturb what it measures
 MEMORY_SECONDS = 1.0  # between two looks at the memory, which cost some milliseconds
 GRACE_SECONDS = 5.0  # between the request to end and the end
+
+T = TypeVar("T")
+# A process that runs, looked at whenever it is asked for the next value; it returns something of its end.
+Running = Generator[subprocess.Popen[bytes], None, T]
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class Exit:
 
 
 class Launcher(Protocol):
-    """Runs a command to its end; tests use another one than the real."""
+    """Runs a command; tests use another one than the real."""
 
     def __call__(
         self,
@@ -49,7 +54,8 @@ class Launcher(Protocol):
         timeout: float,
         watch: Callable[[], None],
         memory_limit_mib: float | None = None,
-    ) -> Exit: ...
+        turn: Turn | None = None,
+    ) -> Running[Exit]: ...
 
 
 def launch(
@@ -61,24 +67,29 @@ def launch(
     timeout: float,
     watch: Callable[[], None],
     memory_limit_mib: float | None = None,
+    turn: Turn | None = None,
     gpu: int | None = None,
     mark: str = "",
-) -> Exit:
+) -> Running[Exit]:
     """Run `command` in `folder` with just these environment variables; its output goes to `log`.
 
-    `watch` is called a few times a second. `gpu` is the number of the one whose memory is looked at. After `timeout`
-    seconds, and if this process is interrupted, the whole process group is asked to end and then killed; beyond
+    The caller asks for the next value a few times a second; `watch` is called each time. `gpu` is the number of the
+    one whose memory is looked at. After `timeout` seconds, without those in which it was held between two turns, and
+    if this process is interrupted, the whole process group is asked to end and then killed; beyond
     `memory_limit_mib` it is killed at once. Nothing that it started stays behind, in any group or session: it is
     found by `mark`, which goes into its environment. Raises OSError where the command cannot be started.
     """
-    mark = mark or orphans.mark(folder)
+    mark = f"{mark or orphans.mark(folder)}|{folder.name}|"  # of this cell alone: others may run beside it
     with contextlib.ExitStack() as stack:
         on_device = None if gpu is None else stack.enter_context(contextlib.closing(DeviceMemory(gpu)))
         start = time.monotonic()
+        guests = () if turn is None else (turn.guests.fileno(),)
+        of_turns = {turns.VARIABLE: str(guests[0])} if guests else {}
         with log.open("ab") as output:
             process = subprocess.Popen(
                 list(command),
-                env={**variables, orphans.MARK: mark},
+                env={**variables, **of_turns, orphans.MARK: mark},
+                pass_fds=guests,
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -87,9 +98,15 @@ def launch(
             )
         memory = Memory(process.pid, MEMORY_SECONDS if memory_limit_mib is None else POLL_SECONDS, on_device)
         timed_out = over_memory = False
+
+        def seconds() -> float:
+            return time.monotonic() - start - (turn.held_seconds if turn else 0.0)
+
         try:
+            if turn:
+                turn.started(process.pid)
             while process.poll() is None:
-                if time.monotonic() - start > timeout:
+                if seconds() > timeout:
                     timed_out = True
                     _end(process)
                     break
@@ -99,7 +116,7 @@ def launch(
                     over_memory = True
                     break
                 guest_files.trim(log)
-                _wait(process, POLL_SECONDS)
+                yield process
         except BaseException:
             _end(process)
             raise
@@ -110,13 +127,24 @@ def launch(
             guest_files.trim(log, ended=True)
     return Exit(
         process.returncode,
-        time.monotonic() - start,
+        seconds(),
         timed_out,
         memory.peak_mib,
         None if on_device is None else on_device.peak_mib,
         "" if on_device is None else on_device.source,
         over_memory,
     )
+
+
+def to_its_end(running: Running[T]) -> T:
+    """Wait for a process that runs; what came of it."""
+    with contextlib.closing(running):
+        while True:
+            try:
+                process = next(running)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            _wait(process, POLL_SECONDS)
 
 
 class Memory:

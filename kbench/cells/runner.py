@@ -1,7 +1,8 @@
-"""Runs tasks: launch a cell, read what its guest reported, record the outcome, next."""
+"""Runs tasks: launch cells, one after the other or in turns, read what their guests reported, record the outcomes."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import signal
@@ -11,9 +12,11 @@ from pathlib import Path
 from statistics import median
 
 from kbench import store
+from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
-from kbench.cells.launcher import Exit, Launcher
+from kbench.cells.launcher import Exit, Launcher, Running, to_its_end
 from kbench.cells.spec import Here
+from kbench.cells.turns import Turn, Turns
 from kbench.environments import ensure
 from kbench.machine import devices
 from kbench.planning.tasks import CellTask
@@ -43,6 +46,7 @@ class Listener:
     started: Callable[[CellTask], None]
     epoch: Callable[[CellTask, EpochProgress], None]  # a few times a second
     ended: Callable[[CellTask, Outcome], None]
+    note: Callable[[str], None] = lambda line: None  # what else a reader should know
 
 
 def run(
@@ -52,42 +56,108 @@ def run(
     launcher: Launcher,
     listener: Listener,
     reference: Callable[[], float | None] | None = None,
+    interleave: bool = False,
 ) -> list[Outcome]:
-    """Run the tasks in turn and record each outcome in the run's folder as soon as it is known.
+    """Run the tasks and record each outcome in the run's folder as soon as it is known.
 
-    `verdicts` are of cells that are known not to run, by id. `reference` times a fixed computation before each cell
-    that is measured, which shows how steady the machine is: once, or several times where there are few cells.
-    One cell's fate never stops the run. On an interrupt the running cell is recorded as interrupted and
-    KeyboardInterrupt goes on to the caller. Raises UserError where results cannot be written.
+    One after the other, or with `interleave` those of an example side by side, in turns. `verdicts` are of cells that
+    are known not to run, by id. `reference` times a fixed computation before each cell that is measured, which shows
+    how steady the machine is: once, or several times where there are few cells. One cell's fate never stops the run.
+    On an interrupt the running cells are recorded as interrupted and KeyboardInterrupt goes on to the caller. Raises
+    UserError where results cannot be written.
     """
-    outcomes = []
     known = {task.id: verdict for task in tasks if (verdict := verdicts.get(task.id) or _unavailable(task, here))}
-    for task in tasks:
+    times = math.ceil(ENOUGH_REFERENCES / max(1, len(tasks) - len(known)))
+    outcomes: dict[str, Outcome] = {}
+    running: dict[str, CellTask] = {}
+
+    def started(task: CellTask) -> None:
+        running[task.id] = task
         listener.started(task)
-        try:
-            if task.id in known:
-                outcome = known[task.id]
-            else:
-                times = math.ceil(ENOUGH_REFERENCES / (len(tasks) - len(known))) if reference else 0
-                paces = tuple(pace for _ in range(times) if reference and (pace := reference()))
-                outcome = measure(task, here, launcher, listener)
-                outcome = replace(
-                    outcome, reference_seconds=median(paces) if paces else None, reference_samples=paces
-                )
-        except KeyboardInterrupt:
-            outcome = Outcome(INTERRUPTED, "interrupted by the user")
-            store.write_outcome(here.run, task, outcome)
-            listener.ended(task, outcome)
-            raise
+
+    def ended(task: CellTask, outcome: Outcome) -> None:
         # Recorded here and not at the end: a later failure must not lose what is known.
         try:
             store.write_outcome(here.run, task, outcome)
         except KeyboardInterrupt:
             store.write_outcome(here.run, task, outcome)
             raise
-        outcomes.append(outcome)
+        finally:
+            running.pop(task.id, None)
+        outcomes[task.id] = outcome
         listener.ended(task, outcome)
-    return outcomes
+
+    def cell(task: CellTask, turn: Turn | None = None) -> Running[Outcome]:
+        started(task)
+        paces = tuple(pace for _ in range(times) if reference and (pace := reference()))
+        outcome = yield from measure(task, here, launcher, listener, turn)
+        return replace(
+            outcome,
+            reference_seconds=median(paces) if paces else None,
+            reference_samples=paces,
+            disturbed_rounds=tuple(turn.disturbed) if turn else (),
+        )
+
+    try:
+        for of_example in _of_examples(tasks) if interleave else ([task] for task in tasks):
+            for task in of_example:
+                if task.id in known:
+                    started(task)
+                    ended(task, known[task.id])
+            unknown = [task for task in of_example if task.id not in known]
+            if len(unknown) == 1:
+                ended(unknown[0], to_its_end(cell(unknown[0])))
+            elif unknown:
+                _in_turns(unknown, cell, ended, listener.note)
+    except KeyboardInterrupt:
+        for task in list(running.values()):
+            ended(task, Outcome(INTERRUPTED, "interrupted by the user"))
+        raise
+    return [outcomes[task.id] for task in tasks]
+
+
+def _of_examples(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
+    """The tasks that are compared with each other: one repeat of an example."""
+    groups: dict[tuple[str, int], list[CellTask]] = {}
+    for task in tasks:
+        groups.setdefault((task.example, task.repeat), []).append(task)
+    return list(groups.values())
+
+
+def _in_turns(
+    tasks: Sequence[CellTask],
+    cell: Callable[[CellTask, Turn], Running[Outcome]],
+    ended: Callable[[CellTask, Outcome], None],
+    note: Callable[[str], None],
+) -> None:
+    """Run these cells side by side, one computing at a time; each begins when all others are held."""
+    waiting = list(tasks)
+    running: dict[Turn, tuple[CellTask, Running[Outcome]]] = {}
+    noted = False
+    with contextlib.closing(Turns(tasks[0].id)) as turns, contextlib.ExitStack() as stack:
+        while waiting or running:
+            if turns.all_held:
+                room = bool(waiting) and turns.room()
+                if waiting and not room and not noted:
+                    note(f"{tasks[0].example}: memory for {len(running)} of {len(tasks)} cells side by side")
+                    noted = True
+                if room:
+                    turn = turns.join()
+                    running[turn] = (waiting[0], stack.enter_context(contextlib.closing(cell(waiting.pop(0), turn))))
+                else:
+                    turn = turns.next()
+            task, one = running[turn]
+            try:
+                next(one)
+            except StopIteration as end:
+                del running[turn]
+                turns.leave(turn)
+                ended(task, end.value)
+                continue
+            for gone in turns.wait(launchers.POLL_SECONDS):
+                task, one = running.pop(gone)
+                turns.leave(gone)
+                ended(task, to_its_end(one))
 
 
 def _unavailable(task: CellTask, here: Here) -> Outcome | None:
@@ -95,7 +165,9 @@ def _unavailable(task: CellTask, here: Here) -> Outcome | None:
     return Outcome(UNAVAILABLE, environment) if isinstance(environment, str) else None
 
 
-def measure(task: CellTask, here: Here, launcher: Launcher, listener: Listener) -> Outcome:
+def measure(
+    task: CellTask, here: Here, launcher: Launcher, listener: Listener, turn: Turn | None = None
+) -> Running[Outcome]:
     """Measure a task on this machine, where its backend has an environment; what came of it."""
     environment = here.environments[task.backend]
     assert not isinstance(environment, str)
@@ -109,7 +181,7 @@ def measure(task: CellTask, here: Here, launcher: Launcher, listener: Listener) 
     )
     progress = Progress(files.events)
     try:
-        ended = launcher(
+        ended = yield from launcher(
             [str(environment.python), str(here.guest), str(path)],
             variables=variables,
             folder=files.path,
@@ -117,6 +189,7 @@ def measure(task: CellTask, here: Here, launcher: Launcher, listener: Listener) 
             timeout=task.timeout,
             memory_limit_mib=task.memory_limit_mib,
             watch=lambda: listener.epoch(task, progress.look()),
+            turn=turn,
         )
     except OSError as error:
         return Outcome(FAILED, f"its Python cannot be started: {error.strerror or error}")

@@ -17,8 +17,9 @@ _OF_CELLS = ("--image-data-format", "--threads", "--timeout", "--memory-limit", 
 # A group of options with a title of its own.
 _NUMBERS = (
     "instead of the profile's and the example's numbers",
-    ("--epochs", "--samples", "--batch-size", "--repeats", "--seed", "--seeds", "--init", "--augment"),
+    ("--epochs", "--samples", "--batch-size", "--seed", "--seeds", "--init", "--augment"),
 )
+_HOW_OFTEN = ("how often it is measured", ("--repeats", "--precision", "--budget", "--interleave"))
 _DATA = ("data", ("--data", "--data-dir"))
 _DETAIL = ("", ("--quiet", "--verbose"))  # without a title: one or the other
 
@@ -27,14 +28,15 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "run": (
         "Measure examples on backends: seconds per epoch and convergence, in tables and plots.",
         (
-            *_SELECTION, "--profile", _NUMBERS, *_OF_CELLS, _DATA, "--baseline", "--name", "--dry-run", _DETAIL,
-            "--no-plots", "--format",
+            *_SELECTION, "--profile", _NUMBERS, _HOW_OFTEN, *_OF_CELLS, _DATA, "--baseline", "--name",
+            "--dry-run", _DETAIL, "--no-plots", "--format",
             "--results",
         ),
     ),
     "resume": (
-        "Continue a run: measure the cells that have no finished outcome, or whose files changed.",
-        ("run", "--retry", _DETAIL, "--no-plots", "--format", "--results"),
+        "Continue a run: measure the cells that have no finished outcome, or whose files changed. With --budget, "
+        "also measure again what is still open.",
+        ("run", "--retry", "--budget of resume", _DETAIL, "--no-plots", "--format", "--results"),
     ),
     "list": (
         "Show backends and examples: what each is and can do, and whether it is installed; or what others published.",

@@ -36,6 +36,16 @@ def above_0(highest: float, what: str) -> Callable[[str], float]:
     return read
 
 
+def duration(text: str) -> float:
+    """A time such as 90s, 10m or 1.5h, in seconds."""
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*([smh])", text.strip(), re.ASCII | re.IGNORECASE)
+    number = float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2].lower()] if found else 0.0
+    if number <= 0:
+        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a time such as 90s, 10m or 1h")
+    return number
+
+
+share = above_0(1, "a number between 0 and 1, such as 0.1")
 ratio = above_0(1e6, "a ratio above 0, such as 1.10")
 seconds = above_0(1e9, "a number of seconds above 0")
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from kbench.cli.option_types import inches, mib, ratio, seconds, some_of, whole
+from kbench.cli.option_types import duration, inches, mib, ratio, seconds, share, some_of, whole
 from kbench.comparison.values import ALLOWABLE
-from kbench.planning.request import LAST_SEED, Request
+from kbench.planning.request import BUDGET, LAST_SEED, PRECISION, Request
 from kbench.values import FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 
 KINDS = ("environments", "data", "compiled", "all")  # what `clean` can remove
@@ -55,8 +55,30 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--repeats": {
         "type": whole(1, 1000),
         "metavar": "N",
-        "default": Request.repeats,
-        "help": "how many times each cell is measured, each in a new process (default: 1)",
+        "help": "measure each cell so many times, each in a new process (default: once, and again where --precision "
+        "and --budget say so)",
+    },
+    "--precision": {
+        "type": share,
+        "metavar": "P",
+        "help": "measure again what is neither shown to differ from the fastest nor known to within this part of its "
+        f"time (default: {PRECISION}; not with --repeats or --profile smoke)",
+    },
+    "--budget": {
+        "type": duration,
+        "metavar": "TIME",
+        "help": f"measure nothing again that would take the cells together longer than this, such as 90s, 10m or 1h "
+        f"(default: {BUDGET / 60:.0f}m)",
+    },
+    "--budget of resume": {
+        "type": duration,
+        "metavar": "TIME",
+        "help": "also measure again what is still open, for this long, such as 90s, 10m or 1h",
+    },
+    "--interleave": {
+        **_choices("interleave"),
+        "help": "on (default): the cells of an example run side by side and take turns of up to two seconds, so that "
+        "what the machine does meets all of them; off: one cell after the other, as on a GPU",
     },
     "--seed": {
         "type": whole(0, LAST_SEED),

@@ -16,7 +16,7 @@ from kbench.machine import devices, provenance
 from kbench.planning import plan, request
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
-from kbench.session import choices, measure, prepare, record, terminal
+from kbench.session import choices, measure, prepare, racing, record, terminal
 from kbench.store import RunResults
 from kbench.values import INTERRUPTED, UNAVAILABLE, Device
 
@@ -39,7 +39,11 @@ def main(options: argparse.Namespace) -> int:
             raise UserError(f"{folder} is a run of `{there.plan['kind']}`, which is computed anew and not resumed.")
         orphans.end_of_run(folder)  # of a host that was killed together with its watchdog
         gpus = devices.gpus()
-        the_plan = plan.make(request.read(there.plan.get("request"), folder), choices.known_backends(), gpus)
+        asked = request.read(there.plan.get("request"), folder)
+        if options.budget is not None:
+            more = racing.spent(there) + options.budget
+            asked = replace(asked, precision=asked.precision or request.PRECISION, budget=more)
+        the_plan = plan.make(asked, choices.known_backends(), gpus)
         with prepare.reserved():
             return _go_on(the_plan, there, gpus, options)
 
@@ -61,10 +65,11 @@ def _go_on(the_plan: Plan, there: RunResults, gpus: Sequence[Device], options: a
         lines = [f"{one} since: measured again" for one in changed] + [f"not as it was: {one}" for one in differences]
         for line in lines:
             print(f"  {line}", file=out)
-    if not missing:
+    if not missing and options.budget is None:
         return measure.finish(the_plan, there.folder, options)
     rest = replace(the_plan, tasks=tuple(missing))
-    here = replace(here, run=there.folder, environments=prepare.make_environments(rest))
+    needed = rest if the_plan.request.precision is None else the_plan  # any cell may be measured again
+    here = replace(here, run=there.folder, environments=prepare.make_environments(needed))
     machine = record.machine(the_plan, here, gpus, argv)
     kept = {task.id for task in the_plan.tasks} - {task.id for task in missing}
     for one in there.measured:

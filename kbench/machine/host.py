@@ -52,6 +52,20 @@ def busy_cores() -> float:
     return psutil.cpu_percent(LISTEN_SECONDS) / 100 * (psutil.cpu_count() or 1)
 
 
+def available_mib() -> float:
+    """Memory that further processes may use, by the machine and by each cgroup above this process."""
+    free = [psutil.virtual_memory().available / _MIB]
+    for folder in known(lambda: _own_cgroups("memory"), list[Path]()):
+        limit = _words(folder / "memory.max") or _words(folder / "memory.limit_in_bytes")
+        used = _words(folder / "memory.current") or _words(folder / "memory.usage_in_bytes")
+        words = _words(folder / "memory.stat")
+        stat = dict(zip(words[::2], words[1::2], strict=False))
+        dropped = stat.get("total_inactive_file", stat.get("inactive_file", "0"))  # when somebody needs the memory
+        if limit and used and limit[0].isdigit():
+            free.append((int(limit[0]) - int(used[0]) + int(dropped)) / _MIB)
+    return min(free)
+
+
 def load_average() -> list[float] | None:
     """Over 1, 5 and 15 minutes."""
     return known(lambda: [round(load, 2) for load in os.getloadavg()], None)

@@ -48,6 +48,11 @@ class Plan:
         """The tasks without a verdict."""
         return tuple(task for task in self.tasks if task.id not in self.verdicts)
 
+    def in_turns(self) -> bool:
+        """Whether the cells of an example run side by side. On a GPU they do not: frameworks take all its memory."""
+        compares = any(task.parity is None for task in self.to_measure())
+        return compares and self.request.interleave == "on" and self.device.kind == "cpu"
+
     def environments(self) -> list[tuple[Backend, Build]]:
         """The backends' builds that the cells need, each once."""
         needed = {(task.backend, task.build): None for task in self.to_measure()}
@@ -77,8 +82,13 @@ def make(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device],
     passed = {name: start_of_sha256(value) for name, value in request.passed().items()}
     for example in loaded:
         of_example = _of_example(replace(example, task=task or example.task), request)
-        for repeat in range(1, request.repeats + 1):
+        added = {number for name in chosen for number in request.further.get(f"{example.name} {name.name}", ())}
+        for repeat in sorted({*range(1, request.repeats + 1), *added}):
             for backend in _rotated(chosen, repeat - 1):
+                if repeat > request.repeats and repeat not in request.further.get(
+                    f"{example.name} {backend.name}", ()
+                ):
+                    continue
                 of_backend, verdict = _of_backend(backend, of_example["task"], request, device)
                 for layout in _layouts(example, backend, request.image_data_format, device):
                     made = CellTask(

@@ -18,6 +18,7 @@ from kbench.machine.host import visible_cores
 NATIVE, BOTH = "native", "both"
 # Whether repeats begin from the same weights and see the data in the same order, or each from its own seed.
 SAME, DIFFERENT = "same", "different"
+PRECISION, BUDGET = 0.1, 600.0  # if nothing else is asked for; seconds
 LAST_SEED = 2**32 - 1  # what numpy takes
 
 Names = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
@@ -51,6 +52,13 @@ class Request:
     profile: Literal["smoke", "quick", "full"] = "quick"
     image_data_format: Literal["native", "channels_first", "channels_last", "both"] = "native"
     repeats: Count = 1
+    # A row gets further processes until it differs from the fastest, or the ratio is known so well; None: never.
+    precision: Positive | None = None
+    budget: Positive | None = None  # seconds of all cells together, beyond which no process is added
+    further: Mapping[str, tuple[Count, ...]] = field(
+        default_factory=dict
+    )  # "EXAMPLE BACKEND" -> repeats added so far
+    interleave: Literal["on", "off"] = "on"  # whether the cells of an example run side by side, in turns
     seed: Annotated[int, msgspec.Meta(ge=0, le=LAST_SEED)] = 0
     seeds: Literal["same", "different"] = "same"
     epochs: Count | None = None

@@ -13,7 +13,7 @@ from kbench.environments import interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine import devices
-from kbench.planning.request import ChosenPython, Request
+from kbench.planning.request import BUDGET, PRECISION, ChosenPython, Request
 from kbench.selection import backends, examples
 from kbench.selection import names as selection
 from kbench.values import Backend, Device, Example
@@ -26,6 +26,7 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
     pythons = chosen_pythons(options, known)
     asked = {one.name: value for one in fields(Request) if (value := getattr(options, one.name, None)) is not None}
     mirror = data_folder(options)
+    asked |= _how_often(options)
     asked |= {
         "backends": tuple(one.name for one in chosen.chosen),
         "named_backends": tuple(sorted(chosen.named)),
@@ -38,6 +39,19 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
         "baseline": chosen_baseline(options, [one.name for one in chosen.chosen]),
     }
     return Request(**asked)
+
+
+def _how_often(options: argparse.Namespace) -> dict[str, float | None]:
+    """What lets processes be added to a run: nothing where their number is given. Raises UserError."""
+    precision, budget = getattr(options, "precision", None), getattr(options, "budget", None)
+    named = precision is not None or budget is not None
+    if getattr(options, "repeats", None) is not None and named:
+        raise UserError(
+            "--repeats says how often each cell is measured, --precision and --budget let kbench choose: give one or "
+            "the other."
+        )
+    fixed = getattr(options, "repeats", 1) is not None or (options.profile == "smoke" and not named)
+    return {} if fixed else {"precision": precision or PRECISION, "budget": budget or BUDGET}
 
 
 def data_folder(options: argparse.Namespace) -> Path | None:

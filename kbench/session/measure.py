@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import os
 import sys
 from collections import Counter
@@ -13,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from kbench import outputs, store
+from kbench.analysis.open_rows import open_rows
 from kbench.analysis.rows import summarised
 from kbench.cells import launcher, orphans, runner
 from kbench.cells.spec import Here
@@ -21,7 +23,7 @@ from kbench.machine import reference_work
 from kbench.planning import plan
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
-from kbench.session import interrupts, record, terminal
+from kbench.session import interrupts, racing, record, terminal
 from kbench.values import Device, Outcome
 
 
@@ -42,6 +44,7 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
         try:
             reference = partial(reference_work.measure, the_plan.request.threads, record.cell_variables(here.passed))
             run_cells(to_run, here, reference, options.detail, partial(_show_example, here.run, options.detail))
+            the_plan = racing.race(the_plan, here.run, partial(_add, here, reference, options.detail))
             store.record_end(here.run, record.at_end(the_plan, gpus))
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):  # the terminal may be gone
@@ -55,6 +58,17 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
         return finish(the_plan, here.run, options)
 
 
+def _add(
+    here: Here, reference: Callable[[], float | None], detail: str, the_plan: Plan, tasks: list[CellTask]
+) -> None:
+    """Measure further tasks of the plan, all of one example."""
+    store.replan(here.run, record.plan_record(the_plan, here))
+    if detail != terminal.QUIET:
+        backends = ", ".join(task.backend for task in tasks)
+        terminal.say(f"Not decided yet, and measured again: {tasks[0].example} on {backends}.")
+    run_cells(replace(the_plan, tasks=tuple(tasks)), here, reference, detail)
+
+
 def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
     """Write and print the tables, and how to go on where something is missing; returns the exit status."""
     there, form = store.read(run), options.format
@@ -66,7 +80,9 @@ def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
         terminal.print_resuming(there, sys.stderr)
         raise UserError(f"{str(error).rstrip('.')}; once that is mended, {terminal.reporting(run)}") from error
     terminal.print_results(there, rows, form, options.plots)
-    terminal.print_resuming(there, None if form == terminal.TABLE else sys.stderr)
+    beside = None if form == terminal.TABLE else sys.stderr
+    terminal.print_open(there, open_rows(rows, the_plan.request.precision or math.inf), beside)
+    terminal.print_resuming(there, beside)
     return 0 if acceptable(the_plan, there) else 1
 
 
@@ -95,7 +111,8 @@ def run_cells(
                 example_done(task.example)
 
         watched = replace(listener, ended=ended)
-        runner.run(the_plan.tasks, the_plan.verdicts, here, start, watched, reference)
+        in_turns = the_plan.in_turns()
+        runner.run(the_plan.tasks, the_plan.verdicts, here, start, watched, reference, in_turns)
 
 
 def _show_example(run: Path, detail: str, example: str) -> None:

@@ -8,7 +8,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -77,7 +77,8 @@ class Progress:
     def __init__(self, cells: int, detail: str = USUAL) -> None:
         self._cells = cells
         self._done = 0
-        self._epochs = 0
+        self._epochs: dict[str, int] = {}  # that are done, by the cell that runs
+        self._starts: dict[str, float] = {}
         self._detail = detail
         self._terminal = sys.stderr.isatty()
         self._bar = tqdm(
@@ -88,8 +89,7 @@ class Progress:
             leave=False,
             dynamic_ncols=True,
         )
-        self._start = time.monotonic()
-        self.listener = Listener(self._started, self._epoch, self._ended)
+        self.listener = Listener(self._started, self._epoch, self._ended, say)
 
     def __enter__(self) -> Progress:
         return self
@@ -98,16 +98,17 @@ class Progress:
         self._bar.close()
 
     def _started(self, task: CellTask) -> None:
-        self._start = time.monotonic()
-        self._epochs = 0
+        self._starts[task.id] = time.monotonic()
+        self._epochs[task.id] = 0
         self._bar.set_description(_name(task))
         self._bar.set_postfix_str("starting")
 
     def _epoch(self, task: CellTask, progress: EpochProgress) -> None:
-        if self._detail == VERBOSE and progress.epochs > self._epochs:
+        if self._detail == VERBOSE and progress.epochs > self._epochs[task.id]:
             say(f"  {_name(task)}: {_unit(task)} {progress.epochs}/{task.epochs}{_came_to(progress, ' s')}")
-        self._epochs = progress.epochs
-        self._bar.set_postfix_str(running(task, progress, time.monotonic() - self._start))
+        self._epochs[task.id] = progress.epochs
+        self._bar.set_description(_name(task), refresh=False)
+        self._bar.set_postfix_str(running(task, progress, time.monotonic() - self._starts[task.id]))
 
     def _ended(self, task: CellTask, outcome: Outcome) -> None:
         self._done += 1
@@ -210,6 +211,15 @@ def width() -> int:
 def print_folder(run: Path, what: str, start: str, file: TextIO | None = None) -> None:
     """The last lines: where everything is."""
     print(f"\n{what}: {_short(run)} (start with {start})", file=file or sys.stdout)
+
+
+def print_open(run: store.RunResults, found: Mapping[str, Sequence[Summary]], file: TextIO | None = None) -> None:
+    """What is not decided, and how to go on; nothing where all is."""
+    if not found:
+        return
+    named = "; ".join(f"{example} on {', '.join(row.backend for row in rows[1:])}" for example, rows in found.items())
+    print(textwrap.fill(f"Not decided: {named}.", width()), file=file or sys.stdout)
+    print(f"To measure that again, {resuming(run.folder, ' --budget 10m')}", file=file or sys.stdout)
 
 
 def print_resuming(run: store.RunResults, file: TextIO | None = None) -> None:

@@ -20,6 +20,7 @@ from kbench.store.runs import find as find
 from kbench.store.runs import latest as latest
 from kbench.store.runs import plan_record as plan_record
 from kbench.store.runs import record_end as record_end
+from kbench.store.runs import replan as replan
 from kbench.store.runs import set_aside as set_aside
 from kbench.store.runs import update as update
 from kbench.store.runs import write_outcome as write_outcome

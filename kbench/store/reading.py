@@ -37,6 +37,11 @@ class RunRecord:
         found = self.plan.get("baseline")
         return found if isinstance(found, str) else ""
 
+    @property
+    def adds_processes(self) -> bool:
+        """Whether its table is looked at again and again, to see which rows need another process."""
+        return isinstance(self.plan.get("precision"), int | float)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunResults(RunRecord):

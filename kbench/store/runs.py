@@ -164,6 +164,11 @@ def filling(run: Path) -> Iterator[None]:
         lock.release()
 
 
+def replan(run: Path, plan: Mapping[str, Any]) -> None:
+    """Give `run` another plan. Raises UserError."""
+    replace_json(run / "run.json", {**read_json(run / "run.json"), "plan": plan})
+
+
 def update(run: Path, plan: Mapping[str, Any], resumed: Mapping[str, Any]) -> None:
     """Give `run` another plan, and note what `resumed` says of the time and the machine. Raises UserError."""
     record = read_json(run / "run.json")

@@ -239,14 +239,27 @@ def test_any_few_values_have_an_interval_of_numbers_without_a_warning(
 def test_intervals_of_all_pairs_have_tukeys_width(rows: int, freedom: int, range_over_root_2: float) -> None:
     """By the tables of the studentized range, such as in Pearson & Hartley, Biometrika Tables, table 29."""
     students = {10: 2.2281, 20: 2.0860, 4: 2.7764}[freedom]
-    assert intervals.for_all_pairs(rows, freedom) == pytest.approx(range_over_root_2 / students, rel=3e-3)
-    assert 1 < intervals.for_all_with_one(rows, freedom) < intervals.for_all_pairs(rows, freedom)
+    assert intervals.for_all_pairs(rows, intervals.LEVEL, freedom) == pytest.approx(
+        range_over_root_2 / students, rel=3e-3
+    )
+    assert (
+        1
+        < intervals.for_all_with_one(rows, intervals.LEVEL, freedom)
+        < intervals.for_all_pairs(rows, intervals.LEVEL, freedom)
+    )
 
 
 def test_of_two_rows_there_is_one_pair() -> None:
-    assert intervals.for_all_pairs(2, 4) == intervals.for_all_with_one(2, 4) == 1
+    assert intervals.for_all_pairs(2, intervals.LEVEL, 4) == intervals.for_all_with_one(2, intervals.LEVEL, 4) == 1
     # Bonferroni's t of two comparisons: 2.6338 with 10 degrees of freedom.
-    assert intervals.for_all_with_one(3, 10) == pytest.approx(2.6338 / 2.2281, rel=1e-4)
+    assert intervals.for_all_with_one(3, intervals.LEVEL, 10) == pytest.approx(2.6338 / 2.2281, rel=1e-4)
+
+
+def test_intervals_that_are_looked_at_ten_times_are_wider() -> None:
+    """By Pocock (*Biometrika* 64, 1977, table 1): 2.56 standard errors at each of ten looks."""
+    wider = intervals.for_all_pairs(2, intervals.LEVEL_OF_A_LOOK, 10**6)
+    assert wider == intervals.for_all_with_one(2, intervals.LEVEL_OF_A_LOOK, 10**6)
+    assert wider * 1.96 == pytest.approx(2.56, abs=0.01)
 
 
 def test_an_interval_is_widened_in_logarithms_on_either_side_of_its_estimate() -> None:

@@ -10,7 +10,7 @@ import pytest
 from named_pipe import Pipe
 
 from kbench.cells import launcher
-from kbench.cells.launcher import Exit, launch
+from kbench.cells.launcher import Exit, launch, to_its_end
 
 FOREVER = "import signal; signal.pause()"
 # A process that holds the pipe open: who reads the pipe sees its end once no such process is left.
@@ -35,13 +35,15 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def run(
     code: str, folder: Path, timeout: float = 60.0, watch: Callable[[], None] = lambda: None, **variables: str
 ) -> Exit:
-    return launch(
-        [sys.executable, "-c", code],
-        variables=variables,
-        folder=folder,
-        log=folder / "log.txt",
-        timeout=timeout,
-        watch=watch,
+    return to_its_end(
+        launch(
+            [sys.executable, "-c", code],
+            variables=variables,
+            folder=folder,
+            log=folder / "log.txt",
+            timeout=timeout,
+            watch=watch,
+        )
     )
 
 
@@ -89,13 +91,15 @@ def test_the_code_says_how_a_guest_ended(tmp_path: Path, code: str, expected: in
 
 def test_what_cannot_be_started_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(OSError):
-        launch(
-            ["no/such/python"],
-            variables={},
-            folder=tmp_path,
-            log=tmp_path / "log.txt",
-            timeout=1,
-            watch=lambda: None,
+        to_its_end(
+            launch(
+                ["no/such/python"],
+                variables={},
+                folder=tmp_path,
+                log=tmp_path / "log.txt",
+                timeout=1,
+                watch=lambda: None,
+            )
         )
 
 

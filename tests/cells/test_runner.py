@@ -13,7 +13,7 @@ from fake_runs import PROVENANCE, cell, learning, plan
 
 from kbench import store
 from kbench.cells import runner
-from kbench.cells.launcher import Exit
+from kbench.cells.launcher import Exit, Running
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.cells.spec import Here
 from kbench.machine import devices
@@ -65,10 +65,11 @@ class FakeLauncher:
     fates: Mapping[str, Fate]
     asked: list[dict[str, Any]] = field(default_factory=list)
 
-    def __call__(self, command: Sequence[str], **asked: Any) -> Exit:
+    def __call__(self, command: Sequence[str], **asked: Any) -> Running[Exit]:
         self.asked.append({"command": list(command), **asked})
         ended = self.fates[asked["folder"].name.split("__")[0]](asked["folder"] / "events.jsonl", asked["log"])
         asked["watch"]()
+        yield from ()
         return ended
 
 

@@ -114,14 +114,16 @@ def test_a_launched_guest_and_those_below_it_are_looked_at_on_its_gpu_alone(
 
         looks: list[int] = []
         (tmp_path / "go").unlink(missing_ok=True)
-        return launcher.launch(
-            [sys.executable, "-c", below],
-            variables={},
-            folder=tmp_path,
-            log=tmp_path / "log.txt",
-            timeout=timeout,
-            watch=watch,
-            gpu=gpu,
+        return launcher.to_its_end(
+            launcher.launch(
+                [sys.executable, "-c", below],
+                variables={},
+                folder=tmp_path,
+                log=tmp_path / "log.txt",
+                timeout=timeout,
+                watch=watch,
+                gpu=gpu,
+            )
         )
 
     on_cpu = launch(None)

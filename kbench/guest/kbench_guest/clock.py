@@ -5,6 +5,9 @@ import threading
 import time
 import traceback
 
+RUN_AHEAD = 2  # steps beyond the one that runs, of a framework that would run ahead by more
+WARM_SECONDS = 0.05  # after a pause: until then pipelines are filled and threads wake up
+
 
 class EpochClock(object):
     """Seconds from the start of an epoch to the end of its last batch on the device."""
@@ -30,12 +33,16 @@ class StepClock(object):
     step is woken at each, and takes 2 % from short steps on two cores.)
 
     If the framework cannot say when a step ends, that epoch has no step times, and nothing fails.
+
+    turns: if the process takes turns with others, it is held between two steps, with no work left on the device.
     """
 
-    def __init__(self, framework, model, kind, steps):
+    def __init__(self, framework, model, kind, steps, turns=None):
         self._framework = framework
         self._model = model
         self._steps = steps
+        self._turns = turns
+        self._outputs = None  # of the last step
         self._begin_epoch()
         self._thread = None  # notes the ends of an epoch's last steps
         self._first = True
@@ -43,14 +50,26 @@ class StepClock(object):
         framework.step_hook(model, kind, self._timed)
 
     def _begin_epoch(self):
+        self._begun = 0  # steps of this epoch
         self._ends = []
         self._pending = collections.deque()  # (is_done, wait) of the steps that have not been seen to end
         self._lost = False  # whether a step's end could not be seen
+        self._rounds = [self._turns.round] if self._turns else []
+        self._pauses = {}  # number of the epoch's steps before it: seconds
 
     def _timed(self, function):
         def step(*args):
             self._look()
+            # Not before an epoch's first step, whose time also holds what an epoch takes once.
+            if self._turns and not self._first and (self._begun or self._steps == 1) and self._turns.over():
+                self._pause()
+            if self._turns and self._turns.slow and len(self._pending) > RUN_AHEAD:
+                self._try(self._wait_for_first)  # or a turn would end dozens of steps late
+            self._begun += 1
+            self._outputs = None
             outputs = function(*args)
+            if self._turns:
+                self._outputs = outputs
             if self._first:
                 self._first = False
                 self._try(self._end_of_first, outputs)
@@ -59,6 +78,14 @@ class StepClock(object):
             return outputs
 
         return step
+
+    def _pause(self):
+        self._try(self._framework.wait, self._model, self._outputs)
+        self._try(self._wait, self._pending)
+        self._pending.clear()
+        ended, went_on = self._turns.pass_on()
+        self._pauses[len(self._ends)] = went_on - ended
+        self._rounds.append(self._turns.round)
 
     def _end_of_first(self, outputs):
         self._framework.wait(self._model, outputs)
@@ -85,6 +112,10 @@ class StepClock(object):
             self._ends.append(time.perf_counter())
             self._pending.popleft()
 
+    def _wait_for_first(self):
+        self._pending[0][1]()
+        self._take_done()
+
     def _wait(self, rest):
         for _, wait in rest:
             wait()
@@ -109,14 +140,42 @@ class StepClock(object):
         return self._ends[-1] if seen else None
 
     def lap(self, start, end):
-        """Seconds from each step's end to the next one's; the first counts from `start`, the last up to `end`.
+        """The epoch's time, without pauses, and its parts: {"seconds", "step_seconds", "rounds"}.
 
-        {'step_seconds': list}, or nothing unless as many steps were seen as there were batches.
+        seconds: from `start` to `end`. The first steps after a pause are slower than usual: until WARM_SECONDS have
+        passed they count as much as the epoch's other steps on average (the first of them left out).
+        step_seconds: from each step's end to the next one's; the first counts from `start`, the last up to `end`, and
+        their sum is `seconds`. Left out unless as many steps were seen as there were batches.
+        rounds: [round, first step, step after the last] of the steps that count in each turn, if there were turns.
         """
         seen = self.last_end() is not None
-        ends = self._ends
+        ends, pauses, rounds = self._ends, self._pauses, self._rounds
         self._begin_epoch()
         if not seen:
-            return {}
+            return {"seconds": end - start - sum(pauses.values())}
         between = [min(one, end) for one in ends[:-1]]  # on a busy machine the clock may come late
-        return {"step_seconds": [round(b - a, 7) for a, b in zip([start] + between, between + [end])]}
+        steps = [b - a for a, b in zip([start] + between, between + [end])]
+        for step, seconds in pauses.items():
+            steps[step] -= seconds
+        turns = list(zip(rounds, sorted(set(pauses) | {0}), sorted(pauses) + [len(steps)]))
+        counted = [(number, self._warm(steps, first, last, first in pauses), last) for number, first, last in turns]
+        usual = [seconds for _, first, last in counted for seconds in steps[first:last]]
+        mean = sum(usual) / len(usual) if usual else None
+        for (_, first, _), (_, warm, _) in zip(turns, counted):
+            if first in pauses and usual:
+                steps[first:warm] = [mean] * (warm - first)
+        found = {"seconds": sum(steps) if pauses else end - start}
+        found["step_seconds"] = [round(seconds, 7) for seconds in steps]
+        if rounds and rounds[-1]:
+            found["rounds"] = [list(one) for one in counted if one[1] < one[2]]
+        return found
+
+    @staticmethod
+    def _warm(steps, first, last, after_pause):
+        """The first of a turn's steps that counts: an epoch's first one holds more than itself."""
+        seconds = 0.0
+        for step in range(first, last):
+            if step > first and (seconds >= WARM_SECONDS or not after_pause):
+                return step
+            seconds += steps[step]
+        return last

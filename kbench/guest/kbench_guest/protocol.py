@@ -49,6 +49,7 @@ EVENTS = {
         "evaluation_seconds": "number?",
         "teardown_seconds": "number?",
         "step_seconds": "list?",
+        "rounds": "list?",
     },
     "parity": {
         "stage": "text",

@@ -7,6 +7,7 @@ import keras
 from kbench_guest import arrays, scores
 from kbench_guest.clock import EpochClock, StepClock
 from kbench_guest.frameworks.keras_models import training_scores
+from kbench_guest.turns import Turns
 
 
 def probe(model, part, batch_size):
@@ -30,7 +31,8 @@ def train(framework, model, example, spec, train_part, validation_part, targets,
     used = train_part.samples // batch_size * batch_size
     buffer = arrays.Buffer(train_part, used, targets)
     validation = Validation(model, example, validation_part, batch_size) if validation_part else None
-    clock = StepClock(framework, model, "train", used // batch_size)
+    steps = used // batch_size
+    clock = StepClock(framework, model, "train", steps, Turns(steps * spec["epochs"]))
     for epoch in range(1, spec["epochs"] + 1):
         buffer.fill(arrays.epoch_order(train_part.samples, used, seed, epoch))
         if spec["augment"]:
@@ -56,13 +58,13 @@ def train(framework, model, example, spec, train_part, validation_part, targets,
         returned = time.perf_counter()
         # Some backends compile in fit before the epoch begins: the first epoch counts from the call.
         start = called if epoch == 1 else timer.start
-        seconds = timer.end - start
+        timed = clock.lap(start, timer.end)
         if epoch == 1:
-            write_first(events, clock, start, seconds)
+            write_first(events, clock, start, timed["seconds"])
         loss, accuracy = training_scores({name: values[-1] for name, values in history.history.items()})
-        result = {"epoch": epoch, "seconds": seconds, "samples": used, "loss": loss, "accuracy": accuracy}
+        result = {"epoch": epoch, "samples": used, "loss": loss, "accuracy": accuracy}
         result["teardown_seconds"] = returned - timer.end
-        result.update(clock.lap(start, timer.end))
+        result.update(timed)
         if validation:
             result.update(validation.scores())
         events.write("epoch", **result)
@@ -108,7 +110,8 @@ def infer(framework, model, spec, part, events):
     used = part.samples // spec["batch_size"] * spec["batch_size"]
     buffer = arrays.Buffer(part, used)
     buffer.fill(range(used))
-    clock = StepClock(framework, model, "predict", used // spec["batch_size"])
+    steps = used // spec["batch_size"]
+    clock = StepClock(framework, model, "predict", steps, Turns(steps * spec["epochs"]))
     on_cpu = framework.device(model) == "cpu"
     for epoch in range(1, spec["epochs"] + 1):
         start = time.perf_counter()
@@ -117,9 +120,8 @@ def infer(framework, model, spec, part, events):
         # Elsewhere the last batch's function may return before its work is done; what predict returned is there.
         seen = clock.last_end() if on_cpu else None
         end = returned if seen is None else min(seen, returned)  # on a busy machine the clock may come late
-        seconds = end - start
+        timed = clock.lap(start, end)
         if epoch == 1:
-            write_first(events, clock, start, seconds)
+            write_first(events, clock, start, timed["seconds"])
             events.write("probe", outputs=excerpt(outputs))
-        steps = clock.lap(start, end)
-        events.write("epoch", epoch=epoch, seconds=seconds, samples=used, teardown_seconds=returned - end, **steps)
+        events.write("epoch", epoch=epoch, samples=used, teardown_seconds=returned - end, **timed)

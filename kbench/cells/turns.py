@@ -1,0 +1,160 @@
+"""Guests that run side by side take turns: one computes at a time, and the others are stopped.
+
+A guest computes until it says through its socket that its turn is over (see `kbench_guest.turns`). Then it is stopped
+with all its threads and all it started. In each round every guest has one turn, in an order drawn anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import selectors
+import signal
+import socket
+import struct
+import time
+from dataclasses import dataclass, field
+
+import psutil
+
+from kbench.machine import host
+
+VARIABLE = "KBENCH_TURNS"  # as kbench_guest.turns reads it
+# A turn in which other programs took more than this part of the cores' time says nothing.
+DISTURBED = 0.1
+LEAST_MIB = 2048.0  # that have to be free before one more is started
+
+
+@dataclass(eq=False)
+class Turn:
+    """One guest's part in it."""
+
+    ours: socket.socket
+    guests: socket.socket
+    pid: int = 0
+    held: bool = False
+    over: bool = False  # its process has ended, or is about to
+    disturbed: list[int] = field(default_factory=list)  # rounds in which other programs took much of its time
+    _held_seconds: float = 0.0  # before it was held the last time
+    _since: float = 0.0
+    _round: int = 0  # its last one; it is 0 until its first turn is over
+    _before: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def started(self, pid: int) -> None:
+        """Its process is there."""
+        self.pid = pid
+        self.guests.close()
+
+    def hold(self) -> None:
+        """Stop it: its turn is over."""
+        _signal(self.pid, signal.SIGSTOP)
+        self.held, self._since = True, time.monotonic()
+        clock, busy, own = (after - before for after, before in zip(self._times(), self._before, strict=True))
+        if self._round and busy - own > DISTURBED * clock * len(os.sched_getaffinity(0)):
+            self.disturbed.append(self._round)
+
+    def go_on(self, number: int) -> None:
+        """Its turn in that round begins."""
+        self._held_seconds = self.held_seconds
+        self.held, self._round, self._before = False, number, self._times()
+        _signal(self.pid, signal.SIGCONT)
+        with contextlib.suppress(OSError):  # it has ended
+            self.ours.send(struct.pack("!I", number))
+
+    @property
+    def held_seconds(self) -> float:
+        """In all, until now."""
+        return self._held_seconds + (time.monotonic() - self._since if self.held else 0.0)
+
+    def _times(self) -> tuple[float, float, float]:
+        """Seconds: of the clock, that the cores which cells may use were busy, and that this guest used of them."""
+        cores = psutil.cpu_times(percpu=True)
+        may_use = [cores[number] for number in os.sched_getaffinity(0) if number < len(cores)]
+        busy = sum(sum(one) - one.idle - one.iowait - one.guest - one.guest_nice for one in may_use)
+        own = 0.0
+        with contextlib.suppress(psutil.Error):
+            used = psutil.Process(self.pid).cpu_times()
+            own = used.user + used.system + used.children_user + used.children_system
+        return time.monotonic(), busy, own
+
+
+class Turns:
+    """All guests in it. `seed` draws the order of each round."""
+
+    def __init__(self, seed: str) -> None:
+        self._random = random.Random(seed)
+        self._selector = selectors.DefaultSelector()
+        self._turns: list[Turn] = []
+        self._left: list[Turn] = []  # of this round
+        self._round = 0
+
+    def join(self) -> Turn:
+        """A guest that is about to be started, all others being held: it computes until its first turn is over."""
+        turn = Turn(*socket.socketpair())
+        self._turns.append(turn)
+        self._selector.register(turn.ours, selectors.EVENT_READ, turn)
+        return turn
+
+    def leave(self, turn: Turn) -> None:
+        """Its process has ended."""
+        self._forget(turn)
+        turn.ours.close()
+        turn.guests.close()
+        self._turns.remove(turn)
+
+    def room(self) -> bool:
+        """Whether there is memory for one more, which may need half as much again as the largest of those held."""
+        held = [_resident_mib(turn.pid) for turn in self._turns]
+        return not held or host.available_mib() > max(LEAST_MIB, 1.5 * max(held))
+
+    @property
+    def all_held(self) -> bool:
+        return all(turn.held for turn in self._turns)
+
+    def next(self) -> Turn:
+        """The guest whose turn it is now, all of them being held."""
+        self._left = [turn for turn in self._left if turn in self._turns]
+        if not self._left:
+            self._round += 1
+            self._left = self._random.sample(self._turns, len(self._turns))
+        turn = self._left.pop()
+        turn.go_on(self._round)
+        return turn
+
+    def wait(self, seconds: float) -> list[Turn]:
+        """Return when a guest's turn or its process is over, or the time is: those whose process is."""
+        ended = []
+        for key, _ in self._selector.select(seconds):
+            turn: Turn = key.data
+            try:
+                said = turn.ours.recv(16)
+            except OSError:
+                said = b""
+            if said:
+                turn.hold()
+            else:
+                self._forget(turn)
+                turn.over = True
+                ended.append(turn)
+        return ended
+
+    def close(self) -> None:
+        for turn in list(self._turns):
+            self.leave(turn)
+        self._selector.close()
+
+    def _forget(self, turn: Turn) -> None:
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(turn.ours)
+
+
+def _resident_mib(pid: int) -> float:
+    with contextlib.suppress(psutil.Error):
+        return float(psutil.Process(pid).memory_info().rss / 2**20)
+    return 0.0
+
+
+def _signal(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)

@@ -1,0 +1,65 @@
+"""The turns of this process among cells that run side by side: one computes, and the others are stopped.
+
+A turn ends between two steps: this process writes a byte to the socket that the host gave it, and waits there for the
+number of the round in which it goes on. Meanwhile the host stops the whole process.
+"""
+
+import os
+import struct
+import time
+
+VARIABLE = "KBENCH_TURNS"  # holds the number of the socket; not set if the cell runs alone
+SLOW_SECONDS = 0.02  # of a step
+LEAST_SECONDS, MOST_SECONDS = 0.25, 2.0  # of a turn, but for its last step
+TURNS = 20  # at least: a turn of fewer than MOST_SECONDS takes no more than that part of the steps
+
+_held = [0.0]  # seconds between turns, in all
+
+
+def held_seconds():
+    """Seconds that this process was held between its turns."""
+    return _held[0]
+
+
+class Turns(object):
+    """steps: how many steps this process takes in all."""
+
+    def __init__(self, steps):
+        number = os.environ.get(VARIABLE)
+        self._socket = None if number is None else int(number)
+        self._most_steps = max(2, steps // TURNS)
+        self._steps = 0  # of this turn
+        self._began = 0.0
+        self.slow = False  # whether the last turn's steps were
+        self.round = 0  # in which everything up to the first step is done
+
+    def __bool__(self):
+        """Whether this process takes turns with others."""
+        return self._socket is not None
+
+    def over(self):
+        """Whether the turn is over; to be asked once before each step but the very first."""
+        self._steps += 1
+        seconds = time.perf_counter() - self._began
+        its_part = seconds >= LEAST_SECONDS and self._steps > self._most_steps
+        return self.round == 0 or seconds >= MOST_SECONDS or its_part
+
+    def pass_on(self):
+        """Return when it is this process's turn again: (the clock when it ended, the clock when it went on).
+
+        If the host is gone there are no more turns.
+        """
+        ended = time.perf_counter()
+        self.slow = self.round > 0 and ended - self._began > SLOW_SECONDS * self._steps
+        try:
+            os.write(self._socket, b".")
+            number = os.read(self._socket, 4)
+        except OSError:
+            number = b""
+        if len(number) == 4:
+            (self.round,) = struct.unpack("!I", number)
+        else:
+            self._socket = None
+        self._began, self._steps = time.perf_counter(), 0
+        _held[0] += self._began - ended
+        return ended, self._began

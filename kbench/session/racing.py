@@ -1,0 +1,69 @@
+"""Adds processes to a run where its tables are still open, until all is decided or the time is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kbench import store
+from kbench.analysis import intervals
+from kbench.analysis.open_rows import open_rows
+from kbench.analysis.rows import summarised
+from kbench.analysis.summaries import row_of
+from kbench.planning.plan import Plan
+from kbench.planning.tasks import CellTask
+from kbench.store import RunResults
+from kbench.values import Summary
+
+MOST_REPEATS = intervals.LOOKS  # of a cell
+
+
+def race(the_plan: Plan, run: Path, measure: Callable[[Plan, list[CellTask]], None]) -> Plan:
+    """Let `measure` add the tasks that it is given, an example at a time; returns the plan with all of them.
+
+    Raises what `measure` does.
+    """
+    precision, budget = the_plan.request.precision, the_plan.request.budget
+    while precision and budget:
+        there = store.read(run)
+        left = budget - spent(there)
+        rounds = [_next(the_plan, rows) for rows in open_rows(summarised(there), precision).values()]
+        affordable = [(_cost(there, tasks), tasks) for tasks in rounds if tasks]
+        affordable = sorted((one for one in affordable if one[0] <= left), key=lambda one: one[0])
+        if not affordable:
+            break
+        _, tasks = affordable[0]
+        further = dict(the_plan.request.further)
+        for task in tasks:
+            name = f"{task.example} {task.backend}"
+            further[name] = tuple(sorted({*further.get(name, ()), task.repeat}))
+        request = replace(the_plan.request, further=further)
+        the_plan = replace(the_plan, request=request, tasks=(*the_plan.tasks, *tasks))
+        measure(the_plan, tasks)
+    return the_plan
+
+
+def spent(there: RunResults) -> float:
+    """Seconds that the cells of a run took, in all."""
+    return sum(one.outcome.seconds or 0.0 for one in there.measured)
+
+
+def _next(the_plan: Plan, rows: Sequence[Summary]) -> list[CellTask]:
+    """Another process for each of these rows of an example; nothing where they have had as many as may be."""
+    keys = {row_of(row) for row in rows}
+    there = [task for task in the_plan.tasks if row_of(task) in keys]
+    repeat = 1 + max((task.repeat for task in there), default=0)
+    # Both layouts of a backend are measured again, since the plan knows rows by their backend.
+    backends = {(task.example, task.backend) for task in there}
+    first = [task for task in the_plan.tasks if task.repeat == 1 and (task.example, task.backend) in backends]
+    if repeat > MOST_REPEATS:
+        return []
+    return [replace(task, repeat=repeat, seed=the_plan.request.seed_of(repeat)) for task in first]
+
+
+def _cost(there: RunResults, tasks: Sequence[CellTask]) -> float:
+    """Seconds that they will take, as their first processes did."""
+    rows = {row_of(task) for task in tasks}
+    took = [one.outcome.seconds or 0.0 for one in there.measured if one.cell.repeat == 1 and row_of(one.cell) in rows]
+    return sum(took)

@@ -1,0 +1,59 @@
+"""Which rows need another process: those that are neither told apart nor known well."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from fake_runs import summary
+
+from kbench.analysis.open_rows import half_width, open_rows
+from kbench.values import BASELINE, FASTER, FASTEST, NO_DIFFERENCE, SLOWER, Interval, Summary
+
+FIRST = replace(summary("keras3/a"), relative_to_fastest=1.0, verdict=FASTEST)
+
+
+def row(backend: str, verdict: str, interval: Interval | None, example: str = FIRST.example) -> Summary:
+    made = replace(summary(backend), relative_to_fastest=1.05, relative_interval=interval, verdict=verdict)
+    return replace(made, example=example)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "interval", "is_open"),
+    [
+        (SLOWER, Interval(1.01, 9.0), False),
+        (NO_DIFFERENCE, Interval(0.98, 1.14), False),
+        (NO_DIFFERENCE, Interval(0.98, 1.17), True),
+        (NO_DIFFERENCE, Interval(0.90, 1.10), True),
+        ("", None, True),
+    ],
+)
+def test_a_row_is_open_until_it_differs_or_is_known_well(
+    verdict: str, interval: Interval | None, is_open: bool
+) -> None:
+    other = row("keras3/b", verdict, interval)
+    assert open_rows([FIRST, other], 0.1) == ({FIRST.example: [FIRST, other]} if is_open else {})
+
+
+def test_with_a_baseline_it_is_compared_with_that() -> None:
+    baseline = replace(row("keras3/b", BASELINE, Interval(0.5, 2.0)), relative_to_baseline=1.0)
+    fastest = replace(FIRST, verdict=FASTER, relative_to_baseline=0.5, baseline_interval=Interval(0.4, 0.6))
+    other = replace(
+        row("keras3/c", NO_DIFFERENCE, None), relative_to_baseline=1.0, baseline_interval=Interval(0.5, 2.0)
+    )
+    assert open_rows([fastest, baseline, other], 0.1) == {FIRST.example: [baseline, other]}
+
+
+def test_rows_that_are_not_compared_are_not_open() -> None:
+    assert open_rows([FIRST, replace(summary("keras3/b"), status="failed", relative_to_fastest=None)], 0.1) == {}
+
+
+def test_examples_are_told_apart() -> None:
+    other = row("keras3/b", NO_DIFFERENCE, Interval(0.5, 2.0), "z")
+    fastest = replace(FIRST, example="z")
+    assert open_rows([FIRST, fastest, other], 0.1) == {"z": [fastest, other]}
+
+
+def test_how_far_a_ratio_may_be_off_is_that_of_its_farther_end() -> None:
+    assert half_width(Interval(0.8, 1.1), 1.0) == pytest.approx(0.25)
+    assert half_width(Interval(0.95, 1.2), 1.0) == pytest.approx(0.2)

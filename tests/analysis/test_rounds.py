@@ -1,0 +1,131 @@
+"""Times compared within a round: what happens to the machine happens to all, and is no difference between them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from fake_runs import cell
+
+from kbench.analysis import rounds, summaries
+from kbench.epochs import Epoch
+from kbench.values import FASTEST, NO_DIFFERENCE, OK, SLOWER, Measured, Outcome, Summary
+
+STEPS = 10  # of a turn; an epoch has two turns
+
+
+def in_turns(
+    backend: str, pace: float, machine: Callable[[int], float], turns: int = 24, repeat: int = 1, **outcome: object
+) -> Measured:
+    """A cell whose steps take `pace` seconds, times what the machine does in each round (1, 2, ...)."""
+    noise = random.Random(f"{backend} {repeat}")
+    epochs = [Epoch(1, 99.0, 20)]
+    for number in range(1, turns, 2):
+        steps = [pace * machine(place) * noise.gauss(1, 0.01) for place in (number, number + 1) for _ in range(STEPS)]
+        counted = ((number, 1, STEPS), (number + 1, STEPS + 1, 2 * STEPS))
+        epochs.append(Epoch(len(epochs) + 1, sum(steps), 20, step_seconds=tuple(steps), rounds=counted))
+    made = replace(cell("a", backend), repeat=repeat, epochs=len(epochs))
+    return Measured(made, Outcome(OK, reference_samples=(1.0, 1.0, 1.01, 0.99), **outcome), tuple(epochs))  # type: ignore[arg-type]
+
+
+def steady(number: int) -> float:
+    return 1.0
+
+
+def slower_by_half_later(number: int) -> float:
+    return 1.0 if number <= 6 else 1.5
+
+
+def bursts(number: int) -> float:
+    return 5.0 if number % 8 == 3 else 1.0
+
+
+def rows(*measured: Measured) -> dict[str, Summary]:
+    return {row.backend: row for row in summaries.summarise(measured)}
+
+
+@pytest.mark.parametrize("machine", [steady, slower_by_half_later, bursts])
+def test_what_the_machine_does_to_all_is_no_difference(machine: Callable[[int], float]) -> None:
+    found = rows(in_turns("x", 0.1, machine), in_turns("y", 0.1, machine), in_turns("z", 0.12, machine))
+    assert found["z"].verdict == SLOWER and found["z"].relative_to_fastest == pytest.approx(1.2, rel=0.02)
+    assert {found[name].verdict for name in "xy"} == {FASTEST, NO_DIFFERENCE}
+
+
+def test_a_backend_that_ended_before_the_machine_became_slower_is_compared_in_the_rounds_they_share() -> None:
+    found = rows(
+        in_turns("x", 0.1, slower_by_half_later, turns=8), in_turns("y", 0.1, slower_by_half_later, turns=60)
+    )
+    assert found["y"].epoch_seconds == pytest.approx(3.0, rel=0.02), "it did take that long"
+    assert {row.verdict for row in found.values()} == {FASTEST, NO_DIFFERENCE}
+    assert all(row.relative_to_fastest == pytest.approx(1, abs=0.02) for row in found.values())
+
+
+def test_rows_stand_in_the_order_in_which_they_are_compared() -> None:
+    early, late = (
+        in_turns("x", 0.11, slower_by_half_later, turns=8),
+        in_turns("y", 0.1, slower_by_half_later, turns=60),
+    )
+    first, second = summaries.summarise([early, late])
+    assert (first.backend, first.verdict, second.verdict) == ("y", FASTEST, SLOWER)
+    assert (first.epoch_seconds or 0) > (second.epoch_seconds or 0)
+
+
+def test_rounds_with_other_programs_in_them_are_left_out() -> None:
+    def spins(number: int) -> float:
+        return 9.0 if number > 10 else 1.0
+
+    disturbed = tuple(range(11, 25))
+    found = rows(in_turns("x", 0.1, steady), in_turns("y", 0.12, spins, disturbed_rounds=disturbed))
+    assert found["y"].relative_to_fastest == pytest.approx(1.2, rel=0.02)
+
+
+@pytest.mark.parametrize("turns", [rounds.ENOUGH - 1 - rounds.ENOUGH % 2, 2])
+def test_of_too_few_rounds_the_epochs_are_compared(turns: int) -> None:
+    one, other = (in_turns(name, pace, steady, turns) for name, pace in (("x", 0.1), ("y", 0.2)))
+    assert rounds.levels({"x": rounds.of_row([one]), "y": rounds.of_row([other])}) == {}
+    found = rows(one, other)
+    assert found["y"].relative_to_fastest == pytest.approx(2, rel=0.02)
+
+
+def processes(backend: str, pace: float, *apart: float) -> list[Measured]:
+    """A repeat for each of these factors, by which its process is slower."""
+    return [in_turns(backend, pace * factor, steady, repeat=place) for place, factor in enumerate(apart, 1)]
+
+
+def test_of_eight_repeats_the_ratios_of_the_processes_are_what_varies() -> None:
+    apart = (0.95, 1.0, 1.05, 1.02, 0.98, 1.03, 0.99, 1.01)
+    one, other = (rounds.of_row(processes(name, pace, *apart)) for name, pace in (("x", 0.1), ("y", 0.13)))
+    found = rounds.of_repeats(other, one)
+    assert found is not None and found[1] == 8
+    assert 1.28 < found[0].low < 1.3 < found[0].high < 1.32, "in each repeat both were slower, or both faster"
+    assert rounds.of_repeats(other, rounds.of_row(processes("x", 0.1, *apart[:7]))) is None
+    assert rows(*processes("x", 0.1, *apart), *processes("y", 0.13, *apart))["y"].verdict == SLOWER
+
+
+def test_of_few_repeats_all_rows_say_how_far_processes_lie_apart() -> None:
+    steadily = [*processes("x", 0.1, 1.0, 1.0), *processes("y", 0.11, 1.0, 1.0), *processes("z", 0.12, 1.0, 1.0)]
+    now_and_then = [*processes("x", 0.1, 1.0, 1.2), *processes("y", 0.11, 1.1, 1.0), *processes("z", 0.12, 1.0, 0.9)]
+    assert {row.verdict for row in rows(*steadily).values()} == {FASTEST, SLOWER}
+    assert {row.verdict for row in rows(*now_and_then).values()} == {FASTEST, NO_DIFFERENCE}
+
+
+def test_a_backend_whose_processes_lie_far_apart_has_an_interval_that_says_so() -> None:
+    others = [one for name in "abcdef" for one in processes(name, 0.1, 1.0, 1.0)]
+    found = rows(*others, *processes("y", 0.1, 1.0, 1.4), *processes("z", 0.12, 1.0, 1.0))
+    assert found["y"].verdict == NO_DIFFERENCE and found["z"].verdict == SLOWER
+    interval = found["y"].relative_interval
+    assert interval is not None and interval.high > 1.5
+
+
+def test_what_an_epoch_takes_once_counts() -> None:
+    def with_beginning(measured: Measured) -> Measured:
+        epochs = []
+        for epoch in measured.epochs:
+            first = (*(epoch.step_seconds[:1] and (epoch.step_seconds[0] + 1.0,)), *epoch.step_seconds[1:])
+            epochs.append(Epoch(epoch.epoch, epoch.seconds + 1.0, 20, step_seconds=first, rounds=epoch.rounds))
+        return replace(measured, epochs=tuple(epochs))
+
+    found = rows(in_turns("x", 0.1, steady), with_beginning(in_turns("y", 0.1, steady)))
+    assert found["y"].relative_to_fastest == pytest.approx(1.5, rel=0.02)

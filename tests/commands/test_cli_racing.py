@@ -1,0 +1,127 @@
+"""What is not decided is measured again, until it is or the time is spent; and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_bench import Bench
+
+from kbench import paths
+from kbench.cells import launcher
+
+STUB = Path(__file__).parent.parent / "faults" / "stub_guest.py"
+# Seconds of the steady epochs in each process: x and y differ by too little to be told apart at first.
+EXAMPLE = """
+SECONDS = {
+    "x": [1.0, 1.0, 1.0, 1.0],
+    "y": [[0.5, 1.0, 2.0, 1.1], [1.2] * 4][spec["repeat"] > 1],
+    "z": [3.0, 3.0, 3.0, 3.0],
+}[spec["backend"].split("/")[1]]
+
+def tell_epoch(number):
+    tell("epoch", epoch=number, seconds=SECONDS[number - 2], samples=spec["samples"], loss=1.0, accuracy=0.5)
+"""
+
+
+@pytest.fixture
+def race(bench: Bench) -> Bench:
+    bench.patch.setattr(paths, "GUEST", STUB)
+    for name in "xyz":
+        bench.backend(f"keras9/{name}")
+    return bench
+
+
+def measure(bench: Bench, *options: str) -> Any:
+    return bench.measure("--epochs", "5", "--name", "mine", *options, backends="x,y,z", examples=example(bench))
+
+
+def example(bench: Bench) -> str:
+    """An example whose file is read by the host, and run by the stub."""
+    text = (bench.folder / "my_example.py").read_text()
+    (bench.folder / "both.py").write_text(f"{text}\nif 'spec' in globals():\n    exec({EXAMPLE!r}, globals())\n")
+    return "both.py"
+
+
+def processes(bench: Bench) -> dict[str, int]:
+    return dict(Counter(one.cell.backend[-1] for one in bench.last().measured))
+
+
+def test_only_what_is_not_decided_is_measured_again(race: Bench) -> None:
+    said = measure(race, "--budget", "10m")
+    assert said.status == 0
+    found = processes(race)
+    assert found["z"] == 1 and found["x"] == found["y"] > 1
+    assert "Not decided yet, and measured again: both on keras9/x, keras9/y." in said.err
+    assert "Not decided:" not in said.out
+    request = json.loads((race.results / "mine" / "run.json").read_text())["plan"]["request"]
+    repeats = list(range(2, found["y"] + 1))
+    assert request["further"] == {"both keras9/x": repeats, "both keras9/y": repeats}
+    assert race("report", "mine").status == 0
+    (row,) = (
+        row for row in json.loads(race("report", "mine", "--format", "json").out)["rows"] if "/y" in row["backend"]
+    )
+    assert row["verdict"] == "slower" and row["repeats"] == found["y"]
+
+
+def test_a_spent_budget_ends_it_and_says_what_is_open_and_how_to_go_on(race: Bench) -> None:
+    said = measure(race, "--budget", "0.01s")
+    assert said.status == 0 and processes(race) == {"x": 1, "y": 1, "z": 1}
+    assert "Not decided: both on keras9/" in said.out
+    assert "resume results/mine --budget 10m`" in said.out
+    assert race("resume", "mine").status == 0 and processes(race)["y"] == 1, "without --budget it adds nothing"
+    said = race("resume", "mine", "--budget", "10m")
+    assert said.status == 0 and "Not decided:" not in said.out
+    assert processes(race)["z"] == 1 and processes(race)["y"] > 1
+
+
+def test_a_run_with_a_fixed_number_of_repeats_gets_more_if_that_is_asked_for(race: Bench) -> None:
+    said = measure(race, "--repeats", "1")
+    assert processes(race) == {"x": 1, "y": 1, "z": 1} and "Not decided" not in said.out
+    assert race("resume", "mine", "--budget", "10m").status == 0
+    assert processes(race)["y"] > 1
+
+
+def test_an_interrupted_process_is_measured_when_the_run_is_resumed(race: Bench) -> None:
+    real, launched = launcher.launch, []
+
+    def interrupted(command: Any, **asked: Any) -> Any:
+        launched.append(asked["folder"].name)
+        if "r2" in launched[-1]:
+            raise KeyboardInterrupt
+        return real(command, **asked)
+
+    race.patch.setattr(launcher, "launch", interrupted)
+    assert measure(race, "--budget", "10m").status == 130
+    race.patch.setattr(launcher, "launch", real)
+    assert race("resume", "mine").status == 0
+    found = processes(race)
+    assert found["z"] == 1 and found["x"] == found["y"] > 1
+    assert {one.outcome.status for one in race.last().measured} == {"ok"}
+
+
+def test_nothing_is_measured_more_often_than_ten_times(race: Bench) -> None:
+    now_and_then = EXAMPLE.replace("[1.2] * 4", "[0.8 + 0.4 * (spec['repeat'] % 2)] * 4")
+    race.patch.setattr("test_cli_racing.EXAMPLE", now_and_then)
+    said = measure(race, "--budget", "1h", "--precision", "0.0001")
+    assert processes(race) == {"x": 10, "y": 10, "z": 1}
+    assert "Not decided: both on keras9/" in said.out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--repeats", "2", "--budget", "5m"), "--repeats says how often each cell is measured"),
+        (("--repeats", "2", "--precision", "0.1"), "give one or the other"),
+        (("--budget", "ten"), "'ten' is not a time such as 90s, 10m or 1h"),
+        (("--budget", "0m"), "'0m' is not a time"),
+        (("--precision", "1.5"), "'1.5' is not a number between 0 and 1"),
+        (("--interleave", "maybe"), "invalid choice: 'maybe'"),
+    ],
+)
+def test_wrong_input_is_one_sentence(race: Bench, options: tuple[str, ...], sentence: str) -> None:
+    said = measure(race, *options)
+    assert said.status == 2 and said.err.count("\n") == 1 and sentence in said.err

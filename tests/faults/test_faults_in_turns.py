@@ -1,0 +1,233 @@
+"""Cells that run side by side: one computes at a time, and what happens to one does not happen to the others."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from fake_runs import PROVENANCE, cell, plan
+
+from kbench import paths, store
+from kbench.cells import launcher, orphans, runner, turns
+from kbench.cells.runner import EpochProgress, Listener
+from kbench.cells.spec import Here
+from kbench.machine import devices, host
+from kbench.planning.tasks import CellTask
+from kbench.values import Data, Environment, Outcome
+
+GUEST = Path(__file__).with_name("stub_guest.py")
+DATA = Data("mnist", "real", Path("/data"), ("x.npy",), "y.npy", (), "", 10, 255.0, ((28, 28, 1),), "ab")
+OF_ALL = {"task": "train", "input": "image", "example_sha256": "", "parameters": None, "keras_backend": "tiny"}
+TURNS = f"""
+sys.path.insert(0, {str(paths.GUEST)!r})
+from kbench_guest.turns import Turns
+turns = Turns(100)
+for turn in range(5):
+    turns.pass_on()
+    tell("note", text="round %d" % turns.round)
+"""
+BACKENDS = ("one", "two", "three")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(launcher, "GRACE_SECONDS", 0.05)
+
+
+class Stage:
+    """A run of one example on three backends, which does what is given for each of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lines: list[str] = []
+        self.look: Callable[[CellTask], None] = lambda task: None
+
+    def run(self, does: Mapping[str, str], watched: bool = False, **settings: Any) -> dict[str, Outcome]:
+        """Backend -> what came of its cell. `does` stands in for taking turns. `watched`: as the program does it."""
+        example = self.folder / "a.py"
+        code = {f"keras9/{name}": does.get(name, TURNS) for name in BACKENDS}
+        example.write_text(f"exec({code!r}[spec['backend']])")
+        tasks = [CellTask(**vars(cell("a", name)), **{"timeout": 300.0, **OF_ALL, **settings}) for name in code]
+        run = store.create(self.folder / "results", plan([task.cell for task in tasks]), PROVENANCE)
+        here = Here(
+            run=run,
+            device=devices.CPU,
+            examples={"a": example},
+            data={("a", tasks[0].image_data_format): DATA},
+            published_weights={},
+            environments={name: Environment(name, "cpu", Path(sys.executable), None, {}, "") for name in code},
+            passed={},
+            guest=GUEST,
+        )
+        self.here = here
+
+        def look(task: CellTask, done: EpochProgress) -> None:
+            self.look(task)
+
+        listener = Listener(lambda task: None, look, lambda task, outcome: None, self.lines.append)
+        try:
+            mark = orphans.mark(run)
+            with orphans.ended_with_this_process(mark) if watched else contextlib.nullcontext():
+                runner.run(tasks, {}, here, partial(launcher.launch, mark=mark), listener, None, interleave=True)
+        finally:
+            assert orphans.find(f"{run.resolve()}|") == []
+        return self.outcomes()
+
+    def outcomes(self) -> dict[str, Outcome]:
+        return {one.cell.backend.partition("/")[2]: one.outcome for one in store.read(self.here.run).measured}
+
+    def rounds(self, backend: str) -> list[int]:
+        """The rounds in which the backend had its turns."""
+        (one,) = (one for one in store.read(self.here.run).measured if one.cell.backend == f"keras9/{backend}")
+        notes = one.facts["notes"]
+        assert isinstance(notes, list)
+        return [int(note.split()[1]) for note in notes]
+
+    def guests(self) -> list[psutil.Process]:
+        return [psutil.Process(number) for number in orphans.find(f"{self.here.run.resolve()}|")]
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
+
+
+def statuses(outcomes: Mapping[str, Outcome]) -> dict[str, str]:
+    return {name: outcome.status for name, outcome in outcomes.items()}
+
+
+def test_each_has_one_turn_in_each_round_and_no_two_compute_at_once(stage: Stage) -> None:
+    most = 0
+
+    def look(task: CellTask) -> None:
+        nonlocal most
+        while computing() > 1:  # a process is stopped a moment after it was told; or the test does not end
+            pass
+        most = max(most, computing())
+
+    def computing() -> int:
+        states = [process.status() for process in stage.guests()]
+        return sum(state not in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE) for state in states)
+
+    stage.look = look
+    assert statuses(stage.run({})) == dict.fromkeys(BACKENDS, "ok")
+    assert [stage.rounds(name) for name in BACKENDS] == [[1, 2, 3, 4, 5]] * 3
+    assert most == 1
+
+
+@pytest.mark.parametrize(
+    ("does", "status", "reason"),
+    [
+        ("import signal; os.kill(os.getpid(), signal.SIGKILL)", "failed", "killed by SIGKILL"),
+        ("raise SystemExit(7)", "failed", "ended with exit status 7"),
+        ("os.close(int(os.environ['KBENCH_TURNS']))", "ok", ""),
+        ("os.write(int(os.environ['KBENCH_TURNS']), b'nonsense' * 100)", "ok", ""),
+        ("pass", "ok", ""),
+        (TURNS.replace("range(5)", "range(500)") + "raise ValueError", "failed", "ended with exit status 1"),
+    ],
+)
+def test_what_happens_to_one_does_not_happen_to_the_others(stage: Stage, does: str, status: str, reason: str) -> None:
+    outcomes = stage.run({"two": does})
+    assert statuses(outcomes) == {"one": "ok", "two": status, "three": "ok"}
+    assert outcomes["two"].reason.startswith(reason)
+    assert stage.rounds("one") == stage.rounds("three") == [1, 2, 3, 4, 5]
+
+
+def test_one_that_is_killed_while_it_is_held_is_missed_at_once(stage: Stage) -> None:
+    def kill_the_held(task: CellTask) -> None:
+        for process in stage.guests():
+            if process.status() == psutil.STATUS_STOPPED and "keras9-one" in process.environ()[orphans.MARK]:
+                process.send_signal(signal.SIGKILL)
+
+    stage.look = kill_the_held
+    outcomes = stage.run({name: TURNS.replace("range(5)", "range(50)") for name in BACKENDS})
+    assert statuses(outcomes) == {"one": "failed", "two": "ok", "three": "ok"}
+    assert outcomes["one"].reason.startswith("killed by SIGKILL")
+
+
+def test_a_time_limit_leaves_out_the_time_in_which_a_cell_was_held(stage: Stage) -> None:
+    outcomes = stage.run({"two": "__import__('time').sleep(2)\n" + TURNS, "three": "pass"}, timeout=1.5)
+    assert outcomes["one"].status == "ok", "it was held for more than that"
+    assert outcomes["two"].status == "timeout"
+
+
+def test_more_memory_than_allowed_ends_one_alone(stage: Stage) -> None:
+    swells = (
+        "held = bytearray(300 << 20); held[::4096] = b'1' * len(held[::4096])\n"
+        + TURNS
+        + "__import__('signal').pause()"
+    )
+    outcomes = stage.run({"two": swells}, memory_limit_mib=200.0)
+    assert statuses(outcomes) == {"one": "ok", "two": "failed", "three": "ok"}
+    assert outcomes["two"].reason.startswith("killed for its memory")
+
+
+def test_an_interrupt_ends_all_of_them_and_says_so_of_each(stage: Stage) -> None:
+    def interrupt(task: CellTask) -> None:
+        if len(stage.guests()) == 3:
+            raise KeyboardInterrupt
+
+    stage.look = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        stage.run({})
+    outcomes = stage.outcomes()
+    assert statuses(outcomes) == dict.fromkeys(BACKENDS, "interrupted")
+    assert {outcome.reason for outcome in outcomes.values()} == {"interrupted by the user"}
+
+
+def test_a_killed_host_leaves_none_of_them_behind(stage: Stage) -> None:
+    def die(task: CellTask) -> None:
+        if len(stage.guests()) == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    stage.look = die
+    host = os.fork()
+    if host == 0:
+        try:
+            stage.run({}, watched=True)
+        finally:
+            os._exit(0)  # it should not come to that
+    _, how = os.waitpid(host, 0)
+    assert os.waitstatus_to_exitcode(how) == -signal.SIGKILL
+    (run,) = (stage.folder / "results").iterdir()
+    while orphans.find(f"{run.resolve()}|"):  # or the test does not end
+        time.sleep(0.01)
+
+
+def test_where_memory_does_not_hold_all_fewer_run_side_by_side_and_the_run_says_so(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "available_mib", lambda: turns.LEAST_MIB * (len(stage.guests()) < 2) + 1)
+    most: list[int] = []
+    stage.look = lambda task: most.append(len(stage.guests()))
+    assert statuses(stage.run({})) == dict.fromkeys(BACKENDS, "ok")
+    assert stage.lines == ["a: memory for 2 of 3 cells side by side"]
+    assert max(most) == 2
+
+
+@pytest.mark.parametrize(("busy", "disturbed"), [(1.05, []), (1.5, [3])])
+def test_a_round_in_which_other_programs_took_much_of_the_time_is_noted(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, busy: float, disturbed: list[int]
+) -> None:
+    cores = len(os.sched_getaffinity(0))
+    times = iter([(10.0, 7.0, 5.0), (11.0, 7.0 + busy * cores, 5.0 + cores)])
+    monkeypatch.setattr(turns.Turn, "_times", lambda turn: next(times))
+    ours, guests = socket.socketpair()
+    with ours, guests:
+        with subprocess.Popen(["true"], start_new_session=True) as process:
+            turn = turns.Turn(ours, guests, pid=process.pid)
+        turn.go_on(3)
+        turn.hold()
+    assert turn.disturbed == disturbed

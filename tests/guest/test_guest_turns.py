@@ -1,0 +1,98 @@
+"""A guest's turns: when one is over, what the host is told, and what happens without a host."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from guest_modules import alone
+
+STEPS = 200  # so that a turn's part is ten of them
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    ours, guests = socket.socketpair()
+    monkeypatch.setenv("KBENCH_TURNS", str(guests.fileno()))
+    with ours, guests:
+        yield ours
+
+
+@pytest.fixture
+def turns(host: socket.socket, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module, with a clock of the test's."""
+    module: Any = alone("turns")
+    module.now = 0.0
+    monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: module.now))
+    return module
+
+
+def test_a_cell_that_runs_alone_takes_no_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KBENCH_TURNS", raising=False)
+    assert not alone("turns").Turns(STEPS)
+
+
+def test_the_first_turn_is_over_after_the_first_step(turns: Any) -> None:
+    taken = turns.Turns(STEPS)
+    assert taken and taken.round == 0 and taken.over()
+
+
+@pytest.mark.parametrize(
+    ("seconds_of_a_step", "steps"),
+    [
+        (0.001, 250),  # at least 0.25 seconds
+        (0.1, 10),  # a twentieth of all steps
+        (0.5, 4),  # no more than 2 seconds
+        (9.0, 1),
+    ],
+)
+def test_a_turn_is_over_after_a_part_of_the_steps_within_limits(
+    turns: Any, host: socket.socket, seconds_of_a_step: float, steps: int
+) -> None:
+    taken = turns.Turns(STEPS)
+    host.send(struct.pack("!I", 7))
+    taken.pass_on()
+    done = 0
+    while not taken.over() or done == 0:
+        turns.now += seconds_of_a_step
+        done += 1
+    assert (taken.round, done) == (7, pytest.approx(steps, abs=1))
+
+
+def test_the_host_is_told_and_the_time_until_it_answers_is_a_pause(turns: Any, host: socket.socket) -> None:
+    taken = turns.Turns(STEPS)
+
+    def answer() -> None:
+        assert host.recv(16) == b"."
+        turns.now = 5.0
+        host.send(struct.pack("!I", 300))
+
+    beside = threading.Thread(target=answer)
+    beside.start()
+    assert taken.pass_on() == (0.0, 5.0)
+    beside.join()
+    assert taken.round == 300 and turns.held_seconds() == 5.0
+
+
+def test_without_a_host_there_are_no_more_turns(turns: Any, host: socket.socket) -> None:
+    taken = turns.Turns(STEPS)
+    host.close()
+    taken.pass_on()
+    assert not taken
+
+
+@pytest.mark.parametrize(("seconds_of_a_step", "slow"), [(0.01, False), (0.05, True)])
+def test_a_turn_of_slow_steps_says_so(turns: Any, host: socket.socket, seconds_of_a_step: float, slow: bool) -> None:
+    taken = turns.Turns(STEPS)
+    for number in (1, 2):
+        host.send(struct.pack("!I", number))
+        taken.pass_on()
+        assert taken.slow is (slow and number == 2)
+        for _ in range(10):
+            taken.over()
+            turns.now += seconds_of_a_step
