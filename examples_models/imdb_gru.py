@@ -18,7 +18,7 @@ TARGET_ACCURACY = 0.85  # of validation: the time until then is reported
 PARAMETERS = 3818002
 PROFILES = {
     "smoke": {"samples": 256, "validation_samples": 64, "epochs": 2},
-    "quick": {"samples": 4096, "validation_samples": 1024, "epochs": 3},
+    "quick": {"samples": 3072, "validation_samples": 1024, "epochs": 3},
     "full": {"samples": 25000, "validation_samples": 25000, "epochs": 3},
 }
 

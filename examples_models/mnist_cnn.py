@@ -16,7 +16,7 @@ TARGET_ACCURACY = 0.99  # of validation: the time until then is reported
 PARAMETERS = 1199882
 PROFILES = {
     "smoke": {"samples": 256, "validation_samples": 128, "epochs": 2},
-    "quick": {"samples": 10000, "validation_samples": 2000, "epochs": 3},
+    "quick": {"samples": 5000, "validation_samples": 2000, "epochs": 3},
     "full": {"samples": 60000, "validation_samples": 10000, "epochs": 12},
 }
 

@@ -254,15 +254,13 @@ def _on_comparison(rows: Sequence[Summary]) -> list[str]:
     of_epochs = [row for row in rows if row.resampled == EPOCHS]
     if any(row.between_process_factor is None for row in of_epochs):
         remarks.append(
-            "Intervals of fewer than three repeats are made of epochs, and do not hold the variation from process to "
-            "process. Use --repeats 3 or more."
+            "Intervals of one or two processes do not hold how far processes differ: --repeats 3 or more measures it."
         )
     elif of_epochs:
         factor = max(row.between_process_factor or 1.0 for row in of_epochs)
         remarks.append(
-            "Intervals of fewer than three repeats are made of epochs, and widened by what processes of a fixed "
-            f"computation differed by here: up to {factor:.2f} times slower or faster. Use --repeats 3 or more to "
-            "measure it on the backends themselves."
+            "Intervals of one or two processes are widened by how far processes of a fixed computation differed here "
+            f"(by a factor of up to {factor:.2f}): --repeats 3 or more measures it on the backends themselves."
         )
     fewest = min((row.resampled_values for row in rows if row.resampled_values), default=ENOUGH)
     if fewest < ENOUGH:
