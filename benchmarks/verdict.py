@@ -120,7 +120,8 @@ def times(folder: Path, how: str, repeats: int, slow: dict[str, set[str]]) -> No
         one, stands = until(racing, slow[example], intervals.LEVEL_OF_A_LOOK)
         other, fixed_stands = until(fixed, slow[example], intervals.LEVEL)
         print(
-            f"{how:12} {example:10} {len(slow[example])} slower: in turns {one:.0f} s{'' if stands else ' and more'}, "
+            f"{how:12} {example:10} {len(slow[example])} slower: "
+            f"in turns {one:.0f} s{'' if stands else ' and more'}, "
             f"one after the other {other:.0f} s{'' if fixed_stands else ' and more'}, ratio {one / other:.2f}",
             flush=True,
         )

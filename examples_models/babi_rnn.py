@@ -22,7 +22,7 @@ TARGET_ACCURACY = 0.35  # of validation: the time until then is reported
 PARAMETERS = 45836
 PROFILES = {
     "smoke": {"samples": 64, "validation_samples": 32, "epochs": 2},
-    "quick": {"samples": 128, "validation_samples": 50, "epochs": 6},
+    "quick": {"samples": 256, "validation_samples": 50, "epochs": 6},
     "full": {"samples": 950, "validation_samples": 50, "epochs": 40},
 }
 

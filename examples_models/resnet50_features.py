@@ -29,7 +29,7 @@ WEIGHTS = "resnet50_weights_tf_dim_ordering_tf_kernels_notop.h5"
 PARAMETERS = 23587712
 PROFILES = {
     "smoke": {"samples": 32, "epochs": 2},
-    "quick": {"samples": 32, "epochs": 3},
+    "quick": {"samples": 32, "epochs": 4},
     "full": {"samples": 1280, "epochs": 4},
 }
 

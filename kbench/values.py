@@ -40,7 +40,7 @@ CHANNELS_LAST = "channels_last"
 
 
 # What a backend's file can say, and how that is described to somebody who wrote something else.
-PLACEHOLDERS = ("env", "cache", "threads", "threads_from_2", "python_lib", "inherited")
+PLACEHOLDERS = ("env", "cache", "example", "threads", "threads_from_2", "python_lib", "inherited")
 _KNOWN = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
 Text = Annotated[str, Meta(pattern=r"\A[^\n]*\S[^\n]*\Z", description="a text of one line")]
 Texts = Annotated[tuple[Text, ...], Meta(description="a list of texts")]
@@ -112,7 +112,7 @@ class Backend:
     can: Annotated[frozenset[Literal["train", "infer"]], Meta(min_length=1, description="a list of train and infer")]
     cannot: Text = ""  # why it cannot do the rest, one sentence; empty where it can do all
     builds: tuple[Build, ...] = ()
-    variables: Variables = field(default_factory=dict)  # of its cells; {env}, {cache}, {threads} are filled in
+    variables: Variables = field(default_factory=dict)  # of its cells; with PLACEHOLDERS
     shared_libpython: Flag = False  # needs libpythonX.Y.so
     libraries: Table = field(default_factory=dict)  # library name -> file of the environment that stands in for it
     # library name -> C source next to the backend's file
@@ -120,6 +120,7 @@ class Backend:
         default_factory=dict
     )
     programs: Texts = ()  # programs that must be on PATH when it runs, such as "g++"
+    compiles: Text = ""  # the folder of what it compiles for an example at its first step and keeps, with {example}
     # layer class -> the form to run, where the default one computes something else
     recurrent: Annotated[
         Mapping[str, Literal["unrolled", "hidden state last"]],
@@ -198,6 +199,7 @@ class Environment:
     folder: Path | None  # None where the user brought an environment of their own
     variables: Mapping[str, str]
     lock_sha256: str
+    compiles: str = ""  # the folder of what it compiles for an example, with {example}; empty for none
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,7 @@ def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -
     differs = fingerprints.differences(measured)
     stand_in = machine_stability.between_process_reach(measured)
     ok = {row: [one for one in group if one.outcome.status == OK] for row, group in groups.items()}
-    levels = _levels(ok)
-    shares = rounds.shares(levels, stand_in)
+    levels, shares = _levels(ok, stand_in)
     compared = [
         _timed(group, differs, limits, shares.get(row, stand_in), levels.get(row)) for row, group in groups.items()
     ]
@@ -52,13 +51,18 @@ def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -
     return sorted(compared, key=lambda one: (order[one.row.example], *_rank(one)))
 
 
-def _levels(ok: Mapping[Row, Sequence[Measured]]) -> dict[Row, rounds.Level]:
-    """Where the rows stand among those of their example and device, if they took turns."""
+def _levels(
+    ok: Mapping[Row, Sequence[Measured]], stand_in: float | None
+) -> tuple[dict[Row, rounds.Level], dict[Row, float | None]]:
+    """Where the rows stand among those of their example and device, if they took turns, and how sure that is."""
     turns = {row: rounds.of_row(repeats) for row, repeats in ok.items()}
-    found: dict[Row, rounds.Level] = {}
+    levels: dict[Row, rounds.Level] = {}
+    shares: dict[Row, float | None] = {}
     for place in dict.fromkeys((row[0], row[3]) for row in turns):
-        found |= rounds.levels({row: one for row, one in turns.items() if (row[0], row[3]) == place})
-    return found
+        found = rounds.levels({row: one for row, one in turns.items() if (row[0], row[3]) == place})
+        levels |= found
+        shares |= rounds.shares(found, stand_in)
+    return levels, shares
 
 
 def row_of(cell: Cell | Summary) -> Row:

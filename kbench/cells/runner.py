@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from kbench import store
+from kbench.analysis.machine_stability import ENOUGH_TOGETHER
 from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
 from kbench.cells.launcher import Exit, Launcher, Running, to_its_end
@@ -26,7 +27,8 @@ from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, UNAVAILABLE, UNSUPPO
 
 LINES_KEPT = 12  # of the log of a cell that did not end ok
 MOST_REASON = 500  # characters
-ENOUGH_REFERENCES = 6  # in a run: of fewer values nobody knows how far they lie apart
+# Of fewer values nobody knows how far they lie apart: in a run, and before the first table of cells in turns.
+ENOUGH_REFERENCES, ENOUGH_IN_TURNS = 6, 12
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,9 @@ def run(
 
     One after the other, or with `interleave` those of an example side by side, in turns. `verdicts` are of cells that
     are known not to run, by id. `reference` times a fixed computation before each cell that is measured, which shows
-    how steady the machine is: once, or several times where there are few cells. One cell's fate never stops the run.
-    On an interrupt the running cells are recorded as interrupted and KeyboardInterrupt goes on to the caller. Raises
-    UserError where results cannot be written.
+    how steady the machine is: once, or several times where few cells are compared. One cell's fate never stops the
+    run. On an interrupt the running cells are recorded as interrupted and KeyboardInterrupt goes on to the caller.
+    Raises UserError where results cannot be written.
     """
     known = {task.id: verdict for task in tasks if (verdict := verdicts.get(task.id) or _unavailable(task, here))}
     times = math.ceil(ENOUGH_REFERENCES / max(1, len(tasks) - len(known)))
@@ -105,6 +107,9 @@ def run(
                     started(task)
                     ended(task, known[task.id])
             unknown = [task for task in of_example if task.id not in known]
+            if len(unknown) > 1:
+                wanted = max(ENOUGH_TOGETHER, 0 if outcomes.keys() - known.keys() else ENOUGH_IN_TURNS)
+                times = math.ceil(wanted / len(unknown))
             if len(unknown) == 1:
                 ended(unknown[0], to_its_end(cell(unknown[0])))
             elif unknown:
@@ -175,7 +180,7 @@ def measure(
     path = store.write_spec(here.run, task, specs.spec(task, here), specs.keras_json(task))
     variables = specs.environment_variables(
         os.environ,
-        {**here.passed, **ensure.variables(environment, task.threads)},
+        {**here.passed, **ensure.variables(environment, task.threads, task.example)},
         devices.pin_variables(here.device),
         files.keras_home,
     )

@@ -67,7 +67,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--budget": {
         "type": duration,
         "metavar": "TIME",
-        "help": f"measure nothing again that would take the cells together longer than this, such as 90s, 10m or 1h "
+        "help": f"measure nothing again that would take longer than this with all before it, such as 90s, 10m or 1h "
         f"(default: {BUDGET / 60:.0f}m)",
     },
     "--budget of resume": {

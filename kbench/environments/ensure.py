@@ -90,14 +90,16 @@ def ensure(
         ) from None
 
 
-def variables(environment: Environment, threads: int) -> dict[str, str]:
+def variables(environment: Environment, threads: int, example: str = "{example}") -> dict[str, str]:
     """The environment variables of one cell: those of the backend and its build, every placeholder filled in.
 
-    `{inherited}` stands for the variable's value in kbench's own environment.
+    `example`: its name, for folders that are of one example. `{inherited}` stands for the variable's value in
+    kbench's own environment.
     """
     filled = {}
     for name, text in environment.variables.items():
         value = text.replace("{threads}", str(threads)).replace("{threads_from_2}", str(max(2, threads)))
+        value = value.replace("{example}", example)
         if "{inherited}" in value:
             value = value.replace("{inherited}", os.environ.get(name, ""))
             # An empty entry of a search path would mean the current folder.
@@ -185,13 +187,12 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
     if interpreter is None:
         raise UserError(f"the Python named for {backend.name}, {choice.path}, does not start")
     key = hashlib.sha256(str(choice.path).encode()).hexdigest()[:12]
+    kept = compiled(cache, f"own-{key}")
     variables = _variables(
-        {**backend.variables, **build.variables},
-        interpreter.prefix,
-        compiled(cache, f"own-{key}"),
-        str(interpreter.library_folder or ""),
+        {**backend.variables, **build.variables}, interpreter.prefix, kept, str(interpreter.library_folder or "")
     )
-    environment = Environment(backend.name, build.name, choice.path, None, variables, "")
+    compiles = backend.compiles.replace("{cache}", str(kept))
+    environment = Environment(backend.name, build.name, choice.path, None, variables, "", compiles)
     log = cache / "environments" / "logs" / f"own-{key}.log"
     try:
         output = installers.run(
@@ -254,12 +255,14 @@ def _locked(folder: Path, report: Callable[[str], None]) -> AbstractContextManag
 def _environment(backend: Backend, build: Build, folder: Path, library_folder: str, cache: Path) -> Environment:
     assert build.lock is not None
     own = {**backend.variables, **build.variables, **build.locked_variables}
-    variables = _variables(own, folder, compiled(cache, folder.name), library_folder)
-    return Environment(backend.name, build.name, python_of(folder), folder, variables, _sha256(build.lock))
+    kept = compiled(cache, folder.name)
+    variables = _variables(own, folder, kept, library_folder)
+    compiles = backend.compiles.replace("{cache}", str(kept))
+    return Environment(backend.name, build.name, python_of(folder), folder, variables, _sha256(build.lock), compiles)
 
 
 def _variables(texts: Mapping[str, str], folder: Path, compiled: Path, library_folder: str) -> dict[str, str]:
-    """With {env}, {cache} and {python_lib} filled in; {threads} and {inherited} are the cell's."""
+    """With {env}, {cache} and {python_lib} filled in; {threads}, {example} and {inherited} are the cell's."""
     filled = dict(texts)
     for placeholder, value in (("{env}", folder), ("{cache}", compiled), ("{python_lib}", library_folder)):
         filled = {name: text.replace(placeholder, str(value)) for name, text in filled.items()}

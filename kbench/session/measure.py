@@ -16,7 +16,7 @@ from pathlib import Path
 from kbench import outputs, store
 from kbench.analysis.open_rows import open_rows
 from kbench.analysis.rows import summarised
-from kbench.cells import launcher, orphans, runner
+from kbench.cells import compiling, launcher, orphans, runner
 from kbench.cells.spec import Here
 from kbench.errors import UserError
 from kbench.machine import reference_work
@@ -43,8 +43,9 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
     with interrupts.ended_as_interrupted():
         try:
             reference = partial(reference_work.measure, the_plan.request.threads, record.cell_variables(here.passed))
-            run_cells(to_run, here, reference, options.detail, partial(_show_example, here.run, options.detail))
-            the_plan = racing.race(the_plan, here.run, partial(_add, here, reference, options.detail))
+            show = partial(_show_example, here.run, options.detail)
+            compiled = run_cells(to_run, here, reference, options.detail, show)
+            the_plan = racing.race(the_plan, here.run, partial(_add, here, reference, options.detail), compiled)
             store.record_end(here.run, record.at_end(the_plan, gpus))
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):  # the terminal may be gone
@@ -92,15 +93,19 @@ def run_cells(
     reference: Callable[[], float | None] | None = None,
     detail: str = terminal.USUAL,
     example_done: Callable[[str], None] | None = None,
-) -> None:
+) -> float:
     """Run the cells with the bar on the screen, and record them in the run's folder. See `runner.run`.
 
-    `example_done` is called with the name of each example but the last when its last cell has ended. Raises
-    UserError where results cannot be written; what was measured until then is kept.
+    Returns the seconds that were spent on compiling first. `example_done` is called with the name of each example but
+    the last when its last cell has ended. Raises UserError where results cannot be written; what was measured until
+    then is kept.
     """
     mark = orphans.mark(here.run)
     start = partial(launcher.launch, mark=mark, gpu=here.device.index)
-    with orphans.ended_with_this_process(mark), terminal.Progress(len(the_plan.tasks), detail) as progress:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(orphans.ended_with_this_process(mark))
+        compiled = compiling.compile_first(the_plan.tasks, the_plan.verdicts, here, start, terminal.say)
+        progress = stack.enter_context(terminal.Progress(len(the_plan.tasks), detail))
         listener = progress.listener
         left = Counter(task.example for task in the_plan.tasks)
 
@@ -113,6 +118,7 @@ def run_cells(
         watched = replace(listener, ended=ended)
         in_turns = the_plan.in_turns()
         runner.run(the_plan.tasks, the_plan.verdicts, here, start, watched, reference, in_turns)
+    return compiled
 
 
 def _show_example(run: Path, detail: str, example: str) -> None:

@@ -19,15 +19,17 @@ from kbench.values import Summary
 MOST_REPEATS = intervals.LOOKS  # of a cell
 
 
-def race(the_plan: Plan, run: Path, measure: Callable[[Plan, list[CellTask]], None]) -> Plan:
+def race(
+    the_plan: Plan, run: Path, measure: Callable[[Plan, list[CellTask]], None], spent_before: float = 0.0
+) -> Plan:
     """Let `measure` add the tasks that it is given, an example at a time; returns the plan with all of them.
 
-    Raises what `measure` does.
+    `spent_before`: seconds of the budget that no cell took. Raises what `measure` does.
     """
     precision, budget = the_plan.request.precision, the_plan.request.budget
     while precision and budget:
         there = store.read(run)
-        left = budget - spent(there)
+        left = budget - spent(there) - spent_before
         rounds = [_next(the_plan, rows) for rows in open_rows(summarised(there), precision).values()]
         affordable = [(_cost(there, tasks), tasks) for tasks in rounds if tasks]
         affordable = sorted((one for one in affordable if one[0] <= left), key=lambda one: one[0])

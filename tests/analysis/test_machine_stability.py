@@ -122,7 +122,7 @@ def test_the_intervals_of_one_repeat_hold_how_far_processes_lie_apart(bench: Ben
     assert row.between_process_factor == pytest.approx(factor)
     assert row.epoch_interval is not None and row.epoch_seconds is not None
     assert row.epoch_interval.low < row.epoch_seconds / factor < row.epoch_seconds * factor < row.epoch_interval.high
-    assert f"differed by here: up to {factor:.2f} times slower or faster" in said
+    assert f"(by a factor of up to {factor:.2f})" in said
 
 
 def test_what_is_to_be_said_stands_below_the_tables_and_on_the_page(

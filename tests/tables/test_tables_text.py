@@ -105,13 +105,13 @@ def test_what_the_marks_mean_stands_below_the_table() -> None:
 
 def test_intervals_from_epochs_say_what_they_do_not_hold_and_what_to_type() -> None:
     (remark,) = table([SURE, dataclasses.replace(FAR, resampled=EPOCHS)]).remarks
-    assert "do not hold the variation from process to process" in remark and "--repeats 3" in remark
+    assert "do not hold how far processes differ" in remark and "--repeats 3" in remark
 
 
 def test_intervals_from_epochs_say_that_they_hold_how_far_processes_differ() -> None:
     widened = dataclasses.replace(FAR, resampled=EPOCHS, between_process_factor=1.234)
     (remark,) = table([SURE, widened]).remarks
-    assert "differed by here: up to 1.23 times slower or faster" in remark and "--repeats 3" in remark
+    assert "(by a factor of up to 1.23)" in remark and "--repeats 3" in remark
     (remark,) = table([SURE, widened, dataclasses.replace(NEAR, verdict="", resampled=EPOCHS)]).remarks
     assert "do not hold" in remark
 

@@ -1,0 +1,56 @@
+"""What a backend compiles once is compiled before anything is timed, and not again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from fake_bench import EXAMPLE, Bench
+
+from kbench import paths
+
+STUB = Path(__file__).parent.parent / "faults" / "stub_guest.py"
+VARIABLES = '[variables]\nKEPT = "{cache}/kept/{example}"'
+# Run by the stub: keeps a line for each of its processes, as a compiler would keep what it has made.
+COMPILING = """
+if "spec" in globals():
+    kept = Path(os.environ["KEPT"])
+    kept.mkdir(parents=True, exist_ok=True)
+    with (kept / "epochs").open("a") as file:
+        print(spec["epochs"], spec["samples"], file=file)
+"""
+
+
+@pytest.fixture
+def compiler(bench: Bench) -> Bench:
+    bench.patch.setattr(paths, "GUEST", STUB)
+    bench.backend("keras9/fake", more=f'compiles = "{{cache}}/kept/{{example}}"\n{VARIABLES}')
+    for name in ("one", "two"):
+        bench.example(f"{name}.py", EXAMPLE + COMPILING)
+    return bench
+
+
+def kept(bench: Bench, example: str) -> Sequence[str]:
+    """Epochs and samples of each process that ran the example."""
+    (path,) = (bench.environment().parent / "compiled").glob(f"*/kept/{example}/epochs")
+    return path.read_text().splitlines()
+
+
+def test_one_batch_of_each_example_is_run_before_the_first_cell(compiler: Bench) -> None:
+    said = compiler.measure("--repeats", "2", examples="one.py,two.py")
+    assert said.status == 0
+    assert kept(compiler, "one") == kept(compiler, "two") == ["1 8", "2 32", "2 32"]
+    assert "keras9/fake: compiling for 2 examples, before the time of any is taken" in said.err
+    assert "keras9/fake: compiled for two in " in said.err
+    assert len(compiler.last().measured) == 4
+    assert "compiling" not in compiler.measure(examples="one.py").err
+    assert len(kept(compiler, "one")) == 4
+
+
+def test_what_fails_to_compile_is_left_to_its_cell_and_compiled_again(compiler: Bench) -> None:
+    compiler.example("three.py", EXAMPLE + COMPILING + "    os._exit(3)\n")
+    said = compiler.measure(examples="three.py")
+    assert said.status == 1 and "compiled for" not in said.err
+    assert compiler.fates()["three"][0] == "failed"
+    assert kept(compiler, "three") == ["2 32"]
