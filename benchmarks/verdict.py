@@ -5,7 +5,8 @@
 Two examples run on four backends, on a quiet machine (quiet), with two busy processes for 2 of every 10 seconds
 (bursts), and with one busy process in the second half of the time (second-half). Printed is how many seconds all
 cells took until each row that is 1.25 times as slow as the fastest, or slower, has its verdict; what is that slow is
-known from the quiet run in turns. With `same`, one backend runs under two names, that many times, quiet and with
+known from the quiet run in turns. One after the other that is the whole run, since the table is looked at when it has ended; in
+brackets, after which of its repeats the verdicts would have stood. With `same`, one backend runs under two names, that many times, quiet and with
 bursts, and each pair that is said to differ is a mistake. Nothing else should run. It takes an hour.
 """
 
@@ -33,7 +34,7 @@ from kbench.analysis.summaries import summarise
 from kbench.values import SLOWER, Measured
 
 BACKENDS = "keras2/tensorflow,keras2/theano,keras3/torch,keras3/jax"
-EXAMPLES = {"mnist_mlp": (), "mnist_cnn": ("--samples", "2560", "--epochs", "6")}
+EXAMPLES = {"mnist_mlp": (), "mnist_cnn": ("--samples", "1280", "--epochs", "6")}
 DIFFERENT = 1.25
 RACING = ("--budget", "20m")
 SAME = "keras3/jax"
@@ -119,10 +120,11 @@ def times(folder: Path, how: str, repeats: int, slow: dict[str, set[str]]) -> No
             slow[example] = {row.backend for row in rows if (row.relative_to_fastest or 0.0) >= DIFFERENT}
         one, stands = until(racing, slow[example], intervals.LEVEL_OF_A_LOOK)
         other, fixed_stands = until(fixed, slow[example], intervals.LEVEL)
+        whole = sum(one.outcome.seconds or 0.0 for one in fixed)
+        soonest = f"(stood after {other:.0f})" if fixed_stands else "and more"
         print(
-            f"{how:12} {example:10} {len(slow[example])} slower: "
-            f"in turns {one:.0f} s{'' if stands else ' and more'}, "
-            f"one after the other {other:.0f} s{'' if fixed_stands else ' and more'}, ratio {one / other:.2f}",
+            f"{how:12} {example:10} {len(slow[example])} slower: in turns {one:.0f} s{'' if stands else ' and more'}, "
+            f"one after the other {whole:.0f} s {soonest}, ratio {one / whole:.2f}",
             flush=True,
         )
 

@@ -55,7 +55,7 @@ import sys
 from kbench.cli import main
 from kbench.machine import peak_rates, reference_work
 peak_rates.measure = lambda threads, cache_bytes, variables: None
-reference_work.measure = lambda threads, variables: 0.125
+reference_work.measure = lambda number, threads, variables: (0.125,) * number
 sys.exit(main.main())
 """
 INFERENCE = EXAMPLE.replace('DATA = "patterns.npz"', 'TASK = "infer"\nDATA = "patterns.npz"')
@@ -117,7 +117,7 @@ class Bench:
         patch.setattr(sys, "argv", ["kbench"])
         # To measure them takes longer than all else.
         patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads})
-        patch.setattr(reference_work, "measure", lambda threads, variables: 0.125)
+        patch.setattr(reference_work, "measure", lambda number, threads, variables: (0.125,) * number)
         self._plots = False
         self.backend()
         self.example("my_example.py")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Any
 
 from kbench.analysis import intervals
@@ -28,8 +28,8 @@ def between_process_reach(measured: Sequence[Measured]) -> float | None:
         if any(epoch.rounds for epoch in one.epochs):
             together.setdefault((one.cell.example, one.cell.repeat), []).extend(one.outcome.reference_samples)
     within = [
-        # The usual time is theirs, so that they lie closer to it than others would.
-        (seconds / median(samples)) ** math.sqrt(len(samples) / (len(samples) - 1))
+        # The mean is theirs, so that they lie closer to it than others would.
+        (seconds / geometric_mean(samples)) ** math.sqrt(len(samples) / (len(samples) - 1))
         for samples in together.values()
         if len(samples) >= ENOUGH_TOGETHER
         for seconds in samples

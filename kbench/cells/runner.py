@@ -57,14 +57,14 @@ def run(
     here: Here,
     launcher: Launcher,
     listener: Listener,
-    reference: Callable[[], float | None] | None = None,
+    reference: Callable[[int], tuple[float, ...]] | None = None,
     interleave: bool = False,
 ) -> list[Outcome]:
     """Run the tasks and record each outcome in the run's folder as soon as it is known.
 
     One after the other, or with `interleave` those of an example side by side, in turns. `verdicts` are of cells that
-    are known not to run, by id. `reference` times a fixed computation before each cell that is measured, which shows
-    how steady the machine is: once, or several times where few cells are compared. One cell's fate never stops the
+    are known not to run, by id. `reference` times a fixed computation in so many processes, before each cell that is
+    measured: how steady the machine is. They are more where few cells are compared. One cell's fate never stops the
     run. On an interrupt the running cells are recorded as interrupted and KeyboardInterrupt goes on to the caller.
     Raises UserError where results cannot be written.
     """
@@ -72,6 +72,7 @@ def run(
     times = math.ceil(ENOUGH_REFERENCES / max(1, len(tasks) - len(known)))
     outcomes: dict[str, Outcome] = {}
     running: dict[str, CellTask] = {}
+    paces_of: dict[str, tuple[float, ...]] = {}
 
     def started(task: CellTask) -> None:
         running[task.id] = task
@@ -89,9 +90,13 @@ def run(
         outcomes[task.id] = outcome
         listener.ended(task, outcome)
 
+    def time_reference(cells: Sequence[CellTask], times: int) -> None:
+        taken = reference(len(cells) * times) if reference else ()
+        paces_of.update({task.id: taken[place :: len(cells)] for place, task in enumerate(cells)})
+
     def cell(task: CellTask, turn: Turn | None = None) -> Running[Outcome]:
         started(task)
-        paces = tuple(pace for _ in range(times) if reference and (pace := reference()))
+        paces = paces_of[task.id]
         outcome = yield from measure(task, here, launcher, listener, turn)
         return replace(
             outcome,
@@ -107,12 +112,12 @@ def run(
                     started(task)
                     ended(task, known[task.id])
             unknown = [task for task in of_example if task.id not in known]
-            if len(unknown) > 1:
-                wanted = max(ENOUGH_TOGETHER, 0 if outcomes.keys() - known.keys() else ENOUGH_IN_TURNS)
-                times = math.ceil(wanted / len(unknown))
             if len(unknown) == 1:
+                time_reference(unknown, times)
                 ended(unknown[0], to_its_end(cell(unknown[0])))
             elif unknown:
+                wanted = ENOUGH_TOGETHER if outcomes.keys() - known.keys() else ENOUGH_IN_TURNS
+                time_reference(unknown, math.ceil(wanted / len(unknown)))
                 _in_turns(unknown, cell, ended, listener.note)
     except KeyboardInterrupt:
         for task in list(running.values()):

@@ -1,49 +1,119 @@
-"""Times a fixed numpy computation in a process of its own: how fast this machine is just now.
+"""Times a fixed numpy computation in new processes: how fast this machine is just now, and how far processes differ.
 
-Of two processes that do the same one is faster, by where its memory and its threads happen to lie. So each time is
-taken in a new process, as a cell's times are.
+Of two processes that do the same one is faster, by where its memory and its threads happen to lie. Several processes
+take turns, as cells do, so that what the machine does meanwhile meets all of them.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
+import os
+import signal
+import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import threadpoolctl
 
-from kbench.machine import fresh_process
+from kbench.paths import PACKAGE
 
 SIZE = 384  # rows and columns
-ROUNDS = 150  # a tenth of a second or so: an epoch does not feel a disturbance of a millisecond, either
-WARMING = 10  # rounds
+ROUNDS = 20  # of turns
+PRODUCTS = 15  # in a turn: ten milliseconds or so
+TOLD = 150  # products, whose seconds are told
+WARMING = 10  # products
+TIMEOUT = 60.0  # seconds, for all
+
+Process = subprocess.Popen[str]
 
 
-def measure(threads: int, variables: Mapping[str, str]) -> float | None:
-    """The reference seconds, those of `work`, in a new process with these environment variables; None if it fails.
+def measure(number: int, threads: int, variables: Mapping[str, str]) -> tuple[float, ...]:
+    """The reference seconds of so many new processes, which have just these environment variables.
 
-    A process takes about 0.3 s. Never raises.
+    They are those of a usual round: a process is compared with the others of each round. A process takes about 0.4 s.
+    Empty if one fails. Never raises but for an interrupt.
     """
-    reference_seconds = fresh_process.run(__name__, (threads,), variables)
-    return reference_seconds if isinstance(reference_seconds, float) and reference_seconds > 0 else None
+    processes: list[Process] = []
+    with _killed(processes):
+        try:
+            for _ in range(number):
+                processes.append(_started(threads, variables))
+                _turn(processes[-1])  # until it has warmed up
+            order = np.random.default_rng(0)
+            taken = np.zeros((ROUNDS, number))
+            for of_round in taken:
+                for place in order.permutation(number):
+                    of_round[place] = _turn(processes[place])
+        except (OSError, ValueError):
+            return ()
+    usual = taken.mean(axis=1, keepdims=True)
+    if not usual.min() > 0:
+        return ()
+    return tuple((np.median(taken / usual, axis=0) * np.median(usual) * (TOLD / PRODUCTS)).tolist())
 
 
-def work(threads: int) -> float:
-    """Seconds that a fixed computation takes here and now: matrix products and sorting, by numpy."""
+def _started(threads: int, variables: Mapping[str, str]) -> Process:
+    # The host may have variables that guests do not get, such as OPENBLAS_CORETYPE, which can halve what numpy does.
+    return subprocess.Popen(
+        [sys.executable, "-m", __name__, str(threads)],
+        env={**variables, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},  # numpy, from where it is here
+        cwd=PACKAGE.parent,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+def _turn(process: Process) -> float:
+    """Seconds of a turn; the process is stopped after it, with all threads that spin. Raises OSError, ValueError."""
+    assert process.stdin is not None and process.stdout is not None
+    process.send_signal(signal.SIGCONT)
+    process.stdin.write("\n")
+    process.stdin.flush()
+    seconds = float(process.stdout.readline())
+    process.send_signal(signal.SIGSTOP)
+    return seconds
+
+
+@contextlib.contextmanager
+def _killed(processes: Sequence[Process]) -> Iterator[None]:
+    """Kill them in the end, or when they take too long."""
+
+    def kill() -> None:
+        for process in processes:
+            process.kill()
+
+    timer = threading.Timer(TIMEOUT, kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        kill()
+        for process in processes:
+            with contextlib.suppress(OSError):  # what was not read
+                process.communicate()
+
+
+def work(threads: int) -> None:
+    """A turn for each line of the standard input: products of matrices and sorting, by numpy."""
     matrix = np.random.RandomState(0).normal(size=(SIZE, SIZE)).astype(np.float32)
     with threadpoolctl.threadpool_limits(threads, user_api="blas"):
-        _rounds(matrix, WARMING)
-        start = time.perf_counter()
-        _rounds(matrix, ROUNDS)
-        return time.perf_counter() - start
+        _products(matrix, WARMING)
+        for _ in sys.stdin:
+            start = time.perf_counter()
+            _products(matrix, PRODUCTS)
+            print(time.perf_counter() - start, flush=True)
 
 
-def _rounds(matrix: np.ndarray[tuple[int, int], np.dtype[np.float32]], number: int) -> None:
+def _products(matrix: np.ndarray[tuple[int, int], np.dtype[np.float32]], number: int) -> None:
     for _ in range(number):
         np.sort(matrix @ matrix, axis=None)
 
 
 if __name__ == "__main__":
-    print(json.dumps(work(int(sys.argv[1]))))
+    work(int(sys.argv[1]))

@@ -8,7 +8,7 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -42,7 +42,7 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
     """Run the cells of `to_run` and print the tables of the whole plan; returns the exit status."""
     with interrupts.ended_as_interrupted():
         try:
-            reference = partial(reference_work.measure, the_plan.request.threads, record.cell_variables(here.passed))
+            reference = partial(_reference, the_plan.request.threads, record.cell_variables(here.passed))
             show = partial(_show_example, here.run, options.detail)
             compiled = run_cells(to_run, here, reference, options.detail, show)
             the_plan = racing.race(the_plan, here.run, partial(_add, here, reference, options.detail), compiled)
@@ -59,8 +59,17 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
         return finish(the_plan, here.run, options)
 
 
+def _reference(threads: int, variables: Mapping[str, str], mark: str, number: int) -> tuple[float, ...]:
+    # With the mark, so that none stays stopped where this process is killed.
+    return reference_work.measure(number, threads, {**variables, orphans.MARK: mark})
+
+
 def _add(
-    here: Here, reference: Callable[[], float | None], detail: str, the_plan: Plan, tasks: list[CellTask]
+    here: Here,
+    reference: Callable[[str, int], tuple[float, ...]],
+    detail: str,
+    the_plan: Plan,
+    tasks: list[CellTask],
 ) -> None:
     """Measure further tasks of the plan, all of one example."""
     store.replan(here.run, record.plan_record(the_plan, here))
@@ -90,7 +99,7 @@ def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
 def run_cells(
     the_plan: Plan,
     here: Here,
-    reference: Callable[[], float | None] | None = None,
+    reference: Callable[[str, int], tuple[float, ...]] | None = None,
     detail: str = terminal.USUAL,
     example_done: Callable[[str], None] | None = None,
 ) -> float:
@@ -117,7 +126,8 @@ def run_cells(
 
         watched = replace(listener, ended=ended)
         in_turns = the_plan.in_turns()
-        runner.run(the_plan.tasks, the_plan.verdicts, here, start, watched, reference, in_turns)
+        marked = partial(reference, mark) if reference else None
+        runner.run(the_plan.tasks, the_plan.verdicts, here, start, watched, marked, in_turns)
     return compiled
 
 

@@ -97,28 +97,42 @@ def test_the_same_computation_is_timed_before_each_cell_that_is_measured(bench: 
 
 @pytest.mark.parametrize(("repeats", "each"), [(1, 6), (4, 2), (6, 1), (7, 1)])
 def test_a_run_of_few_cells_times_it_several_times_before_each(bench: Bench, repeats: int, each: int) -> None:
-    asked: list[tuple[int, Mapping[str, str]]] = []
+    asked: list[tuple[int, int, Mapping[str, str]]] = []
     bench.patch.setenv("OPENBLAS_CORETYPE", "Prescott")
-    bench.patch.setattr(reference_work, "measure", lambda *given: asked.append(given) or 0.1 + 0.01 * len(asked))
+    bench.patch.setattr(reference_work, "measure", lambda *given: asked.append(given) or (0.1,) * given[0])
     bench.measure("--repeats", str(repeats), "--threads", "1")
     assert [len(one.outcome.reference_samples) for one in bench.last().measured] == [each] * repeats
-    assert {threads for threads, _ in asked} == {1}
-    assert all("PATH" in variables and "OPENBLAS_CORETYPE" not in variables for _, variables in asked)
+    assert [(number, threads) for number, threads, _ in asked] == [(each, 1)] * repeats
+    assert all("PATH" in variables and "OPENBLAS_CORETYPE" not in variables for *_, variables in asked)
+
+
+def test_before_the_first_table_of_cells_in_turns_it_is_timed_more_often(bench: Bench) -> None:
+    for name in "abcd":
+        bench.backend(f"keras9/{name}")
+    bench.example("other_example.py")
+    taken = iter(range(100))
+    bench.patch.setattr(
+        reference_work, "measure", lambda number, *_: tuple(1.0 + next(taken) / 100 for _ in range(number))
+    )
+    assert bench.measure(backends="a,b,c,d", examples="my_example.py,other_example.py").status == 0
+    samples = [one.outcome.reference_samples for one in bench.last().measured]
+    assert samples[0] == (1.0, 1.04, 1.08) and samples[3] == (1.03, 1.07, 1.11)
+    assert [len(one) for one in samples] == [3] * 4 + [1] * 4
 
 
 def test_where_it_cannot_be_timed_the_run_goes_on(bench: Bench) -> None:
-    bench.patch.setattr(reference_work, "measure", lambda threads, variables: None)
+    bench.patch.setattr(reference_work, "measure", lambda number, threads, variables: ())
     assert bench.measure().status == 0
     (one,) = bench.last().measured
     assert (one.outcome.status, one.outcome.reference_seconds, one.outcome.reference_samples) == ("ok", None, ())
 
 
 def test_the_intervals_of_one_repeat_hold_how_far_processes_lie_apart(bench: Bench) -> None:
-    paces = iter([0.10, 0.12, 0.11, 0.10, 0.13, 0.12])
-    bench.patch.setattr(reference_work, "measure", lambda threads, variables: next(paces))
+    paces = (0.10, 0.12, 0.11, 0.10, 0.13, 0.12)
+    bench.patch.setattr(reference_work, "measure", lambda number, threads, variables: paces[:number])
     said = " ".join(bench.measure("--epochs", "4").out.split())
     (row,) = rows.summarised(bench.last())
-    factor = math.exp(intervals.reach([0.10, 0.12, 0.11, 0.10, 0.13, 0.12]) or 0.0)
+    factor = math.exp(intervals.reach(paces) or 0.0)
     assert row.between_process_factor == pytest.approx(factor)
     assert row.epoch_interval is not None and row.epoch_seconds is not None
     assert row.epoch_interval.low < row.epoch_seconds / factor < row.epoch_seconds * factor < row.epoch_interval.high

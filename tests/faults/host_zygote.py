@@ -24,7 +24,7 @@ from kbench.outputs import one_run  # noqa: F401
 launcher.Memory.look = lambda self: None
 launcher.POLL_SECONDS = 0.02
 host.busy_cores = lambda: 0.0
-reference_work.measure = lambda threads, variables: 0.01
+reference_work.measure = lambda number, threads, variables: (0.01,) * number
 peak_rates.measure = lambda threads, cache_bytes, variables: None
 paths.GUEST = Path(__file__).with_name("stub_guest.py")
 
