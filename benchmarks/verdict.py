@@ -5,15 +5,17 @@
 Two examples run on four backends, on a quiet machine (quiet), with two busy processes for 2 of every 10 seconds
 (bursts), and with one busy process in the second half of the time (second-half). Printed is how many seconds all
 cells took until each row that is 1.25 times as slow as the fastest, or slower, has its verdict; what is that slow is
-known from the quiet run in turns. One after the other that is the whole run, since the table is looked at when it has ended; in
-brackets, after which of its repeats the verdicts would have stood. With `same`, one backend runs under two names, that many times, quiet and with
-bursts, and each pair that is said to differ is a mistake. Nothing else should run. It takes an hour.
+known from the quiet run in turns. One after the other that is the whole run, since the table is looked at when it
+has ended; in brackets, after which of its repeats the verdicts would have stood. With `same`, one backend runs under
+two names, that many times, quiet and with bursts, and each pair that is said to differ is a mistake. Nothing else
+should run. It takes an hour.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import multiprocessing
 import os
 import shutil
@@ -24,6 +26,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import geometric_mean
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
@@ -123,8 +126,8 @@ def times(folder: Path, how: str, repeats: int, slow: dict[str, set[str]]) -> No
         whole = sum(one.outcome.seconds or 0.0 for one in fixed)
         soonest = f"(stood after {other:.0f})" if fixed_stands else "and more"
         print(
-            f"{how:12} {example:10} {len(slow[example])} slower: in turns {one:.0f} s{'' if stands else ' and more'}, "
-            f"one after the other {whole:.0f} s {soonest}, ratio {one / whole:.2f}",
+            f"{how:12} {example:10} {len(slow[example])} slower: "
+            f"in turns {one:.0f} s{'' if stands else ' and more'}, one after the other {whole:.0f} s {soonest}, ratio {one / whole:.2f}",
             flush=True,
         )
 
@@ -134,14 +137,22 @@ def mistakes(folder: Path, how: str, pairs: int) -> None:
     options = ("--samples", "2560", "--epochs", "12", "--repeats", str(pairs))
     with disturbed(how, 60.0):
         measured = measure(folder, f"same-{how}", "mnist_mlp", options, f"{SAME},keras3/again")
-    samples = [one.outcome.reference_samples for one in measured]
+    samples: dict[int, list[float]] = {}
+    for one in measured:
+        samples.setdefault(one.cell.repeat, []).extend(one.outcome.reference_samples)
     wrong = told = 0
     for pair in range(1, pairs + 1):
+        # A run of its own has twelve processes of the fixed computation in turns; here each pair has four.
+        near = [samples[number] for number in range(max(1, pair - 2), pair + 1)]
+        paces = tuple(
+            (seconds / geometric_mean(group)) ** math.sqrt(len(group) / (len(group) - 1))
+            for group in near
+            for seconds in group
+        )
+        of_pair = [one for one in measured if one.cell.repeat == pair]
         there = [
-            # As in a run of its own, which times the fixed computation three times before each of two cells.
-            replace(one, outcome=replace(one.outcome, reference_samples=sum(samples[place - 2 : place + 1], ())))
-            for place, one in enumerate(measured)
-            if one.cell.repeat == pair and place >= 2
+            replace(one, outcome=replace(one.outcome, reference_samples=() if place else paces))
+            for place, one in enumerate(of_pair)
         ]
         rows = summarise(there)
         told += any(row.verdict for row in rows)

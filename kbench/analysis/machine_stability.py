@@ -47,6 +47,16 @@ def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list
         sentences.append(
             f"Other programs kept {busy:.1f} of {cores} cores busy when the run began: end them and measure again."
         )
+    turns = [
+        number in one.outcome.disturbed_rounds
+        for one in measured
+        for number in {number for epoch in one.epochs for number, *_ in epoch.rounds}
+    ]
+    if sum(turns) > SHARE * len(turns):
+        sentences.append(
+            f"Other programs kept the processor busy during {sum(turns)} of {len(turns)} turns, which are left out: end "
+            "them and measure again."
+        )
     reference = [one.outcome.reference_seconds for one in measured if one.outcome.reference_seconds]
     if len(reference) < 2:
         return sentences

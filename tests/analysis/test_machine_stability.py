@@ -13,6 +13,7 @@ from fake_bench import Bench
 from fake_runs import cell, measured
 
 from kbench.analysis import intervals, machine_stability, rows
+from kbench.epochs import Epoch
 from kbench.machine import host, reference_work
 from kbench.values import Measured
 
@@ -137,6 +138,22 @@ def test_the_intervals_of_one_repeat_hold_how_far_processes_lie_apart(bench: Ben
     assert row.epoch_interval is not None and row.epoch_seconds is not None
     assert row.epoch_interval.low < row.epoch_seconds / factor < row.epoch_seconds * factor < row.epoch_interval.high
     assert f"(by a factor of up to {factor:.2f})" in said
+
+
+@pytest.mark.parametrize(("disturbed", "said"), [((), False), ((1,), False), ((1, 2, 3), True)])
+def test_disturbed_turns_are_counted_where_they_are_many(disturbed: tuple[int, ...], said: bool) -> None:
+    one = measured(cell(), 1.0)
+    outcome = dataclasses.replace(one.outcome, disturbed_rounds=disturbed)
+    epochs = (Epoch(1, 1.0, 8, rounds=tuple((number, number, number + 1) for number in range(1, 13))),)
+    one = dataclasses.replace(one, outcome=outcome, epochs=epochs)
+    sentences = machine_stability.remarks([one], {})
+    assert (
+        sentences
+        == [
+            "Other programs kept the processor busy during 3 of 12 turns, which are left out: end them and measure again."
+        ]
+        * said
+    )
 
 
 def test_what_is_to_be_said_stands_below_the_tables_and_on_the_page(
