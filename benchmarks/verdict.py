@@ -127,7 +127,8 @@ def times(folder: Path, how: str, repeats: int, slow: dict[str, set[str]]) -> No
         soonest = f"(stood after {other:.0f})" if fixed_stands else "and more"
         print(
             f"{how:12} {example:10} {len(slow[example])} slower: "
-            f"in turns {one:.0f} s{'' if stands else ' and more'}, one after the other {whole:.0f} s {soonest}, ratio {one / whole:.2f}",
+            f"in turns {one:.0f} s{'' if stands else ' and more'}, "
+            f"one after the other {whole:.0f} s {soonest}, ratio {one / whole:.2f}",
             flush=True,
         )
 

@@ -54,8 +54,8 @@ def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list
     ]
     if sum(turns) > SHARE * len(turns):
         sentences.append(
-            f"Other programs kept the processor busy during {sum(turns)} of {len(turns)} turns, which are left out: end "
-            "them and measure again."
+            f"Other programs kept the processor busy during {sum(turns)} of {len(turns)} turns, which are left out: "
+            "end them and measure again."
         )
     reference = [one.outcome.reference_seconds for one in measured if one.outcome.reference_seconds]
     if len(reference) < 2:

@@ -147,13 +147,8 @@ def test_disturbed_turns_are_counted_where_they_are_many(disturbed: tuple[int, .
     epochs = (Epoch(1, 1.0, 8, rounds=tuple((number, number, number + 1) for number in range(1, 13))),)
     one = dataclasses.replace(one, outcome=outcome, epochs=epochs)
     sentences = machine_stability.remarks([one], {})
-    assert (
-        sentences
-        == [
-            "Other programs kept the processor busy during 3 of 12 turns, which are left out: end them and measure again."
-        ]
-        * said
-    )
+    assert len(sentences) == said
+    assert all("busy during 3 of 12 turns, which are left out" in sentence for sentence in sentences)
 
 
 def test_what_is_to_be_said_stands_below_the_tables_and_on_the_page(
