@@ -15,11 +15,12 @@ import psutil
 from kbench.cells import launcher as launchers
 from kbench.cells import runner
 from kbench.cells.launcher import Launcher, Running
+from kbench.cells.runner import Listener
 from kbench.cells.spec import Here
 from kbench.planning.tasks import CellTask
 from kbench.values import OK, Environment, Outcome
 
-NOBODY = runner.Listener(lambda task: None, lambda task, progress: None, lambda task, outcome: None)
+NOBODY = Listener(lambda task: None, lambda task, progress: None, lambda task, outcome: None)
 
 
 def compile_first(
