@@ -21,7 +21,9 @@ import numpy as np
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
+from kbench.analysis.machine_stability import ENOUGH_TOGETHER
 from kbench.analysis.summaries import summarise
+from kbench.cells.runner import ENOUGH_IN_TURNS, ENOUGH_REFERENCES
 from kbench.epochs import Epoch
 from kbench.values import OK, SLOWER, Cell, Measured, Outcome, Summary
 
@@ -52,7 +54,8 @@ def table(
         when = np.linspace(repeat, repeat + 1, EPOCHS * turns) / repeats if in_turns else place / len(cells)
         usual = truth[backend] * drift**when * math.exp(random.normal(0, process))
         moment = drift ** (repeat / repeats if in_turns else place / len(cells))
-        pace = tuple(0.1 * moment * np.exp(random.normal(0, process, max(1, math.ceil(6 / len(cells))))))
+        references = _references(repeat, len(truth), repeats, in_turns)
+        pace = tuple(0.1 * moment * np.exp(random.normal(0, process, references)))
         noises = np.exp(random.normal(0, epoch, EPOCHS * turns))
         steps = usual * noises * np.where(random.random(EPOCHS * turns) < share, size, 1.0)
         of_epochs = np.repeat(steps.reshape(EPOCHS, turns) / turns / STEPS, STEPS, axis=1)
@@ -76,6 +79,13 @@ def table(
             epochs.append(Epoch(number + 2, sum(one), 1000, step_seconds=seconds, rounds=rounds if in_turns else ()))
         measured.append(Measured(cell, Outcome(OK, reference_samples=pace), tuple(epochs), {}, {}))
     return list(summarise(measured))
+
+
+def _references(repeat: int, backends: int, repeats: int, in_turns: bool) -> int:
+    """How often a run times the fixed computation for each cell of this repeat."""
+    if not in_turns:
+        return math.ceil(ENOUGH_REFERENCES / (backends * repeats))
+    return math.ceil((ENOUGH_TOGETHER if repeat else ENOUGH_IN_TURNS) / backends)
 
 
 def main() -> None:
