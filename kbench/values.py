@@ -35,6 +35,8 @@ EPOCHS = "epochs"
 Quantity = Literal["outputs", "layers", "loss", "1 step", "10 steps"]
 QUANTITIES = get_args(Quantity)
 
+SCRIPT = "script"  # the task of a user's program, beside "train" and "infer"
+
 CHANNELS_FIRST = "channels_first"
 CHANNELS_LAST = "channels_last"
 
@@ -158,7 +160,7 @@ class Example:
     name: str  # "mnist_cnn"
     title: str  # the docstring's first line
     path: Path
-    task: str  # "train" or "infer"
+    task: str  # "train", "infer" or SCRIPT
     data: str  # a dataset's name, or the absolute path of an .npz file
     input: str  # "image" (image_data_format applies), "flat" or "sequence"
     batch_size: int
@@ -363,6 +365,8 @@ class Summary:
     percent_of_limit: float | None = None  # 100: as fast as this machine's arithmetic and memory allow
     teardown_seconds: float | None = None  # from the last batch until fit or predict returned: mean of steady epochs
     between_process_factor: float | None = None  # the factor by which processes differ, where the intervals hold that
+    unit: str = ""  # what its times are of, if a script's: "epoch", "call" or "run"
+    metrics: Mapping[str, float] = field(default_factory=dict, metadata=column("final_metrics"))  # by their names
     # No columns.
     input: str = field(default="", metadata=column(""))  # "image", "flat" or "sequence"
     available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting

@@ -77,6 +77,11 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
     return {cell: tuple(difference) for cell, difference in found.items()}
 
 
+def of_model(difference: str) -> bool:
+    """Whether a difference is one of the models themselves, and not of how they are trained."""
+    return any(f" in its {name}" in difference for name in ("model", "number of parameters", "dtype"))
+
+
 def unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:
     """In what two cells of different runs or backends were not measured alike, by what they `reported`; what one
     of them did not report is not compared.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kbench.values import BASELINE, FASTER, FASTEST, SLOWER, Interval, Summary
+from kbench.values import BASELINE, FASTER, FASTEST, SCRIPT, SLOWER, Interval, Summary
 
 
 def open_rows(rows: Sequence[Summary], precision: float) -> dict[str, list[Summary]]:
@@ -16,7 +16,10 @@ def open_rows(rows: Sequence[Summary], precision: float) -> dict[str, list[Summa
     precision: of a ratio, as a part of it, on either side.
     """
     found: dict[str, list[Summary]] = {}
+    alone = all(row.task == SCRIPT for row in rows)
     for row in rows:
+        if row.task == SCRIPT and not alone:  # a whole program is not repeated where its parts say more
+            continue
         if row.relative_to_fastest is not None and row.verdict not in (SLOWER, FASTER, FASTEST, BASELINE):
             interval, ratio = _ratio(row)
             if interval is None or not ratio or half_width(interval, ratio) > precision:

@@ -10,6 +10,7 @@ from statistics import median, stdev
 
 from kbench.analysis import fingerprints, intervals, learning_curves, machine_stability, roofline, rounds, step_times
 from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, compare, holding
+from kbench.epochs import Epoch
 from kbench.text import significant
 from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured, Summary
 
@@ -101,6 +102,8 @@ def _summary(
     per_1000 = step_times.median_of([1000 * epoch.seconds / epoch.samples for epoch in timed])
     work = roofline.work(facts)
     usual = step_times.median_of([epoch.seconds for epoch in steady])
+    unlike = dict.fromkeys(how for one in repeats for how in differs.get(one.cell.id, ()))
+    compares = not facts.get("unit")
     teardown = _mean(epoch.teardown_seconds for epoch in steady)
     return Summary(
         example=cell.example,
@@ -138,7 +141,13 @@ def _summary(
         phases=_phases(ok),
         evaluation_seconds=_evaluation(ok),
         seconds_per_1000_samples=per_1000,
-        notes=(*_notes(repeats), *_uncounted(work), *_late(usual, teardown, facts)),
+        # A script's rows are compared as long as the model is the same: what else its author leaves to Keras is said.
+        notes=(
+            *(how for how in unlike if not (compares or fingerprints.of_model(how))),
+            *_notes(repeats),
+            *_uncounted(work),
+            *_late(usual, teardown, facts),
+        ),
         deterministic=learning_curves.deterministic(ok),
         final_accuracy_sd=_spread(epoch.accuracy for epoch in last),
         final_val_accuracy_sd=_spread(epoch.val_accuracy for epoch in last),
@@ -160,11 +169,21 @@ def _summary(
         fingerprint=next(
             (known for one in [*ok, *repeats] if (known := fingerprints.fingerprint(fingerprints.reported(one)))), ""
         ),
-        differs=tuple(dict.fromkeys(how for one in repeats for how in differs.get(one.cell.id, ()))),
+        differs=tuple(how for how in unlike if compares or fingerprints.of_model(how)),
         operations_per_sample=work.operations if work else None,
         percent_of_limit=_percent_of_limit(work, cell, per_1000, limits),
         teardown_seconds=teardown,
+        unit=_text(facts.get("unit")),
+        metrics=_metrics(last),
     )
+
+
+def _metrics(last: Sequence[Epoch]) -> dict[str, float]:
+    """The mean of each score over the last epochs of the repeats."""
+    names = dict.fromkeys(name for epoch in last for name in epoch.metrics or {})
+    return {
+        name: mean for name in names if (mean := _mean((one.metrics or {}).get(name) for one in last)) is not None
+    }
 
 
 def _timed(

@@ -71,6 +71,8 @@ def compile_first(
 def _compiled(task: CellTask, here: Here) -> Path | None:
     """Where the task's backend keeps what it compiles for the task's example."""
     environment = here.environments.get(task.backend)
+    if task.script is not None:  # it cannot be told to do a little
+        return None
     if not isinstance(environment, Environment) or not environment.compiles:
         return None
     return Path(environment.compiles.replace("{example}", task.example))

@@ -55,6 +55,8 @@ class Launcher(Protocol):
         watch: Callable[[], None],
         memory_limit_mib: float | None = None,
         turn: Turn | None = None,
+        stdin: Path | None = None,
+        stdout: Path | None = None,
     ) -> Running[Exit]: ...
 
 
@@ -68,10 +70,14 @@ def launch(
     watch: Callable[[], None],
     memory_limit_mib: float | None = None,
     turn: Turn | None = None,
+    stdin: Path | None = None,
+    stdout: Path | None = None,
     gpu: int | None = None,
     mark: str = "",
 ) -> Running[Exit]:
     """Run `command` in `folder` with just these environment variables; its output goes to `log`.
+
+    With `stdout` only its stderr does; it reads the file `stdin` if that is there.
 
     The caller asks for the next value a few times a second; `watch` is called each time. `gpu` is the number of the
     one whose memory is looked at. After `timeout` seconds, without those in which it was held between two turns, and
@@ -79,25 +85,28 @@ def launch(
     `memory_limit_mib` it is killed at once. Nothing that it started stays behind, in any group or session: it is
     found by `mark`, which goes into its environment. Raises OSError where the command cannot be started.
     """
-    mark = f"{mark or orphans.mark(folder)}|{folder.name}|"  # of this cell alone: others may run beside it
+    mark = f"{mark or orphans.mark(folder)}|{log.parent.name}|"  # of this cell alone: others may run beside it
     with contextlib.ExitStack() as stack:
         on_device = None if gpu is None else stack.enter_context(contextlib.closing(DeviceMemory(gpu)))
         start = time.monotonic()
         guests = () if turn is None else (turn.guests.fileno(),)
         of_turns = {turns.VARIABLE: str(guests[0])} if guests else {}
-        with log.open("ab") as output:
+        with log.open("ab") as output, contextlib.ExitStack() as files:
+            own = files.enter_context(stdout.open("ab")) if stdout else None
+            given = files.enter_context(stdin.open("rb")) if stdin and stdin.is_file() else None
             process = subprocess.Popen(
                 list(command),
                 env={**variables, **of_turns, orphans.MARK: mark},
                 pass_fds=guests,
                 cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
+                stdin=given or subprocess.DEVNULL,
+                stdout=own or output,
+                stderr=output,
                 start_new_session=True,
             )
         memory = Memory(process.pid, MEMORY_SECONDS if memory_limit_mib is None else POLL_SECONDS, on_device)
         timed_out = over_memory = False
+        written = (log, stdout) if stdout else (log,)
 
         def seconds() -> float:
             return time.monotonic() - start - (turn.held_seconds if turn else 0.0)
@@ -115,7 +124,8 @@ def launch(
                 if memory_limit_mib is not None and (memory.peak_mib or 0.0) > memory_limit_mib:
                     over_memory = True
                     break
-                guest_files.trim(log)
+                for one in written:
+                    guest_files.trim(one)
                 yield process
         except BaseException:
             _end(process)
@@ -124,7 +134,8 @@ def launch(
             _signal(process.pid, signal.SIGKILL)
             process.wait()
             orphans.end(mark)  # what has left its group
-            guest_files.trim(log, ended=True)
+            for one in written:
+                guest_files.trim(one, ended=True)
     return Exit(
         process.returncode,
         seconds(),

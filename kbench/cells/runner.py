@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from kbench import store
 from kbench.analysis.machine_stability import ENOUGH_TOGETHER
 from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
+from kbench.cells import workdir
 from kbench.cells.launcher import Exit, Launcher, Running, to_its_end
 from kbench.cells.spec import Here
 from kbench.cells.turns import Turn, Turns
@@ -23,7 +25,7 @@ from kbench.machine import devices
 from kbench.planning.tasks import CellTask
 from kbench.store.guest_files import last_lines, open_regular
 from kbench.text import plain
-from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, UNAVAILABLE, UNSUPPORTED, Outcome
+from kbench.values import FAILED, INTERRUPTED, OK, SCRIPT, TIMEOUT, UNAVAILABLE, UNSUPPORTED, Outcome
 
 LINES_KEPT = 12  # of the log of a cell that did not end ok
 MOST_REASON = 500  # characters
@@ -179,27 +181,49 @@ def measure(
     task: CellTask, here: Here, launcher: Launcher, listener: Listener, turn: Turn | None = None
 ) -> Running[Outcome]:
     """Measure a task on this machine, where its backend has an environment; what came of it."""
+    if task.script is None:
+        return (yield from _measure(task, here, launcher, listener, turn))
+    try:
+        with workdir.work(task, here, store.cell_folder(here.run, task)) as work:
+            return (yield from _measure(task, here, launcher, listener, turn, work))
+    except (OSError, shutil.Error) as error:
+        return Outcome(FAILED, f"the script's folder cannot be copied: {plain(str(error))[:200]}")
+
+
+def _measure(
+    task: CellTask,
+    here: Here,
+    launcher: Launcher,
+    listener: Listener,
+    turn: Turn | None,
+    work: workdir.Work | None = None,
+) -> Running[Outcome]:
     environment = here.environments[task.backend]
     assert not isinstance(environment, str)
     files = store.cell_folder(here.run, task)
-    path = store.write_spec(here.run, task, specs.spec(task, here), specs.keras_json(task))
+    spec = specs.spec(task, here, work.file if work else None)
+    path = store.write_spec(here.run, task, spec, specs.keras_json(task))
+    of_task = {"PYTHONHASHSEED": str(task.seed)} if work else {}
     variables = specs.environment_variables(
         os.environ,
-        {**here.passed, **ensure.variables(environment, task.threads, task.example)},
+        {**here.passed, **ensure.variables(environment, task.threads, task.example), **of_task},
         devices.pin_variables(here.device),
         files.keras_home,
+        of_program=work is not None,
     )
     progress = Progress(files.events)
+    streams: dict[str, Path] = {"stdin": store.stdin(here.run), "stdout": files.stdout} if work else {}
     try:
         ended = yield from launcher(
             [str(environment.python), str(here.guest), str(path)],
             variables=variables,
-            folder=files.path,
+            folder=work.folder if work else files.path,
             log=files.log,
             timeout=task.timeout,
             memory_limit_mib=task.memory_limit_mib,
             watch=lambda: listener.epoch(task, progress.look()),
             turn=turn,
+            **streams,
         )
     except OSError as error:
         return Outcome(FAILED, f"its Python cannot be started: {error.strerror or error}")
@@ -242,12 +266,17 @@ class Progress:
 def judge(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> Outcome:
     """What came of a cell, from how its process ended and what its guest reported before."""
     error = str(report.facts.get("error", ""))
-    complete = "guest_seconds" in report.facts and len(report.epochs) == task.epochs
+    complete = "guest_seconds" in report.facts and (task.task == SCRIPT or len(report.epochs) == task.epochs)
+    program = report.facts.get("program")
+    if complete and isinstance(program, dict) and not program.get("keras"):
+        complete, error = False, "it ended without having imported Keras"
     lines = [plain(line) for line in last_lines(log, LINES_KEPT)]
     end = _last_words(report, lines)
     status = FAILED
     if ended.timed_out:
-        done = f"{len(report.epochs)} of {task.epochs} epochs were done"
+        done = (
+            "it had not ended" if task.task == SCRIPT else f"{len(report.epochs)} of {task.epochs} epochs were done"
+        )
         status, reason = TIMEOUT, f"not done after {task.timeout:g} s ({done}); give it longer with --timeout"
     elif ended.over_memory:
         held, allowed = ended.peak_memory_mib or 0.0, task.memory_limit_mib or 0.0

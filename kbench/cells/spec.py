@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kbench import paths, store
+from kbench.datasets import as_keras
 from kbench.paths import portable
 from kbench.planning.tasks import CellTask
 from kbench.values import CHANNELS_LAST, Data, Device, Environment
@@ -26,6 +27,7 @@ MATTERS = re.compile(
     r"(OMP|GOMP|KMP|MKL|DNNL|ONEDNN|OPENBLAS|GOTO|BLIS|VECLIB|NUMEXPR|TBB|XLA|TF|CUDA|CUDNN|NVIDIA|NCCL|MALLOC"
     r"|TCMALLOC)_.*|LD_PRELOAD|LD_LIBRARY_PATH"
 )
+NOT_A_PROGRAMS = re.compile(r"(PYTHON|KERAS_|KBENCH_|VIRTUAL_ENV|__PYVENV).*")
 # Not for print, whatever it is for.
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE")
 
@@ -51,6 +53,8 @@ class Here:
     environments: Mapping[str, Environment | str]  # by backend; a sentence where there is none
     passed: Mapping[str, str]  # the variables of --pass-env
     guest: Path = field(default_factory=lambda: paths.GUEST)
+    keras_files: Mapping[str, Path] = field(default_factory=dict)  # that a script may ask for, by name
+    started_in: Path = field(default_factory=Path.cwd)
 
 
 def keras_json(task: CellTask) -> dict[str, Any]:
@@ -63,9 +67,12 @@ def keras_json(task: CellTask) -> dict[str, Any]:
     }
 
 
-def spec(task: CellTask, here: Here) -> dict[str, Any]:
-    """The guest's spec: the task, and where things lie. Below the user's home folder paths begin with `~`."""
-    data = here.data[task.example, task.image_data_format]
+def spec(task: CellTask, here: Here, script: Path | None = None) -> dict[str, Any]:
+    """The guest's spec: the task, and where things lie. Below the user's home folder paths begin with `~`.
+
+    `script` is where the program lies that is run, if the task is one.
+    """
+    data = here.data.get((task.example, task.image_data_format))
     weights = here.published_weights.get(task.example)
     return {
         **asdict(task),
@@ -73,21 +80,39 @@ def spec(task: CellTask, here: Here) -> dict[str, Any]:
         "identity": task.identity,
         "example": portable(here.examples[task.example]),
         "device": here.device.kind,
-        "data": {**vars(data), "folder": portable(data.folder), "hash_of": CHANNELS_LAST},
-        "validation_samples": task.validation_samples if data.validation else 0,
+        "data": {**vars(data), "folder": portable(data.folder), "hash_of": CHANNELS_LAST} if data else {},
+        "script": None if script is None else _script(task, here, script),
+        "validation_samples": task.validation_samples if data and data.validation else 0,
         "published_weights": portable(weights) if weights and task.published_weights else "",
         "events": portable(store.cell_folder(here.run, task).events),
     }
 
 
+def _script(task: CellTask, here: Here, file: Path) -> dict[str, Any]:
+    """Its options, where it lies, and what Keras's get_file finds."""
+    return {
+        **(task.script or {}),
+        "file": portable(file),
+        "downloads": portable(as_keras.folder()),
+        "files": {name: portable(path) for name, path in here.keras_files.items()},
+    }
+
+
 def environment_variables(
-    inherited: Mapping[str, str], backend: Mapping[str, str], pinned: Mapping[str, str], keras_home: Path
+    inherited: Mapping[str, str],
+    backend: Mapping[str, str],
+    pinned: Mapping[str, str],
+    keras_home: Path,
+    of_program: bool = False,
 ) -> dict[str, str]:
     """The guest's whole environment: a short list of the user's variables, the backend's and the device's.
 
-    KERAS_BACKEND is left out on purpose: it would win over keras.json.
+    KERAS_BACKEND is left out on purpose: it would win over keras.json. `of_program`: a user's own program gets all
+    their variables, but for what steers Python, Keras and kbench.
     """
     kept = {name: inherited[name] for name in INHERITED if name in inherited}
+    if of_program:
+        kept = {name: value for name, value in inherited.items() if not NOT_A_PROGRAMS.fullmatch(name)}
     return {
         **kept,
         "PYTHONNOUSERSITE": "1",

@@ -33,6 +33,16 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
             "--results",
         ),
     ),
+    "script": (
+        "Run a Keras program of your own, as it is, on each backend: time and scores of each of its calls of fit, "
+        "evaluate and predict.",
+        (
+            "file", "--backends", "--device", "--python", "--max-epochs", "--max-steps", "--seed of a script",
+            "--init of a script", "--workdir", "--keep-files", _HOW_OFTEN, "--threads", "--timeout of a script",
+            "--memory-limit", "--data-dir", "--baseline", "--name", "--dry-run", _DETAIL, "--show-output",
+            "--no-plots", "--format", "--results",
+        ),
+    ),
     "resume": (
         "Continue a run: measure the cells that have no finished outcome, or whose files changed. With --budget, "
         "also measure again what is still open.",
@@ -112,7 +122,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
                 group.add_argument(one, **OPTIONS[one])
         else:
             parser.add_argument(option.split()[0], **OPTIONS[option])
-    found = parser.parse_args(arguments)
+    place = arguments.index("--") if command == "script" and "--" in arguments else len(arguments)
+    found = parser.parse_args(arguments[:place])
+    found.arguments = tuple(arguments[place + 1 :])  # of the script
     found.command = command
     found.argv = list(argv)
     return found

@@ -8,7 +8,7 @@ from typing import Any, get_args, get_type_hints
 
 from kbench.cli.option_types import duration, inches, mib, ratio, seconds, share, some_of, whole
 from kbench.comparison.values import ALLOWABLE
-from kbench.planning.request import BUDGET, LAST_SEED, PRECISION, Request
+from kbench.planning.request import BUDGET, LAST_SEED, PRECISION, Request, Script
 from kbench.values import FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 
 KINDS = ("environments", "data", "compiled", "all")  # what `clean` can remove
@@ -101,6 +101,29 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "how recurrent layers run: in the form that computes the model (right, the default), or in the form "
         "that ships with the backend (default)",
     },
+    # A script of the user's.
+    "file": {"metavar": "FILE.py", "help": "a Keras program; what follows -- are its own arguments"},
+    "--init of a script": {
+        "choices": get_args(get_type_hints(Request)["init"]),
+        "default": "backend",
+        "help": "initial weights: each backend's own (default), or seeded: the first model that is trained gets the "
+        "same ones on every backend",
+    },
+    "--seed of a script": {
+        "type": whole(0, LAST_SEED),
+        "metavar": "N",
+        "default": Request.seed,
+        "help": "of Python, numpy and the backend before the script starts; what it seeds itself counts (default: 0)",
+    },
+    "--workdir": {
+        "choices": get_args(get_type_hints(Script)["workdir"]),
+        "default": Script.workdir,
+        "help": "where it runs: in a fresh copy of its folder for each cell (copy, default), or in its own (same)",
+    },
+    "--keep-files": {"action": "store_true", "help": "keep the copies, with what it wrote there, beside the results"},
+    "--max-epochs": {"type": whole(1, 10**6), "metavar": "N", "help": "end each fit after so many epochs"},
+    "--max-steps": {"type": whole(1, 10**9), "metavar": "N", "help": "end each epoch of a fit after so many steps"},
+    "--show-output": {"action": "store_true", "help": "print what it wrote to stdout when a cell has ended"},
     # How a cell runs.
     "--image-data-format": {
         **_choices("image_data_format"),
@@ -115,6 +138,11 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "type": seconds,
         "metavar": "SECONDS",
         "help": "end a cell after this time (default: estimated from samples and epochs; parity: 3600)",
+    },
+    "--timeout of a script": {
+        "type": seconds,
+        "metavar": "SECONDS",
+        "help": "end a cell after this time (default: 3600)",
     },
     "--memory-limit": {
         "dest": "memory_limit_mib",

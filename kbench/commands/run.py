@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 
 from kbench import paths, store
+from kbench.cells import workdir
 from kbench.cli import arguments
 from kbench.machine import devices
 from kbench.planning import plan
@@ -21,6 +22,8 @@ def main(options: argparse.Namespace) -> int:
     request = choices.request(options, known, gpus)
     place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
     measure.check_place(place, options.name)
+    if request.script:
+        workdir.check(paths.expanded(request.examples[0]), place)
     the_plan = plan.make(request, known, gpus)
     _print_plan(the_plan, options)
     if options.dry_run:
@@ -31,6 +34,8 @@ def main(options: argparse.Namespace) -> int:
         here = replace(here, environments=prepare.make_environments(the_plan))
         machine = record.machine(the_plan, here, gpus, [*arguments.program().split(), *options.argv])
         run = store.create(place, record.plan_record(the_plan, here), machine, options.name)
+        if request.script:
+            prepare.keep_input(run)
         with store.filling(run):
             return measure.measure(the_plan, the_plan, replace(here, run=run), gpus, options)
 

@@ -34,7 +34,7 @@ def write(create: Create, file: File, path: Path) -> Contents:
     # Keras's file holds pickles, which can run anything. Its digest was verified, so it is the published one.
     with np.load(content, allow_pickle=True) as archive:
         for role, part in (("train", "train"), ("validation", "test")):
-            reviews, labels = _read(archive, part)
+            reviews, labels = reviews_of(archive, part)
             order = np.arange(len(labels))
             random.shuffle(order)
             tokens = create(f"x_{role}", (len(order), LENGTH), np.int32)
@@ -56,7 +56,7 @@ def encode(ranks: Sequence[int], row: Array) -> None:
         row[len(row) - len(kept) - 1] = START
 
 
-def _read(archive: Any, part: str) -> tuple[Reviews, Array]:
+def reviews_of(archive: Any, part: str) -> tuple[Reviews, Array]:
     """Keras's own file has an array of lists; imdb_ranks.npz has review i in tokens[offsets[i]:offsets[i + 1]]."""
     labels = archive[f"y_{part}"]
     if f"x_{part}" in archive:

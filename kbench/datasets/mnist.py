@@ -19,7 +19,7 @@ def write(
 
     `files` are training pictures, training labels, test pictures, test labels. Raises UserError.
     """
-    arrays = [_read(file, path) for file, path in zip(files, paths, strict=True)]
+    arrays = [read(file, path) for file, path in zip(files, paths, strict=True)]
     for role, (pictures, y) in (("train", arrays[:2]), ("validation", arrays[2:])):
         x = layout.arrange(pictures[..., None], input, image_data_format)
         create(f"x_{role}", x.shape, np.uint8)[...] = x
@@ -27,7 +27,7 @@ def write(
     return Contents(num_classes=10, divisor=255.0)
 
 
-def _read(file: File, path: Path) -> Array:
+def read(file: File, path: Path) -> Array:
     """The array of an idx file: a number whose last byte counts the axes, big-endian lengths, then the bytes."""
     plain = gzip.decompress(archives.verified(path, file))
     lengths = np.frombuffer(plain, ">u4", 1 + plain[3])[1:]

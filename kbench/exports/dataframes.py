@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from kbench import paths, store
+from kbench.analysis.call_sites import expanded
 from kbench.analysis.rows import summarised
 from kbench.tables.csv import epochs_columns, summary_columns
 from kbench.values import Measured
@@ -62,7 +63,7 @@ def data(read: store.RunResults) -> RunData:
         name=read.name,
         folder=read.folder,
         summary=_frame(summary_columns(summarised(read))),
-        epochs=_frame(epochs_columns(read.measured)),
+        epochs=_frame(epochs_columns(expanded(read.measured))),
         cells=_frame(_cells_columns(read.measured)),
         provenance=read.provenance,
     )

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from kbench.analysis import machine_stability
+from kbench.analysis.call_sites import expanded
 from kbench.analysis.rows import summarised
 from kbench.comparison import published
 from kbench.errors import UserError
@@ -51,7 +52,7 @@ def rebuild_all(
     pictures = _pictures(results, rows, style) if plots else {}
     files = {
         "summary.csv": summary_csv(rows).encode(),
-        "epochs.csv": epochs_csv(results.measured).encode(),
+        "epochs.csv": epochs_csv(expanded(results.measured)).encode(),
         "summary.md": _page(results, rows, pictures).encode(),
         "summary.tex": latex(rows).encode(),
         "report.html": report([(results, rows)]),
@@ -90,7 +91,7 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         backends=objects(results, "backends"),
         examples=objects(results, "examples"),
         summaries=summaries,
-        measured=results.measured,
+        measured=expanded(results.measured),
         remarks=machine_stability.remarks(results.measured, results.provenance),
         logs=log_tails.of_failed(results),
         published=published.held(summaries, figures),
@@ -107,7 +108,7 @@ def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -
     colors = {name: str(about.get("color", "")) for name, about in backends.items()}
     chosen = looks(summaries, colors)
     cells: dict[str, list[Measured]] = {}
-    for one in results.measured:
+    for one in expanded(results.measured):
         cells.setdefault(one.cell.example, []).append(one)
     rows = {example: list(group) for example, group in groupby(summaries, key=lambda row: row.example)}
     drawn = {name: _of_example(name, cells[name], rows[name], chosen, style) for name in rows}

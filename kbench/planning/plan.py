@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from kbench import paths
@@ -11,12 +11,13 @@ from kbench.errors import Unsupported, UserError
 from kbench.machine import devices
 from kbench.planning.request import BOTH, DIFFERENT, LAST_SEED, NATIVE, Request
 from kbench.planning.tasks import CellTask, guest_sha256, of_build, start_of_sha256
-from kbench.selection import examples
+from kbench.selection import examples, scripts
 from kbench.selection.builds import pick_build
 from kbench.values import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
     OK,
+    SCRIPT,
     UNAVAILABLE,
     UNSUPPORTED,
     Backend,
@@ -30,6 +31,7 @@ from kbench.values import (
 # it trains on and 0.7 s one that goes through ResNet-50, and compiling its model took up to 160 s.
 START_SECONDS = 900.0  # to import, to compile, to end
 SAMPLE_SECONDS = {"train": 0.2, "infer": 5.0}
+SCRIPT_SECONDS = 3600.0  # what a script takes is its own
 LONGEST_SECONDS = 48 * 3600.0
 
 
@@ -70,7 +72,8 @@ def make(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device],
         raise UserError(f"There is no backend {gone[0]} any more: measure the run anew without it.")
     device = devices.choose(request.device, gpus)
     chosen = tuple(known[name] for name in request.backends)
-    loaded = tuple(examples.load(paths.expanded(path)) for path in request.examples)
+    load = scripts.load if request.script else examples.load
+    loaded = tuple(load(paths.expanded(path)) for path in request.examples)
     if request.augment and not any(example.augmentation for example in loaded):
         raise UserError("--augment: none of the chosen examples says how its pictures are augmented.")
     if request.seed_of(request.repeats) > LAST_SEED:
@@ -100,6 +103,7 @@ def make(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device],
                         init=request.init,
                         passed=passed,
                         memory_limit_mib=request.memory_limit_mib,
+                        script=None if request.script is None else asdict(request.script),
                         guest_sha256=guest_sha256(),
                         **of_example,
                         **of_backend,
@@ -126,6 +130,14 @@ def acceptable(plan: Plan, task: CellTask, outcome: Outcome) -> bool:
 def _of_example(example: Example, request: Request) -> dict[str, Any]:
     """The fields of a task that come from its example and the request."""
     profile = example.profiles[request.profile]
+    if example.task == SCRIPT:
+        counts = {
+            "batch_size": 0,
+            "samples": 0,
+            "validation_samples": 0,
+            "epochs": 0,
+        }  # they are found, not asked for
+        return {**_of_file(example), **counts, "profile": profile.name, "timeout": request.timeout or SCRIPT_SECONDS}
     batch_size = request.batch_size or example.batch_size
     samples = request.samples or profile.samples
     limit = None if example.data.endswith(".npz") else example.profiles["full"].samples
@@ -140,11 +152,7 @@ def _of_example(example: Example, request: Request) -> dict[str, Any]:
     all_samples = (samples + profile.validation_samples) * epochs
     estimate = min(START_SECONDS + all_samples * SAMPLE_SECONDS[example.task], LONGEST_SECONDS)
     return {
-        "example": example.name,
-        "example_sha256": example.sha256,
-        "task": example.task,
-        "input": example.input,
-        "parameters": example.parameters,
+        **_of_file(example),
         "profile": request.profile,
         "batch_size": batch_size,
         "samples": samples,
@@ -152,6 +160,16 @@ def _of_example(example: Example, request: Request) -> dict[str, Any]:
         "epochs": epochs,
         "augment": request.augment and example.augmentation,
         "timeout": request.timeout or estimate,
+    }
+
+
+def _of_file(example: Example) -> dict[str, Any]:
+    return {
+        "example": example.name,
+        "example_sha256": example.sha256,
+        "task": example.task,
+        "input": example.input,
+        "parameters": example.parameters,
     }
 
 
@@ -169,7 +187,7 @@ def _of_backend(
     choice = request.python(backend.name)
     as_is = choice is not None and choice.as_is
     try:
-        if task not in backend.can:
+        if task not in backend.can and task != SCRIPT:  # what a script does is found out
             raise Unsupported(backend.cannot or f"{backend.name} cannot {task}")
         of_its_build = of_build(pick_build(backend, device, as_is=as_is), backend.distribution, as_is)
     except Unsupported as error:
@@ -186,6 +204,8 @@ def _rotated(backends: Sequence[Backend], by: int) -> list[Backend]:
 
 def _layouts(example: Example, backend: Backend, asked: str, device: Device) -> list[str]:
     """The image_data_formats to run; an example without pictures runs in the native one alone."""
+    if example.task == SCRIPT:  # Keras's own default, which its user had in mind
+        return [CHANNELS_LAST]
     native = backend.gpu_image_data_format if device.kind == "gpu" else backend.image_data_format
     if example.input != "image" or asked == NATIVE:
         return [native]

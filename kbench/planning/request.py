@@ -21,6 +21,8 @@ SAME, DIFFERENT = "same", "different"
 PRECISION, BUDGET = 0.1, 600.0  # if nothing else is asked for; seconds
 LAST_SEED = 2**32 - 1  # what numpy takes
 
+COPY, SAME_FOLDER = "copy", "same"  # where a script runs
+
 Names = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -37,6 +39,17 @@ class ChosenPython:
 
     path: str  # below the user's home folder it begins with `~`
     as_is: bool
+
+
+@dataclass(frozen=True)
+class Script:
+    """How a user's program is run."""
+
+    arguments: tuple[str, ...] = ()
+    workdir: Literal["copy", "same"] = "copy"
+    keep_files: bool = False  # the copies of its folder, with what it wrote there
+    max_epochs: Count | None = None  # of each fit
+    max_steps: Count | None = None  # of each epoch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +85,7 @@ class Request:
     data_source: Literal["real", "synthetic"] = "real"
     data_dir: str | None = None  # a folder with the published files
     pass_env: tuple[str, ...] = ()  # names of further variables of the user's that cells get
+    script: Script | None = None  # if `examples` is a user's program, run as it is
     baseline: str = ""  # full name of the backend with which the others are compared, beside the fastest
 
     def seed_of(self, repeat: int) -> int:

@@ -27,7 +27,7 @@ DIGITS_OF_A_SECRET = 8
 class CellTask(Cell):
     """All that measuring a cell takes, without a path of this machine."""
 
-    task: str  # "train" or "infer"
+    task: str  # "train", "infer" or "script"
     input: str  # "image", "flat" or "sequence"
     example_sha256: str
     parameters: int | None  # what the example states
@@ -49,6 +49,7 @@ class CellTask(Cell):
     data_sha256: str = ""  # known once the arrays lie ready
     published_weights: str = ""  # the file's name, where there is one
     guest_sha256: str = ""  # of kbench's own code that runs in the backend's Python
+    script: Mapping[str, Any] | None = None  # the request's, if it is one
     timeout: float = 3600.0  # seconds
     memory_limit_mib: float | None = None  # of its processes together
 

@@ -72,20 +72,7 @@ def load_all(folder: Path) -> dict[str, Example]:
 
 def load(path: Path) -> Example:
     """The example in the file `path`. Raises UserError, one sentence with the file's name and the constant."""
-    try:
-        content = path.read_bytes()
-        with warnings.catch_warnings():  # about its style: the guest's Python may have another opinion
-            warnings.simplefilter("ignore")
-            tree = ast.parse(importlib.util.decode_source(content), filename=str(path))
-    except OSError as error:
-        raise UserError(f"The example {path} cannot be read: {error.strerror or error}.") from None
-    except UnicodeDecodeError:
-        raise UserError(f"The example {path.name} is not valid Python: it is not text in UTF-8.") from None
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = getattr(error, "lineno", None)
-        where = f", line {line}" if line else ""
-        what = str(error.args[0]) if error.args else "nested too deeply"
-        raise UserError(f"The example {path.name} is not valid Python{where}: {what}.") from None
+    content, tree = parsed(path, "example")
     found = _constants(tree, path)
     if not any(isinstance(node, ast.FunctionDef) and node.name == "build_model" for node in tree.body):
         raise _wrong(path, "has no function build_model(input_shape, num_classes)")
@@ -123,6 +110,24 @@ def load(path: Path) -> Example:
         published_weights=constants.WEIGHTS,
         target_accuracy=constants.TARGET_ACCURACY,
     )
+
+
+def parsed(path: Path, what: str) -> tuple[bytes, ast.Module]:
+    """The file's content and its syntax; `what` it is says the error. Raises UserError."""
+    try:
+        content = path.read_bytes()
+        with warnings.catch_warnings():  # about its style: the guest's Python may have another opinion
+            warnings.simplefilter("ignore")
+            return content, ast.parse(importlib.util.decode_source(content), filename=str(path))
+    except OSError as error:
+        raise UserError(f"The {what} {path} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise UserError(f"The {what} {path.name} is not valid Python: it is not text in UTF-8.") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None)
+        where = f", line {line}" if line else ""
+        reason = str(error.args[0]) if error.args else "nested too deeply"
+        raise UserError(f"The {what} {path.name} is not valid Python{where}: {reason}.") from None
 
 
 def _constants(tree: ast.Module, path: Path) -> dict[str, Any]:

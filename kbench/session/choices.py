@@ -13,8 +13,8 @@ from kbench.environments import interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine import devices
-from kbench.planning.request import BUDGET, PRECISION, ChosenPython, Request
-from kbench.selection import backends, examples
+from kbench.planning.request import BUDGET, PRECISION, ChosenPython, Request, Script
+from kbench.selection import backends, examples, scripts
 from kbench.selection import names as selection
 from kbench.values import Backend, Device, Example
 
@@ -22,7 +22,11 @@ from kbench.values import Backend, Device, Example
 def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
     """What the options of `run` or `parity` ask for. An option has the name of its field. Raises UserError."""
     chosen = selection.select_backends(options.backends, known)
-    named = selection.select_examples(options.examples, known_examples())
+    script = scripts.load(paths.expanded(options.file)) if hasattr(options, "file") else None
+    if script is None:
+        named = selection.select_examples(options.examples, known_examples())
+    else:
+        named = selection.Chosen((script,), frozenset({script.name}))
     pythons = chosen_pythons(options, known)
     asked = {one.name: value for one in fields(Request) if (value := getattr(options, one.name, None)) is not None}
     mirror = data_folder(options)
@@ -38,6 +42,8 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
         "pass_env": passed_variables(options),
         "baseline": chosen_baseline(options, [one.name for one in chosen.chosen]),
     }
+    if script is not None:
+        asked["script"] = Script(**{one.name: getattr(options, one.name) for one in fields(Script)})
     return Request(**asked)
 
 
@@ -50,7 +56,8 @@ def _how_often(options: argparse.Namespace) -> dict[str, float | None]:
             "--repeats says how often each cell is measured, --precision and --budget let kbench choose: give one or "
             "the other."
         )
-    fixed = getattr(options, "repeats", 1) is not None or (options.profile == "smoke" and not named)
+    small = getattr(options, "profile", "") == "smoke"
+    fixed = getattr(options, "repeats", 1) is not None or (small and not named)
     return {} if fixed else {"precision": precision or PRECISION, "budget": budget or BUDGET}
 
 
@@ -92,7 +99,8 @@ def chosen_pythons(options: argparse.Namespace, known: Mapping[str, Backend]) ->
 
 def passed_variables(options: argparse.Namespace) -> tuple[str, ...]:
     """The names of --pass-env, each once. Raises UserError."""
-    for name in options.pass_env:
+    named: Sequence[str] = getattr(options, "pass_env", ())
+    for name in named:
         if "=" in name:
             raise UserError(
                 f"--pass-env takes the name of a variable alone, {name.partition('=')[0]!r}: set its value before, "
@@ -102,4 +110,4 @@ def passed_variables(options: argparse.Namespace) -> tuple[str, ...]:
             raise UserError(f"--pass-env {name}: every cell has a keras.json of its own, and this would win over it")
         if name not in os.environ:
             raise UserError(f"--pass-env {name}: there is no such environment variable")
-    return tuple(dict.fromkeys(options.pass_env))
+    return tuple(dict.fromkeys(named))

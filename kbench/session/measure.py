@@ -44,8 +44,10 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
         try:
             reference = partial(_reference, the_plan.request.threads, record.cell_variables(here.passed))
             show = partial(_show_example, here.run, options.detail)
-            compiled = run_cells(to_run, here, reference, options.detail, show)
-            the_plan = racing.race(the_plan, here.run, partial(_add, here, reference, options.detail), compiled)
+            output = partial(terminal.show_output, here.run) if getattr(options, "show_output", False) else None
+            compiled = run_cells(to_run, here, reference, options.detail, show, output)
+            add = partial(_add, here, reference, options.detail, output)
+            the_plan = racing.race(the_plan, here.run, add, compiled)
             store.record_end(here.run, record.at_end(the_plan, gpus))
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):  # the terminal may be gone
@@ -68,6 +70,7 @@ def _add(
     here: Here,
     reference: Callable[[str, int], tuple[float, ...]],
     detail: str,
+    cell_done: Callable[[CellTask], None] | None,
     the_plan: Plan,
     tasks: list[CellTask],
 ) -> None:
@@ -76,7 +79,7 @@ def _add(
     if detail != terminal.QUIET:
         backends = ", ".join(task.backend for task in tasks)
         terminal.say(f"Not decided yet, and measured again: {tasks[0].example} on {backends}.")
-    run_cells(replace(the_plan, tasks=tuple(tasks)), here, reference, detail)
+    run_cells(replace(the_plan, tasks=tuple(tasks)), here, reference, detail, cell_done=cell_done)
 
 
 def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
@@ -102,12 +105,13 @@ def run_cells(
     reference: Callable[[str, int], tuple[float, ...]] | None = None,
     detail: str = terminal.USUAL,
     example_done: Callable[[str], None] | None = None,
+    cell_done: Callable[[CellTask], None] | None = None,
 ) -> float:
     """Run the cells with the bar on the screen, and record them in the run's folder. See `runner.run`.
 
-    Returns the seconds that were spent on compiling first. `example_done` is called with the name of each example but
-    the last when its last cell has ended. Raises UserError where results cannot be written; what was measured until
-    then is kept.
+    Returns the seconds that were spent on compiling first. `cell_done` is called with each task whose cell has ended,
+    `example_done` with the name of each example but the last when its last cell has. Raises UserError where results
+    cannot be written; what was measured until then is kept.
     """
     mark = orphans.mark(here.run)
     start = partial(launcher.launch, mark=mark, gpu=here.device.index)
@@ -120,6 +124,8 @@ def run_cells(
 
         def ended(task: CellTask, outcome: Outcome) -> None:
             listener.ended(task, outcome)
+            if cell_done:
+                cell_done(task)
             left[task.example] -= 1
             if example_done and not left[task.example] and left.total():
                 example_done(task.example)

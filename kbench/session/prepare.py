@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import select
+import shutil
+import stat
 import sys
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
-from kbench import datasets, paths
+from kbench import datasets, paths, store
 from kbench.cache import folder
 from kbench.cells.spec import Here
+from kbench.datasets import as_keras
 from kbench.environments import ensure
 from kbench.errors import Unavailable, UserError
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
 from kbench.session import terminal
 from kbench.values import Data, Environment, Example
+
+PIPE_SECONDS = 0.5  # in which a pipe has to have something
 
 
 def reserved() -> AbstractContextManager[None]:
@@ -43,7 +50,7 @@ def arrays(the_plan: Plan) -> tuple[Plan, Here]:
     data: dict[tuple[str, str], Data] = {}
     for task in the_plan.to_measure():
         key = (task.example, task.image_data_format)
-        if key not in data:
+        if key not in data and task.script is None:
             data[key] = _arrays(the_plan, task, of_name[task.example])
     weights = _published_weights(the_plan)
     tasks = []
@@ -59,8 +66,16 @@ def arrays(the_plan: Plan) -> tuple[Plan, Here]:
         published_weights=weights,
         environments={},
         passed=the_plan.request.passed(),
+        keras_files=_keras_files(the_plan),
     )
     return replace(the_plan, tasks=tuple(tasks)), here
+
+
+def _keras_files(the_plan: Plan) -> dict[str, Path]:
+    if the_plan.request.script is None:
+        return {}
+    text = the_plan.examples[0].path.read_text("utf-8", "replace")
+    return as_keras.files(text, the_plan.request.data_folder)
 
 
 def _arrays(the_plan: Plan, task: CellTask, example: Example) -> Data:
@@ -96,6 +111,18 @@ def _published_weights(the_plan: Plan) -> dict[str, Path]:
         for folder in (own, the_plan.request.data_folder)  # the last one that has it counts
         if folder and example.published_weights and (folder / example.published_weights).is_file()
     }
+
+
+def keep_input(run: Path) -> None:
+    """Keep what this process is given on its standard input, if that is a file or a pipe with something in it."""
+    try:
+        kind = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError, AttributeError):  # it is closed
+        return
+    # Who starts kbench may hold a pipe open for ever, and write nothing.
+    if stat.S_ISREG(kind) or (stat.S_ISFIFO(kind) and select.select([sys.stdin], [], [], PIPE_SECONDS)[0]):
+        with store.stdin(run).open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
 
 
 def make_environments(the_plan: Plan) -> dict[str, Environment | str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kbench import store
 from kbench.analysis import intervals
+from kbench.analysis.call_sites import program_of
 from kbench.analysis.open_rows import open_rows
 from kbench.analysis.rows import summarised
 from kbench.analysis.summaries import row_of
@@ -30,7 +31,8 @@ def race(
     while precision and budget:
         there = store.read(run)
         left = budget - spent(there) - spent_before
-        rounds = [_next(the_plan, rows) for rows in open_rows(summarised(there), precision).values()]
+        still_open = open_rows(summarised(there), precision)
+        rounds = [_next(the_plan, rows) for example, rows in still_open.items() if not disturbed(there, example)]
         affordable = [(_cost(there, tasks), tasks) for tasks in rounds if tasks]
         affordable = sorted((one for one in affordable if one[0] <= left), key=lambda one: one[0])
         if not affordable:
@@ -51,9 +53,22 @@ def spent(there: RunResults) -> float:
     return sum(one.outcome.seconds or 0.0 for one in there.measured)
 
 
+def disturbed(there: RunResults, example: str) -> bool:
+    """Whether other programs disturbed most turns of the example's last repeat: another one would tell little."""
+    measured = [one for one in there.measured if one.cell.example == program_of(example)]
+    last = max((one.cell.repeat for one in measured), default=1)
+    turns = [
+        number in one.outcome.disturbed_rounds
+        for one in measured
+        if one.cell.repeat == last
+        for number in {number for epoch in one.epochs for number, *_ in epoch.rounds}
+    ]
+    return 2 * sum(turns) > len(turns)
+
+
 def _next(the_plan: Plan, rows: Sequence[Summary]) -> list[CellTask]:
     """Another process for each of these rows of an example; nothing where they have had as many as may be."""
-    keys = {row_of(row) for row in rows}
+    keys = {row_of(replace(row, example=program_of(row.example))) for row in rows}
     there = [task for task in the_plan.tasks if row_of(task) in keys]
     repeat = 1 + max((task.repeat for task in there), default=0)
     # Both layouts of a backend are measured again, since the plan knows rows by their backend.

@@ -21,6 +21,7 @@ from kbench.cli import arguments
 from kbench.parity.values import Agreement
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
+from kbench.store.guest_files import open_regular
 from kbench.tables import csv, markdown, text
 from kbench.tables import parity as parity_tables
 from kbench.tables.answers import answer
@@ -45,9 +46,11 @@ def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO |
     subset = {"smoke": ": a tiny subset", "quick": ": a subset", "full": ": the published settings"}
     count = f"{len(plan.tasks)} cell{'s' * (len(plan.tasks) != 1)}"
     extent = instead or f"profile {request.profile}{subset[request.profile]}"
-    lines = [f"Plan: {count}, {extent}, {request.data_source} data"]
+    if request.script:
+        extent = f"the script {' '.join([plan.examples[0].name, *request.script.arguments])}"
+    lines = [f"Plan: {count}, {extent}{'' if request.script else f', {request.data_source} data'}"]
     lines.append(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
-    lines.append(f"  examples   {', '.join(example.name for example in plan.examples)}")
+    lines += [] if request.script else [f"  examples   {', '.join(example.name for example in plan.examples)}"]
     device = plan.device
     lines.append(f"  device     {device.label}{f' ({device.name}, driver {device.driver})' if device.name else ''}")
     if request.repeats > 1:
@@ -159,6 +162,14 @@ def print_results(run: store.RunResults, rows: Sequence[Summary], form: str = TA
     what = "Tables, plots and raw measurements" if plots else "Tables and raw measurements"
     start = "report.html; plots are in plots/" if plots else "report.html"
     print_folder(run.folder, what, start, None if form == TABLE else sys.stderr)
+
+
+def show_output(run: Path, task: CellTask) -> None:
+    """What a script wrote to stdout, on stdout, below a line that says where."""
+    with contextlib.suppress(OSError), open_regular(store.cell_folder(run, task).stdout) as file:
+        print(f"--- {_name(task)}", flush=True)
+        shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.flush()
 
 
 def show_example(rows: Sequence[Summary]) -> None:

@@ -22,6 +22,7 @@ from kbench.store.runs import plan_record as plan_record
 from kbench.store.runs import record_end as record_end
 from kbench.store.runs import replan as replan
 from kbench.store.runs import set_aside as set_aside
+from kbench.store.runs import stdin as stdin
 from kbench.store.runs import update as update
 from kbench.store.runs import write_outcome as write_outcome
 from kbench.store.runs import write_spec as write_spec

@@ -54,6 +54,18 @@ class Parity(Event, tag="parity"):
     stage: str
 
 
+class Site(Event, tag="site"):
+    site: str
+    task: str
+    facts: dict[str, Any]
+
+
+class Program(Event, tag="program"):
+    seconds: Seconds
+    exit_status: int
+    keras: int
+
+
 class Error(Event, tag="error"):
     message: str
     kind: str = ""
@@ -79,7 +91,8 @@ class GuestReport:
     `input_shapes` and `layer_shapes` (for counting operations), `libraries` (kind, file and threads of each one that
     computes), `framework_threads`, `numpy_blas`, `probe` (outputs before training), `import_memory_mib` and
     `peak_memory_mib` (the most it held until then), `allocator_peak_mib` (the most that the framework had allocated
-    on a GPU, where it reports that), `notes` (list of text), `parity` (stage -> its event, of a parity run), `error`
+    on a GPU, where it reports that), `notes` (list of text), `parity` (stage -> its event, of a parity run), `sites`
+    (line and method -> its task and facts, of a script), `program` (seconds and exit status of a script), `error`
     (its last message), `error_kind`, `guest_seconds`, and `events_damaged` (lines that could not be understood).
     """
 
@@ -100,7 +113,8 @@ def read_events(path: Path) -> GuestReport:
 
 def understand(events: bytes) -> GuestReport:
     """What the events, one a line, report from the last start on: a cell that is tried again appends to its file."""
-    epochs: dict[int, Epoch] = {}
+    epochs: dict[tuple[str, int], Epoch] = {}
+    sites: dict[str, Any] = {}
     phases: dict[str, float] = {}
     facts: dict[str, object] = {}
     notes: list[str] = []
@@ -117,12 +131,12 @@ def understand(events: bytes) -> GuestReport:
             continue
         last = str(kind)
         if kind == "start":
-            epochs, phases, facts, notes, parity, damaged = {}, {}, {}, [], {}, 0
+            epochs, sites, phases, facts, notes, parity, damaged = {}, {}, {}, {}, [], {}, 0
         if kind in OPEN:
             facts |= {key: one for key, one in value.items() if key not in _NO_FACTS}
         match event:
             case Epoch():
-                epochs[event.epoch] = event
+                epochs[event.site or "", event.epoch] = event
                 last = f"epoch {event.epoch}"
             case Phase():
                 phases[event.name] = phases.get(event.name, 0.0) + event.seconds
@@ -142,13 +156,19 @@ def understand(events: bytes) -> GuestReport:
             case Parity():
                 parity[event.stage] = value
                 last = f"parity {event.stage}"
+            case Site():
+                sites[event.site] = {"task": event.task, "facts": event.facts}
+            case Program():
+                facts["program"] = msgspec.to_builtins(event)
             case Error():
                 facts |= {"error": event.message, "error_kind": event.kind}
             case End():
                 facts["guest_seconds"] = event.seconds
+    facts |= {"parity": parity} if parity else {}
+    facts |= {"sites": sites} if sites else {}
     return GuestReport(
-        epochs=tuple(epochs[number] for number in sorted(epochs)),
+        epochs=tuple(epochs[place] for place in sorted(epochs)),
         phases=phases,
-        facts={**facts, **({"parity": parity} if parity else {}), "notes": notes, "events_damaged": damaged},
+        facts={**facts, "notes": notes, "events_damaged": damaged},
         last=last[:60],
     )

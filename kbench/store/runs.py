@@ -42,7 +42,8 @@ class CellFolder:
         self.path = path
         self.spec = path / "spec.json"  # what the guest is given
         self.events = path / "events.jsonl"  # what the guest reports: one JSON object a line
-        self.log = path / "log.txt"  # the guest's stdout and stderr
+        self.log = path / "log.txt"  # the guest's stdout and stderr; of a script, its stderr
+        self.stdout = path / "stdout.txt"  # of a script
         self.keras_home = path / "keras_home"  # the cell's private KERAS_HOME
         self.outcome = path / "outcome.json"  # what came of the cell: there only once it has ended
 
@@ -195,6 +196,11 @@ def set_aside(run: Path, cell_id: str) -> None:
 def cell_folder(run: Path, cell: Cell) -> CellFolder:
     """Where the files of `cell` are, or will be once `write_spec` has made the folder."""
     return CellFolder(run.joinpath("cells", cell.id))
+
+
+def stdin(run: Path) -> Path:
+    """What every script of the run reads from its standard input; there is no such file if that is nothing."""
+    return run / "stdin"
 
 
 def write_spec(run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mapping[str, Any]) -> Path:

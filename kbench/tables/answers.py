@@ -25,7 +25,11 @@ def _of_device(rows: Sequence[Summary], where: str) -> str:
     fastest = [row for row in rows if row.relative_to_fastest == 1]
     others = rows[len(fastest) :]
     names = " and ".join(dict.fromkeys(row.backend for row in fastest))
-    does = "trains" if rows[0].task == "train" else "predicts"
+    does = {"train": "trains", "infer": "predicts"}.get(rows[0].task, "runs")
+    if rows[0].unit in ("epoch", "call"):
+        if len(rows) == 1:
+            return f"{rows[0].example} takes {_time(rows[0])}{where} on {names}; there is nothing to compare it with."
+        does = "is"
     if len(rows) == 1:
         return f"{rows[0].example} {does}{where} on {names} in {_time(rows[0])}; there is nothing to compare it with."
     sentences = [f"{rows[0].example} {does} fastest{where} on {names}: {_time(rows[0])}."]
@@ -46,6 +50,10 @@ def _unsure(row: Summary) -> bool:
 
 
 def _time(row: Summary) -> str:
+    if row.unit:
+        return f"{significant(row.epoch_seconds)} s{'' if row.unit == 'run' else f' a {row.unit}'}".replace(
+            "a e", "an e"
+        )
     if row.task == "infer":
         return f"{significant(row.seconds_per_1000_samples)} s per 1,000 samples"
     return f"{significant(row.epoch_seconds)} s an epoch"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
@@ -89,6 +90,8 @@ def heading(rows: Sequence[Summary]) -> str:
     `mnist_cnn (quick: 10,000 of 60,000 samples, 3 epochs, batch 128, real data, cpu)`.
     """
     row = rows[0]
+    if row.unit:
+        return _heading_of_script(rows)
     of_all = f" of {row.available_samples:,}" if row.samples < (row.available_samples or 0) else ""
     passes = ("pass", "passes") if row.task == "infer" else ("epoch", "epochs")
     facts = [
@@ -100,6 +103,16 @@ def heading(rows: Sequence[Summary]) -> str:
     facts += [] if _varies(rows, "device") else [row.device]
     facts += [row.image_data_format] if row.input == "image" and not _varies(rows, "image_data_format") else []
     return plain(f"{row.example} ({row.profile}: {', '.join(facts)})")
+
+
+def _heading_of_script(rows: Sequence[Summary]) -> str:
+    """Such as `train.py: fit, line 12 (1,000 samples, 5 epochs, batch 32, cpu)`, as far as that is known."""
+    row = max(rows, key=lambda row: row.epochs)
+    facts = [f"{row.samples:,} samples"] if row.samples and row.unit == "epoch" else []
+    facts += [f"{row.epochs:,} epoch{'s' * (row.epochs != 1)}"] if row.unit == "epoch" else []
+    facts += [f"batch {row.batch_size:,}"] if row.batch_size else []
+    facts += [] if _varies(rows, "device") else [row.device]
+    return plain(f"{row.example} ({', '.join(facts)})")
 
 
 def headline(summaries: Sequence[Summary]) -> str:
@@ -145,6 +158,8 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
         columns["device"] = lambda row: plain(row.device)
     if any(row.form for row in rows):
         columns["recurrent"] = lambda row: plain(row.form) or ("default" if row.status == OK else MISSING)
+    if rows[0].unit:
+        return columns | _of_script(rows)
     infers = rows[0].task == "infer"
     unit = "images" if rows[0].input in ("image", "") else "samples"
     if infers:
@@ -161,6 +176,32 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     if not infers:
         columns["val. accuracy"] = accuracy
     return columns | _target_columns(rows)
+
+
+def _of_script(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
+    """The columns of a line that calls a model, or of a whole program."""
+    unit = rows[0].unit
+    whole = unit == "run"
+    columns: dict[str, Callable[[Summary], str]] = {}
+    columns["seconds" if whole else f"s/{unit}"] = lambda row: significant(row.epoch_seconds)
+    if any(row.epoch_interval for row in rows):
+        columns["95 % interval (s)"] = lambda row: ends(row.epoch_interval)
+    columns |= _comparison(rows)
+    if whole:
+        columns["import (s)"] = lambda row: significant(row.phases.get("import"))
+        columns["memory (MiB)"] = lambda row: significant(row.peak_memory_mib)
+        return columns
+    columns[f"first {unit} (s)"] = lambda row: significant(row.first_epoch_seconds)
+    if unit == "epoch":
+        columns["steps/s"] = lambda row: significant(1 / row.step_seconds_median if row.step_seconds_median else None)
+    names = dict.fromkeys(name for row in rows for name in row.metrics)
+    for name in names:
+        columns[plain(name)] = partial(_metric, name)
+    return columns
+
+
+def _metric(name: str, row: Summary) -> str:
+    return MISSING if name not in row.metrics else f"{row.metrics[name]:.4g}"
 
 
 def _comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
@@ -221,9 +262,15 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
     remarks = []
     if any(row.differs for row in rows):
         remarks.append("differs: this row was not measured like the others, so it is compared with none.")
+    if rows[0].unit == "epoch" and any(row.weights == "its own" for row in rows):
+        remarks.append(
+            "Weights, order of samples and dropout are the program's own: its scores begin alike with --init seeded."
+        )
+    if rows[0].epochs == 1 and rows[0].unit:
+        remarks.append(f"One {rows[0].unit} only: it holds compilation and warm-up, so there is no steady time.")
     if any(row.weights == "backend" for row in rows):
         remarks.append("Initial weights are each backend's own, so the curves do not begin alike.")
-    if rows[0].epochs == 1:
+    if rows[0].epochs == 1 and not rows[0].unit:
         once = "One pass only" if rows[0].task == "infer" else "One epoch only"
         remarks.append(f"{once}: it holds compilation and warm-up, so no steady time and no ratio are given.")
     if any((row.percent_of_limit or 0) > 100 for row in rows):

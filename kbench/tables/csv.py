@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, fields
@@ -40,6 +41,8 @@ def _columns(one: Field[object], summaries: Sequence[Summary]) -> dict[str, list
         return {}
     if one.type == "Interval | None":
         return {f"{name}_{end}": [getattr(value, end, None) for value in values] for end in ("low", "high")}
+    if name == "final_metrics":
+        return {name: [json.dumps(value) if value else None for value in values]}
     if one.type == "Mapping[str, float]":
         return {f"{phase}_seconds": [value.get(phase) for value in values] for phase in _PHASES}
     if one.type == "tuple[str, ...]":
@@ -74,7 +77,10 @@ def epochs_columns(measured: Iterable[Measured]) -> dict[str, list[Any]]:
     """The columns of epochs.csv by name; None is not reported."""
     rows = [(one.cell, epoch) for one in measured for epoch in one.epochs]
     of_cell = {name: [getattr(cell, name) for cell, _ in rows] for name in _OF_CELL}
-    return of_cell | {name: [getattr(epoch, name) for _, epoch in rows] for name in _OF_EPOCH}
+    of_epoch = {name: [getattr(epoch, name) for _, epoch in rows] for name in _OF_EPOCH}
+    metrics = dict.fromkeys(name for _, epoch in rows for name in epoch.metrics or {})
+    scores = {name: [(epoch.metrics or {}).get(name) for _, epoch in rows] for name in metrics}
+    return of_cell | of_epoch | {name: values for name, values in scores.items() if name not in of_epoch}
 
 
 def records_csv(records: Sequence[Mapping[str, object]]) -> str:

@@ -179,6 +179,7 @@ def test_an_option_of_run_has_the_name_of_its_field_and_reaches_the_guest() -> N
         "named_backends",
         "named_examples",
         "pythons",
+        "script",
     }
     assert (spec(made)["init"], spec(made)["epochs"]) == ("backend", 7)
 

@@ -12,6 +12,7 @@ from fake_bench import Bench
 
 from kbench import paths
 from kbench.cells import launcher
+from kbench.cells.turns import Turn, Turns
 
 STUB = Path(__file__).parent.parent / "faults" / "stub_guest.py"
 # Seconds of the steady epochs in each process: x and y differ by too little to be told apart at first.
@@ -83,6 +84,23 @@ def test_a_run_with_a_fixed_number_of_repeats_gets_more_if_that_is_asked_for(rac
     assert processes(race) == {"x": 1, "y": 1, "z": 1} and "Not decided" not in said.out
     assert race("resume", "mine", "--budget", "10m").status == 0
     assert processes(race)["y"] > 1
+
+
+def test_where_other_programs_disturb_most_turns_nothing_is_measured_again(race: Bench) -> None:
+    in_rounds = EXAMPLE.replace("samples=", "step_seconds=[SECONDS[number - 2]], rounds=[[number, 0, 1]], samples=")
+    race.patch.setattr("test_cli_racing.EXAMPLE", in_rounds)
+    join = Turns.join
+
+    def disturbed(turns: Turns) -> Turn:
+        turn = join(turns)
+        turn.disturbed += [2, 3, 4]
+        return turn
+
+    race.patch.setattr(Turns, "join", disturbed)
+    said = measure(race, "--budget", "10m")
+    assert processes(race) == {"x": 1, "y": 1, "z": 1}
+    assert "Not decided: both on keras9/" in said.out
+    assert "Other programs kept the processor busy during" in said.out
 
 
 def test_an_interrupted_process_is_measured_when_the_run_is_resumed(race: Bench) -> None:

@@ -32,7 +32,7 @@ def check(bench: Bench, arguments: tuple[str, ...], *words: str) -> None:
 NAMES = [
     ((), "Name the backends", "--help"),
     (("run",), "required: --backends"),
-    (("rnu", "--backends", "fake"), "no command 'rnu'", "run, resume, list, setup, report"),
+    (("rnu", "--backends", "fake"), "no command 'rnu'", "run, script, resume, list, setup, report"),
     (("",), "no command ''"),
     (("run", "fake"), "required: --backends"),
     ((*RUN, "extra"), "Unrecognized arguments: extra"),

@@ -112,11 +112,18 @@ class Kbench:
         selection = ("--backends", backends, "--examples", examples)
         return self._run("run", *selection, "--profile", "smoke", "--no-plots", *options)
 
+    def script(self, path: Path, backends: str, *options: str) -> Finished:
+        """Once on each; what stands behind `--` in the options are the script's own arguments."""
+        place = options.index("--") if "--" in options else len(options)
+        mine, arguments = options[:place], options[place:]
+        asked = ("--backends", backends, "--repeats", "1", "--no-plots", *mine)
+        return self._run("script", str(path), *asked, behind=arguments)
+
     def parity(self, backends: str, example: str, *options: str) -> Finished:
         return self._run("parity", "--backends", backends, "--examples", example, *options)
 
-    def _run(self, *argv: str) -> Finished:
-        status = main.main([*argv, "--device", "cpu", *own_threads(), "--results", str(self._results)])
+    def _run(self, *argv: str, behind: tuple[str, ...] = ()) -> Finished:
+        status = main.main([*argv, "--device", "cpu", *own_threads(), "--results", str(self._results), *behind])
         if status == interrupts.INTERRUPTED_STATUS:
             raise KeyboardInterrupt  # Ctrl-C was meant for the tests, too
         printed = self._capture.readouterr()

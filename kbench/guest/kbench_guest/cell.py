@@ -7,7 +7,7 @@ import time
 import traceback
 
 from kbench_guest import turns
-from kbench_guest.drivers import model_file
+from kbench_guest.drivers import model_file, script
 from kbench_guest.protocol import SCHEMA, Events, Refused
 
 
@@ -21,10 +21,14 @@ def main(path):
         (spec, "events"),
         (spec, "published_weights"),
         (spec["data"], "folder"),
+        (spec["script"] or {}, "file"),
     ):
-        holder[name] = os.path.expanduser(holder[name])
+        if name in holder:
+            holder[name] = os.path.expanduser(holder[name])
     events = Events(spec["events"])
     events.write("start", schema=SCHEMA, pid=os.getpid(), python=sys.version.split()[0])
+    if spec["script"]:
+        return script.run(spec, events)
     try:
         model_file.run(spec, events)
     except BaseException as error:

@@ -27,10 +27,11 @@ class EpochClock(object):
 class StepClock(object):
     """Notes when each step ends, around the model's compiled function and without a hook in the training loop.
 
-    steps: the batches of each epoch. Batch hooks would make Keras 3 wait for the device and read the logs in every
-    step. Where a framework returns before the work is done, the training looks at every step which ones are done by
-    then, and goes on; when the last has begun, a thread waits for those that are left. (A thread that waits for every
-    step is woken at each, and takes 2 % from short steps on two cores.)
+    steps: the batches of each epoch; None if they are found out, as in a user's program. Batch hooks would make
+    Keras 3 wait for the device and read the logs in every step. Where a framework returns before the work is
+    done, the training looks at every step which ones are done by then, and goes on; when the last has begun, a
+    thread waits for those that are left. (A thread that waits for every step is woken at each, and takes 2 %
+    from short steps on two cores.)
 
     If the framework cannot say when a step ends, that epoch has no step times, and nothing fails.
 
@@ -43,6 +44,7 @@ class StepClock(object):
         self._steps = steps
         self._turns = turns
         self._outputs = None  # of the last step
+        self.active = True  # whether steps are noted
         self._begin_epoch()
         self._thread = None  # notes the ends of an epoch's last steps
         self._first = True
@@ -59,6 +61,8 @@ class StepClock(object):
 
     def _timed(self, function):
         def step(*args):
+            if not self.active:
+                return function(*args)
             self._look()
             # Not before an epoch's first step, whose time also holds what an epoch takes once.
             if self._turns and not self._first and (self._begun or self._steps == 1) and self._turns.over():
@@ -136,8 +140,22 @@ class StepClock(object):
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        seen = not self._lost and not self._pending and len(self._ends) == self._steps
+        if self._steps is None:
+            self._try(self._wait, self._pending)
+            self._pending.clear()
+        steps = self._begun if self._steps is None else self._steps
+        seen = not self._lost and not self._pending and len(self._ends) == steps > 0
         return self._ends[-1] if seen else None
+
+    @property
+    def begun(self):
+        """How many steps of this epoch have begun."""
+        return self._begun
+
+    def drop(self):
+        """Forget what was noted of an epoch that is not told."""
+        self.last_end()
+        self._begin_epoch()
 
     def lap(self, start, end):
         """The epoch's time, without pauses, and its parts: {"seconds", "step_seconds", "rounds"}.
@@ -159,7 +177,8 @@ class StepClock(object):
             steps[step] -= seconds
         turns = list(zip(rounds, sorted(set(pauses) | {0}), sorted(pauses) + [len(steps)]))
         counted = [(number, self._warm(steps, first, last, first in pauses), last) for number, first, last in turns]
-        usual = [seconds for _, first, last in counted for seconds in steps[first:last]]
+        # Not the very first step, which compiles.
+        usual = [seconds for number, first, last in counted if number for seconds in steps[first:last]]
         mean = sum(usual) / len(usual) if usual else None
         for (_, first, _), (_, warm, _) in zip(turns, counted):
             if first in pauses and usual:

@@ -50,7 +50,13 @@ EVENTS = {
         "teardown_seconds": "number?",
         "step_seconds": "list?",
         "rounds": "list?",
+        "site": "text?",
+        "first": "integer?",
+        "calls": "integer?",
+        "metrics": "object?",
     },
+    "site": {"site": "text", "task": "text", "facts": "object"},
+    "program": {"seconds": "number", "exit_status": "integer", "keras": "integer"},
     "parity": {
         "stage": "text",
         "file": "text?",

@@ -1,0 +1,105 @@
+"""A script's cell as rows of tables: one for each line of it that calls a model, and one for the whole program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from kbench.epochs import Epoch
+from kbench.values import OK, SCRIPT, Measured
+
+WHOLE = "whole program"
+SEPARATOR = ": "
+_SHORT = re.compile("(?<![a-z])acc$")  # what Keras 2 calls an accuracy
+MATTERS = 0.02  # the part of the program's time from which on a call has a table; a fit always has one
+
+
+def program_of(example: str) -> str:
+    """The script that a row's example is a part of; an example's own name."""
+    return example.partition(SEPARATOR)[0]
+
+
+def expanded(measured: Sequence[Measured]) -> list[Measured]:
+    """The cells, those of scripts as several: in the order in which their lines were first called."""
+    if all(one.facts.get("task") != SCRIPT for one in measured):
+        return list(measured)
+    found: dict[str, list[Measured]] = {}
+    for one in measured:
+        for part in _sites(one):
+            found.setdefault(part.cell.example, []).append(part)
+    whole = [name for name in found if name.endswith(SEPARATOR + WHOLE)]
+    parts = [name for name in found if name not in whole]
+    shown = [name for name in parts if any(map(_matters, found[name]))] or parts
+    return [part for name in (*shown, *whole) for part in found[name]]
+
+
+def _matters(one: Measured) -> bool:
+    site, program = one.facts.get("site_seconds"), one.facts.get("program_seconds")
+    if not isinstance(site, float) or not isinstance(program, float):  # an example, or a program that did not end
+        return True
+    return bool(one.facts.get("fits")) or site > MATTERS * program
+
+
+def _sites(one: Measured) -> Iterable[Measured]:
+    sites = _mapping(one.facts.get("sites"))
+    program = _mapping(one.facts.get("program"))
+    seconds = program.get("seconds")
+    common = {name: value for name, value in one.facts.items() if name not in ("sites", "program", "notes")}
+    for name, about in sites.items():
+        epochs = [epoch for epoch in one.epochs if epoch.site == name]
+        # The first epoch of a further model compiles again, and is no steady one.
+        kept = [epoch for epoch in epochs if epoch.epoch == 1 or not epoch.first]
+        if not kept:
+            continue
+        facts = _mapping(about.get("facts"))
+        calls = not name.startswith("fit")
+        yield replace(
+            one,
+            cell=replace(
+                one.cell,
+                example=f"{one.cell.example}{SEPARATOR}{name}",
+                samples=int(median(epoch.samples for epoch in kept)),
+                epochs=len(kept),
+                batch_size=_count(facts.get("batch_size")),
+            ),
+            epochs=tuple(_numbered(epoch, number) for number, epoch in enumerate(kept, 1)),
+            phases={},
+            facts={
+                **common,
+                **facts,
+                "task": about.get("task", "train"),
+                "unit": "call" if calls else "epoch",
+                "fits": not calls,
+                "site_seconds": float(sum(epoch.seconds * max(1, epoch.calls or 0) for epoch in epochs)),
+                "program_seconds": seconds,
+            },
+        )
+    taken = one.outcome.seconds if seconds is None else seconds
+    # Numbered as a steady one: the program ran once, and all of it counts.
+    all_of_it = (Epoch(2, float(taken), 0),) if isinstance(taken, int | float) else ()
+    own = not sites and bool(program.get("keras")) and one.outcome.status == OK
+    remarks = [] if not own else ["its training loop is its own: timed as a whole"]
+    yield replace(
+        one,
+        cell=replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{WHOLE}"),
+        epochs=all_of_it,
+        facts={**common, "unit": "run", "notes": remarks},
+    )
+
+
+def _numbered(epoch: Epoch, number: int) -> Epoch:
+    scores = {_SHORT.sub("accuracy", name): score for name, score in (epoch.metrics or {}).items()}
+    return msgspec.structs.replace(epoch, epoch=number, metrics=scores or None)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

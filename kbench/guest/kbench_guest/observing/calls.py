@@ -1,0 +1,312 @@
+"""Times what a user's program calls of its models: each fit by its epochs, everything else call by call.
+
+A call site is a line of the program and the method that it calls. What Keras itself calls within such a call is part
+of it. Nothing of the program is changed: methods of Model are wrapped, and call the original.
+"""
+
+import functools
+import inspect
+import os
+import threading
+import time
+import weakref
+
+import keras
+import numpy as np
+
+from kbench_guest.clock import StepClock
+from kbench_guest.observing import about
+
+FITS = ("fit", "fit_generator")
+CALLS = (
+    "train_on_batch", "evaluate", "evaluate_generator", "test_on_batch", "predict", "predict_generator",
+    "predict_on_batch",
+)  # fmt: skip
+TRAINS = FITS + ("train_on_batch",)
+TELL_SECONDS = 0.5  # calls of one site are told together, so often at most
+
+
+class Site(object):
+    """A line of the program that calls a method of a model."""
+
+    def __init__(self, name):
+        self.name = name
+        self.epochs = 0  # that were told
+        self.models = weakref.WeakSet()
+        self.calls = []  # seconds of those that were not told yet
+        self.samples = 0
+        self.round = 0
+        self.told = 0.0  # when
+        self.told_model = False
+
+
+class Calls(object):
+    """All calls of this process. program: the spec's part on the script; files: its own."""
+
+    def __init__(self, framework, events, turns, program, files):
+        self._framework = framework
+        self._events = events
+        self._turns = turns
+        self._program = program
+        self._files = files
+        self._pid = os.getpid()
+        self._inside = threading.local()
+        self._sites = {}
+        self._clocks = weakref.WeakKeyDictionary()  # model -> its clock of training steps
+        self._fit = None  # the one that runs
+        self._seeded = False
+
+    def watch(self, model_class):
+        """Wrap the methods of Keras's Model, and those that its own subclasses define anew."""
+        for name in FITS + CALLS:
+            original = getattr(model_class, name, None)
+            for one in _and_subclasses(model_class):
+                if name in vars(one) and one is not model_class:
+                    setattr(one, name, self._wrapped(name, vars(one)[name]))
+            if original is not None:
+                setattr(model_class, name, self._wrapped(name, original))
+
+    def _wrapped(self, method, original):
+        observe = self._observe_fit if method in FITS else self._observe_call
+
+        @functools.wraps(original)
+        def called(model, *args, **kwargs):
+            ours = threading.current_thread() is threading.main_thread() and os.getpid() == self._pid
+            if not ours or getattr(self._inside, "a_call", False):
+                return original(model, *args, **kwargs)
+            self._inside.a_call = True
+            try:
+                return observe(method, original, model, args, kwargs)
+            finally:
+                self._inside.a_call = False
+
+        return called
+
+    def _site(self, method):
+        method = method.replace("_generator", "")  # which Keras 3 has no more
+        file, line = self._files.line()
+        if file != os.path.basename(self._files.path):
+            name = "%s, %s line %d" % (method, file, line)
+        else:
+            name = "%s, line %d" % (method, line)
+        if name not in self._sites:
+            self._sites[name] = Site(name)
+        return self._sites[name]
+
+    # fit
+
+    def _observe_fit(self, method, original, model, args, kwargs):
+        site = self._site(method)
+        named = _named(original, args, kwargs)
+        if named is None:
+            return original(model, *args, **kwargs)  # which says what is wrong
+        told = about.training(named)
+        about.cut(named, self._program)
+        fit = Fit(self, site, model, told)
+        given = named.get("callbacks")
+        if given is None or isinstance(given, (list, tuple)):
+            named["callbacks"] = list(given or ()) + [fit.callback()]
+        elif hasattr(given, "append"):
+            given.append(fit.callback())  # a CallbackList
+        about.count_samples(named, told)
+        clock = self.clock(model)
+        self._fit, clock.active = fit, True
+        try:
+            return original(model, **named)
+        finally:
+            self._fit, clock.active = None, False
+            clock.drop()
+
+    def clock(self, model):
+        """The clock of the model's training steps; made when it is first trained."""
+        if model not in self._clocks:
+            self._clocks[model] = StepClock(self._framework, model, "train", None, self._turns)
+            self._framework.step_hook(model, "test", self._before_test)
+        return self._clocks[model]
+
+    def _before_test(self, function):
+        def step(*args):
+            if self._fit is not None:
+                self._fit.training_ends()  # validation begins, within fit
+            return function(*args)
+
+        return step
+
+    def seed_weights(self, model):
+        """Give the first model that is trained the common initial weights, if they were asked for."""
+        if self._program["init"] != "seeded" or self._seeded:
+            return {}
+        from kbench_guest.proof import weights
+
+        self._seeded = True
+        sha256, left = weights.initialise(self._framework, model, self._program["seed"])
+        return {"weights": "seeded", "weights_sha256": sha256, "weights_left": left}
+
+    def tell_site(self, site, model, told):
+        """Write what the model of a site is, once."""
+        if site.told_model:
+            return
+        site.told_model = True
+        found = dict(told, **about.model(self._framework, model))
+        found.update(self.seed_weights(model))
+        task = "train" if site.name.split(",")[0] in TRAINS else "infer"
+        self._events.write("site", site=site.name, task=task, facts=found)
+
+    def tell_epoch(self, site, **values):
+        """Write an epoch of a fit, or some calls."""
+        site.epochs += 1
+        self._events.write("epoch", epoch=site.epochs, site=site.name, **values)
+
+    # everything else
+
+    def _observe_call(self, method, original, model, args, kwargs):
+        site = self._site(method)
+        if self._turns and site.epochs and self._turns.over():
+            self.flush()
+            self._turns.pass_on()
+        start = time.perf_counter()
+        found = original(model, *args, **kwargs)
+        end = time.perf_counter()
+        first = model not in site.models
+        if first:
+            self._tell_calls(site)
+            site.models.add(model)
+        site.calls.append(end - start)
+        site.samples += about.rows(args[0] if args else kwargs.get("x"))
+        site.round = self._turns.round if self._turns else 0
+        if first:
+            self.tell_site(site, model, {})
+        if first or end - site.told > TELL_SECONDS:
+            self._tell_calls(site, first)
+        return found
+
+    def _tell_calls(self, site, first=False):
+        if not site.calls:
+            return
+        count = len(site.calls)
+        values = {"rounds": [[site.round, 0, count]]} if site.round else {}
+        mean = sum(site.calls) / count
+        steps = [round(seconds * mean * count / sum(site.calls), 7) for seconds in site.calls]
+        self.tell_epoch(
+            site,
+            seconds=mean,
+            calls=count,
+            samples=site.samples // count,
+            step_seconds=steps,
+            first=int(first),
+            **values,
+        )
+        site.calls, site.samples, site.told = [], 0, time.perf_counter()
+
+    def flush(self):
+        """Write what was not told yet."""
+        for site in list(self._sites.values()):
+            self._tell_calls(site)
+
+    @property
+    def seen(self):
+        """Whether the program called any of it."""
+        return bool(self._sites)
+
+
+class Fit(object):
+    """One call of fit."""
+
+    def __init__(self, calls, site, model, told):
+        self._calls = calls
+        self._site = site
+        self._model = model
+        self._told = told
+        self._called = time.perf_counter()
+        self._first = model not in site.models
+        self._start = None
+        self._end = None
+        self._done = 0
+        site.models.add(model)
+
+    def callback(self):
+        """What Keras calls at the ends of epochs."""
+        fit = self
+
+        class Epochs(keras.callbacks.Callback):
+            def on_epoch_begin(self, epoch, logs=None):
+                fit.epoch_begins()
+
+            def on_epoch_end(self, epoch, logs=None):
+                fit.epoch_ends(logs)
+
+        return Epochs()
+
+    def epoch_begins(self):
+        """Some backends compile in fit before the epoch begins: the very first epoch counts from the call."""
+        now = time.perf_counter()
+        if self._done == 0 and getattr(self._model, "built", True):  # or its weights are made by the first step
+            self._calls.tell_site(self._site, self._model, self._told)
+        after = time.perf_counter()
+        self._start = self._called + after - now if self._done == 0 and self._first else after
+        self._end = None
+
+    def training_ends(self):
+        """The last step of this epoch was done, and validation begins."""
+        if self._end is None and self._start is not None:
+            clock = self._calls.clock(self._model)
+            end = clock.last_end()
+            if end is None:
+                self._calls._framework.wait(self._model)
+                end = time.perf_counter()
+            self._end = end
+
+    def epoch_ends(self, logs):
+        """Write the epoch that is over."""
+        now = time.perf_counter()
+        if self._start is None:
+            return
+        validated = self._end is not None
+        self.training_ends()
+        clock = self._calls.clock(self._model)
+        steps = clock.begun * int(getattr(self._model, "steps_per_execution", 1) or 1)
+        timed = clock.lap(self._start, self._end)
+        scores = {
+            name: number for name, number in ((n, _number(v)) for n, v in (logs or {}).items()) if number is not None
+        }
+        self._done += 1
+        self._calls.tell_site(self._site, self._model, self._told)
+        self._calls.tell_epoch(
+            self._site,
+            samples=about.samples(self._told, steps),
+            first=int(self._first and self._done == 1),
+            loss=scores.get("loss"),
+            accuracy=scores.get("accuracy", scores.get("acc")),
+            val_loss=scores.get("val_loss"),
+            val_accuracy=scores.get("val_accuracy", scores.get("val_acc")),
+            evaluation_seconds=max(0.0, now - self._end) if validated else None,
+            metrics=scores,
+            **timed,
+        )
+        self._start = None
+        most = self._calls._program.get("max_epochs")
+        if most and self._done >= most:
+            self._model.stop_training = True
+
+
+def _and_subclasses(one):
+    return [one] + [below for subclass in one.__subclasses__() for below in _and_subclasses(subclass)]
+
+
+def _named(function, args, kwargs):
+    """The arguments of a method by their names; None if they are not what it takes."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    named = dict(zip(names, args))
+    if len(args) > len(names) or set(named) & set(kwargs):
+        return None
+    return dict(named, **kwargs)
+
+
+def _number(value):
+    """A score as a float; None for what is no single number."""
+    try:
+        found = np.asarray(value, dtype="float64")
+    except (TypeError, ValueError):
+        return None
+    return float(found) if found.ndim == 0 else None

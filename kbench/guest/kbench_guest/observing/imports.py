@@ -1,0 +1,148 @@
+"""Lets something happen before and after a module is imported, and serves `tensorflow.keras` by Keras itself."""
+
+import builtins
+import importlib
+import importlib.util
+import os
+import sys
+import types
+
+
+class Watched(object):
+    """A finder that wraps the loaders of some modules: `before` and `after` get nothing and the module.
+
+    modules: {name: (before, after)}. It comes first in sys.meta_path, and finds nothing itself.
+    """
+
+    def __init__(self, modules):
+        self._modules = modules
+        self._finding = set()
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self._modules or name in self._finding:
+            return None
+        self._finding.add(name)
+        try:
+            found = importlib.util.find_spec(name)
+        except (ImportError, ValueError):
+            found = None
+        finally:
+            self._finding.discard(name)
+        if found is not None and found.loader is not None:
+            found.loader = _Loader(found.loader, *self._modules[name])
+        return found
+
+
+class _Loader(object):
+    """A loader with something done before and after it."""
+
+    def __init__(self, loader, before, after):
+        self._loader = loader
+        self._before = before
+        self._after = after
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__loader__ = module.__spec__.loader = self._loader
+        self._before()
+        self._loader.exec_module(module)
+        self._after(module)
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+
+class NotServed(AttributeError):
+    """The program uses something of TensorFlow's that this backend has not got."""
+
+
+class NotInstalled(ImportError):
+    """It imports such a thing."""
+
+
+class Missing(types.ModuleType):
+    """Stands in for TensorFlow on a backend without it: it has `keras`, and seeds; nothing else.
+
+    report: called with the name of what is asked for and not there.
+    """
+
+    __version__ = "0 (served by kbench)"
+
+    def __init__(self, name, report, seed=None):
+        super(Missing, self).__init__(name)
+        self.__dict__["_report"] = report
+        self.__dict__["_seed"] = seed
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name == "keras" and self.__name__ == "tensorflow":
+            return importlib.import_module("keras")
+        if name == "random" and self.__name__ == "tensorflow":
+            return Missing("tensorflow.random", self._report, self._seed)
+        if name == "set_seed" and self._seed is not None and self.__name__ == "tensorflow.random":
+            return self._seed
+        asked = "%s.%s" % (self.__name__, name)
+        self._report(asked)
+        raise NotServed("there is no %s: this backend has no TensorFlow" % asked)
+
+
+class KerasOfTensorFlow(object):
+    """Takes the place of `__import__`: the program's own `tensorflow.keras` is Keras itself.
+
+    What is imported elsewhere is not touched: Keras itself asks whether there is a TensorFlow. alone: whether there
+    is none; then the program's `tensorflow` has Keras and nothing else.
+    """
+
+    def __init__(self, files, alone, report, seed):
+        self._files = files
+        self._missing = Missing("tensorflow", report, seed) if alone else None
+        self._report = report
+        self._import = builtins.__import__
+        builtins.__import__ = self
+
+    def __call__(self, name, globals=None, locals=None, fromlist=(), level=0):
+        below = name.split(".")
+        if level or below[0] != "tensorflow" or not self._is_programs(globals):
+            return self._import(name, globals, locals, fromlist, level)
+        found = self._missing
+        if below[1:2] == ["keras"]:
+            keras = importlib.import_module(".".join(below[1:]))
+            if fromlist:
+                return keras
+        elif self._missing is not None and len(below) > 1:
+            self._report(name)
+            raise NotInstalled("there is no %s: this backend has no TensorFlow" % name)
+        if found is None:
+            found = self._import(name if below[1:2] != ["keras"] else "tensorflow", globals, locals, fromlist, level)
+            sys.modules["tensorflow"].keras = importlib.import_module("keras")
+        return found
+
+    def _is_programs(self, globals):
+        return bool(self._files.named(str((globals or {}).get("__file__", ""))))
+
+
+class Files(object):
+    """The files of a program: those in its folder. main: the path of the one that is run, as it is called too."""
+
+    def __init__(self, path, main):
+        self.path = path
+        self.main = main
+        self._folder = os.path.dirname(path) + os.sep
+
+    def named(self, file):
+        """The file's name below the folder; "" if it lies elsewhere."""
+        file = self.path if file == self.main else file
+        return file[len(self._folder) :] if file.startswith(self._folder) else ""
+
+    def line(self):
+        """(name, line) of the innermost frame in one of them; ("", 0) if there is none."""
+        frame = sys._getframe(1)
+        while frame is not None:
+            name = self.named(frame.f_code.co_filename)
+            if name:
+                return name, frame.f_lineno
+            frame = frame.f_back
+        return "", 0

@@ -1,0 +1,244 @@
+"""`script`: whatever a user's program does to itself, its row says so in a sentence and the other cells go on."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from fake_bench import Bench, Said
+
+from kbench import store
+
+BEGIN = """import sys, os
+import numpy as np
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.optimizers import SGD
+
+x = np.random.RandomState(0).normal(size=(40, 3))
+y = np.eye(3)[x.argmax(axis=1)]
+model = Sequential()
+layer = Dense(3, activation="softmax")
+layer.input_shape = (3,)
+model.add(layer)
+model.compile("categorical_crossentropy", SGD(lr=0.5), [])
+
+def copied(model):
+    other = Sequential()
+    other.add(layer)
+    other.compile("categorical_crossentropy", SGD(lr=0.5), [])
+    return other
+
+def fit(epochs):
+    return model.fit(x, y, batch_size=8, epochs=epochs, initial_epoch=0, shuffle=False, verbose=0, callbacks=[])
+"""
+LINE = BEGIN.count("\n")  # of the call of fit
+
+
+def script(bench: Bench, text: str, *options: str, backends: str = "fake", name: str = "train.py") -> Said:
+    path = bench.example(name, BEGIN + text)
+    return measure(bench, path, *options, backends=backends)
+
+
+def measure(bench: Bench, path: Path | str, *options: str, backends: str = "fake") -> Said:
+    asked = ("--backends", backends, "--repeats", "1", "--device", "cpu", "--no-plots")
+    return bench("script", str(path), *asked, *options)
+
+
+def fate(bench: Bench) -> tuple[str, str]:
+    (one,) = bench.fates().values()
+    return one
+
+
+def test_each_fit_and_the_whole_program_have_a_table(bench: Bench) -> None:
+    said = script(bench, "fit(4)\nprint('done')\n")
+    assert said.status == 0, said.err
+    assert f"train.py: fit, line {LINE} (40 samples, 4 epochs, batch 8, cpu)" in said.out
+    assert "train.py: whole program (cpu)" in said.out
+    rows = list(csv.DictReader((bench.runs()[-1] / "epochs.csv").open()))
+    assert [row["epoch"] for row in rows if "fit" in row["example"]] == ["1", "2", "3", "4"]
+    assert {row["samples"] for row in rows if "fit" in row["example"]} == {"40"}
+    for again in ("report", "resume"):
+        assert bench(again).status == 0
+    found = json.loads(bench("report", "--format", "json").out)["rows"]
+    assert [(row["example"], row["unit"]) for row in found] == [
+        (f"train.py: fit, line {LINE}", "epoch"),
+        ("train.py: whole program", "run"),
+    ]
+
+
+def test_it_is_told_its_arguments_and_what_it_prints_can_be_passed_on(bench: Bench) -> None:
+    said = script(
+        bench, "print(sys.argv, os.getcwd().endswith('files'))\n", "--show-output", "--", "--epochs", "5", "--"
+    )
+    assert "--- train.py on keras9/fake\n['train.py', '--epochs', '5', '--'] True\n" in said.out
+
+
+def test_backends_do_not_see_each_others_files_and_copies_are_kept_if_asked_for(bench: Bench) -> None:
+    text = "print(os.listdir('.'))\nopen('mine', 'x').close()\n"
+    bench.backend("keras9/other")
+    assert script(bench, text, backends="fake,other").status == 0
+    assert not (bench.folder / "mine").exists() and not list(bench.results.glob("*/cells/*/files"))
+    assert script(bench, text, "--keep-files").status == 0
+    assert len(list(bench.results.glob("*/cells/*/files/mine"))) == 1
+    assert script(bench, text, "--workdir", "same").status == 0
+    assert (bench.folder / "mine").exists()
+
+
+def test_the_loop_of_its_own_is_timed_as_a_whole(bench: Bench) -> None:
+    said = script(bench, "for _ in range(3):\n    model._forward(x)\n")
+    assert said.status == 0 and "its training loop is its own: timed as a whole" in said.out
+
+
+def test_calls_in_a_loop_are_a_row_of_seconds_a_call(bench: Bench) -> None:
+    said = script(bench, "for _ in range(50):\n    model.train_on_batch(x, y)\n")
+    assert said.status == 0 and f"train.py: train_on_batch, line {LINE + 2}" in said.out and "s/call" in said.out
+
+
+def test_a_second_model_at_the_same_line_compiles_anew_and_that_is_no_steady_epoch(bench: Bench) -> None:
+    text = "for _ in range(2):\n    fit(2)\n    model = copied(model)\n"
+    assert script(bench, text).status == 0
+    rows = [row for row in csv.DictReader((bench.runs()[-1] / "epochs.csv").open()) if "fit" in row["example"]]
+    assert [row["epoch"] for row in rows] == ["1", "2", "3"], "not the further model's first one"
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "reason"),
+    [
+        ("sys.exit(3)\n", 3, "ended with exit status 3"),
+        ("raise ValueError('too\\nlong')\n", 1, f"line {LINE + 2}: ValueError: too"),
+        (
+            "import nothing_like_this\n",
+            1,
+            f"line {LINE + 2}: ModuleNotFoundError: No module named 'nothing_like_this'",
+        ),
+        ("input()\n", 1, f"line {LINE + 2}: EOFError: EOF when reading a line"),
+        ("os._exit(7)\n", 7, "ended with exit status 7"),
+        ("os.kill(os.getpid(), 9)\n", -9, "killed by SIGKILL"),
+        ("os.execv('/bin/true', ['true'])\n", 0, "ended without a result"),
+        ("import tensorflow as tf\ntf.constant(1)\n", 1, f"line {LINE + 3} uses tensorflow.constant"),
+        ("from tensorflow.data import Dataset\n", 1, f"line {LINE + 2} uses tensorflow.data"),
+    ],
+)
+def test_how_it_ended_is_one_sentence(bench: Bench, text: str, status: int, reason: str) -> None:
+    said = script(bench, "fit(2)\n" + text)
+    assert said.status == 1
+    assert fate(bench)[0] in ("failed", "unsupported") and fate(bench)[1].startswith(reason), fate(bench)
+    (one,) = bench.last().measured
+    assert one.outcome.exit_code == status
+    assert len(one.epochs) == 2, "what was measured is kept"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "os._exit(0)\n",
+        "sys.exit()\n",
+        "pid = os.fork()\nif not pid:\n    fit(2)\n    os._exit(5)\nos.waitpid(pid, 0)\n",
+        "import shutil\nshutil.rmtree(os.getcwd())\n",
+        "import threading\nthreading.Thread(target=lambda: print('late')).start()\n",
+        "import atexit\natexit.register(print, 'at exit')\n",
+    ],
+)
+def test_what_ends_well_is_ok(bench: Bench, text: str) -> None:
+    assert script(bench, "fit(3)\n" + text).status == 0, fate(bench)
+    (one,) = bench.last().measured
+    assert len([epoch for epoch in one.epochs if (epoch.site or "").startswith("fit")]) == 3
+
+
+def test_a_program_that_hangs_is_ended_and_the_next_one_runs(bench: Bench) -> None:
+    bench.backend("keras9/other")
+    hangs = "if 'other' in os.environ['KERAS_HOME']:\n    import time\n    time.sleep(600)\nfit(2)\n"
+    assert script(bench, hangs, "--timeout", "3", backends="other,fake").status == 1
+    found = {one.cell.backend: (one.outcome.status, one.outcome.reason) for one in bench.last().measured}
+    assert found["keras9/fake"][0] == "ok"
+    assert found["keras9/other"] == (
+        "timeout",
+        "not done after 3 s (it had not ended); give it longer with --timeout",
+    )
+
+
+def test_output_without_end_is_cut_in_the_middle(bench: Bench) -> None:
+    text = "for _ in range(40):\n    sys.stdout.write('x' * 2**20)\nprint('the end')\n"
+    assert script(bench, text).status == 0
+    (one,) = bench.last().measured
+    printed = store.cell_folder(bench.runs()[-1], one.cell).stdout.read_bytes()
+    assert (
+        len(printed) < 2**24 and printed.endswith(b"xthe end\n") and b"the middle of this log is left out" in printed
+    )
+
+
+def test_one_that_never_imports_keras_failed(bench: Bench) -> None:
+    path = bench.example("nothing.py", "print('hello')\n")
+    assert measure(bench, path).status == 1
+    assert fate(bench) == ("failed", "it ended without having imported Keras")
+
+
+def test_an_error_is_shown_as_python_shows_it(bench: Bench) -> None:
+    script(bench, "def f():\n    return 1 / 0\n\nf()\n")
+    (one,) = bench.last().measured
+    log = store.cell_folder(bench.runs()[-1], one.cell).log.read_text()
+    assert log.startswith("Traceback (most recent call last):\n  File ") and "kbench_guest" not in log
+    assert log.endswith("ZeroDivisionError: division by zero\n")
+
+
+def test_the_users_variables_are_there_and_the_backend_is_the_one_that_was_asked_for(bench: Bench) -> None:
+    bench.patch.setenv("MY_TOKEN", "secret")
+    bench.patch.setenv("KERAS_BACKEND", "another")
+    text = "import keras\nprint(os.environ['MY_TOKEN'], os.environ.get('KERAS_BACKEND'), keras.backend.backend())\n"
+    said = script(bench, text, "--show-output")
+    assert "secret None theano" in said.out
+    kept = [path.read_text(errors="replace") for path in bench.runs()[-1].rglob("*.json")]
+    assert not any("secret" in text for text in kept)
+    path = bench.example(
+        "sets.py", "import os\nos.environ['KERAS_BACKEND'] = 'jax'\n" + BEGIN + text.replace("MY_", "MY_")
+    )
+    assert "secret jax theano" in measure(bench, path, "--show-output").out
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("missing.py", None, "There is no script"),
+        ("folder.py", "", "There is no script"),
+        ("notes.ipynb", "{}", "is a notebook: make a script of it"),
+        ("broken.py", "def f(:\n", "The script broken.py is not valid Python, line 1"),
+        ("binary.py", b"\xff\xfe\x00", "The script binary.py is not valid Python"),
+    ],
+)
+def test_what_is_no_program_is_one_sentence(
+    bench: Bench, name: str, content: str | bytes | None, sentence: str
+) -> None:
+    path = bench.folder / name
+    if name == "folder.py":
+        path.mkdir()
+    elif content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    said = measure(bench, path)
+    assert said.status == 2 and said.err.count("\n") == 1 and sentence in said.err
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--max-epochs", "0"), "'0' is not a whole number from 1"),
+        (("--workdir", "elsewhere"), "invalid choice: 'elsewhere'"),
+        (("--epochs", "3"), "Unrecognized arguments: --epochs 3"),
+    ],
+)
+def test_wrong_options_are_one_sentence(bench: Bench, options: tuple[str, ...], sentence: str) -> None:
+    said = script(bench, "fit(2)\n", *options)
+    assert said.status == 2 and said.err.count("\n") == 1 and sentence in said.err
+
+
+def test_standard_input_is_given_to_each(bench: Bench, tmp_path: Path) -> None:
+    given = tmp_path / "given"
+    given.write_text("one\ntwo\n")
+    bench.backend("keras9/other")
+    with given.open() as file:
+        bench.patch.setattr(sys, "stdin", file)
+        said = script(bench, "print(sys.stdin.read().split())\n", "--show-output", backends="fake,other")
+    assert said.out.count("['one', 'two']") == 2

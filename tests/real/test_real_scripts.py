@@ -1,0 +1,147 @@
+"""Users' programs run as they would by themselves, on the backends that are asked for, and are seen as they are."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from real_runs import Finished, Kbench, own_threads
+
+from kbench import paths, store
+from kbench.environments import ensure
+from kbench.selection import backends
+from kbench.values import CHANNELS_LAST, OK
+
+pytestmark = pytest.mark.timeout(3600)
+BACKENDS = backends.load_all(paths.project_folder("backends"))
+PROGRAMS = Path(__file__).parent / "programs"
+ONE_OF_EACH = ("keras2/tensorflow", "keras3/jax", "keras3/torch")
+ARGUMENTS = {"surroundings": ["--status", "3"]}
+NOT_BARE = ("of_tensorflow", "own_data")  # which need TensorFlow, or a download
+INPUT = "first\nsecond\n"
+
+
+def bare(program: str, backend: str, folder: Path) -> tuple[bytes, int]:
+    """What the program prints without kbench, and its exit status."""
+    shutil.copytree(PROGRAMS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    about = BACKENDS[backend]
+    build = next(build for build in about.builds if build.device == "cpu")
+    environment = ensure.ensure(about, build)
+    home = folder.parent / f"{folder.name}-home"
+    home.mkdir()
+    settings = {"backend": about.keras_backend, "image_data_format": CHANNELS_LAST}
+    (home / "keras.json").write_text(json.dumps({**settings, "floatx": "float32", "epsilon": 1e-7}))
+    variables = {**os.environ, **ensure.variables(environment, int((own_threads() or ["", "2"])[1]))}
+    found = subprocess.run(
+        [str(environment.python), f"{program}.py", *ARGUMENTS.get(program, [])],
+        cwd=folder,
+        env={**variables, "KERAS_HOME": str(home), "PYTHONIOENCODING": "utf-8"},
+        input=INPUT.encode(),
+        capture_output=True,
+        check=False,
+    )
+    return found.stdout, found.returncode
+
+
+def script(kbench: Kbench, program: str, *options: str, names: tuple[str, ...] = ONE_OF_EACH) -> Finished:
+    arguments = ARGUMENTS.get(program, [])
+    return kbench.script(PROGRAMS / f"{program}.py", ",".join(names), *options, "--", *arguments)
+
+
+@pytest.mark.parametrize("program", sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem not in NOT_BARE))
+def test_a_program_prints_what_it_prints_by_itself_and_its_scores_are_kept(
+    program: str, kbench: Kbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OF_THE_USER", "a value")
+    given = tmp_path / "input"
+    given.write_text(INPUT)
+    with given.open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        run = script(kbench, program)
+    assert run.status == (1 if program in ARGUMENTS else 0), run.output
+    for one in run.results().measured:
+        printed = store.cell_folder(run.folder, one.cell).stdout.read_bytes()
+        name = one.cell.backend
+        expected, status = bare(program, name, tmp_path / name.replace("/", "-"))
+        assert shown(printed, name) == shown(expected, name), name
+        assert one.outcome.exit_code == status
+        assert expected.strip()
+    told = [row for row in epochs(run) if ": fit" in row["example"]]
+    assert told or program == "on_batch"
+    texts = {backend: printed_by(run, backend) for backend in ONE_OF_EACH}
+    if program != "several_fits":  # which prints other scores
+        for row in told:
+            for name in ("loss", "val_loss"):
+                if row[name] and (name == "loss" or "val_loss" in texts[row["backend"]]):
+                    assert repr(float(row[name])) in texts[row["backend"]], (row, name)
+    assert not [path for path in PROGRAMS.iterdir() if path.name in ("written.txt", "kept.weights.h5")]
+    assert not list(run.folder.glob("cells/*/files"))
+
+
+def shown(printed: bytes, backend: str) -> bytes:
+    """What has to be the same. Nothing orders TensorFlow 1's gradients and updates: its numbers differ each time.
+
+    (That no number is changed there either is shown by those that kbench noted, which are exact.)
+    """
+    return re.sub(rb"\d+\.[\de+-]+", b"a number", printed) if backend == "keras2/tensorflow" else printed
+
+
+def epochs(run: Finished) -> list[dict[str, str]]:
+    with (run.folder / "epochs.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def printed_by(run: Finished, backend: str) -> str:
+    (one,) = (one for one in run.results().measured if one.cell.backend == backend)
+    return store.cell_folder(run.folder, one.cell).stdout.read_text()
+
+
+def test_keras_of_tensorflow_is_keras_itself_on_the_backend_that_was_asked_for(kbench: Kbench) -> None:
+    run = script(kbench, "of_tensorflow")
+    assert run.status == 0, run.output
+    for backend in ONE_OF_EACH:
+        assert printed_by(run, backend).split() == ["tensorflow", BACKENDS[backend].keras_backend, "True"]
+
+
+def test_keras_datasets_are_there_without_a_download(kbench: Kbench) -> None:
+    run = script(kbench, "own_data", names=("keras2/tensorflow", "keras3/jax"))
+    assert run.status == 0, run.output
+    printed = {printed_by(run, backend).rpartition("[")[0] for backend in ("keras2/tensorflow", "keras3/jax")}
+    (lines,) = {text.partition("['2.")[0] for text in printed}
+    assert lines.splitlines() == [
+        "(60000, 28, 28) uint8 uint8 (10000, 28, 28) [7 2 1 0 4]",
+        "25000 <class 'list'> [1] [0, 1]",
+    ]
+
+
+def test_what_else_of_tensorflow_is_used_is_unsupported_where_it_is_not(kbench: Kbench, tmp_path: Path) -> None:
+    program = tmp_path / "data.py"
+    program.write_text(
+        "import numpy as np\nimport tensorflow as tf\nfrom tensorflow import keras\n\n"
+        "x = np.ones((64, 3), 'float32')\n"
+        "batches = tf.data.Dataset.from_tensor_slices((x, x[:, :1])).batch(16)\n"
+        "model = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\n"
+        "print(model.fit(batches, epochs=2, verbose=0).history['loss'])\n"
+    )
+    run = kbench.script(program, "keras3/tensorflow,keras3/jax")
+    assert run.status == 1
+    there = {one.cell.backend: one for one in run.results().measured}
+    assert there["keras3/tensorflow"].outcome.status == OK, run.output
+    assert there["keras3/jax"].outcome.status == "unsupported"
+    assert there["keras3/jax"].outcome.reason == ("line 6 uses tensorflow.data, and this backend has no TensorFlow")
+
+
+def test_fits_can_be_cut_short_and_begin_with_the_same_weights(kbench: Kbench, tmp_path: Path) -> None:
+    run = script(kbench, "conv1d_text", "--max-epochs", "2", "--max-steps", "3", "--init", "seeded")
+    assert run.status == 0, run.output
+    rows = epochs(run)
+    assert {(row["epoch"], row["samples"]) for row in rows if ": fit" in row["example"]} == {("1", "48"), ("2", "48")}
+    assert "weights: seeded" not in run.output and "another initial weights" not in run.output
+    losses = [float(row["loss"]) for row in rows if ": fit" in row["example"] and row["epoch"] == "1"]
+    assert max(losses) / min(losses) < 1.001
