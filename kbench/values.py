@@ -202,6 +202,7 @@ class Environment:
     variables: Mapping[str, str]
     lock_sha256: str
     compiles: str = ""  # the folder of what it compiles for an example, with {example}; empty for none
+    packages: Path | None = None  # a folder of further ones, for a script
 
 
 @dataclass(frozen=True)
@@ -371,4 +372,5 @@ class Summary:
     input: str = field(default="", metadata=column(""))  # "image", "flat" or "sequence"
     available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting
     per_1000_interval: Interval | None = field(default=None, metadata=column(""))  # of seconds_per_1000_samples
+    steps: int = field(default=0, metadata=column(""))  # of an epoch, counted; 0 where nobody counted
     seeds: int = field(default=0, metadata=column(""))  # how many different ones the repeats that ended ok had

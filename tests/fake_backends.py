@@ -33,15 +33,15 @@ requirements = ["tiny-backend==1.0"]
 """
 
 
-def wheel(folder: Path, name: str, version: str, files: Mapping[str, str]) -> str:
-    """Writes a wheel with these files in it; returns its sha256."""
+def wheel(folder: Path, name: str, version: str, files: Mapping[str, str], metadata: str = "") -> str:
+    """Writes a wheel with these files in it; returns its sha256. `metadata` are further lines of it."""
     folder.mkdir(parents=True, exist_ok=True)
     module = name.replace("-", "_")
     path = folder / f"{module}-{version}-py3-none-any.whl"
     info = f"{module}-{version}.dist-info"
     members = {
         **files,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{metadata}",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     record = "".join(f"{name},,\n" for name in members) + f"{info}/RECORD,,\n"

@@ -63,6 +63,7 @@ def _sites(one: Measured) -> Iterable[Measured]:
             cell=replace(
                 one.cell,
                 example=f"{one.cell.example}{SEPARATOR}{name}",
+                validation_samples=_count(facts.get("validation_samples")),
                 samples=int(median(epoch.samples for epoch in kept)),
                 epochs=len(kept),
                 batch_size=_count(facts.get("batch_size")),

@@ -78,8 +78,8 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
 
 
 def of_model(difference: str) -> bool:
-    """Whether a difference is one of the models themselves, and not of how they are trained."""
-    return any(f" in its {name}" in difference for name in ("model", "number of parameters", "dtype"))
+    """Whether a difference is one of the models' sizes, and not of a setting or of how they are trained."""
+    return any(f" in its {name}" in difference for name in ("number of parameters", "dtype"))
 
 
 def unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:

@@ -175,6 +175,7 @@ def _summary(
         teardown_seconds=teardown,
         unit=_text(facts.get("unit")),
         metrics=_metrics(last),
+        steps=int(step_times.median_of([len(epoch.step_seconds) for epoch in steady]) or 0),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from kbench import paths, store
 from kbench.datasets import as_keras
+from kbench.environments import layers
 from kbench.paths import portable
 from kbench.planning.tasks import CellTask
 from kbench.values import CHANNELS_LAST, Data, Device, Environment
@@ -54,6 +55,7 @@ class Here:
     passed: Mapping[str, str]  # the variables of --pass-env
     guest: Path = field(default_factory=lambda: paths.GUEST)
     keras_files: Mapping[str, Path] = field(default_factory=dict)  # that a script may ask for, by name
+    frameworks: Collection[str] = ()  # what keras.json can call a backend
     started_in: Path = field(default_factory=Path.cwd)
 
 
@@ -89,11 +91,16 @@ def spec(task: CellTask, here: Here, script: Path | None = None) -> dict[str, An
 
 
 def _script(task: CellTask, here: Here, file: Path) -> dict[str, Any]:
-    """Its options, where it lies, and what Keras's get_file finds."""
+    """Its options, where it lies, what Keras's get_file finds, and its packages."""
+    environment = here.environments[task.backend]
+    assert not isinstance(environment, str)
     return {
         **(task.script or {}),
         "file": portable(file),
         "downloads": portable(as_keras.folder()),
+        "packages": layers.versions(environment),
+        "packages_folder": portable(environment.packages) if environment.packages else "",
+        "frameworks": sorted(here.frameworks),
         "files": {name: portable(path) for name, path in here.keras_files.items()},
     }
 

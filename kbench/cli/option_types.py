@@ -6,6 +6,9 @@ import argparse
 import re
 from collections.abc import Callable, Sequence
 
+from kbench.errors import UserError
+from kbench.selection.scripts import requirements
+
 
 def some_of(words: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
     """Reads a list of some of the words."""
@@ -69,6 +72,14 @@ def mib(text: str) -> float:
     if number <= 0:
         raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a size such as 8GiB or 500MiB")
     return number
+
+
+def packages(text: str) -> tuple[str, ...]:
+    """A list of packages, which may have versions."""
+    try:
+        return requirements(text)
+    except UserError as error:
+        raise argparse.ArgumentTypeError(str(error).partition(": ")[2].rstrip(".")) from None
 
 
 def inches(text: str) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from kbench.cli.option_types import duration, inches, mib, ratio, seconds, share, some_of, whole
+from kbench.cli.option_types import duration, inches, mib, packages, ratio, seconds, share, some_of, whole
 from kbench.comparison.values import ALLOWABLE
 from kbench.planning.request import BUDGET, LAST_SEED, PRECISION, Request, Script
 from kbench.values import FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
@@ -121,6 +121,14 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "where it runs: in a fresh copy of its folder for each cell (copy, default), or in its own (same)",
     },
     "--keep-files": {"action": "store_true", "help": "keep the copies, with what it wrote there, beside the results"},
+    "--with": {
+        "dest": "packages",
+        "type": packages,
+        "default": (),
+        "metavar": "LIST",
+        "help": "packages that it needs beside Keras and the backend, such as pandas,scikit-learn; added to those "
+        "that it names itself, as PEP 723 has it",
+    },
     "--max-epochs": {"type": whole(1, 10**6), "metavar": "N", "help": "end each fit after so many epochs"},
     "--max-steps": {"type": whole(1, 10**9), "metavar": "N", "help": "end each epoch of a fit after so many steps"},
     "--show-output": {"action": "store_true", "help": "print what it wrote to stdout when a cell has ended"},

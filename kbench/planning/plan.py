@@ -45,6 +45,7 @@ class Plan:
     verdicts: Mapping[str, Outcome]  # of cells that are known not to run, by id
     backends: tuple[Backend, ...]
     examples: tuple[Example, ...]
+    frameworks: frozenset[str] = frozenset()  # of all backends that there are, as keras.json calls them
 
     def to_measure(self) -> tuple[CellTask, ...]:
         """The tasks without a verdict."""
@@ -111,7 +112,8 @@ def make(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device],
                     tasks.append(made)
                     if verdict is not None:
                         verdicts[made.id] = verdict
-    return Plan(request, device, tuple(tasks), verdicts, chosen, loaded)
+    frameworks = frozenset(backend.keras_backend for backend in known.values())
+    return Plan(request, device, tuple(tasks), verdicts, chosen, loaded, frameworks)
 
 
 def acceptable(plan: Plan, task: CellTask, outcome: Outcome) -> bool:

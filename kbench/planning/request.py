@@ -48,6 +48,7 @@ class Script:
     arguments: tuple[str, ...] = ()
     workdir: Literal["copy", "same"] = "copy"
     keep_files: bool = False  # the copies of its folder, with what it wrote there
+    packages: tuple[str, ...] = ()  # requirements beside those of the backends
     max_epochs: Count | None = None  # of each fit
     max_steps: Count | None = None  # of each epoch
 

@@ -29,7 +29,10 @@ def learning(summaries: Sequence[Summary]) -> tuple[str, list[str]]:
     lines, compared, single = [], 0, False
     for example, group in groupby(summaries, key=lambda row: row.example):
         rows = [row for row in group if row.task == "train" and row.status == OK and not row.differs]
-        known = [row for row in rows if row.final_val_accuracy is not None]
+        # How far an accuracy lies off by chance depends on how many samples it is of, which a script may not tell.
+        known = [
+            row for row in rows if row.final_val_accuracy is not None and (row.validation_samples or not row.unit)
+        ]
         if len(known) < 3:
             continue
         compared += 1
@@ -65,6 +68,8 @@ def _single(row: Summary) -> bool:
 def _surely(row: Summary) -> str:
     if not _single(row):
         return ""
+    if row.unit:
+        return " Of one training: another --seed shows whether it is chance."
     once = "one repeat" if row.repeats < 2 else f"{row.repeats} repeats of one seed that are the same"
     return f" Of {once}: `--repeats 3 --seeds different` shows whether it is chance."
 

@@ -4,11 +4,53 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import msgspec
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 
 from kbench.errors import UserError
 from kbench.selection.examples import PROFILES, parsed
-from kbench.values import SCRIPT, Example, Profile
+from kbench.values import SCRIPT, Backend, Example, Profile
+
+# As PEP 723 has it.
+_PEP_723 = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
+
+
+def requirements(text: str) -> tuple[str, ...]:
+    """The packages of --with: a list with commas, which may have versions (`pandas>=1,<2`). Raises UserError."""
+    return _checked(re.split(r",\s*(?=[A-Za-z])", text), "--with")
+
+
+def of_its_own(path: Path, known: Mapping[str, Backend]) -> tuple[str, ...]:
+    """The packages that the program names itself, as PEP 723 has it, but for Keras and the frameworks.
+
+    Raises UserError.
+    """
+    found = [one for one in _PEP_723.finditer(path.read_text("utf-8")) if one["type"] == "script"]
+    if not found:
+        return ()
+    lines = (line[2:] if line.startswith("# ") else line[1:] for line in found[0]["content"].splitlines())
+    try:
+        named = msgspec.toml.decode("\n".join(lines)).get("dependencies", [])
+    except msgspec.DecodeError as error:
+        raise UserError(f"The `# /// script` part of {path.name} is no TOML: {error}.") from None
+    builds = [build for backend in known.values() for build in backend.builds]
+    ours = {canonicalize_name(Requirement(one).name) for build in builds for one in build.requirements}
+    checked = _checked([str(one) for one in named], f"`dependencies` of {path.name}")
+    return tuple(one for one in checked if canonicalize_name(Requirement(one).name) not in ours | {"keras"})
+
+
+def _checked(named: Sequence[str], where: str) -> tuple[str, ...]:
+    for one in named:
+        try:
+            Requirement(one)
+        except InvalidRequirement:
+            raise UserError(f"{where}: {one[:50]!r} is no package, such as pandas or pandas>=1.1.") from None
+    return tuple(dict.fromkeys(one.strip() for one in named))
 
 
 def load(path: Path) -> Example:

@@ -43,7 +43,9 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
         "baseline": chosen_baseline(options, [one.name for one in chosen.chosen]),
     }
     if script is not None:
-        asked["script"] = Script(**{one.name: getattr(options, one.name) for one in fields(Script)})
+        how = {one.name: getattr(options, one.name) for one in fields(Script)}
+        how["packages"] = (*how["packages"], *scripts.of_its_own(script.path, known))
+        asked["script"] = Script(**how)
     return Request(**asked)
 
 

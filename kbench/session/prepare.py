@@ -15,7 +15,7 @@ from kbench import datasets, paths, store
 from kbench.cache import folder
 from kbench.cells.spec import Here
 from kbench.datasets import as_keras
-from kbench.environments import ensure
+from kbench.environments import ensure, layers
 from kbench.errors import Unavailable, UserError
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
@@ -67,6 +67,7 @@ def arrays(the_plan: Plan) -> tuple[Plan, Here]:
         environments={},
         passed=the_plan.request.passed(),
         keras_files=_keras_files(the_plan),
+        frameworks=the_plan.frameworks,
     )
     return replace(the_plan, tasks=tuple(tasks)), here
 
@@ -128,10 +129,12 @@ def keep_input(run: Path) -> None:
 def make_environments(the_plan: Plan) -> dict[str, Environment | str]:
     """Backend -> its environment, or the sentence that says why there is none."""
     made: dict[str, Environment | str] = {}
+    script = the_plan.request.script
     for backend, build in the_plan.environments():
         try:
             choice = the_plan.request.python(backend.name)
-            made[backend.name] = ensure.ensure(backend, build, explicit=choice, report=terminal.say)
+            environment = ensure.ensure(backend, build, explicit=choice, report=terminal.say)
+            made[backend.name] = layers.ensure(environment, script.packages if script else (), terminal.say)
         except Unavailable as error:
             terminal.say(f"{backend.name}: unavailable: {error}")
             made[backend.name] = str(error)

@@ -193,7 +193,9 @@ def _of_script(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
         return columns
     columns[f"first {unit} (s)"] = lambda row: significant(row.first_epoch_seconds)
     if unit == "epoch":
-        columns["steps/s"] = lambda row: significant(1 / row.step_seconds_median if row.step_seconds_median else None)
+        columns["steps/s"] = lambda row: significant(
+            row.steps / row.epoch_seconds if row.epoch_seconds and row.steps else None
+        )
     names = dict.fromkeys(name for row in rows for name in row.metrics)
     for name in names:
         columns[plain(name)] = partial(_metric, name)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
+from fake_backends import wheel
 from fake_bench import Bench, Said
 
 from kbench import store
@@ -221,9 +223,49 @@ def test_what_is_no_program_is_one_sentence(
     assert said.status == 2 and said.err.count("\n") == 1 and sentence in said.err
 
 
+@pytest.fixture
+def shelf(bench: Bench, tmp_path: Path) -> Bench:
+    """Two packages, of which one needs the other, and one that wants another Keras."""
+    wheels = tmp_path / "wheels"
+    needs = "Requires-Dist: small-one\n"
+    wheel(wheels, "small-one", "1.5", {"small_one.py": "VALUE = 7\n"})
+    wheel(wheels, "large-one", "2.0", {"large_one.py": "from small_one import VALUE\n"}, needs)
+    wheel(wheels, "wants-another", "1.0", {"wants_another.py": ""}, "Requires-Dist: keras-fake==1.0\n")
+    bench.patch.setenv("PIP_FIND_LINKS", f"{os.environ['PIP_FIND_LINKS']} {wheels}")
+    return bench
+
+
+@pytest.mark.parametrize("how", ["option", "of its own"])
+def test_packages_are_added_and_named_in_the_spec(shelf: Bench, how: str) -> None:
+    text = "import large_one\nprint(large_one.VALUE)\n"
+    if how == "option":
+        said = script(shelf, text, "--with", "large-one>=1", "--show-output")
+    else:
+        named = '# /// script\n# dependencies = ["large-one", "keras-fake>=2"]\n# ///\n'
+        said = measure(shelf, shelf.example("named.py", named + BEGIN + text), "--show-output")
+    assert said.status == 0 and "\n7\n" in said.out, said.err
+    (one,) = shelf.last().measured
+    spec = store.spec(shelf.runs()[-1], one.cell)
+    assert spec["script"]["packages"] == {"large-one": "2.0", "small-one": "1.5"}
+    if how == "option":
+        assert "installing" not in script(shelf, text, "--with", "large-one>=1").err, "it is kept"
+
+
+def test_what_does_not_go_with_the_backend_makes_it_unavailable(shelf: Bench) -> None:
+    assert script(shelf, "fit(2)\n", "--with", "wants-another").status == 1
+    status, reason = fate(shelf)
+    assert status == "unavailable" and reason.startswith("wants-another cannot be added to its environment: ")
+
+
+def test_a_missing_package_says_how_to_add_it(bench: Bench) -> None:
+    script(bench, "import sklearn.svm\n")
+    assert fate(bench)[1].endswith("No module named 'sklearn'; --with scikit-learn installs it")
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
+        (("--with", "not a package!"), "'not a package!' is no package, such as pandas"),
         (("--max-epochs", "0"), "'0' is not a whole number from 1"),
         (("--workdir", "elsewhere"), "invalid choice: 'elsewhere'"),
         (("--epochs", "3"), "Unrecognized arguments: --epochs 3"),

@@ -13,6 +13,12 @@ from kbench_guest.observing.imports import Files, KerasOfTensorFlow, NotServed, 
 from kbench_guest.protocol import Refused
 from kbench_guest.turns import Turns, held_seconds
 
+# Packages that are imported under another name than they are installed by.
+INSTALLED_AS = {
+    "PIL": "pillow", "cv2": "opencv-python-headless", "skimage": "scikit-image", "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}  # fmt: skip
+
 
 class Script(object):
     """The program of a spec, and what is known of it while it runs."""
@@ -39,6 +45,8 @@ class Script(object):
         self._pid = os.getpid()
         sys.argv = [self._files.main] + list(self._program["arguments"])
         sys.path[0] = os.path.dirname(self._file)
+        if self._program["packages_folder"]:
+            sys.path.append(os.path.expanduser(self._program["packages_folder"]))
         module = types.ModuleType("__main__")
         module.__dict__.update(
             __file__=self._file if sys.version_info >= (3, 9) else sys.argv[0], __builtins__=builtins, __cached__=None
@@ -125,13 +133,15 @@ class Script(object):
         """Show the error as Python does, without the frames of kbench, and tell of it."""
         trace = error.__traceback__.tb_next  # the first frame is this file's
         sys.excepthook(type(error), error.with_traceback(trace), trace)
-        lines = [one.lineno for one in traceback.extract_tb(trace) if self._files.named(one.filename)]
         message = (str(error).strip().splitlines() or ["no message"])[0]
         kind = "exception"
         if isinstance(error, Refused):
             kind = error.kind
         elif self._missing and isinstance(error, (NotServed, ImportError)):
             kind, message = "unsupported", "%s, and this backend has no TensorFlow" % self._missing
+        elif isinstance(error, ImportError) and _package(error) in self._program["frameworks"]:
+            kind = "unsupported"
+            message = "line %d imports %s, which this backend has not got" % (self._line(trace), _package(error))
         elif isinstance(error, SyntaxError):
             message = "line %s is no Python %d.%d: %s" % (
                 error.lineno,
@@ -143,9 +153,17 @@ class Script(object):
             kind = (
                 "unsupported" if isinstance(error, NotImplementedError) and not _is_ours(trace, self._files) else kind
             )
-            message = "%s%s: %s" % ("line %d: " % lines[-1] if lines else "", type(error).__name__, message)
+            line = self._line(trace)
+            message = "%s%s: %s" % ("line %d: " % line if line else "", type(error).__name__, message)
+            if isinstance(error, ModuleNotFoundError) and not _is_there("keras", _package(error)):
+                message += "; --with %s installs it" % INSTALLED_AS.get(_package(error), _package(error))
         self._tell(1)
         self._events.write("error", kind=kind, message=message)
+
+    def _line(self, trace):
+        """The last line of the program's own that led there; 0 if there is none."""
+        lines = [one.lineno for one in traceback.extract_tb(trace) if self._files.named(one.filename)]
+        return lines[-1] if lines else 0
 
     def _finish(self, status):
         """The last events of a program that ended by itself."""
@@ -176,6 +194,11 @@ class Script(object):
 def run(spec, events):
     """Run the program of the spec; its exit status."""
     return Script(spec, events).run()
+
+
+def _package(error):
+    """The package that could not be imported."""
+    return (getattr(error, "name", None) or "").partition(".")[0]
 
 
 def _is_ours(trace, files):

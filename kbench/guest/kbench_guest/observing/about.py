@@ -41,9 +41,12 @@ def training(given):
         size = given.get("batch_size") or 32
         found["batch_size"] = int(size)
         found["samples"] = rows(x)
+        found["validation_samples"] = int(rows(x) * (given.get("validation_split") or 0.0))
         with contextlib.suppress(Exception):  # arrays of objects
             found["content_sha256"] = _sha256(_arrays(x) + _arrays(given.get("y")))
-    else:
+    if isinstance(given.get("validation_data"), (list, tuple)):
+        found["validation_samples"] = rows(given["validation_data"][0])
+    if not _arrays(x):
         size = getattr(x, "batch_size", None)
         found.update({"batch_size": int(size)} if isinstance(size, int) else {})
         found["feeds"] = type(x).__name__

@@ -1,0 +1,87 @@
+"""Packages that a user's program needs: a folder over a backend's locked environment, made once and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from filelock import FileLock
+from packaging.utils import canonicalize_name
+
+from kbench.environments import installers
+from kbench.environments.packages import packages
+from kbench.errors import Unavailable, UserError
+from kbench.values import Environment
+
+LOCK = "kbench.lock"  # what is in it, with hashes; written last
+SECONDS = 1800
+
+
+def ensure(environment: Environment, requirements: Sequence[str], report: Callable[[str], None]) -> Environment:
+    """The environment with a folder of these requirements and what they need, beside what it has already.
+
+    The versions of the environment hold: what does not go with them is Unavailable, with the reason. Raises UserError
+    for an environment of the user's own, which is not changed.
+    """
+    if not requirements:
+        return environment
+    if environment.folder is None:
+        raise UserError(
+            f"{environment.backend} uses an environment of your own as it is: install {', '.join(requirements)} there"
+        )
+    there = packages(environment)
+    wanted = "\n".join(sorted(requirements))
+    fixed = "\n".join(f"{name}=={version}" for name, version in there.items())
+    key = hashlib.sha256(json.dumps([wanted, fixed]).encode()).hexdigest()[:12]
+    folder = environment.folder / "with" / key
+    log = environment.folder.parent / "logs" / f"{environment.folder.name}-with-{key}.log"
+    folder.parent.mkdir(exist_ok=True)
+    with FileLock(folder.with_suffix(".lock")):
+        if not (folder / LOCK).is_file():
+            report(f"{environment.backend}: installing {', '.join(requirements)} for the script")
+            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                _make(environment, folder, wanted, fixed, log)
+            except installers.InstallFailed as failure:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise Unavailable(
+                    f"{', '.join(requirements)} cannot be added to its environment: {failure} (see {log})"
+                ) from None
+    return replace(environment, packages=folder)
+
+
+def _make(environment: Environment, folder: Path, wanted: str, fixed: str, log: Path) -> None:
+    """Resolve beside the environment's own versions, and install what it has not got."""
+    folder.mkdir()
+    asked, constraints, lock = (folder / name for name in ("asked.txt", "constraints.txt", "resolved.txt"))
+    asked.write_text(wanted)
+    constraints.write_text(fixed)
+    environ = installers.uv_environment()
+    offline = ["--no-index"] if environ.pop("UV_NO_INDEX", "") else []
+    uv, python = [installers.uv_program(), "pip"], ["--python", str(environment.python)]
+    resolve = [*uv, "compile", *python, *offline, "--constraints", str(constraints), "--generate-hashes"]
+    resolve += ["--no-header", "--no-annotate", "--output-file", str(lock), str(asked)]
+    installers.run(resolve, log, environ, folder, SECONDS)
+    entries = re.split(r"^(?=[A-Za-z0-9])", lock.read_text(), flags=re.MULTILINE)
+    own = {line.partition("==")[0] for line in fixed.splitlines()}
+    new = [entry for entry in entries if entry and canonicalize_name(re.split("[=<>!~ ;]", entry)[0]) not in own]
+    lock.write_text("".join(new))
+    if new:
+        install = [*uv, "install", *python, *offline, "--target", str(folder), "--no-deps", "--require-hashes"]
+        installers.run([*install, "--requirements", str(lock)], log, environ, folder, SECONDS)
+    for made in (asked, constraints):
+        made.unlink()
+    lock.rename(folder / LOCK)
+
+
+def versions(environment: Environment) -> dict[str, str]:
+    """Name -> version of what the folder holds; empty if there is none."""
+    if environment.packages is None:
+        return {}
+    text = (environment.packages / LOCK).read_text()
+    return dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s\\;]+)", text, re.MULTILINE))
