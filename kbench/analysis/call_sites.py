@@ -84,12 +84,14 @@ def _sites(one: Measured) -> Iterable[Measured]:
     # Numbered as a steady one: the program ran once, and all of it counts.
     all_of_it = (Epoch(2, float(taken), 0),) if isinstance(taken, int | float) else ()
     own = not sites and bool(program.get("keras")) and one.outcome.status == OK
-    remarks = [] if not own else ["its training loop is its own: timed as a whole"]
+    told = one.facts.get("notes")
+    notes = list(told) if isinstance(told, list) else []
+    notes += [] if not own else ["its training loop is its own: timed as a whole"]
     yield replace(
         one,
         cell=replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{WHOLE}"),
         epochs=all_of_it,
-        facts={**common, "unit": "run", "notes": remarks},
+        facts={**common, "unit": "run", "notes": notes},
     )
 
 

@@ -100,6 +100,13 @@ def test_calls_in_a_loop_are_a_row_of_seconds_a_call(bench: Bench) -> None:
     assert said.status == 0 and f"train.py: train_on_batch, line {LINE + 2}" in said.out and "s/call" in said.out
 
 
+def test_a_model_that_cannot_be_observed_is_trained_all_the_same(bench: Bench) -> None:
+    odd = "class Odd(Sequential):\n    __hash__ = None\n\nmodel.__class__ = Odd\nprint(len(fit(2).history['loss']))\n"
+    said = script(bench, odd, "--show-output")
+    assert said.status == 0 and "\n2\n" in said.out
+    assert "not all of its calls could be observed (TypeError: " in said.out
+
+
 def test_a_second_model_at_the_same_line_compiles_anew_and_that_is_no_steady_epoch(bench: Bench) -> None:
     text = "for _ in range(2):\n    fit(2)\n    model = copied(model)\n"
     assert script(bench, text).status == 0

@@ -55,6 +55,7 @@ EVENTS = {
         "calls": "integer?",
         "metrics": "object?",
     },
+    "note": {"text": "text"},
     "site": {"site": "text", "task": "text", "facts": "object"},
     "program": {"seconds": "number", "exit_status": "integer", "keras": "integer"},
     "parity": {

@@ -39,14 +39,14 @@ class Script(object):
 
     def run(self):
         """Run it; returns its exit status, or lets its SystemExit pass."""
+        sys.path[0] = os.path.dirname(self._file)
+        if self._program["packages_folder"]:
+            sys.path.append(os.path.expanduser(self._program["packages_folder"]))
         self._watch_imports()
         random.seed(self._spec["seed"])
         self._leave, os._exit = os._exit, self._exit
         self._pid = os.getpid()
         sys.argv = [self._files.main] + list(self._program["arguments"])
-        sys.path[0] = os.path.dirname(self._file)
-        if self._program["packages_folder"]:
-            sys.path.append(os.path.expanduser(self._program["packages_folder"]))
         module = types.ModuleType("__main__")
         module.__dict__.update(
             __file__=self._file if sys.version_info >= (3, 9) else sys.argv[0], __builtins__=builtins, __cached__=None

@@ -9,6 +9,7 @@ import inspect
 import os
 import threading
 import time
+import traceback
 import weakref
 
 import keras
@@ -55,6 +56,9 @@ class Calls(object):
         self._clocks = weakref.WeakKeyDictionary()  # model -> its clock of training steps
         self._fit = None  # the one that runs
         self._seeded = False
+        self._failed = False
+        self.max_epochs = program["max_epochs"]
+        self.wait = framework.wait
 
     def watch(self, model_class):
         """Wrap the methods of Keras's Model, and those that its own subclasses define anew."""
@@ -67,20 +71,36 @@ class Calls(object):
                 setattr(model_class, name, self._wrapped(name, original))
 
     def _wrapped(self, method, original):
-        observe = self._observe_fit if method in FITS else self._observe_call
+        begin = self._begin_fit if method in FITS else self._begin_call
 
         @functools.wraps(original)
         def called(model, *args, **kwargs):
             ours = threading.current_thread() is threading.main_thread() and os.getpid() == self._pid
             if not ours or getattr(self._inside, "a_call", False):
                 return original(model, *args, **kwargs)
+            observed = self.guarded(begin, method, original, model, args, kwargs)
+            if observed is None:
+                return original(model, *args, **kwargs)
+            named, end = observed
             self._inside.a_call = True
             try:
-                return observe(method, original, model, args, kwargs)
+                return original(model, *named[0], **named[1])
             finally:
+                self.guarded(end)
                 self._inside.a_call = False
 
         return called
+
+    def guarded(self, do, *args):
+        """What `do` returns. If it cannot be done, nothing is measured of that call, and the program goes on."""
+        try:
+            return do(*args)
+        except Exception as error:
+            if not self._failed:
+                self._failed = True
+                traceback.print_exc()
+                text = "not all of its calls could be observed (%s: %s)" % (type(error).__name__, error)
+                self._events.write("note", text=text)
 
     def _site(self, method):
         method = method.replace("_generator", "")  # which Keras 3 has no more
@@ -95,11 +115,12 @@ class Calls(object):
 
     # fit
 
-    def _observe_fit(self, method, original, model, args, kwargs):
-        site = self._site(method)
+    def _begin_fit(self, method, original, model, args, kwargs):
+        """((positional arguments, others), what to do at the end) of a call of fit; None if nothing is observed."""
         named = _named(original, args, kwargs)
         if named is None:
-            return original(model, *args, **kwargs)  # which says what is wrong
+            return None  # the method itself says what is wrong
+        site = self._site(method)
         told = about.training(named)
         about.cut(named, self._program)
         fit = Fit(self, site, model, told)
@@ -111,11 +132,12 @@ class Calls(object):
         about.count_samples(named, told)
         clock = self.clock(model)
         self._fit, clock.active = fit, True
-        try:
-            return original(model, **named)
-        finally:
+
+        def end():
             self._fit, clock.active = None, False
             clock.drop()
+
+        return ((), named), end
 
     def clock(self, model):
         """The clock of the model's training steps; made when it is first trained."""
@@ -127,7 +149,7 @@ class Calls(object):
     def _before_test(self, function):
         def step(*args):
             if self._fit is not None:
-                self._fit.training_ends()  # validation begins, within fit
+                self.guarded(self._fit.training_ends)  # validation begins, within fit
             return function(*args)
 
         return step
@@ -159,26 +181,27 @@ class Calls(object):
 
     # everything else
 
-    def _observe_call(self, method, original, model, args, kwargs):
+    def _begin_call(self, method, original, model, args, kwargs):
+        """The same of another method."""
         site = self._site(method)
         if self._turns and site.epochs and self._turns.over():
             self.flush()
             self._turns.pass_on()
+        samples = about.rows(args[0] if args else kwargs.get("x"))
         start = time.perf_counter()
-        found = original(model, *args, **kwargs)
-        end = time.perf_counter()
+        return (args, kwargs), lambda: self._end_call(site, model, samples, time.perf_counter() - start)
+
+    def _end_call(self, site, model, samples, seconds):
         first = model not in site.models
         if first:
             self._tell_calls(site)
             site.models.add(model)
-        site.calls.append(end - start)
-        site.samples += about.rows(args[0] if args else kwargs.get("x"))
+        site.calls.append(seconds)
+        site.samples += samples
         site.round = self._turns.round if self._turns else 0
-        if first:
-            self.tell_site(site, model, {})
-        if first or end - site.told > TELL_SECONDS:
+        self.tell_site(site, model, {})
+        if first or time.perf_counter() - site.told > TELL_SECONDS:
             self._tell_calls(site, first)
-        return found
 
     def _tell_calls(self, site, first=False):
         if not site.calls:
@@ -213,7 +236,7 @@ class Fit(object):
     """One call of fit."""
 
     def __init__(self, calls, site, model, told):
-        self._calls = calls
+        self.calls = calls
         self._site = site
         self._model = model
         self._told = told
@@ -230,10 +253,10 @@ class Fit(object):
 
         class Epochs(keras.callbacks.Callback):
             def on_epoch_begin(self, epoch, logs=None):
-                fit.epoch_begins()
+                fit.calls.guarded(fit.epoch_begins)
 
             def on_epoch_end(self, epoch, logs=None):
-                fit.epoch_ends(logs)
+                fit.calls.guarded(fit.epoch_ends, logs)
 
         return Epochs()
 
@@ -241,7 +264,7 @@ class Fit(object):
         """Some backends compile in fit before the epoch begins: the very first epoch counts from the call."""
         now = time.perf_counter()
         if self._done == 0 and getattr(self._model, "built", True):  # or its weights are made by the first step
-            self._calls.tell_site(self._site, self._model, self._told)
+            self.calls.tell_site(self._site, self._model, self._told)
         after = time.perf_counter()
         self._start = self._called + after - now if self._done == 0 and self._first else after
         self._end = None
@@ -249,10 +272,10 @@ class Fit(object):
     def training_ends(self):
         """The last step of this epoch was done, and validation begins."""
         if self._end is None and self._start is not None:
-            clock = self._calls.clock(self._model)
+            clock = self.calls.clock(self._model)
             end = clock.last_end()
             if end is None:
-                self._calls._framework.wait(self._model)
+                self.calls.wait(self._model)
                 end = time.perf_counter()
             self._end = end
 
@@ -263,15 +286,15 @@ class Fit(object):
             return
         validated = self._end is not None
         self.training_ends()
-        clock = self._calls.clock(self._model)
+        clock = self.calls.clock(self._model)
         steps = clock.begun * int(getattr(self._model, "steps_per_execution", 1) or 1)
         timed = clock.lap(self._start, self._end)
         scores = {
             name: number for name, number in ((n, _number(v)) for n, v in (logs or {}).items()) if number is not None
         }
         self._done += 1
-        self._calls.tell_site(self._site, self._model, self._told)
-        self._calls.tell_epoch(
+        self.calls.tell_site(self._site, self._model, self._told)
+        self.calls.tell_epoch(
             self._site,
             samples=about.samples(self._told, steps),
             first=int(self._first and self._done == 1),
@@ -284,7 +307,7 @@ class Fit(object):
             **timed,
         )
         self._start = None
-        most = self._calls._program.get("max_epochs")
+        most = self.calls.max_epochs
         if most and self._done >= most:
             self._model.stop_training = True
 
