@@ -38,8 +38,9 @@ def p95_seconds(steps: Sequence[float]) -> float | None:
 def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int) -> str:
     """A sentence where the steady epochs of a row go on getting faster or slower; empty where they do not.
 
-    repeats: the epochs of each; epochs: how many a repeat was to have. The first halves of all repeats' steady epochs
-    are compared with their second halves (an epoch in the middle counts for neither), by each epoch's usual step.
+    repeats: the epochs of each; epochs: how many a repeat was to have, 0 for a script, which has its own. The first
+    halves of all repeats' steady epochs are compared with their second halves (an epoch in the middle counts for
+    neither), by each epoch's usual step.
     """
     early: list[float] = []
     late: list[float] = []
@@ -57,7 +58,7 @@ def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int) -> str:
     how = f"{change:.2f} times slower" if change > 1 else f"{1 / change:.2f} times faster"
     return (
         f"not steady: its steps became {how} from the first half of its steady epochs to the second; "
-        f"more epochs (--epochs {2 * epochs}) show where that ends"
+        f"more epochs{f' (--epochs {2 * epochs})' if epochs else ''} show where that ends"
     )
 
 

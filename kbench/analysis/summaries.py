@@ -275,7 +275,11 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     if damaged:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
     ok = [one for one in repeats if one.outcome.status == OK]
-    changing = step_times.still_changing([one.epochs for one in ok], ok[0].cell.epochs) if ok else ""
+    changing = (
+        step_times.still_changing([one.epochs for one in ok], 0 if ok[0].facts.get("unit") else ok[0].cell.epochs)
+        if ok
+        else ""
+    )
     notes[changing] = None
     if learning_curves.deterministic(ok) is False:
         notes["not deterministic: its repeats with the same seed have other losses"] = None

@@ -25,6 +25,7 @@ CALLS = (
 )  # fmt: skip
 TRAINS = FITS + ("train_on_batch",)
 TELL_SECONDS = 0.5  # calls of one site are told together, so often at most
+TOLD_AT_ONCE = 10
 
 
 class Site(object):
@@ -36,7 +37,6 @@ class Site(object):
         self.models = weakref.WeakSet()
         self.calls = []  # seconds of those that were not told yet
         self.samples = 0
-        self.round = 0
         self.told = 0.0  # when
         self.told_model = False
 
@@ -198,27 +198,18 @@ class Calls(object):
             site.models.add(model)
         site.calls.append(seconds)
         site.samples += samples
-        site.round = self._turns.round if self._turns else 0
         self.tell_site(site, model, {})
         if first or time.perf_counter() - site.told > TELL_SECONDS:
             self._tell_calls(site, first)
 
     def _tell_calls(self, site, first=False):
-        if not site.calls:
-            return
-        count = len(site.calls)
-        values = {"rounds": [[site.round, 0, count]]} if site.round else {}
-        mean = sum(site.calls) / count
-        steps = [round(seconds * mean * count / sum(site.calls), 7) for seconds in site.calls]
-        self.tell_epoch(
-            site,
-            seconds=mean,
-            calls=count,
-            samples=site.samples // count,
-            step_seconds=steps,
-            first=int(first),
-            **values,
-        )
+        """Write the calls that were not told yet, in up to TOLD_AT_ONCE equal parts."""
+        size = -(-len(site.calls) // TOLD_AT_ONCE)
+        samples = site.samples // max(1, len(site.calls))
+        for start in range(0, len(site.calls), max(1, size)):
+            part = site.calls[start : start + size]
+            seconds = sum(part) / len(part)
+            self.tell_epoch(site, seconds=seconds, calls=len(part), samples=samples, first=int(first))
         site.calls, site.samples, site.told = [], 0, time.perf_counter()
 
     def flush(self):
