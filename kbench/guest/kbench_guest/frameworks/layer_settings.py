@@ -24,7 +24,11 @@ OWN_FORMS = ("Folded", "Reordered", "Silent")  # what kbench's own forms put bef
 
 def describe(framework, layer, frozen):
     """[layer class, settings, shapes of its weights] of one layer; frozen: whether a model around it is."""
-    settings = _settings(layer.__class__, layer.get_config(), _rank(framework, layer))
+    try:
+        config = layer.get_config()
+    except NotImplementedError:  # somebody's own layer, which Keras 3 cannot list the settings of
+        config = {}
+    settings = _settings(layer.__class__, config, _rank(framework, layer))
     trained = not frozen and all(getattr(owner, "trainable", True) for owner in owners(layer))
     if layer.weights and not trained:
         settings["trainable"] = False
