@@ -37,7 +37,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Run a Keras program of your own, as it is, on each backend: time and scores of each of its calls of fit, "
         "evaluate and predict.",
         (
-            "file", "--backends", "--device", "--python", "--with", "--max-epochs", "--max-steps",
+            "file", "--backends", "--device", "--python", "--with", "--shims", "--max-epochs", "--max-steps",
             "--seed of a script", "--init of a script", "--workdir", "--keep-files", _HOW_OFTEN, "--threads",
             "--timeout of a script", "--memory-limit", "--data-dir", "--baseline", "--name", "--dry-run", _DETAIL,
             "--show-output", "--no-plots", "--format", "--results",

@@ -129,6 +129,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "packages that it needs beside Keras and the backend, such as pandas,scikit-learn; added to those "
         "that it names itself, as PEP 723 has it",
     },
+    "--shims": {
+        "action": "store_true",
+        "help": "serve words of the other generation of Keras, such as lr, fit_generator, np_utils, learning_rate",
+    },
     "--max-epochs": {"type": whole(1, 10**6), "metavar": "N", "help": "end each fit after so many epochs"},
     "--max-steps": {"type": whole(1, 10**9), "metavar": "N", "help": "end each epoch of a fit after so many steps"},
     "--show-output": {"action": "store_true", "help": "print what it wrote to stdout when a cell has ended"},

@@ -49,6 +49,7 @@ class Script:
     workdir: Literal["copy", "same"] = "copy"
     keep_files: bool = False  # the copies of its folder, with what it wrote there
     packages: tuple[str, ...] = ()  # requirements beside those of the backends
+    shims: bool = False  # whether words of the other generation of Keras are served
     max_epochs: Count | None = None  # of each fit
     max_steps: Count | None = None  # of each epoch
 

@@ -23,7 +23,8 @@ BACKENDS = backends.load_all(paths.project_folder("backends"))
 PROGRAMS = Path(__file__).parent / "programs"
 ONE_OF_EACH = ("keras2/tensorflow", "keras3/jax", "keras3/torch")
 ARGUMENTS = {"surroundings": ["--status", "3"]}
-NOT_BARE = ("of_tensorflow", "own_data")  # which need TensorFlow, or a download
+# They need TensorFlow, a download, or shims.
+NOT_BARE = ("of_tensorflow", "own_data", "words_of_keras2", "words_of_keras3")
 INPUT = "first\nsecond\n"
 
 
@@ -135,6 +136,32 @@ def test_what_else_of_tensorflow_is_used_is_unsupported_where_it_is_not(kbench: 
     assert there["keras3/tensorflow"].outcome.status == OK, run.output
     assert there["keras3/jax"].outcome.status == "unsupported"
     assert there["keras3/jax"].outcome.reason == ("line 6 uses tensorflow.data, and this backend has no TensorFlow")
+
+
+@pytest.mark.parametrize(
+    ("program", "lacks", "served"),
+    [
+        (
+            "words_of_keras2",
+            "keras3/jax",
+            ["keras.layers.core", "lr", "decay", "fit_generator", "keras.utils.np_utils"],
+        ),
+        ("words_of_keras3", "keras2/tensorflow", ["keras.ops", "learning_rate", "jit_compile", "set_random_seed"]),
+    ],
+)
+def test_words_of_the_other_generation_are_served_if_asked_for(
+    program: str, lacks: str, served: list[str], kbench: Kbench
+) -> None:
+    names = ("keras2/tensorflow", "keras3/jax")
+    run = script(kbench, program, names=names)
+    found = {one.cell.backend: one.outcome for one in run.results().measured}
+    assert [name for name in names if found[name].status != OK] == [lacks]
+    assert found[lacks].reason.endswith("; --shims may serve it")
+    run = script(kbench, program, "--shims", names=names)
+    assert run.status == 0, run.output
+    (notes,) = (one.facts["notes"] for one in run.results().measured if one.cell.backend == lacks)
+    assert isinstance(notes, list) and all(word in notes[0] for word in served), notes
+    assert len({printed_by(run, name) for name in names}) == 1
 
 
 def test_fits_can_be_cut_short_and_begin_with_the_same_weights(kbench: Kbench, tmp_path: Path) -> None:

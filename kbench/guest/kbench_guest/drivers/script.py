@@ -9,6 +9,7 @@ import time
 import traceback
 import types
 
+from kbench_guest.observing import shims
 from kbench_guest.observing.imports import Files, KerasOfTensorFlow, NotServed, Watched
 from kbench_guest.protocol import Refused
 from kbench_guest.turns import Turns, held_seconds
@@ -30,6 +31,7 @@ class Script(object):
         self._file = self._program["file"]
         self._files = Files(self._file, _as_named(self._file))
         self._calls = None
+        self._shims = None
         self._framework = None
         self._missing = ""  # what it uses of TensorFlow that is not there
         self._asked = None  # the KERAS_BACKEND that it sets itself
@@ -100,6 +102,9 @@ class Script(object):
         self._framework.prepare()
         check_loaded(self._spec, self._framework.versions(), self._events)
         self._seed(self._spec["seed"])
+        if self._program["shims"]:
+            self._shims = shims.Shims(module)
+            self._shims.install()
         self._calls = Calls(self._framework, self._events, Turns(0), self._program, self._files)
         self._calls.watch(module.models.Model)
         get_file = getattr(getattr(module, "utils", None), "get_file", None)
@@ -155,8 +160,10 @@ class Script(object):
             )
             line = self._line(trace)
             message = "%s%s: %s" % ("line %d: " % line if line else "", type(error).__name__, message)
-            if isinstance(error, ModuleNotFoundError) and not _is_there("keras", _package(error)):
+            if isinstance(error, ModuleNotFoundError) and _package(error) != "keras":
                 message += "; --with %s installs it" % INSTALLED_AS.get(_package(error), _package(error))
+            elif not self._program["shims"] and shims.SERVED.search(message):
+                message += "; --shims may serve it"
         self._tell(1)
         self._events.write("error", kind=kind, message=message)
 
@@ -177,6 +184,9 @@ class Script(object):
         seconds = time.perf_counter() - self._started - held_seconds()
         if self._calls is not None:
             self._calls.flush()
+        if self._shims is not None and self._shims.used:
+            text = "not quite as it was written: --shims served %s" % ", ".join(self._shims.used)
+            self._events.write("note", text=text)
         self._events.write("program", seconds=seconds, exit_status=status, keras=int(self._framework is not None))
         if self._framework is None:
             return

@@ -1,0 +1,152 @@
+"""Serves words of the other generation of Keras, if that is asked for, so that a program for one runs on the other.
+
+Each one that is used is told, since the program is then not quite as it was written.
+"""
+
+import functools
+import importlib
+import re
+import sys
+import types
+
+# What an error says of a word that a shim serves.
+SERVED = re.compile(
+    r"\b(lr|decay|nb_epoch|np_utils|(fit|evaluate|predict)_generator|CuDNN(LSTM|GRU)|learning_rate|jit_compile"
+    r"|steps_per_execution|set_random_seed|keras\.(ops|engine|layers\.\w+))\b|'ops'"
+)
+OLD_MODULES = (
+    "advanced_activations", "convolutional", "core", "embeddings", "merge", "noise", "normalization", "pooling",
+    "recurrent", "wrappers",
+)  # fmt: skip
+QUEUE = ("max_queue_size", "max_q_size", "workers", "use_multiprocessing", "pickle_safe", "nb_worker")
+
+
+class Shims(object):
+    """`used` are the names of those that were used."""
+
+    def __init__(self, keras):
+        self._keras = keras
+        self.used = []
+
+    def install(self):
+        """Put the shims in place, for the generation of Keras that is there."""
+        if self._keras.__version__.startswith("2."):
+            self._for_old()
+        else:
+            self._for_new()
+
+    def _used(self, name):
+        if name not in self.used:
+            self.used.append(name)
+
+    def _renamed(self, owner, method, names, dropped=()):
+        """Let a method take arguments under other names, and do without some."""
+        original = getattr(owner, method)
+
+        @functools.wraps(original)
+        def called(*args, **kwargs):
+            for old, new in names.items():
+                if old in kwargs:
+                    self._used(old)
+                    kwargs[new] = kwargs.pop(old)
+            for name in dropped:
+                if kwargs.pop(name, None) is not None:
+                    self._used(name)
+            return original(*args, **kwargs)
+
+        setattr(owner, method, called)
+
+    # Keras 3 as Keras 2 was
+
+    def _for_new(self):
+        keras = self._keras
+        for name in ("SGD", "RMSprop", "Adam", "Adagrad", "Adadelta", "Adamax", "Nadam"):
+            self._decay(getattr(keras.optimizers, name))
+            self._renamed(getattr(keras.optimizers, name), "__init__", {"lr": "learning_rate"})
+        self._renamed(keras.Model, "fit", {"nb_epoch": "epochs"}, QUEUE)
+        for method in ("fit", "evaluate", "predict"):
+            setattr(keras.Model, method + "_generator", self._generator(method))
+        self._module("keras.utils.np_utils", keras.utils, ("to_categorical", "normalize"))
+        for name in OLD_MODULES:
+            self._module("keras.layers." + name, keras.layers)
+        self._module("keras.engine", keras)
+        self._module("keras.engine.topology", keras.layers)
+        for name in ("LSTM", "GRU"):
+            self._given(keras.layers, "CuDNN" + name, getattr(keras.layers, name))
+
+    def _decay(self, optimizer):
+        original = optimizer.__init__
+
+        @functools.wraps(original)
+        def called(one, *args, **kwargs):
+            decay = kwargs.pop("decay", None)
+            if decay:
+                self._used("decay")
+                rate = kwargs.get("learning_rate", 0.01 if optimizer.__name__ == "SGD" else 0.001)
+                schedule = self._keras.optimizers.schedules.InverseTimeDecay
+                kwargs["learning_rate"] = schedule(rate, decay_steps=1, decay_rate=decay)
+            return original(one, *args, **kwargs)
+
+        optimizer.__init__ = called
+
+    def _generator(self, method):
+        def called(model, generator, *args, **kwargs):
+            self._used(method + "_generator")
+            for name, value in zip(("steps_per_epoch", "epochs") if method == "fit" else ("steps",), args):
+                kwargs[name] = value
+            kwargs = {name: value for name, value in kwargs.items() if name not in QUEUE}
+            if method != "fit":
+                kwargs.setdefault("verbose", 0)
+            return getattr(model, method)(generator, **kwargs)
+
+        return called
+
+    def _module(self, name, served, names=()):
+        """A module that was there, with what `served` has now."""
+        made = _Module(name, served, names, self._used)
+        sys.modules.setdefault(name, made)
+        above, _, last = name.rpartition(".")
+        if not hasattr(importlib.import_module(above), last):
+            setattr(importlib.import_module(above), last, made)
+
+    def _given(self, owner, name, served):
+        def made(*args, **kwargs):
+            self._used(name)
+            return served(*args, **kwargs)
+
+        setattr(owner, name, made)
+
+    # Keras 2 as Keras 3 is
+
+    def _for_old(self):
+        keras = self._keras
+        for name in ("SGD", "RMSprop", "Adam", "Adagrad", "Adadelta", "Adamax", "Nadam"):
+            self._renamed(getattr(keras.optimizers, name), "__init__", {"learning_rate": "lr"})
+        self._renamed(keras.models.Model, "compile", {}, ("jit_compile", "steps_per_execution"))
+        self._module("keras.ops", keras.backend)
+        if not hasattr(keras.utils, "set_random_seed"):
+            keras.utils.set_random_seed = self._seed
+
+    def _seed(self, seed):
+        import random
+
+        import numpy
+
+        self._used("set_random_seed")
+        random.seed(seed)
+        numpy.random.seed(seed)
+
+
+class _Module(types.ModuleType):
+    """A module under an old name: it has what another one has."""
+
+    def __init__(self, name, served, names, used):
+        super(_Module, self).__init__(name)
+        self.__dict__.update(__path__=[], _served=served, _names=names, _used=used)
+
+    def __getattr__(self, name):
+        if name.startswith("__") or (self._names and name not in self._names):
+            raise AttributeError(name)
+        found = getattr(self._served, name)
+        self._used(self.__name__)
+        return found
