@@ -100,6 +100,12 @@ def test_calls_in_a_loop_are_a_row_of_seconds_a_call(bench: Bench) -> None:
     assert said.status == 0 and f"train.py: train_on_batch, line {LINE + 2}" in said.out and "s/call" in said.out
 
 
+def test_models_that_are_no_more_used_are_freed(bench: Bench) -> None:
+    text = "import gc, weakref\nfit(2)\ngone = weakref.ref(model)\nmodel = copied(model)\nfit(2)\ngc.collect()\n"
+    said = script(bench, text + "print(gone())\n", "--show-output")
+    assert said.status == 0 and "\nNone\n" in said.out
+
+
 def test_a_model_that_cannot_be_observed_is_trained_all_the_same(bench: Bench) -> None:
     odd = "class Odd(Sequential):\n    __hash__ = None\n\nmodel.__class__ = Odd\nprint(len(fit(2).history['loss']))\n"
     said = script(bench, odd, "--show-output")

@@ -31,8 +31,11 @@ def model(framework, made):
     return dict(found, notes=notes) if notes else found
 
 
-def training(given):
-    """{batch_size, content_sha256, shuffle} of the arguments of fit, as far as they are known."""
+def training(given, hashed):
+    """{batch_size, samples, content_sha256, ...} of the arguments of fit, as far as they are known.
+
+    hashed: whether the content of arrays is.
+    """
     found = {}
     x = given.get("x", given.get("generator"))
     if given.get("validation_split"):
@@ -42,8 +45,9 @@ def training(given):
         found["batch_size"] = int(size)
         found["samples"] = rows(x)
         found["validation_samples"] = int(rows(x) * (given.get("validation_split") or 0.0))
-        with contextlib.suppress(Exception):  # arrays of objects
-            found["content_sha256"] = _sha256(_arrays(x) + _arrays(given.get("y")))
+        if hashed:
+            with contextlib.suppress(Exception):  # arrays of objects
+                found["content_sha256"] = _sha256(_arrays(x) + _arrays(given.get("y")))
     if isinstance(given.get("validation_data"), (list, tuple)):
         found["validation_samples"] = rows(given["validation_data"][0])
     if not _arrays(x):

@@ -26,6 +26,7 @@ CALLS = (
 TRAINS = FITS + ("train_on_batch",)
 TELL_SECONDS = 0.5  # calls of one site are told together, so often at most
 TOLD_AT_ONCE = 10
+CLOCK = "_kbench_clock"
 
 
 class Site(object):
@@ -53,7 +54,6 @@ class Calls(object):
         self._pid = os.getpid()
         self._inside = threading.local()
         self._sites = {}
-        self._clocks = weakref.WeakKeyDictionary()  # model -> its clock of training steps
         self._fit = None  # the one that runs
         self._seeded = False
         self._failed = False
@@ -121,7 +121,7 @@ class Calls(object):
         if named is None:
             return None  # the method itself says what is wrong
         site = self._site(method)
-        told = about.training(named)
+        told = about.training(named, hashed=not site.told_model)
         about.cut(named, self._program)
         fit = Fit(self, site, model, told)
         given = named.get("callbacks")
@@ -141,10 +141,11 @@ class Calls(object):
 
     def clock(self, model):
         """The clock of the model's training steps; made when it is first trained."""
-        if model not in self._clocks:
-            self._clocks[model] = StepClock(self._framework, model, "train", None, self._turns)
+        # Kept by the model, and past what Keras does where an attribute is set: it goes when the model goes.
+        if CLOCK not in vars(model):
+            vars(model)[CLOCK] = StepClock(self._framework, model, "train", None, self._turns)
             self._framework.step_hook(model, "test", self._before_test)
-        return self._clocks[model]
+        return vars(model)[CLOCK]
 
     def _before_test(self, function):
         def step(*args):
