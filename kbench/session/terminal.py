@@ -108,7 +108,8 @@ class Progress:
 
     def _epoch(self, task: CellTask, progress: EpochProgress) -> None:
         if self._detail == VERBOSE and progress.epochs > self._epochs[task.id]:
-            say(f"  {_name(task)}: {_unit(task)} {progress.epochs}/{task.epochs}{_came_to(progress, ' s')}")
+            of_all = f"/{task.epochs}" if task.epochs else ""
+            say(f"  {_name(task)}: {_unit(task)} {progress.epochs}{of_all}{_came_to(progress, ' s')}")
         self._epochs[task.id] = progress.epochs
         self._bar.set_description(_name(task), refresh=False)
         self._bar.set_postfix_str(running(task, progress, time.monotonic() - self._starts[task.id]))
@@ -130,14 +131,15 @@ def running(task: CellTask, progress: EpochProgress, seconds: float) -> str:
     """How far the running cell is, after `seconds`, in a few words."""
     planned = task.epochs
     if progress.epochs >= planned:
-        return f"{'ending' if planned else 'computing'}, {seconds:.0f} s"
+        so_far = f"{_unit(task)} {progress.epochs}{_came_to(progress, f' s/{_unit(task)}')}"
+        return f"{'ending' if planned else so_far if progress.epochs else 'computing'}, {seconds:.0f} s"
     left = "" if progress.seconds is None else f", {progress.seconds * (planned - progress.epochs):.0f} s left"
     came_to = _came_to(progress, f" s/{_unit(task)}")
     return f"{_unit(task)} {progress.epochs + 1}/{planned}{came_to}{left}, {seconds:.0f} s"
 
 
 def _unit(task: CellTask) -> str:
-    return "epoch" if task.task == "train" else "pass"
+    return "pass" if task.task == "infer" else "epoch"
 
 
 def _came_to(progress: EpochProgress, unit: str) -> str:

@@ -72,6 +72,13 @@ def test_each_fit_and_the_whole_program_have_a_table(bench: Bench) -> None:
     ]
 
 
+def test_verbose_shows_each_epoch_and_a_dry_run_the_plan(bench: Bench) -> None:
+    said = script(bench, "fit(3)\nimport time\ntime.sleep(0.6)\n", "--verbose")  # until the host has looked
+    assert "train.py on keras9/fake: epoch 3, " in said.err
+    said = script(bench, "fit(3)\n", "--dry-run", "--", "--mine")
+    assert said.status == 0 and "Plan: 1 cell, the script train.py --mine\n" in said.out
+
+
 def test_it_is_told_its_arguments_and_what_it_prints_can_be_passed_on(bench: Bench) -> None:
     said = script(
         bench, "print(sys.argv, os.getcwd().endswith('files'))\n", "--show-output", "--", "--epochs", "5", "--"
