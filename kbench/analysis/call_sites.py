@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from kbench.epochs import Epoch
-from kbench.values import OK, SCRIPT, Measured
+from kbench.values import FAILED, OK, SCRIPT, Measured
 
 WHOLE = "whole program"
 SEPARATOR = ": "
@@ -50,6 +50,8 @@ def _sites(one: Measured) -> Iterable[Measured]:
     program = _mapping(one.facts.get("program"))
     seconds = program.get("seconds")
     common = {name: value for name, value in one.facts.items() if name not in ("sites", "program", "notes")}
+    # What was called and returned is measured, whatever the program came to later.
+    ended = replace(one.outcome, status=OK, reason="") if program and one.outcome.status == FAILED else one.outcome
     for name, about in sites.items():
         epochs = [epoch for epoch in one.epochs if epoch.site == name]
         # The first epoch of a further model compiles again, and is no steady one.
@@ -70,6 +72,7 @@ def _sites(one: Measured) -> Iterable[Measured]:
             ),
             epochs=tuple(_numbered(epoch, number) for number, epoch in enumerate(kept, 1)),
             phases={},
+            outcome=one.outcome if name == program.get("broken") else ended,
             facts={
                 **common,
                 **facts,

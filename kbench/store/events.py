@@ -64,6 +64,7 @@ class Program(Event, tag="program"):
     seconds: Seconds
     exit_status: int
     keras: int
+    broken: str = ""  # the line whose call raised last
 
 
 class Error(Event, tag="error"):

@@ -171,6 +171,18 @@ def test_what_ends_well_is_ok(bench: Bench, text: str) -> None:
     assert len([epoch for epoch in one.epochs if (epoch.site or "").startswith("fit")]) == 3
 
 
+def test_what_returned_is_measured_whatever_the_program_comes_to(bench: Bench) -> None:
+    said = script(
+        bench, "fit(4)\nfor _ in range(3):\n    model.train_on_batch(x, y)\nmodel.train_on_batch(x, None)\n"
+    )
+    assert said.status == 1
+    rows = {row["example"]: row for row in json.loads(bench("report", "--format", "json").out)["rows"]}
+    fit = rows[f"train.py: fit, line {LINE}"]
+    assert fit["status"] == "ok" and fit["epoch_seconds"] > 0
+    assert rows["train.py: whole program"]["status"] == "failed"
+    assert {row["status"] for name, row in rows.items() if f"line {LINE + 4}" in name} <= {"failed"}
+
+
 def test_a_program_that_hangs_is_ended_and_the_next_one_runs(bench: Bench) -> None:
     bench.backend("keras9/other")
     hangs = "if 'other' in os.environ['KERAS_HOME']:\n    import time\n    time.sleep(600)\nfit(2)\n"

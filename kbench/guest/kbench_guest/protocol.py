@@ -57,7 +57,7 @@ EVENTS = {
     },
     "note": {"text": "text"},
     "site": {"site": "text", "task": "text", "facts": "object"},
-    "program": {"seconds": "number", "exit_status": "integer", "keras": "integer"},
+    "program": {"seconds": "number", "exit_status": "integer", "keras": "integer", "broken": "text"},
     "parity": {
         "stage": "text",
         "file": "text?",

@@ -187,7 +187,9 @@ class Script(object):
         if self._shims is not None and self._shims.used:
             text = "not quite as it was written: --shims served %s" % ", ".join(self._shims.used)
             self._events.write("note", text=text)
-        self._events.write("program", seconds=seconds, exit_status=status, keras=int(self._framework is not None))
+        broken = self._calls.broken if self._calls is not None else ""
+        keras = int(self._framework is not None)
+        self._events.write("program", seconds=seconds, exit_status=status, keras=keras, broken=broken)
         if self._framework is None:
             return
         from kbench_guest import process

@@ -57,6 +57,7 @@ class Calls(object):
         self._fit = None  # the one that runs
         self._seeded = False
         self._failed = False
+        self.broken = ""  # the site whose call raised last
         self.max_epochs = program["max_epochs"]
         self.wait = framework.wait
 
@@ -83,11 +84,16 @@ class Calls(object):
                 return original(model, *args, **kwargs)
             named, end = observed
             self._inside.a_call = True
+            done = False
             try:
-                return original(model, *named[0], **named[1])
+                found = original(model, *named[0], **named[1])
+                done = True
+                return found
             finally:
                 self.guarded(end)
                 self._inside.a_call = False
+                if not done:
+                    self.broken = self._site(method).name
 
         return called
 
