@@ -128,12 +128,14 @@ def test_what_else_of_tensorflow_is_used_is_unsupported_where_it_is_not(kbench: 
         "x = np.ones((64, 3), 'float32')\n"
         "batches = tf.data.Dataset.from_tensor_slices((x, x[:, :1])).batch(16)\n"
         "model = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\n"
-        "print(model.fit(batches, epochs=2, verbose=0).history['loss'])\n"
+        "stop = keras.callbacks.EarlyStopping('loss')\n"  # and no list around it
+        "print(model.fit(batches, epochs=2, verbose=0, callbacks=stop).history['loss'])\n"
     )
     run = kbench.script(program, "keras3/tensorflow,keras3/jax")
     assert run.status == 1
     there = {one.cell.backend: one for one in run.results().measured}
     assert there["keras3/tensorflow"].outcome.status == OK, run.output
+    assert "data.py: fit, line 10 (2 epochs, cpu)" in run.output
     assert there["keras3/jax"].outcome.status == "unsupported"
     assert there["keras3/jax"].outcome.reason == ("line 6 uses tensorflow.data, and this backend has no TensorFlow")
 

@@ -135,6 +135,8 @@ class Calls(object):
             named["callbacks"] = list(given or ()) + [fit.callback()]
         elif hasattr(given, "append"):
             given.append(fit.callback())  # a CallbackList
+        else:
+            named["callbacks"] = [given, fit.callback()]
         about.count_samples(named, told)
         clock = self.clock(model)
         self._fit, clock.active = fit, True
