@@ -80,7 +80,8 @@ def _variables(the_plan: Plan, here: Here, environment: Environment) -> dict[str
     """The variables that matter, as the backend's cells get them."""
     own = ensure.variables(environment, the_plan.request.threads)
     pinned = devices.pin_variables(the_plan.device)
-    given = spec.environment_variables(os.environ, {**here.passed, **own}, pinned, Path())
+    script = the_plan.request.script is not None
+    given = spec.environment_variables(os.environ, {**here.passed, **own}, pinned, Path(), of_program=script)
     if the_plan.device.uuid:  # which identifies the card
         given = {name: value.replace(the_plan.device.uuid, the_plan.device.label) for name, value in given.items()}
     return {name: provenance.without_home(value) for name, value in spec.that_matter(given, own).items()}

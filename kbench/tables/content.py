@@ -121,7 +121,8 @@ def headline(summaries: Sequence[Summary]) -> str:
     fastest = {(row.backend, row.example, row.device) for row in summaries if row.relative_to_fastest == 1}
     wins = Counter(backend for backend, *_ in fastest)
     several_devices = len({row.device for row in summaries}) > 1
-    what = "comparisons" if several_devices else "examples"
+    what = "parts of the program" if any(row.unit for row in summaries) else "examples"
+    what = "comparisons" if several_devices else what
     ranked = sorted(wins.items(), key=lambda item: (-item[1], item[0]))
     if not ranked:
         first = "No backend has a steady epoch to compare."

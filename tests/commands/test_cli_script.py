@@ -221,12 +221,15 @@ def test_an_error_is_shown_as_python_shows_it(bench: Bench) -> None:
 
 def test_the_users_variables_are_there_and_the_backend_is_the_one_that_was_asked_for(bench: Bench) -> None:
     bench.patch.setenv("MY_TOKEN", "secret")
+    bench.patch.setenv("XLA_FLAGS", "--a_flag_that_matters")
     bench.patch.setenv("KERAS_BACKEND", "another")
     text = "import keras\nprint(os.environ['MY_TOKEN'], os.environ.get('KERAS_BACKEND'), keras.backend.backend())\n"
     said = script(bench, text, "--show-output")
     assert "secret None theano" in said.out
     kept = [path.read_text(errors="replace") for path in bench.runs()[-1].rglob("*.json")]
     assert not any("secret" in text for text in kept)
+    (environment,) = bench.last().provenance["environments"].values()
+    assert environment["variables"]["XLA_FLAGS"] == "--a_flag_that_matters"
     path = bench.example(
         "sets.py", "import os\nos.environ['KERAS_BACKEND'] = 'jax'\n" + BEGIN + text.replace("MY_", "MY_")
     )
