@@ -94,7 +94,8 @@ def _sites(one: Measured) -> Iterable[Measured]:
         one,
         cell=replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{WHOLE}"),
         epochs=all_of_it,
-        facts={**common, "unit": "run", "notes": notes},
+        # Of a program nothing has to be equal but that it is one: two versions of it may be compared.
+        facts={**common, "unit": "run", "notes": notes, "layers": [[WHOLE, {}, []]]},
     )
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from kbench import paths, store
+from kbench.analysis import call_sites
 from kbench.analysis.rows import limits
 from kbench.comparison import pairing, published
 from kbench.comparison.pairing import Side
@@ -101,7 +102,7 @@ def _side(letter: str, text: str, parent: Path) -> Side:
         raise UserError(f"{text} is a parity run, which times nothing: compare runs of `run`.")
     names = list(dict.fromkeys(cell.backend for cell in record.cells))
     backend = selection.select_baseline(wanted, names, text.removesuffix(wanted)) if wanted else ""
-    measured = store.measured_of(record).measured
+    measured = call_sites.expanded(store.measured_of(record).measured)
     return pairing.side(_about(letter, text, folder, record), measured, record.provenance, backend, limits(record))
 
 

@@ -183,6 +183,15 @@ def test_what_returned_is_measured_whatever_the_program_comes_to(bench: Bench) -
     assert {row["status"] for name, row in rows.items() if f"line {LINE + 4}" in name} <= {"failed"}
 
 
+def test_two_runs_of_a_script_are_compared_line_by_line(bench: Bench) -> None:
+    for name in ("before", "after"):
+        script(bench, "fit(4)\n", "--name", name)
+    said = bench("compare", "before", "after")
+    assert said.status == 0, said.err
+    assert f"train.py: fit, line {LINE} (40 samples, 4 epochs, batch 8, cpu)" in said.out
+    assert "train.py: whole program (cpu)" in said.out
+
+
 def test_a_program_that_hangs_is_ended_and_the_next_one_runs(bench: Bench) -> None:
     bench.backend("keras9/other")
     hangs = "if 'other' in os.environ['KERAS_HOME']:\n    import time\n    time.sleep(600)\nfit(2)\n"
