@@ -22,6 +22,11 @@ pytestmark = pytest.mark.timeout(3600)
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 PROGRAMS = Path(__file__).parent / "programs"
 ONE_OF_EACH = ("keras2/tensorflow", "keras3/jax", "keras3/torch")
+# Instead of ONE_OF_EACH: Keras 2 has no compute_loss, and Keras 3.15 cannot train a stateful layer on PyTorch.
+ON = {
+    "custom_step": ("keras3/tensorflow", "keras3/jax", "keras3/torch"),
+    "stateful": ("keras2/tensorflow", "keras3/tensorflow", "keras3/jax"),
+}
 ARGUMENTS = {"surroundings": ["--status", "3"]}
 # They need TensorFlow, a download, or shims.
 NOT_BARE = ("of_tensorflow", "own_data", "words_of_keras2", "words_of_keras3")
@@ -50,8 +55,9 @@ def bare(program: str, backend: str, folder: Path) -> tuple[bytes, int]:
     return found.stdout, found.returncode
 
 
-def script(kbench: Kbench, program: str, *options: str, names: tuple[str, ...] = ONE_OF_EACH) -> Finished:
+def script(kbench: Kbench, program: str, *options: str, names: tuple[str, ...] = ()) -> Finished:
     arguments = ARGUMENTS.get(program, [])
+    names = names or ON.get(program, ONE_OF_EACH)
     return kbench.script(PROGRAMS / f"{program}.py", ",".join(names), *options, "--", *arguments)
 
 
@@ -74,14 +80,18 @@ def test_a_program_prints_what_it_prints_by_itself_and_its_scores_are_kept(
         assert one.outcome.exit_code == status
         assert expected.strip()
     told = [row for row in epochs(run) if ": fit" in row["example"]]
-    assert told or program == "on_batch"
-    texts = {backend: printed_by(run, backend) for backend in ONE_OF_EACH}
+    assert told or program in ("on_batch", "gan")
+    texts = {backend: printed_by(run, backend) for backend in ON.get(program, ONE_OF_EACH)}
     if program != "several_fits":  # which prints other scores
         for row in told:
             for name in ("loss", "val_loss"):
                 if row[name] and (name == "loss" or "val_loss" in texts[row["backend"]]):
                     assert repr(float(row[name])) in texts[row["backend"]], (row, name)
-    assert not [path for path in PROGRAMS.iterdir() if path.name in ("written.txt", "kept.weights.h5")]
+    assert not [
+        path
+        for path in PROGRAMS.iterdir()
+        if path.name in ("written.txt", "kept.weights.h5", "model.h5", "model.keras")
+    ]
     assert not list(run.folder.glob("cells/*/files"))
 
 
