@@ -37,6 +37,15 @@ def between_process_reach(measured: Sequence[Measured]) -> float | None:
     return intervals.reach(within or all_samples)
 
 
+def disturbed_turns(measured: Sequence[Measured]) -> list[bool]:
+    """Of each turn, whether other programs took much of its time."""
+    return [
+        number in one.outcome.disturbed_rounds
+        for one in measured
+        for number in {number for epoch in one.epochs for number, *_ in epoch.rounds}
+    ]
+
+
 def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list[str]:
     """Sentences on a machine that was busy when a run began, or became slower or faster during it; with advice."""
     sentences = []
@@ -47,11 +56,7 @@ def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list
         sentences.append(
             f"Other programs kept {busy:.1f} of {cores} cores busy when the run began: end them and measure again."
         )
-    turns = [
-        number in one.outcome.disturbed_rounds
-        for one in measured
-        for number in {number for epoch in one.epochs for number, *_ in epoch.rounds}
-    ]
+    turns = disturbed_turns(measured)
     if sum(turns) > SHARE * len(turns):
         sentences.append(
             f"Other programs kept the processor busy during {sum(turns)} of {len(turns)} turns, which are left out: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +66,7 @@ def check(script: Path, results: Path) -> None:
             )
 
 
-def _ignored(results: Path):  # type: ignore[no-untyped-def]
+def _ignored(results: Path) -> Callable[[str | os.PathLike[str], list[str]], set[str]]:
     """What is not copied: results, environments, and what no program reads."""
     kept_out = results.resolve()
 

@@ -23,13 +23,6 @@ from kbench.errors import UserError
 
 WORD_INDEX = "imdb_word_index.json"
 _BATCHES = "cifar-10-batches-py"
-# A word in a program that calls a loader -> the names under which Keras's versions ask for the file.
-NAMES = {
-    "mnist": ("mnist.npz",),
-    "cifar10": (_BATCHES, f"{_BATCHES}-target"),
-    "imdb": ("imdb.npz", WORD_INDEX),
-    "babi": ("babi-tasks-v1-2.tar.gz", BABI.name),
-}
 
 
 def folder() -> Path:
@@ -103,7 +96,7 @@ def _cifar10(mirror: Path | None) -> Mapping[str, Path]:
 
 
 def _babi(mirror: Path | None) -> Mapping[str, Path]:
-    return dict.fromkeys(NAMES["babi"], _obtained(BABI, mirror))
+    return dict.fromkeys(("babi-tasks-v1-2.tar.gz", BABI.name), _obtained(BABI, mirror))
 
 
 def _save(made: Path, arrays: Mapping[str, np.ndarray]) -> None:

@@ -21,7 +21,7 @@ SAME, DIFFERENT = "same", "different"
 PRECISION, BUDGET = 0.1, 600.0  # if nothing else is asked for; seconds
 LAST_SEED = 2**32 - 1  # what numpy takes
 
-COPY, SAME_FOLDER = "copy", "same"  # where a script runs
+COPY = "copy"  # where a script runs: there, or in its own folder
 
 Names = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]

@@ -96,7 +96,7 @@ def load(path: Path) -> Example:
         data = os.path.realpath(path.absolute().parent / paths.expanded(data))
     return Example(
         name=path.stem,
-        title=next(filter(None, map(str.strip, (ast.get_docstring(tree) or "").splitlines())), path.stem),
+        title=title_of(tree, path.stem),
         path=path.absolute(),
         task=constants.TASK,
         data=data,
@@ -128,6 +128,11 @@ def parsed(path: Path, what: str) -> tuple[bytes, ast.Module]:
         where = f", line {line}" if line else ""
         reason = str(error.args[0]) if error.args else "nested too deeply"
         raise UserError(f"The {what} {path.name} is not valid Python{where}: {reason}.") from None
+
+
+def title_of(tree: ast.Module, name: str) -> str:
+    """The first line of the file's docstring; `name` if it has none."""
+    return next(filter(None, map(str.strip, (ast.get_docstring(tree) or "").splitlines())), name)
 
 
 def _constants(tree: ast.Module, path: Path) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from kbench.errors import UserError
-from kbench.selection.examples import PROFILES, parsed
+from kbench.selection.examples import PROFILES, parsed, title_of
 from kbench.values import SCRIPT, Backend, Example, Profile
 
 # As PEP 723 has it.
@@ -66,7 +65,7 @@ def load(path: Path) -> Example:
     content, tree = parsed(path, "script")
     return Example(
         name=path.name,
-        title=next(filter(None, map(str.strip, (ast.get_docstring(tree) or "").splitlines())), path.name),
+        title=title_of(tree, path.name),
         path=path.absolute(),
         task=SCRIPT,
         data="",

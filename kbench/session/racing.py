@@ -9,6 +9,7 @@ from pathlib import Path
 from kbench import store
 from kbench.analysis import intervals
 from kbench.analysis.call_sites import program_of
+from kbench.analysis.machine_stability import disturbed_turns
 from kbench.analysis.open_rows import open_rows
 from kbench.analysis.rows import summarised
 from kbench.analysis.summaries import row_of
@@ -57,12 +58,7 @@ def disturbed(there: RunResults, example: str) -> bool:
     """Whether other programs disturbed most turns of the example's last repeat: another one would tell little."""
     measured = [one for one in there.measured if one.cell.example == program_of(example)]
     last = max((one.cell.repeat for one in measured), default=1)
-    turns = [
-        number in one.outcome.disturbed_rounds
-        for one in measured
-        if one.cell.repeat == last
-        for number in {number for epoch in one.epochs for number, *_ in epoch.rounds}
-    ]
+    turns = disturbed_turns([one for one in measured if one.cell.repeat == last])
     return 2 * sum(turns) > len(turns)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -70,3 +71,9 @@ def test_the_readme_shows_its_table_and_its_pictures(rows: list[Summary]) -> Non
     for picture in ("overview.png", "mnist_cnn-convergence.png"):
         assert f"results/reference/plots/{picture}" in readme
         assert (REFERENCE / "plots" / picture).is_file()
+
+
+def test_it_names_no_folder_of_the_machine_that_measured_it() -> None:
+    for file in [REFERENCE / "run.json", *REFERENCE.glob("cells/*/spec.json")]:
+        absolute = re.findall(r'"(/[^"]+)"', file.read_text("utf-8"))
+        assert [path for path in absolute if not path.startswith(("/usr/", "/proc/"))] == [], file

@@ -18,6 +18,7 @@ OLD_MODULES = (
     "advanced_activations", "convolutional", "core", "embeddings", "merge", "noise", "normalization", "pooling",
     "recurrent", "wrappers",
 )  # fmt: skip
+OPTIMIZERS = ("SGD", "RMSprop", "Adam", "Adagrad", "Adadelta", "Adamax", "Nadam")
 QUEUE = ("max_queue_size", "max_q_size", "workers", "use_multiprocessing", "pickle_safe", "nb_worker")
 
 
@@ -60,7 +61,7 @@ class Shims(object):
 
     def _for_new(self):
         keras = self._keras
-        for name in ("SGD", "RMSprop", "Adam", "Adagrad", "Adadelta", "Adamax", "Nadam"):
+        for name in OPTIMIZERS:
             self._decay(getattr(keras.optimizers, name))
             self._renamed(getattr(keras.optimizers, name), "__init__", {"lr": "learning_rate"})
         self._renamed(keras.Model, "fit", {"nb_epoch": "epochs"}, QUEUE)
@@ -120,7 +121,7 @@ class Shims(object):
 
     def _for_old(self):
         keras = self._keras
-        for name in ("SGD", "RMSprop", "Adam", "Adagrad", "Adadelta", "Adamax", "Nadam"):
+        for name in OPTIMIZERS:
             self._renamed(getattr(keras.optimizers, name), "__init__", {"learning_rate": "lr"})
         self._renamed(keras.models.Model, "compile", {}, ("jit_compile", "steps_per_execution"))
         self._module("keras.ops", keras.backend)
