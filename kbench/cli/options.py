@@ -102,7 +102,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "that ships with the backend (default)",
     },
     # A script of the user's.
-    "file": {"metavar": "FILE.py", "help": "a Keras program; what follows -- are its own arguments"},
+    "file": {"metavar": "FILE.py", "help": "a Keras program; its own arguments follow --"},
     "--init of a script": {
         "choices": get_args(get_type_hints(Request)["init"]),
         "default": "backend",
@@ -113,14 +113,14 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "type": whole(0, LAST_SEED),
         "metavar": "N",
         "default": Request.seed,
-        "help": "of Python, numpy and the backend before the script starts; what it seeds itself counts (default: 0)",
+        "help": "seeds Python, numpy and the backend before the script starts (default: 0)",
     },
     "--workdir": {
         "choices": get_args(get_type_hints(Script)["workdir"]),
         "default": Script.workdir,
-        "help": "where it runs: in a fresh copy of its folder for each cell (copy, default), or in its own (same)",
+        "help": "copy (default): each cell runs in a fresh copy of its folder; same: in the folder itself",
     },
-    "--keep-files": {"action": "store_true", "help": "keep the copies, with what it wrote there, beside the results"},
+    "--keep-files": {"action": "store_true", "help": "keep the copies, with what it wrote"},
     "--with": {
         "dest": "packages",
         "type": packages,
@@ -135,7 +135,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "--max-epochs": {"type": whole(1, 10**6), "metavar": "N", "help": "end each fit after so many epochs"},
     "--max-steps": {"type": whole(1, 10**9), "metavar": "N", "help": "end each epoch of a fit after so many steps"},
-    "--show-output": {"action": "store_true", "help": "print what it wrote to stdout when a cell has ended"},
+    "--show-output": {"action": "store_true", "help": "print each cell's stdout when it has ended"},
     # How a cell runs.
     "--image-data-format": {
         **_choices("image_data_format"),
