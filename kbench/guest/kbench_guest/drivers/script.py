@@ -16,8 +16,8 @@ from kbench_guest.turns import Turns, held_seconds
 
 # Packages that are imported under another name than they are installed by.
 INSTALLED_AS = {
-    "PIL": "pillow", "cv2": "opencv-python-headless", "skimage": "scikit-image", "sklearn": "scikit-learn",
-    "yaml": "pyyaml",
+    "PIL": "pillow", "cv2": "opencv-python-headless", "pylab": "matplotlib", "skimage": "scikit-image",
+    "sklearn": "scikit-learn", "yaml": "pyyaml",
 }  # fmt: skip
 
 
@@ -102,14 +102,14 @@ class Script(object):
         self._framework.prepare()
         check_loaded(self._spec, self._framework.versions(), self._events)
         self._seed(self._spec["seed"])
+        get_file = getattr(getattr(module, "utils", None), "get_file", None)
+        if get_file is not None:
+            downloads.share(get_file, os.path.expanduser(self._program["downloads"]), self._program["files"])
         if self._program["shims"]:
             self._shims = shims.Shims(module)
             self._shims.install()
         self._calls = Calls(self._framework, self._events, Turns(0), self._program, self._files)
         self._calls.watch(module.models.Model)
-        get_file = getattr(getattr(module, "utils", None), "get_file", None)
-        if get_file is not None:
-            downloads.share(get_file, os.path.expanduser(self._program["downloads"]), self._program["files"])
 
     def _seed(self, number):
         """Seed the backend, and leave Python's and numpy's numbers as the program has them."""

@@ -12,12 +12,20 @@ import types
 # What an error says of a word that a shim serves.
 SERVED = re.compile(
     r"\b(lr|decay|nb_epoch|np_utils|(fit|evaluate|predict)_generator|CuDNN(LSTM|GRU)|learning_rate|jit_compile"
-    r"|steps_per_execution|set_random_seed|keras\.(ops|engine|layers\.\w+))\b|'ops'"
+    r"|steps_per_execution|set_random_seed|ImageDataGenerator|keras\.(ops|engine|layers\.\w+|utils\.\w+_utils"
+    r"|preprocessing\.\w+)|mse)\b|'ops'|module 'keras\.backend' has no"
 )
 OLD_MODULES = (
-    "advanced_activations", "convolutional", "core", "embeddings", "merge", "noise", "normalization", "pooling",
-    "recurrent", "wrappers",
+    "advanced_activations", "convolutional", "convolutional_recurrent", "core", "embeddings", "local", "merge",
+    "noise", "normalization", "pooling", "recurrent", "wrappers",
 )  # fmt: skip
+OLD_UTILS = ("np_utils", "data_utils", "generic_utils", "vis_utils", "layer_utils")
+# Keras 3 still has these, where no program finds them.
+LEGACY = "keras.src.legacy.preprocessing."
+LOSSES = {
+    "mse": "mean_squared_error", "mae": "mean_absolute_error", "mape": "mean_absolute_percentage_error",
+    "msle": "mean_squared_logarithmic_error", "kullback_leibler_divergence": "kl_divergence",
+}  # fmt: skip
 OPTIMIZERS = ("SGD", "RMSprop", "Adam", "Adagrad", "Adadelta", "Adamax", "Nadam")
 QUEUE = ("max_queue_size", "max_q_size", "workers", "use_multiprocessing", "pickle_safe", "nb_worker")
 
@@ -60,6 +68,8 @@ class Shims(object):
     # Keras 3 as Keras 2 was
 
     def _for_new(self):
+        from kbench_guest.observing import old_functions  # which imports Keras
+
         keras = self._keras
         for name in OPTIMIZERS:
             self._decay(getattr(keras.optimizers, name))
@@ -67,9 +77,15 @@ class Shims(object):
         self._renamed(keras.Model, "fit", {"nb_epoch": "epochs"}, QUEUE)
         for method in ("fit", "evaluate", "predict"):
             setattr(keras.Model, method + "_generator", self._generator(method))
-        self._module("keras.utils.np_utils", keras.utils, ("to_categorical", "normalize"))
+        for name in OLD_UTILS:
+            self._module("keras.utils." + name, keras.utils)
         for name in OLD_MODULES:
             self._module("keras.layers." + name, keras.layers)
+        for name in ("text", "sequence", "image"):
+            self._module("keras.preprocessing." + name, importlib.import_module(LEGACY + name))
+        for short, name in LOSSES.items():
+            self._given(keras.losses, short, getattr(keras.losses, name))
+        self._more(keras.backend, old_functions.find)
         self._module("keras.engine", keras)
         self._module("keras.engine.topology", keras.layers)
         for name in ("LSTM", "GRU"):
@@ -102,13 +118,28 @@ class Shims(object):
 
         return called
 
-    def _module(self, name, served, names=()):
+    def _module(self, name, served):
         """A module that was there, with what `served` has now."""
-        made = _Module(name, served, names, self._used)
-        sys.modules.setdefault(name, made)
-        above, _, last = name.rpartition(".")
-        if not hasattr(importlib.import_module(above), last):
-            setattr(importlib.import_module(above), last, made)
+        made = _Module(name, served, self._used)
+        try:
+            self._more(importlib.import_module(name), made.find)
+        except ImportError:
+            sys.modules[name] = made
+            above, _, last = name.rpartition(".")
+            if not hasattr(importlib.import_module(above), last):
+                setattr(importlib.import_module(above), last, made)
+
+    def _more(self, module, find):
+        """Let a module have what it has not, and `find` finds."""
+
+        def missing(name):
+            found = None if name.startswith("__") else find(name)
+            if found is None:
+                raise AttributeError("module %r has no attribute %r" % (module.__name__, name))
+            self._used(module.__name__ if module is self._keras.backend else "%s.%s" % (module.__name__, name))
+            return found
+
+        module.__getattr__ = missing
 
     def _given(self, owner, name, served):
         def made(*args, **kwargs):
@@ -141,13 +172,17 @@ class Shims(object):
 class _Module(types.ModuleType):
     """A module under an old name: it has what another one has."""
 
-    def __init__(self, name, served, names, used):
+    def __init__(self, name, served, used):
         super(_Module, self).__init__(name)
-        self.__dict__.update(__path__=[], _served=served, _names=names, _used=used)
+        self.__dict__.update(__path__=[], _served=served, _used=used)
+
+    def find(self, name):
+        """What the other one has of that name; None if it has not."""
+        return getattr(self._served, name, None)
 
     def __getattr__(self, name):
-        if name.startswith("__") or (self._names and name not in self._names):
-            raise AttributeError(name)
-        found = getattr(self._served, name)
+        found = None if name.startswith("__") else self.find(name)
+        if found is None:
+            raise AttributeError("module %r has no attribute %r" % (self.__name__, name))
         self._used(self.__name__)
         return found

@@ -1,0 +1,58 @@
+"""Functions and modules that Keras 3 has not got any more, or has elsewhere."""
+
+import numpy as np
+from keras import backend as K
+from keras.layers import Dense, Input, Lambda
+from keras.layers.merge import add, concatenate
+from keras.losses import mse
+from keras.models import Model
+from keras.preprocessing import sequence
+from keras.preprocessing.image import ImageDataGenerator
+from keras.preprocessing.text import Tokenizer
+from keras.utils.data_utils import get_file
+from keras.utils.generic_utils import Progbar
+
+rng = np.random.RandomState(0)
+a, b = rng.rand(4, 3, 5).astype("f"), rng.rand(4, 5, 2).astype("f")
+shown = {
+    "batch_dot": K.batch_dot(K.variable(a), K.variable(b)),
+    "batch_dot axes": K.batch_dot(K.variable(a), K.variable(a), axes=2),
+    "batch_dot vectors": K.batch_dot(K.variable(a[:, 0]), K.variable(a[:, 1]), axes=1),
+    "batch_flatten": K.batch_flatten(K.variable(a)),
+    "flatten": K.flatten(K.variable(a)),
+    "concatenate": K.concatenate([K.variable(a), K.variable(a)]),
+    "expand": K.expand_dims(K.variable(a)),
+    "l2": K.l2_normalize(K.variable(a), axis=-1),
+    "permute": K.permute_dimensions(K.variable(a), (0, 2, 1)),
+    "pow": K.pow(K.variable(a), 2),
+    "sum": K.sum(K.square(K.variable(a)), axis=-1, keepdims=True),
+    "clip": K.clip(K.variable(a), 0.2, 0.4),
+    "bce": K.binary_crossentropy(K.round(K.variable(a)), K.clip(K.variable(a), 0.1, 0.9)),
+    "stack": K.stack([K.variable(a), K.variable(a)], axis=1),
+    "repeat": K.repeat_elements(K.variable(a), 2, axis=1),
+    "std": K.std(K.variable(a), axis=0),
+    "cast": K.cast(K.greater(K.variable(a), 0.5), "float32"),
+    "softmax": K.softmax(K.variable(a)),
+    "logsumexp": K.logsumexp(K.variable(a), axis=1),
+    "gather": K.gather(K.variable(a), K.constant([1, 2], dtype="int32")),
+}
+for name, value in shown.items():
+    value = K.eval(value)
+    print(name, value.shape, "%.4g" % np.sum(value * np.arange(value.size).reshape(value.shape)))
+print(K.ndim(K.variable(a)), K.int_shape(K.variable(a)))
+x = Input((8,))
+h = concatenate([Dense(4, activation="relu")(x), Dense(4)(x)])
+h = Lambda(lambda t: K.sqrt(1.0 + K.sum(K.square(t), axis=1, keepdims=True)))(add([h, h]))
+model = Model(x, h)
+model.compile(loss=lambda y, p: K.mean(K.square(p - y), axis=-1), optimizer="sgd", metrics=[mse])
+history = model.fit(rng.rand(64, 8).astype("f"), rng.rand(64, 1).astype("f"), verbose=0, epochs=1).history
+print(sorted(history)[0], len(history))
+pictures = ImageDataGenerator(horizontal_flip=True)
+print(
+    next(pictures.flow(rng.rand(8, 8, 8, 3), np.arange(8), batch_size=4))[0].shape,
+    Progbar.__name__,
+    get_file.__name__,
+)
+tokens = Tokenizer(num_words=9)
+tokens.fit_on_texts(["a b c", "b c"])
+print(tokens.texts_to_sequences(["b a"]), sequence.pad_sequences([[1, 2]], maxlen=3).tolist())
