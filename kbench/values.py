@@ -92,6 +92,7 @@ class Explanation:
     layer: Text = ""  # only where a layer of this class differs most; empty for all
     optimizer: Text = ""  # only of models that this optimizer trains; empty for all
     unlike: Texts = ()  # only from these backends or generations; empty for all
+    as_shipped: bool = False  # only where kbench leaves the backend as it ships
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,8 @@ from kbench.paths import portable
 from kbench.planning.tasks import CellTask
 from kbench.values import CHANNELS_LAST, Data, Device, Environment
 
+CAPTURED = "captured.npz"  # a script's first batches and weights, for all backends of a parity run
+
 # What a guest inherits: enough to find programs, libraries and its own caches, and none of the user's secrets.
 INHERITED = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "XDG_CACHE_HOME",
@@ -83,6 +85,7 @@ def spec(task: CellTask, here: Here, script: Path | None = None) -> dict[str, An
         "example": portable(here.examples[task.example]),
         "device": here.device.kind,
         "data": {**vars(data), "folder": portable(data.folder), "hash_of": CHANNELS_LAST} if data else {},
+        "parity": task.parity and {**task.parity, "captured": portable(here.run / CAPTURED)},
         "script": None if script is None else _script(task, here, script),
         "validation_samples": task.validation_samples if data and data.validation else 0,
         "published_weights": portable(weights) if weights and task.published_weights else "",

@@ -70,7 +70,10 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "parity": (
         "Compare what backends compute on one batch, from the same weights and with dropout off: the outputs of the "
         "model and of each layer, the loss, and the weights after 1 and after 10 steps.",
-        (*_SELECTION, "--batch-size", "--seed", "--form", *_OF_CELLS, _DATA, "--name", "--format", "--results"),
+        (
+            *_SELECTION, "--batch-size", "--seed", "--form", "--script", "--with", "--shims", *_OF_CELLS, _DATA,
+            "--name", "--format", "--results",
+        ),
     ),
     "doctor": (
         "Check this machine: Pythons, compilers, GPU, disk, environments, data. Changes nothing.",
@@ -122,7 +125,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
                 group.add_argument(one, **OPTIONS[one])
         else:
             parser.add_argument(option.split()[0], **OPTIONS[option])
-    place = arguments.index("--") if command == "script" and "--" in arguments else len(arguments)
+    place = arguments.index("--") if command in ("script", "parity") and "--" in arguments else len(arguments)
     found = parser.parse_args(arguments[:place])
     found.arguments = tuple(arguments[place + 1 :])  # of the script
     found.command = command

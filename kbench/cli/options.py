@@ -97,12 +97,17 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--augment": {"action": "store_true", "help": "augment pictures if the example says how"},
     "--form": {
         "choices": ("right", "default"),
-        "default": "right",
         "help": "how recurrent layers run: in the form that computes the model (right, the default), or in the form "
-        "that ships with the backend (default)",
+        "that ships with the backend (default; a script runs so)",
     },
     # A script of the user's.
     "file": {"metavar": "FILE.py", "help": "a Keras program; its own arguments follow --"},
+    "--script": {
+        "dest": "file",
+        "metavar": "FILE.py",
+        "help": "a Keras program of your own, in place of examples: the first model that it trains, on its first "
+        "batches; its own arguments follow --",
+    },
     "--init of a script": {
         "choices": get_args(get_type_hints(Request)["init"]),
         "default": "backend",

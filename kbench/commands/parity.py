@@ -9,7 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from kbench import paths, store
+from kbench.cells import workdir
 from kbench.cli import arguments
+from kbench.cli.options import OPTIONS
+from kbench.errors import UserError
 from kbench.machine import devices, provenance
 from kbench.outputs import parity_run
 from kbench.parity import agreement, reading
@@ -29,15 +32,24 @@ def main(options: argparse.Namespace) -> int:
     """Compute, compare and print the tables; returns the exit status. Raises UserError."""
     known = choices.known_backends()
     gpus = devices.gpus()
+    _check(options)
     request = choices.request(options, known, gpus)
     request = replace(request, profile="full", timeout=request.timeout or TIMEOUT)
-    if options.form == DEFAULT_FORM:
+    form = options.form or (DEFAULT_FORM if request.script else "right")
+    if form == DEFAULT_FORM:
         known = {
             name: replace(backend, recurrent={}, fixed_batch=(), ordered_updates=False)
             for name, backend in known.items()
         }
+    else:
+        known = {
+            name: replace(backend, explained=tuple(one for one in backend.explained if not one.as_shipped))
+            for name, backend in known.items()
+        }
     place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
     measure.check_place(place, options.name)
+    if request.script:
+        workdir.check(paths.expanded(request.examples[0]), place)
     the_plan = _plan(request, known, gpus)
     beside = None if options.format == terminal.TABLE else sys.stderr
     terminal.print_plan(the_plan, prepare.to_make(the_plan), "parity: one batch, dropout off", beside)
@@ -46,8 +58,10 @@ def main(options: argparse.Namespace) -> int:
         here = replace(here, environments=prepare.make_environments(the_plan))
         machine = provenance.read(gpus, [*arguments.program().split(), *options.argv])
         machine["environments"] = record.of_environments(the_plan, here)
-        kept = record.plan_record(the_plan, here) | {"kind": reading.KIND, "form": options.form, "profile": PROFILE}
+        kept = record.plan_record(the_plan, here) | {"kind": reading.KIND, "form": form, "profile": PROFILE}
         run = store.create(place, kept, machine, options.name)
+        if request.script:
+            prepare.keep_input(run)
         with store.filling(run), interrupts.ended_as_interrupted():
             try:
                 measure.run_cells(the_plan, replace(here, run=run))
@@ -69,8 +83,25 @@ def show(run: Path, form: str = terminal.TABLE) -> bool:
     return agreement.passes(ended)
 
 
+def _check(options: argparse.Namespace) -> None:
+    """Raises UserError where options of examples and of a script stand together."""
+    if options.file is None:
+        if options.arguments or options.packages or options.shims:
+            raise UserError(
+                "--with, --shims and what follows -- are for a program of your own: name it with --script."
+            )
+        return
+    if options.examples != OPTIONS["--examples"]["default"]:
+        raise UserError("--examples and --script: give one or the other.")
+    if options.form == "right" or options.batch_size:
+        raise UserError("A script runs as it is: --form right and --batch-size are for examples.")
+
+
 def _plan(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Plan:
     """A cell for each example and backend; a backend that cannot train shows its outputs and layers alone."""
+    if request.script:
+        made = plan.make(request, known, gpus)
+        return replace(made, tasks=tuple(map(_small, made.tasks)))
     full, forward = plan.make(request, known, gpus), plan.make(request, known, gpus, task="infer")
     pairs = zip(full.tasks, forward.tasks, strict=True)
     tasks = [other if one.id in full.verdicts else one for one, other in pairs]

@@ -5,6 +5,7 @@ Pure functions over arrays. What the tolerances rest on is in docs/parity.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -14,7 +15,7 @@ import numpy as np
 
 from kbench.parity.deviations import form, loss_deviation, output_deviation, step_deviation
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, Step
-from kbench.values import Explanation, Measured
+from kbench.values import QUANTITIES, Explanation, Measured
 
 if TYPE_CHECKING:
     from kbench.parity.values import Array
@@ -32,7 +33,9 @@ TOLERANCES: Mapping[str, float] = {
     "1 step": 1e-4,  # of the norm of a layer's weights
     "10 steps": 1e-3,  # likewise: ten times the deviation of one step
 }
+ROUNDING = 4.0  # times as far as a backend parts from itself, two of them may part by rounding
 NUMPY = "numpy"
+OTHER_MODEL = "model"  # of an error: a script's model has other weights than on the first backend
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     names = {id(one.computed): one.measured.cell.backend for one in subjects if one.computed is not None}
     losses = [computed.reported for computed in sound if computed.reported is not None]
     reported = float(np.median(losses)) if len(losses) > 1 else None
+    moves = {names[id(one)]: _by_itself(one) for one in there}
     pair = [subject for subject in subjects if any(subject.computed is one for one in sound)]
     rows = []
     for subject in subjects:
@@ -80,17 +84,17 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
             subject = replace(subject, explained=_of_both(pair))
         computed = subject.computed
         if computed is None:
-            rows.append(_row(subject, "", {}, None))
+            rows.append(_row(subject, "", {}, None, {}))
             continue
         deviations, first = forward[id(computed)]
         trained = {}
         for number, middle in steps.items():
             if middle is not None and number in computed.steps:
                 nearest = next((names[id(one)] for one in sound if one.steps.get(number) is middle), "")
-                what = f"{number} step{'s' * (number > 1)}"
-                trained[what] = replace(step_deviation(computed.steps[number], middle), against=nearest)
+                trained[_named(number)] = replace(step_deviation(computed.steps[number], middle), against=nearest)
         forward_deviations = _with_reported(deviations, computed.reported, reported)
-        rows.append(_row(subject, standard.name if standard else "", {**forward_deviations, **trained}, first))
+        found = {**forward_deviations, **trained}
+        rows.append(_row(subject, standard.name if standard else "", found, first, moves))
     return rows
 
 
@@ -109,13 +113,37 @@ def _is_against(known: Explanation, backend: str) -> bool:
     return not known.unlike or any(name in (backend, backend.partition("/")[0]) for name in known.unlike)
 
 
-def _row(subject: Subject, reference: str, deviations: Mapping[str, Deviation], first: Deviation | None) -> Agreement:
+def _by_itself(computed: Computed) -> dict[str, float]:
+    """How far a backend parts from itself after steps, if its initial weights move by one unit in the last place."""
+    found = {
+        _named(number): step_deviation(moved, computed.steps[number]).size
+        for number, moved in computed.moved.items()
+        if number in computed.steps
+    }
+    return {**found, "loss": loss_deviation(computed.moved_reported, computed.reported) or 0.0}
+
+
+def _named(number: int) -> str:
+    return f"{number} step{'s' * (number > 1)}"
+
+
+def _row(
+    subject: Subject,
+    reference: str,
+    deviations: Mapping[str, Deviation],
+    first: Deviation | None,
+    moves: Mapping[str, Mapping[str, float]],
+) -> Agreement:
+    """`moves`: backend -> how far it parts from itself."""
     cell, outcome = subject.measured.cell, subject.measured.outcome
-    verdict = outcome.status
+    verdict = DIFFERS if subject.measured.facts.get("error_kind") == OTHER_MODEL else outcome.status
     notes: list[str] = []
     if subject.computed is not None:
         optimizer = next((step.optimizer for step in subject.computed.steps.values()), "")
-        verdict, notes = judge(deviations, [one for one in subject.explained if one.optimizer in ("", optimizer)])
+        explained = [one for one in subject.explained if one.optimizer in ("", optimizer)]
+        verdict, notes = judge(deviations, [*explained, *_rounding(deviations, cell.backend, moves)])
+        told = subject.measured.facts.get("notes")
+        notes += [str(one) for one in told] if isinstance(told, list) else []
         unread = [f"{layer.name}: {layer.unread}" for layer in subject.computed.layers if layer.unread]
         notes += [f"layers that could not be read: {'; '.join(unread)}"] if unread else []
         notes += [] if subject.computed.steps else ["only outputs and layers: nothing is trained"]
@@ -131,6 +159,26 @@ def _row(subject: Subject, reference: str, deviations: Mapping[str, Deviation], 
         first=first,
         notes=tuple(notes),
     )
+
+
+def _rounding(
+    deviations: Mapping[str, Deviation], backend: str, moves: Mapping[str, Mapping[str, float]]
+) -> list[Explanation]:
+    """What rounding alone explains, by how far this backend, or the one it is compared with, parts from itself."""
+    found = []
+    for what in QUANTITIES:
+        if (deviation := deviations.get(what)) is None:
+            continue
+        asked = (backend, deviation.against) if deviation.against else tuple(moves)
+        sizes = {name: moves.get(name, {}).get(what, 0.0) for name in asked}
+        widest = max(sizes, key=lambda name: sizes[name])
+        if math.isfinite(sizes[widest]):
+            reason = (
+                f"rounding, or updates in no fixed order: {widest} parts from itself by {sizes[widest]:.0e} ({what}) "
+                "if its initial weights move by one unit in the last place."
+            )
+            found.append(Explanation(what=(what,), bound=ROUNDING * sizes[widest], reason=reason))
+    return found
 
 
 def judge(deviations: Mapping[str, Deviation], explained: Sequence[Explanation]) -> tuple[str, list[str]]:

@@ -58,13 +58,14 @@ def _computed(folder: Path, measured: Measured) -> Computed:
         raise UserError("the guest reported no outputs")
     forward = stages["forward"]
     arrays = read_arrays(folder, forward["file"])
-    reported = stages.get("reported")
     return Computed(
         outputs=arrays["outputs"],
         loss=_loss(forward.get("loss")),
         layers=tuple(_layer(about, arrays) for about in forward["layers"]),
-        reported=None if reported is None else _loss(reported.get("loss")),
-        steps={step: _step(folder, stages[f"step_{step}"]) for step in agreement.STEPS if f"step_{step}" in stages},
+        reported=_loss(stages.get("reported", {}).get("loss")),
+        steps=_steps(folder, stages, "step"),
+        moved_reported=_loss(stages.get("moved_reported", {}).get("loss")),
+        moved=_steps(folder, stages, "moved"),
         reference_outputs=arrays.get("reference_outputs"),
         reference_loss=_loss(forward.get("reference_loss")),
     )
@@ -78,6 +79,11 @@ def _layer(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> LayerOutput
         unread=str(about.get("unread", "")),
         reference=arrays[about["reference"]] if "reference" in about else None,
     )
+
+
+def _steps(folder: Path, stages: Mapping[str, Any], stage: str) -> dict[int, Step]:
+    named = {step: f"{stage}_{step}" for step in agreement.STEPS}
+    return {step: _step(folder, stages[name]) for step, name in named.items() if name in stages}
 
 
 def _step(folder: Path, reported: Mapping[str, Any]) -> Step:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # most commands do without numpy
@@ -53,6 +53,8 @@ class Computed:
     steps: Mapping[int, Step]
     reference_outputs: Array | None = None
     reference_loss: float | None = None
+    moved_reported: float | None = None  # `reported` and `steps`, from weights moved by one unit in the last place
+    moved: Mapping[int, Step] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

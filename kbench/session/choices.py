@@ -22,7 +22,7 @@ from kbench.values import Backend, Device, Example
 def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
     """What the options of `run` or `parity` ask for. An option has the name of its field. Raises UserError."""
     chosen = selection.select_backends(options.backends, known)
-    script = scripts.load(paths.expanded(options.file)) if hasattr(options, "file") else None
+    script = scripts.load(paths.expanded(options.file)) if getattr(options, "file", None) else None
     if script is None:
         named = selection.select_examples(options.examples, known_examples())
     else:
@@ -43,7 +43,7 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
         "baseline": chosen_baseline(options, [one.name for one in chosen.chosen]),
     }
     if script is not None:
-        how = {one.name: getattr(options, one.name) for one in fields(Script)}
+        how = {one.name: getattr(options, one.name) for one in fields(Script) if hasattr(options, one.name)}
         how["packages"] = (*how["packages"], *scripts.of_its_own(script.path, known))
         asked["script"] = Script(**how)
     return Request(**asked)

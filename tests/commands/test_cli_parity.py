@@ -162,7 +162,7 @@ def test_all_that_was_computed_is_kept_and_the_report_is_made_anew_from_it(three
     for cell in cells:
         assert names <= {path.name for path in cell.iterdir()}
         spec = json.loads((cell / "spec.json").read_text())
-        assert (spec["parity"], spec["batch_size"], spec["samples"]) == ({"steps": [1, 10]}, 4, 40)
+        assert (spec["parity"]["steps"], spec["batch_size"], spec["samples"]) == ([1, 10], 4, 40)
         with np.load(cell / "forward.npz", allow_pickle=False) as arrays:
             assert arrays["outputs"].shape == (4, 3)
     before = (run / "parity.csv").read_bytes()

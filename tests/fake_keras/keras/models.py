@@ -50,6 +50,13 @@ class Sequential(Model):
     def weights(self):
         return [weight for layer in self.layers for weight in layer.weights]
 
+    def get_weights(self):
+        return [value for layer in self.layers for value in layer.get_weights()]
+
+    def set_weights(self, values):
+        for weight, value in zip(self.weights, values, strict=True):
+            weight.value = np.array(value, dtype="float32")
+
     def count_params(self):
         return sum(weight.value.size for weight in self.weights)
 

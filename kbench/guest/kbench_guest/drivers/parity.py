@@ -3,6 +3,7 @@
 The numbers go into .npz files beside the events, float32 and without pickles, and an event names each file.
 """
 
+import collections
 import os
 
 import keras
@@ -13,30 +14,69 @@ from kbench_guest.frameworks import graph
 from kbench_guest.proof import reference
 
 KEPT = 1 << 17  # numbers of a layer's output that are kept, from the first sample on
+KEPT_OUTPUTS = 1 << 22  # of the model's outputs
 KEPT_WEIGHTS = 1 << 18  # numbers of a weight that are kept, drawn from all of it
 
+CALLED = 4  # samples that a model of Python code is called with
 OUTPUT = ""
 
 
+# What is compared. batches: has `batch(number)`, the first is 0; loss: of the first batch's outputs, or None;
+# compile: compiles the model anew, or None if it cannot be; trained: whether there are optimizer steps.
+Case = collections.namedtuple("Case", "model batches loss channels_first compile optimizer trained")
+
+
 def run(framework, model, example, spec, part, targets, events):
-    """Compute and report. The model is not compiled yet: on one backend another model's prediction, after that, would
-    leave the trained weights unread."""
-    folder = os.path.dirname(spec["events"])
+    """Compare an example's model, which is not compiled yet: on one backend another model's prediction, after that,
+    would leave the trained weights unread."""
     batches = Batches(part, targets, spec["batch_size"], spec["seed"])
-    first = batches.batch(0)
     loss = scores.LOSSES.get(getattr(example, "LOSS", None)) if part.labels is not None else None
-    first_loss = loss and (lambda outputs: loss(outputs, batches.labels(0)))
+    image = getattr(example, "INPUT", "sequence") == "image"
+    case = Case(
+        model=model,
+        batches=batches,
+        loss=loss and (lambda outputs: loss(outputs, batches.labels(0))),
+        channels_first=image and spec["image_data_format"] == "channels_first",
+        compile=lambda: framework.compile(model, example, spec["device"], spec["ordered_updates"]),
+        optimizer=example.OPTIMIZER["class_name"] if spec["task"] == "train" else "",
+        trained=spec["task"] == "train",
+    )
+    compute(framework, case, spec, events)
+
+
+def compute(framework, case, spec, events):
+    """Compute and report."""
+    folder = os.path.dirname(spec["events"])
+    model, first = case.model, case.batches.batch(0)
     with events.phase("forward"):
-        outputs = model.predict(first.model_inputs(), batch_size=spec["batch_size"], verbose=0)
-        image = getattr(example, "INPUT", "sequence") == "image"
-        channels_first = image and spec["image_data_format"] == "channels_first"
-        nodes = graph.nodes(model, channels_first)
-        found = layer_outputs(framework, model, first.inputs, nodes)
+        outputs = predicted(model, first)
+        try:
+            nodes = graph.nodes(model, case.channels_first)
+        except Exception:  # it is no graph of layers
+            nodes, found = layers_called(model, first)
+        else:
+            found = layer_outputs(framework, model, first.inputs, nodes)
     with events.phase("reference"):
-        right, unknown = expected(framework, model, nodes, first.inputs, channels_first)
-    write_forward(folder, outputs, found, right, unknown, nodes, first_loss, events)
-    if spec["task"] == "train":
-        train(framework, model, example, spec, batches, first_loss, folder, events)
+        right, unknown = expected(framework, model, nodes, first.inputs, case.channels_first)
+    write_forward(folder, outputs, found, right, unknown, nodes, case.loss, events)
+    if case.trained:
+        train(framework, case, spec["parity"]["steps"], folder, events)
+
+
+def predicted(model, batch):
+    """The model's outputs for a batch; several outputs as one flat array."""
+    forget(model)
+    outputs = model.predict(batch.model_inputs(), batch_size=len(batch.inputs[0]), verbose=0)
+    if isinstance(outputs, dict):
+        outputs = [outputs[name] for name in sorted(outputs)]
+    return as_one(list(outputs) if isinstance(outputs, (list, tuple)) else [outputs])
+
+
+def as_one(outputs):
+    """Several arrays as a flat one; a single one as it is."""
+    if len(outputs) == 1:
+        return np.asarray(outputs[0])
+    return np.concatenate([np.asarray(one, "float32").reshape(-1) for one in outputs])
 
 
 class Batches(object):
@@ -68,7 +108,8 @@ def layer_outputs(framework, model, inputs, nodes):
         try:
             tensors.append((layer.name, _output(layer)))
         except Exception as error:
-            found[layer.name] = _in_a_line(error)
+            found[layer.name] = in_a_line(error)
+    forget(model)
     kept = _samples_kept([framework.shape_of(tensor) for _, tensor in tensors], len(inputs[0]))
     fixed = framework.shape_of(model.inputs[0])[0] is not None  # such a graph takes whole batches alone
     given = inputs if fixed else [x[:kept] for x in inputs]
@@ -80,13 +121,58 @@ def layer_outputs(framework, model, inputs, nodes):
             try:
                 found[name] = _predict(model, [tensor], given)[0][:kept]
             except Exception as error:
-                found[name] = _in_a_line(error)
+                found[name] = in_a_line(error)
     return {layer.name: found[layer.name] for layer in layers}
 
 
+def layers_called(model, batch):
+    """(nodes, outputs) as above, of a model that is Python code: what each of its layers returns when it first runs.
+
+    Of a few samples, and of Keras 3 alone, where a model can be called outside of a graph.
+    """
+    nodes, found, watched = collections.OrderedDict(), {}, []
+
+    def watch(layer):
+        call = layer.call
+
+        def called(*args, **kwargs):
+            output = call(*args, **kwargs)
+            if layer.name not in found and hasattr(output, "shape"):
+                nodes[layer.name] = graph.Node(layer.name, graph.kind_of(layer), {}, None, False)
+                found[layer.name] = np.asarray(keras.ops.convert_to_numpy(output), "float32")
+            return output
+
+        vars(layer)["call"] = called
+        watched.append(layer)
+
+    if not hasattr(model, "_flatten_layers"):
+        return nodes, found
+    try:
+        for layer in model._flatten_layers(include_self=False):
+            watch(layer)
+        model(_first_samples(batch.model_inputs(), CALLED), training=False)
+    except Exception as error:
+        if not found:
+            nodes[model.name] = graph.Node(model.name, graph.kind_of(model), {}, None, False)
+            found[model.name] = in_a_line(error)
+    finally:
+        for layer in watched:
+            del vars(layer)["call"]
+    return nodes, found
+
+
+def _first_samples(x, count):
+    if isinstance(x, dict):
+        return {name: one[:count] for name, one in x.items()}
+    return [one[:count] for one in x] if isinstance(x, (list, tuple)) else x[:count]
+
+
 def _output(layer):
-    """The output of the layer's first use."""
-    return layer.get_output_at(0) if hasattr(layer, "get_output_at") else layer.output
+    """The output of the layer's first use; of a model within the model, the first one after its own making."""
+    nested = hasattr(layer, "layers")
+    if hasattr(layer, "get_output_at"):
+        return layer.get_output_at(1 if nested else 0)
+    return layer._inbound_nodes[0].output_tensors[0] if nested else layer.output
 
 
 def _predict(model, tensors, inputs):
@@ -101,7 +187,8 @@ def _samples_kept(shapes, batch_size):
     return min(batch_size, max(1, KEPT // max(sizes + [1])))
 
 
-def _in_a_line(error):
+def in_a_line(error):
+    """What went wrong, in a line."""
     lines = str(error).strip().splitlines()
     return "%s: %s" % (type(error).__name__, lines[0][:200] if lines else "no message")
 
@@ -109,20 +196,21 @@ def _in_a_line(error):
 def expected(framework, model, nodes, inputs, pictures_channels_first):
     """({layer's name: output by the numpy reference}, "") or (None, what it does not know); OUTPUT is the model's."""
     try:
-        names, last = graph.ends(model)
+        names, ends = graph.ends(model)
         given = {name: _channels_last(x, pictures_channels_first and x.ndim == 4) for name, x in zip(names, inputs)}
         own = {layer.name: values for layer, values in framework.weights(model)}
         found = reference.forward(nodes, own, given)
-        return dict(found, **{OUTPUT: found[last]}), ""
+        return dict(found, **{OUTPUT: as_one([found[name] for name in ends])}), ""
     except reference.Unknown as error:
         return None, str(error)
-    except (KeyError, IndexError, ValueError, TypeError) as error:  # another layer under a name that it knows
-        return None, _in_a_line(error)
+    except (KeyError, IndexError, ValueError, TypeError, NotImplementedError) as error:
+        # Another layer under a name that it knows, or no graph of layers.
+        return None, in_a_line(error)
 
 
 def write_forward(folder, outputs, found, right, unknown, nodes, loss, events):
     """forward.npz and its event."""
-    kept = {"outputs": np.asarray(outputs, "float32")}
+    kept = {"outputs": _at_most(outputs)}
     layers = []
     for number, (name, value) in enumerate(found.items()):
         about = {"name": name, "class": nodes[name].class_name}
@@ -138,10 +226,15 @@ def write_forward(folder, outputs, found, right, unknown, nodes, loss, events):
             about["unread"] = value
     values = {"loss": loss and loss(np.asarray(outputs)), "layers": layers, "unknown": unknown}
     if right is not None:
-        kept["reference_outputs"] = right[OUTPUT].astype("float32")
+        kept["reference_outputs"] = _at_most(right[OUTPUT])
         values["reference_loss"] = loss and loss(right[OUTPUT])
     np.savez(os.path.join(folder, "forward.npz"), **kept)
     events.write("parity", stage="forward", file="forward.npz", samples=len(outputs), **values)
+
+
+def _at_most(outputs):
+    found = np.asarray(outputs, "float32")
+    return found if found.size <= KEPT_OUTPUTS else found.reshape(-1)[:KEPT_OUTPUTS]
 
 
 def _first_numbers(value):
@@ -152,37 +245,70 @@ def _channels_last(value, channels_first):
     return np.moveaxis(value, 1, -1) if channels_first and value.ndim > 2 else value
 
 
-def train(framework, model, example, spec, batches, loss, folder, events):
-    """Optimizer steps, each on the next batch, and the state of the model after some of them."""
+def train(framework, case, steps, folder, events):
+    """Optimizer steps, each on the next batch, and the state of the model after some of them.
+
+    Then the same from weights that are moved by one unit in the last place: how far rounding takes this training.
+    """
+    initial = case.model.get_weights()
     with events.phase("compile"):
-        framework.compile(model, example, spec["device"], spec["ordered_updates"])
-    for step in range(1, max(spec["parity"]["steps"]) + 1):
-        batch = batches.batch(step - 1)
-        reported = model.train_on_batch(batch.model_inputs(), batch.targets)
+        if case.compile:
+            case.compile()
+    take_steps(framework, case, steps, "step_%d", folder, events)
+    if case.compile:
+        case.model.set_weights([moved(value) for value in initial])
+        case.compile()
+        take_steps(framework, case, steps, "moved_%d", folder, events)
+
+
+def take_steps(framework, case, steps, stage, folder, events):
+    """Train, and write the weights after each number of `steps`."""
+    for step in range(1, max(steps) + 1):
+        reported = trained(case.model, case.batches.batch(step - 1))
         if step == 1:
-            events.write("parity", stage="reported", loss=float(np.ravel(reported)[0]))
-        if step in spec["parity"]["steps"]:
-            write_step(framework, step, model, example, spec, batches, loss, folder, events)
+            name = "reported" if stage.startswith("step") else "moved_reported"
+            events.write("parity", stage=name, loss=float(np.ravel(reported)[0]))
+        if step in steps:
+            write_step(framework, case, stage % step, folder, events)
 
 
-def write_step(framework, step, model, example, spec, batches, loss, folder, events):
-    """step_N.npz with the weights, and its event with the loss that the first batch has now."""
+def trained(model, batch):
+    """Train on a batch; returns what Keras reports."""
+    forget(model)
+    x, y, more = batch.model_inputs(), batch.targets, getattr(batch, "weighted", {})
+    if getattr(batch, "by_fit", False):
+        return model.fit(x, y, batch_size=len(batch.inputs[0]), shuffle=False, verbose=0, **more).history["loss"]
+    return model.train_on_batch(x, y, **more)
+
+
+def forget(model):
+    """Begin stateful layers anew."""
+    for layer in getattr(model, "layers", ()):
+        if getattr(layer, "stateful", False):
+            getattr(layer, "reset_states" if hasattr(layer, "reset_states") else "reset_state")()
+
+
+def moved(value):
+    """About half of the numbers of a weight, drawn alike everywhere, moved by one unit in the last place."""
+    if value.dtype.kind != "f":
+        return value
+    chosen = np.random.RandomState(0).rand(*value.shape) < 0.5
+    return np.where(chosen, np.nextafter(value, np.inf, dtype=value.dtype), value)
+
+
+def write_step(framework, case, stage, folder, events):
+    """An .npz file with the weights, and its event with the loss that the first batch has now."""
     kept, layers = {}, []
-    for layer, values in framework.weights(model):
+    for layer, values in framework.weights(case.model):
         about = {"name": layer.name, "class": graph.kind_of(layer), "weights": []}
         for value in values:
             name = "weight_%03d" % len(kept)
             kept[name] = _drawn_numbers(value)
             about["weights"].append({"values": name, "size": int(value.size)})
         layers.append(about)
-    name = "step_%d.npz" % step
-    np.savez(os.path.join(folder, name), **kept)
-    after = None
-    if loss:
-        first = batches.batch(0)
-        after = loss(np.asarray(model.predict(first.model_inputs(), batch_size=spec["batch_size"], verbose=0)))
-    optimizer = example.OPTIMIZER["class_name"]
-    events.write("parity", stage="step_%d" % step, file=name, loss=after, layers=layers, optimizer=optimizer)
+    np.savez(os.path.join(folder, stage + ".npz"), **kept)
+    after = case.loss and case.loss(predicted(case.model, case.batches.batch(0)))
+    events.write("parity", stage=stage, file=stage + ".npz", loss=after, layers=layers, optimizer=case.optimizer)
 
 
 def _drawn_numbers(value):

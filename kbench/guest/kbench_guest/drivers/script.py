@@ -108,7 +108,12 @@ class Script(object):
         if self._program["shims"]:
             self._shims = shims.Shims(module)
             self._shims.install()
-        self._calls = Calls(self._framework, self._events, Turns(0), self._program, self._files)
+        if self._spec["parity"]:
+            from kbench_guest.drivers.script_parity import FirstModel
+
+            self._calls = FirstModel(self._framework, self._spec, self._events, self._end)
+        else:
+            self._calls = Calls(self._framework, self._events, Turns(0), self._program, self._files)
         self._calls.watch(module.models.Model)
 
     def _seed(self, number):
@@ -127,6 +132,16 @@ class Script(object):
             self._missing = "line %d uses %s" % (self._files.line()[1], name)
 
     # its end
+
+    def _end(self, status):
+        """End the program where it is."""
+        if status:
+            self._tell(status)
+        else:
+            self._finish(status)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._leave(status)
 
     def _exit(self, status):
         """In place of os._exit: what is known is written before."""
@@ -162,6 +177,8 @@ class Script(object):
             message = "%s%s: %s" % ("line %d: " % line if line else "", type(error).__name__, message)
             if isinstance(error, ModuleNotFoundError) and _package(error) != "keras":
                 message += "; --with %s installs it" % INSTALLED_AS.get(_package(error), _package(error))
+            elif isinstance(error, ImportError) and "pip install " in message:
+                message += "; --with installs it"
             elif not self._program["shims"] and shims.SERVED.search(message):
                 message += "; --shims may serve it"
         self._tell(1)
@@ -175,6 +192,10 @@ class Script(object):
     def _finish(self, status):
         """The last events of a program that ended by itself."""
         self._tell(status)
+        if self._spec["parity"] and not getattr(self._calls, "done", False):
+            text = "it trains no model by fit or train_on_batch, so there is nothing to compare"
+            self._events.write("error", kind="unsupported", message=text)
+            return
         self._events.write("end", seconds=time.perf_counter() - self._started - held_seconds())
 
     def _tell(self, status):

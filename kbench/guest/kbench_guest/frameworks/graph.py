@@ -50,13 +50,13 @@ def kind_of(layer):
 
 
 def ends(model):
-    """(names of the layers that take the model's inputs, in their order; name of the layer that gives its output)."""
+    """(names of the layers that take the model's inputs, in their order; of those that give its outputs)."""
     config = model.get_config()
     layers = config["layers"] if isinstance(config, dict) else config
     names = [layer["config"]["name"] for layer in layers]
     if "input_layers" not in config:
-        return names[:1], names[-1]
-    return _names(config["input_layers"]), _names(config["output_layers"])[0]
+        return names[:1], names[-1:]
+    return _names(config["input_layers"]), _names(config["output_layers"])
 
 
 def _names(places):

@@ -65,7 +65,7 @@ class Calls(object):
         """Wrap the methods of Keras's Model, and those that its own subclasses define anew."""
         for name in FITS + CALLS:
             original = getattr(model_class, name, None)
-            for one in _and_subclasses(model_class):
+            for one in and_subclasses(model_class):
                 if name in vars(one) and one is not model_class:
                     setattr(one, name, self._wrapped(name, vars(one)[name]))
             if original is not None:
@@ -123,7 +123,7 @@ class Calls(object):
 
     def _begin_fit(self, method, original, model, args, kwargs):
         """((positional arguments, others), what to do at the end) of a call of fit; None if nothing is observed."""
-        named = _named(original, args, kwargs)
+        named = by_name(original, args, kwargs)
         if named is None:
             return None  # the method itself says what is wrong
         site = self._site(method)
@@ -312,11 +312,12 @@ class Fit(object):
             self._model.stop_training = True
 
 
-def _and_subclasses(one):
-    return [one] + [below for subclass in one.__subclasses__() for below in _and_subclasses(subclass)]
+def and_subclasses(one):
+    """A class and all that inherit from it."""
+    return [one] + [below for subclass in one.__subclasses__() for below in and_subclasses(subclass)]
 
 
-def _named(function, args, kwargs):
+def by_name(function, args, kwargs):
     """The arguments of a method by their names; None if they are not what it takes."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]

@@ -48,6 +48,8 @@ OTHERS = {
     "batch_flatten": _flat,
     "concatenate": lambda tensors, axis=-1: ops.concatenate(tensors, axis),
     "constant": _constant,
+    "conv1d": ops.conv,
+    "conv2d": ops.conv,
     "eval": ops.convert_to_numpy,
     "expand_dims": lambda x, axis=-1: ops.expand_dims(x, axis),
     "flatten": lambda x: ops.reshape(x, (-1,)),

@@ -12,8 +12,8 @@ import types
 # What an error says of a word that a shim serves.
 SERVED = re.compile(
     r"\b(lr|decay|nb_epoch|np_utils|(fit|evaluate|predict)_generator|CuDNN(LSTM|GRU)|learning_rate|jit_compile"
-    r"|steps_per_execution|set_random_seed|ImageDataGenerator|keras\.(ops|engine|layers\.\w+|utils\.\w+_utils"
-    r"|preprocessing\.\w+)|mse)\b|'ops'|module 'keras\.backend' has no"
+    r"|steps_per_execution|set_random_seed|ImageDataGenerator|predict_(classes|proba)|keras\.(ops|engine|layers\.\w+|utils\.\w+_utils"
+    r"|preprocessing\.\w+)|mse)\b|'ops'|module '(keras\.(backend|optimizers)|numpy)' has no"
 )
 OLD_MODULES = (
     "advanced_activations", "convolutional", "convolutional_recurrent", "core", "embeddings", "local", "merge",
@@ -68,12 +68,20 @@ class Shims(object):
     # Keras 3 as Keras 2 was
 
     def _for_new(self):
+        import numpy
+
         from kbench_guest.observing import old_functions  # which imports Keras
 
         keras = self._keras
         for name in OPTIMIZERS:
             self._decay(getattr(keras.optimizers, name))
             self._renamed(getattr(keras.optimizers, name), "__init__", {"lr": "learning_rate"})
+            self._given(keras.optimizers, name.lower(), getattr(keras.optimizers, name))
+        self._given(keras.Model, "predict_classes", _classes)
+        self._given(keras.Model, "predict_proba", keras.Model.predict)
+        for name, kind in (("float", float), ("int", int), ("bool", bool), ("object", object)):
+            if name not in vars(numpy):
+                setattr(numpy, name, kind)
         self._renamed(keras.Model, "fit", {"nb_epoch": "epochs"}, QUEUE)
         for method in ("fit", "evaluate", "predict"):
             setattr(keras.Model, method + "_generator", self._generator(method))
@@ -167,6 +175,12 @@ class Shims(object):
         self._used("set_random_seed")
         random.seed(seed)
         numpy.random.seed(seed)
+
+
+def _classes(model, x, batch_size=32, verbose=0):
+    """The likeliest class of each sample."""
+    found = model.predict(x, batch_size=batch_size, verbose=verbose)
+    return found.argmax(axis=-1) if found.shape[-1] > 1 else (found > 0.5).astype("int32")
 
 
 class _Module(types.ModuleType):

@@ -5,6 +5,8 @@ is also right if the hidden state is the last of the loop's states. Some need th
 model is made anew from its configuration; its file stays as it is.
 """
 
+import contextlib
+
 import keras
 from keras import backend as K
 
@@ -65,6 +67,17 @@ def without_dropout(model):
         return model
     own = dict(own_layers(model), Dropout=SilentDropout)  # which Keras 3 does not take for its own, and need not
     return type(model).from_config(config, custom_objects=own)
+
+
+def silence(model):
+    """Turn dropout and noise off where they lie, which holds for whatever is traced from now on."""
+    for layer in model._flatten_layers() if hasattr(model, "_flatten_layers") else list(getattr(model, "layers", ())):
+        kinds = [one.__name__ for one in type(layer).__mro__]
+        names = [name for kind in kinds for name in NOISE.get(kind, ())]
+        for name in names + ["dropout", "recurrent_dropout", "_dropout"]:
+            if isinstance(getattr(layer, name, None), (int, float)):
+                with contextlib.suppress(AttributeError):  # an LSTM's, which asks its cell
+                    setattr(layer, name, 0.0)
 
 
 def own_layers(model):

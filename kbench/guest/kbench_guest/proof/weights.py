@@ -8,7 +8,9 @@ import hashlib
 import keras
 import numpy as np
 
+from kbench_guest.frameworks import graph
 from kbench_guest.frameworks.layers import find, layers
+from kbench_guest.protocol import Refused
 
 # Standard deviation of a standard normal distribution truncated at two deviations (scipy.stats.truncnorm).
 TRUNCATED_STDDEV = 0.87962566103423978
@@ -34,6 +36,44 @@ def initialise(framework, model, seed):
             values.append(framework.from_shared(owner, name, value))
     framework.set_values(drawn, values)
     return digest.hexdigest(), left
+
+
+def by_layer(its_weights):
+    """[("GRU 2", its arrays)] of what framework.weights gives: backends name layers differently."""
+    seen, found = {}, []
+    for layer, values in its_weights:
+        kind = graph.kind_of(layer)
+        seen[kind] = seen.get(kind, 0) + 1
+        found.append(("%s %d" % (kind, seen[kind]), values))
+    return found
+
+
+def replay(framework, model, values, backend):
+    """Give a model the weights that it has on another backend. values: "GRU 2 0" -> the layer's first weight.
+
+    Raises Refused if it has others.
+    """
+    left = dict(values)
+    weights, given = [], []
+    for name, (layer, own) in by_layer(
+        [(layer, (layer, layer.weights)) for layer, _ in layers(model) if layer.weights]
+    ):
+        for place, weight in enumerate(own):
+            kind, _, owner = find(layer, weight)
+            value = left.pop("%s %d" % (name, place), None)
+            shape = tuple(framework.shared_shape(owner, kind, framework.shape_of(weight)))
+            if value is None or value.shape != shape:
+                other = "no such weight" if value is None else value.shape
+                raise Refused(
+                    "model", "another model: %s has a weight of shape %s, on %s %s" % (name, shape, backend, other)
+                )
+            weights.append(weight)
+            given.append(framework.from_shared(owner, kind, value))
+    if left:
+        raise Refused(
+            "model", "another model: it lacks weights that it has on %s: %s" % (backend, ", ".join(sorted(left)))
+        )
+    framework.set_values(weights, given)
 
 
 def _draw(initializer, name, owner, shape, random):

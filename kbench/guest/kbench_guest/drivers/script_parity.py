@@ -1,0 +1,288 @@
+"""Parity of a user's program: what the first model that it trains computes on its first batches; then it ends.
+
+The first backend to get there keeps the batches and the initial weights in a file; the others take them from there.
+"""
+
+import functools
+import itertools
+import json
+import os
+import sys
+import threading
+
+import keras
+import numpy as np
+
+from kbench_guest.drivers import parity
+from kbench_guest.observing import about
+from kbench_guest.observing.calls import FITS, TRAINS, and_subclasses, by_name
+from kbench_guest.proof import forms, weights
+from kbench_guest.protocol import Refused
+
+GIVEN = "_kbench_compiled"
+PARTS = ("x", "y", "w")
+
+
+class FirstModel(object):
+    """Waits for the program's first call that trains a model. end: ends the process; takes an exit status."""
+
+    broken = ""
+    done = False
+
+    def __init__(self, framework, spec, events, end):
+        self._framework = framework
+        self._spec = spec
+        self._events = events
+        self._end = end
+        self._pid = os.getpid()
+
+    def watch(self, model_class):
+        """Wrap what compiles and trains."""
+        for name in TRAINS + ("compile",):
+            original = getattr(model_class, name, None)
+            wrap = self._compiles if name == "compile" else functools.partial(self._trains, name)
+            for one in and_subclasses(model_class):
+                if name in vars(one) and one is not model_class:
+                    setattr(one, name, wrap(vars(one)[name]))
+            if original is not None:
+                setattr(model_class, name, wrap(original))
+        self._compile = model_class.compile
+
+    def flush(self):
+        """Nothing is kept back."""
+
+    def _compiles(self, original):
+        @functools.wraps(original)
+        def compiled(model, *args, **kwargs):
+            vars(model)[GIVEN] = by_name(original, args, kwargs)
+            return original(model, *args, **kwargs)
+
+        return compiled
+
+    def _trains(self, method, original):
+        @functools.wraps(original)
+        def called(model, *args, **kwargs):
+            given = by_name(original, args, kwargs)
+            ours = threading.current_thread() is threading.main_thread() and os.getpid() == self._pid
+            if given is None or not ours or self.done:
+                return original(model, *args, **kwargs)
+            status, self.done = 1, True
+            try:
+                self._compare(model, method, given)
+                status = 0
+            except BaseException as error:
+                sys.excepthook(type(error), error, error.__traceback__)
+                kind, line = getattr(error, "kind", "exception"), parity.in_a_line(error)
+                self._events.write("error", kind=kind, message=str(error) if kind != "exception" else line)
+            return self._end(status)
+
+        return called
+
+    def _compare(self, model, method, given):
+        framework, path = self._framework, os.path.expanduser(self._spec["parity"]["captured"])
+        replayed = _read(path) if os.path.exists(path) else None
+        first = replayed or {"batches": first_batches(method, given, max(self._spec["parity"]["steps"]))}
+        forms.silence(model)
+        # Where Keras 3 trains on one batch, it does not make tensors of everything, as fit does.
+        by_fit = method in FITS and hasattr(model, "_flatten_layers")
+        batches = Batches(first["batches"], model, given.get("class_weight"), by_fit)
+        parity.predicted(model, batches.batch(0))  # which makes the weights of a model that has none yet
+        told = {name: value for name, value in about.model(framework, model).items() if name in COMPARED}
+        if replayed is None:
+            _write(path, self._spec["backend"], told, framework.weights(model), first["batches"])
+        else:
+            weights.replay(framework, model, first["weights"], first["backend"])
+            self._note(differences(told, first["told"], first["backend"]))
+        compile_anew = None
+        if type(model).compile is self._compile and vars(model).get(GIVEN) is not None:
+            compile_anew = functools.partial(_compile, model, vars(model)[GIVEN])
+        else:
+            self._note(["its compile is its own: how far rounding takes its training was not measured"])
+        model, compile_anew = self._without_dropout(model, compile_anew)
+        case = parity.Case(
+            model=model,
+            batches=batches,
+            loss=None,
+            channels_first=False,
+            compile=compile_anew,
+            optimizer=told.get("optimizer", {}).get("class_name", ""),
+            trained=True,
+        )
+        try:
+            parity.compute(framework, case, self._spec, self._events)
+        except NotImplementedError as error:
+            self._note(["it cannot train on this backend (%s)" % (str(error).splitlines() or ["no reason given"])[0]])
+
+    def _note(self, texts):
+        for text in texts:
+            self._events.write("note", text=text)
+
+    def _without_dropout(self, model, compile_anew):
+        """(model, how to compile it anew) with dropout at zero; Keras 2 has it in its graph, which is made anew."""
+        forms.silence(model)  # what was made since
+        if hasattr(model, "_flatten_layers") or not getattr(model, "_is_graph_network", True):
+            return model, compile_anew
+        own = {name: one for name, one in vars(sys.modules["__main__"]).items() if callable(one)}
+        try:
+            with keras.utils.CustomObjectScope(own):
+                silent = forms.without_dropout(model)
+        except Exception as error:  # anybody's layers
+            self._note(["its dropout stayed on (%s): its training differs by chance" % type(error).__name__])
+            return model, compile_anew
+        if silent is model or compile_anew is None:
+            return model, compile_anew
+        silent.set_weights(model.get_weights())
+        return silent, functools.partial(_compile, silent, vars(model)[GIVEN])
+
+
+COMPARED = ("parameters", "layers", "optimizer", "loss")
+
+
+def _compile(model, given):
+    """Compile as the program did, with an optimizer that has taken no step."""
+    given = dict(given)
+    optimizer = given.get("optimizer")
+    if hasattr(optimizer, "get_config"):
+        given["optimizer"] = type(optimizer).from_config(optimizer.get_config())
+    model.compile(**given)
+
+
+class Batch(object):
+    """The arrays of a batch as the program gives them."""
+
+    def __init__(self, x, y, sample_weight, names, class_weight, by_fit):
+        self._x, self.targets, self.by_fit = x, y, by_fit
+        self.weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self.weighted.update({"class_weight": class_weight} if class_weight else {})
+        order = names if isinstance(x, dict) and set(names) == set(x) else None
+        self.inputs = [value for _, value in _leaves("", x, order)]
+
+    def model_inputs(self):
+        return self._x
+
+
+class Batches(object):
+    """Batches (x, y, sample weights), from the front again where there are no more."""
+
+    def __init__(self, batches, model, class_weight, by_fit):
+        names = [str(one.name).split(":")[0] for one in getattr(model, "inputs", None) or ()]
+        self._batches = [Batch(*(one + (names, class_weight, by_fit))) for one in batches]
+
+    def batch(self, number):
+        """The first is number 0."""
+        return self._batches[number % len(self._batches)]
+
+
+def first_batches(method, given, count):
+    """[(x, y, sample weights)] of up to so many batches that the call would begin with, as arrays.
+
+    Raises Refused if the data are no arrays of numbers or texts.
+    """
+    x = given.get("x", given.get("generator"))
+    whole = (x, given.get("y"), given.get("sample_weight"))
+    if method not in FITS:
+        batches = [whole]
+    elif not isinstance(x, (list, tuple, dict)) and not hasattr(x, "dtype"):
+        indexed = hasattr(x, "__getitem__") and hasattr(x, "__len__")
+        some = (x[number] for number in range(len(x))) if indexed else iter(x)
+        batches = [_three(one) for one in itertools.islice(some, count)]
+    else:
+        size = int(given.get("batch_size") or 32)
+        whole = tuple(_arrays(one) for one in whole)
+        rows = len(next(iter(_leaves("", whole[0])))[1])
+        starts = range(0, max(1, min(count, rows // size)) * size, size)
+        batches = [tuple(_cut(one, start, size) for one in whole) for start in starts]
+    return [tuple(_arrays(part) for part in one) for one in batches]
+
+
+def _three(batch):
+    """x, y and sample weights of what a generator gives."""
+    batch = tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
+    return (batch + (None, None))[:3]
+
+
+def _arrays(value):
+    """The same with numpy arrays in it."""
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        return {str(name): _arrays(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)) and not np.isscalar(value[0]):
+        return [_arrays(one) for one in value]
+    found = np.asarray(value)
+    if found.dtype.kind == "S":
+        found = found.astype("U")
+    if found.dtype.kind not in "biufU":
+        raise Refused("unsupported", "its data are %s, not arrays of numbers" % found.dtype)
+    return found
+
+
+def _cut(value, start, size):
+    if isinstance(value, dict):
+        return {name: _cut(one, start, size) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_cut(one, start, size) for one in value]
+    return None if value is None else value[start : start + size]
+
+
+def _leaves(name, value, order=None):
+    """(name, array) of each array: x, x/0, x/name."""
+    if isinstance(value, dict):
+        for key in order or sorted(value):
+            yield "%s/%s" % (name, key), value[key]
+    elif isinstance(value, list):
+        for number, one in enumerate(value):
+            yield "%s/#%d" % (name, number), one
+    elif value is not None:
+        yield name, value
+
+
+def _write(path, backend, told, its_weights, batches):
+    """Keep what the others are given."""
+    kept = {"about": np.array(json.dumps({"backend": backend, "told": told, "batches": len(batches)}))}
+    for number, batch in enumerate(batches):
+        for part, value in zip(PARTS, batch):
+            kept.update(_leaves("%d %s" % (number, part), value))
+    for name, values in weights.by_layer(its_weights):
+        kept.update(("weight %s %d" % (name, place), value) for place, value in enumerate(values))
+    with open(path + ".part", "wb") as file:
+        np.savez(file, **kept)
+    os.replace(path + ".part", path)
+
+
+def _read(path):
+    """{backend, told, batches, weights: {layer: its arrays}} that another backend kept."""
+    with np.load(path, allow_pickle=False) as file:
+        kept = {name: file[name] for name in file.files}
+    found = json.loads(str(kept.pop("about")))
+    found["batches"] = [
+        tuple(_value(kept, "%d %s" % (number, part)) for part in PARTS) for number in range(found["batches"])
+    ]
+    found["weights"] = {name[len("weight ") :]: value for name, value in kept.items() if name.startswith("weight ")}
+    return found
+
+
+def _value(kept, name):
+    if name in kept:
+        return kept[name]
+    inside = {one[len(name) + 1 :]: kept[one] for one in kept if one.startswith(name + "/")}
+    if not inside:
+        return None
+    if all(one.startswith("#") for one in inside):
+        return [inside["#%d" % number] for number in range(len(inside))]
+    return inside
+
+
+def differences(own, others, backend):
+    """[what differs in two descriptions of a model, in words]."""
+    found = []
+    here, there = own.get("optimizer") or {}, others.get("optimizer") or {}
+    for name in sorted(set(here) | set(there)):
+        mine, theirs = here.get(name, "unset"), there.get(name, "unset")
+        if mine != theirs:
+            found.append("its optimizer's %s comes to %s, on %s to %s" % (name, mine, backend, theirs))
+    for mine, theirs in zip(own.get("layers") or (), others.get("layers") or ()):
+        if json.loads(json.dumps(mine)) != theirs:
+            found.append("its layer %s is %s, on %s %s" % (mine[0], mine[1:], backend, theirs[1:]))
+            break
+    return found
