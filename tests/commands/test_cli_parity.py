@@ -268,3 +268,71 @@ def test_parity_has_no_plots_to_style(three: Bench) -> None:
 def test_parity_has_help(bench: Bench) -> None:
     said = bench("parity", "--help")
     assert said.status == 0 and "exit status: 0 all that was compared is the same or explained" in said.out
+
+
+PROGRAM = """import numpy as np
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.optimizers import SGD
+
+x = np.random.RandomState(0).normal(size=(40, 3))
+y = np.eye(3)[x.argmax(axis=1)]
+model = Sequential()
+model.add(Dense(3, activation="softmax", input_shape=(3,)))
+model.compile("categorical_crossentropy", SGD(lr=0.5), [])
+print("it trains")
+model.fit(x, y, 8, 1, 0, False, 0, [])
+print("never printed")
+"""
+
+
+def of_script(bench: Bench, text: str, *options: str) -> tuple[int, str]:
+    path = bench.example("train.py", text)
+    said = bench("parity", "--backends", BACKENDS, "--script", str(path), "--device", "cpu", *options)
+    assert "Traceback" not in said.err
+    return said.status, said.out
+
+
+def test_a_users_program_is_compared_by_the_first_model_that_it_trains(three: Bench) -> None:
+    """Its weights and batches are those of the first backend, whatever each one draws."""
+    own = "import os\nmodel.set_weights([np.full((3, 3), os.getpid() % 97), y[0]])\nprint("
+    status, out = of_script(three, PROGRAM.replace("print(", own, 1), "--", "--mine")
+    assert status == 0, out
+    (run,) = three.runs()
+    assert {row["verdict"] for row in table(run).values()} == {"same"}
+    assert all(row["10_steps"] for row in table(run).values())
+    cell = store.cell_folder(run, three.last().measured[0].cell)
+    assert cell.stdout.read_text() == "it trains\n"
+    with np.load(run / "captured.npz", allow_pickle=False) as kept:
+        assert kept["4 x"].shape == (8, 3) and "5 x" not in kept.files
+
+
+def test_a_backend_that_computes_something_else_in_a_program_is_found(three: Bench) -> None:
+    three.backend("keras9/second", more=OFF)
+    status, out = of_script(three, PROGRAM)
+    assert status == 1 and "dense (Dense)" in out
+    assert table(three.runs()[0])["keras9/second"]["verdict"] == "differs"
+
+
+def test_a_program_that_trains_nothing_has_nothing_to_compare(three: Bench) -> None:
+    status, out = of_script(three, PROGRAM.replace("model.fit", "print"))
+    assert status == 1
+    assert "it trains no model by fit or train_on_batch, so there is nothing to" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--script", "gone.py"), "There is no script gone.py."),
+        (("--script", "my_example.py", "--examples", "my_example.py"), "--examples and --script: give one"),
+        (("--script", "my_example.py", "--form", "right"), "A script runs as it is: --form right"),
+        (("--script", "my_example.py", "--batch-size", "4"), "A script runs as it is: --form right and --batch-size"),
+        (("--shims",), "--with, --shims and what follows -- are for a program of your own"),
+        (("--", "--mine"), "--with, --shims and what follows -- are for a program of your own"),
+    ],
+)
+def test_options_of_a_script_and_of_examples_do_not_stand_together(
+    bench: Bench, options: tuple[str, ...], sentence: str
+) -> None:
+    said = bench("parity", "--backends", "fake", *options)
+    assert said.status == 2 and sentence in said.err and not bench.runs()

@@ -216,6 +216,32 @@ def test_an_explanation_of_what_tells_it_from_some_holds_only_against_those() ->
     assert verdicts(computed(), off, explained=(replace(known, unlike=("keras8",)),)) == ["differs"] * 2
 
 
+def test_rounding_explains_what_a_backend_parts_from_itself_by_and_no_more() -> None:
+    """Each parts from itself by 0.01 after ten steps, so two of them may part by a few times that."""
+    size = np.linalg.norm(EXACT) * 0.01 / 2
+    same, near, far = (
+        computed(steps=(0.0, times * size), moved={1: step(), 10: step((times + 1) * size)}) for times in (0, 3, 6)
+    )
+    for other, verdict in ((near, "explained"), (far, "differs")):
+        row = rows(same, same, other)[2]
+        assert row.verdict == verdict
+    note = rows(same, same, near)[2].notes[0]
+    assert note.startswith("rounding, or updates in no fixed order: keras9/b1 parts from itself by 1e-02 (10 steps)")
+    assert verdicts(same, same, computed(steps=(0.01, 0.0), moved={1: step(0.01)}))[2] == "differs"
+
+
+def test_rounding_explains_a_reported_loss() -> None:
+    moved = replace(computed(moved={1: step()}), moved_reported=1.001)
+    off = replace(moved, reported=1.002)
+    assert verdicts(moved, moved, off) == ["same", "same", "explained"]
+    assert verdicts(moved, moved, replace(moved, reported=1.1, moved_reported=1.101))[2] == "differs"
+
+
+def test_a_script_whose_model_is_another_one_differs() -> None:
+    other = measured(cell(), status=FAILED, reason="another model: ...", facts={"error_kind": "model"})
+    assert compare([Subject(other, None)])[0].verdict == "differs"
+
+
 def test_a_cell_that_did_not_end_ok_keeps_its_status() -> None:
     row = rows(computed(), None, computed())[1]
     assert (row.verdict, row.reason, row.deviations) == (FAILED, "it broke", {})

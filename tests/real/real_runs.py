@@ -122,6 +122,9 @@ class Kbench:
     def parity(self, backends: str, example: str, *options: str) -> Finished:
         return self._run("parity", "--backends", backends, "--examples", example, *options)
 
+    def parity_of_script(self, backends: str, file: Path) -> Finished:
+        return self._run("parity", "--backends", backends, "--script", str(file))
+
     def _run(self, *argv: str, behind: tuple[str, ...] = ()) -> Finished:
         status = main.main([*argv, "--device", "cpu", *own_threads(), "--results", str(self._results), *behind])
         if status == interrupts.INTERRUPTED_STATUS:

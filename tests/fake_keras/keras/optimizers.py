@@ -9,3 +9,7 @@ class SGD:
 
     def get_config(self):
         return {"lr": self.lr, "decay": self.decay, "momentum": self.momentum, "nesterov": False}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**{name: config[name] for name in ("lr", "decay", "momentum")})

@@ -46,7 +46,6 @@ class FirstModel(object):
                     setattr(one, name, wrap(vars(one)[name]))
             if original is not None:
                 setattr(model_class, name, wrap(original))
-        self._compile = model_class.compile
 
     def flush(self):
         """Nothing is kept back."""
@@ -94,7 +93,7 @@ class FirstModel(object):
             weights.replay(framework, model, first["weights"], first["backend"])
             self._note(differences(told, first["told"], first["backend"]))
         compile_anew = None
-        if type(model).compile is self._compile and vars(model).get(GIVEN) is not None:
+        if type(model).compile.__module__.startswith("keras") and vars(model).get(GIVEN) is not None:
             compile_anew = functools.partial(_compile, model, vars(model)[GIVEN])
         else:
             self._note(["its compile is its own: how far rounding takes its training was not measured"])
@@ -150,11 +149,14 @@ def _compile(model, given):
 class Batch(object):
     """The arrays of a batch as the program gives them."""
 
-    def __init__(self, x, y, sample_weight, names, class_weight, by_fit):
+    def __init__(self, x, y, sample_weight, model, class_weight, by_fit):
         self._x, self.targets, self.by_fit = x, y, by_fit
         self.weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.weighted.update({"class_weight": class_weight} if class_weight else {})
-        order = names if isinstance(x, dict) and set(names) == set(x) else None
+        order = None
+        if isinstance(x, dict):
+            names = [str(one.name).split(":")[0] for one in getattr(model, "inputs", None) or ()]
+            order = names if set(names) == set(x) else None
         self.inputs = [value for _, value in _leaves("", x, order)]
 
     def model_inputs(self):
@@ -165,8 +167,7 @@ class Batches(object):
     """Batches (x, y, sample weights), from the front again where there are no more."""
 
     def __init__(self, batches, model, class_weight, by_fit):
-        names = [str(one.name).split(":")[0] for one in getattr(model, "inputs", None) or ()]
-        self._batches = [Batch(*(one + (names, class_weight, by_fit))) for one in batches]
+        self._batches = [Batch(*(one + (model, class_weight, by_fit))) for one in batches]
 
     def batch(self, number):
         """The first is number 0."""
