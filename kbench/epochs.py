@@ -28,8 +28,9 @@ class Epoch(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag="epoch
     # Of each turn, if the cell took turns with others: its round, and its steps that count, from the first up to one.
     rounds: tuple[tuple[Count, Count, Count], ...] = ()
     # Of a script: the line and method that was called, all scores by their names, whether it is a new model's first
-    # epoch, and of how many calls this is the mean.
+    # epoch, of how many calls this is the mean, and how often it was compiled, if the framework says.
     site: str | None = None
     metrics: dict[str, float] | None = None
     first: Count | None = None
     calls: Count | None = None
+    compilations: Count | None = None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from kbench import store
 from kbench.cells.spec import Here
 from kbench.errors import UserError
 from kbench.planning.request import COPY
@@ -40,7 +41,9 @@ def work(task: CellTask, here: Here, files: CellFolder) -> Iterator[Work]:
         return
     copy = files.path / "files"
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(root, copy, symlinks=True, ignore=_ignored(here.run.parent), ignore_dangling_symlinks=True)
+    shutil.copytree(
+        root, copy, symlinks=True, ignore=_ignored(store.results_of(here.run)), ignore_dangling_symlinks=True
+    )
     folder = copy / inside
     try:
         yield Work(copy / original.name, folder if folder.is_dir() else copy)

@@ -140,6 +140,11 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "--max-epochs": {"type": whole(1, 10**6), "metavar": "N", "help": "end each fit after so many epochs"},
     "--max-steps": {"type": whole(1, 10**9), "metavar": "N", "help": "end each epoch of a fit after so many steps"},
+    "--explain": {
+        "action": "store_true",
+        "help": "also measure it with one batch again and again, and with jit_compile the other way round; "
+        "compare what backends compute; and say why they differ",
+    },
     "--show-output": {"action": "store_true", "help": "print each cell's stdout when it has ended"},
     # How a cell runs.
     "--image-data-format": {

@@ -14,7 +14,7 @@ from kbench.analysis.rows import summarised
 from kbench.comparison import published
 from kbench.errors import UserError
 from kbench.machine.provenance import describe
-from kbench.outputs import log_tails
+from kbench.outputs import causes, log_tails
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.look import Key, Look, key, looks
@@ -92,11 +92,19 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         examples=objects(results, "examples"),
         summaries=summaries,
         measured=expanded(results.measured),
-        remarks=machine_stability.remarks(results.measured, results.provenance),
+        remarks=remarks(results, summaries),
         logs=log_tails.of_failed(results),
         published=published.held(summaries, figures),
         addresses=published.addresses(),
     )
+
+
+def remarks(results: RunResults, summaries: Sequence[Summary]) -> list[str]:
+    """Sentences on the whole run: why its rows differ, and whether the machine was steady."""
+    return [
+        *causes.sentences(results, summaries),
+        *machine_stability.remarks(results.measured, results.provenance),
+    ]
 
 
 Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whole run: bytes by path below the run
@@ -132,7 +140,7 @@ def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[s
         summaries=summaries,
         plots={example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()},
         backends=objects(results, "backends"),
-        remarks=[*machine_stability.remarks(results.measured, results.provenance), *_sittings(results)],
+        remarks=[*remarks(results, summaries), *_sittings(results)],
         configuration=configuration(results.provenance, objects(results, "examples"), results.measured, summaries),
         failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
     )

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -21,6 +21,8 @@ SAME, DIFFERENT = "same", "different"
 PRECISION, BUDGET = 0.1, 600.0  # if nothing else is asked for; seconds
 LAST_SEED = 2**32 - 1  # what numpy takes
 
+SAME_BATCH: Final = "same-batch"
+OTHER_JIT: Final = "other-jit"
 COPY = "copy"  # where a script runs: there, or in its own folder
 
 Names = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
@@ -52,6 +54,8 @@ class Script:
     shims: bool = False  # whether words of the other generation of Keras are served
     max_epochs: Count | None = None  # of each fit
     max_steps: Count | None = None  # of each epoch
+    # How it is changed to find out what costs: its first batch again and again, or jit_compile the other way round.
+    variant: Literal["", "same-batch", "other-jit"] = ""  # SAME_BATCH, OTHER_JIT
 
 
 @dataclass(frozen=True, kw_only=True)

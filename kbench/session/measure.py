@@ -23,7 +23,7 @@ from kbench.machine import reference_work
 from kbench.planning import plan
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
-from kbench.session import interrupts, racing, record, terminal
+from kbench.session import explaining, interrupts, racing, record, terminal
 from kbench.values import Device, Outcome
 
 
@@ -48,6 +48,8 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
             compiled = run_cells(to_run, here, reference, options.detail, show, output)
             add = partial(_add, here, reference, options.detail, output)
             the_plan = racing.race(the_plan, here.run, add, compiled)
+            if getattr(options, "explain", False):
+                explaining.explain(the_plan, here, partial(run_cells, detail=options.detail), terminal.say)
             store.record_end(here.run, record.at_end(the_plan, gpus))
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):  # the terminal may be gone

@@ -18,6 +18,7 @@ from kbench import store
 from kbench.analysis import machine_stability
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.cli import arguments
+from kbench.outputs import causes
 from kbench.parity.values import Agreement
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
@@ -187,7 +188,7 @@ def print_rows(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE
     if form == TABLE:
         print()
         show(text.text(rows, width=width()))
-        for remark in machine_stability.remarks(run.measured, run.provenance):
+        for remark in [*causes.sentences(run, rows), *machine_stability.remarks(run.measured, run.provenance)]:
             print()
             print(textwrap.fill(remark, width()))
     elif form == "markdown":

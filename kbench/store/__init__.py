@@ -11,6 +11,7 @@ from kbench.store.reading import measured_of as measured_of
 from kbench.store.reading import read as read
 from kbench.store.reading import read_record as read_record
 from kbench.store.reading import spec as spec
+from kbench.store.runs import EXPLAIN as EXPLAIN
 from kbench.store.runs import CellFolder as CellFolder
 from kbench.store.runs import cell_folder as cell_folder
 from kbench.store.runs import check_name as check_name
@@ -18,9 +19,11 @@ from kbench.store.runs import create as create
 from kbench.store.runs import filling as filling
 from kbench.store.runs import find as find
 from kbench.store.runs import latest as latest
+from kbench.store.runs import parts as parts
 from kbench.store.runs import plan_record as plan_record
 from kbench.store.runs import record_end as record_end
 from kbench.store.runs import replan as replan
+from kbench.store.runs import results_of as results_of
 from kbench.store.runs import set_aside as set_aside
 from kbench.store.runs import stdin as stdin
 from kbench.store.runs import update as update

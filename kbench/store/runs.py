@@ -3,6 +3,7 @@
 results/<run>/run.json           schema, plan, provenance
 results/<run>/cells/<cell>/      spec.json, events.jsonl (by the guest), log.txt, outcome.json
 results/<run>/earlier/<cell>.<n>/  the same of a cell that was measured again, as it was
+results/<run>/explain/<name>/    runs that explain this one, laid out like it
 results/<run>/.lock              held by the host that fills the run
 
 run.json's plan is what `plan_record` returns. Everything else in a run's folder is derived from these files.
@@ -29,6 +30,7 @@ from kbench.store.files import cannot, read_json, replace_json
 from kbench.values import Backend, Cell, Data, Example, Outcome
 
 SCHEMA = 1
+EXPLAIN = "explain"  # the folder of a run with those that explain it
 LONGEST_NAME = 200  # file systems take 255 bytes
 MAKING = ".new-"  # what a run's folder is called until it has its run.json, which takes milliseconds
 _OF_BACKEND = ("title", "color", "generation", "cannot", "notes", "explained")  # what tables and plots need of one
@@ -196,6 +198,16 @@ def set_aside(run: Path, cell_id: str) -> None:
 def cell_folder(run: Path, cell: Cell) -> CellFolder:
     """Where the files of `cell` are, or will be once `write_spec` has made the folder."""
     return CellFolder(run.joinpath("cells", cell.id))
+
+
+def results_of(run: Path) -> Path:
+    """The folder where runs are kept, that of a run or of a part of a run."""
+    return run.parents[2] if run.parent.name == EXPLAIN else run.parent
+
+
+def parts(run: Path) -> list[Path]:
+    """The runs that explain this one, which are kept in it."""
+    return sorted(folder.parent for folder in (run / EXPLAIN).glob("*/run.json"))
 
 
 def stdin(run: Path) -> Path:

@@ -25,6 +25,7 @@ ONE_OF_EACH = ("keras2/tensorflow", "keras3/jax", "keras3/torch")
 # Instead of ONE_OF_EACH: Keras 2 has no compute_loss, and Keras 3.15 cannot train a stateful layer on PyTorch.
 ON = {
     "custom_step": ("keras3/tensorflow", "keras3/jax", "keras3/torch"),
+    "slow_data": ("keras3/tensorflow", "keras3/jax", "keras3/torch"),
     "stateful": ("keras2/tensorflow", "keras3/tensorflow", "keras3/jax"),
 }
 ARGUMENTS = {"surroundings": ["--status", "3"]}
@@ -194,3 +195,18 @@ def test_fits_can_be_cut_short_and_begin_with_the_same_weights(kbench: Kbench, t
     assert "weights: seeded" not in run.output and "another initial weights" not in run.output
     losses = [float(row["loss"]) for row in rows if ": fit" in row["example"] and row["epoch"] == "1"]
     assert max(losses) / min(losses) < 1.001
+
+
+def test_why_a_program_is_slow_is_explained(kbench: Kbench) -> None:
+    """Its data wait for 30 ms; a length that is new in each epoch makes JAX compile again."""
+    run = script(kbench, "slow_data", "--explain")
+    assert run.status == 0, run.output
+    said = " ".join(run.output.split())
+    for name in ("keras3/tensorflow", "keras3/jax", "keras3/torch"):
+        assert re.search(rf"on {name}: \d+% of a step goes into its data: it takes [\d.]+ ms, and", said), said
+    assert "on keras3/jax: compiled anew 3 times in its 4 epochs after the first" in said, said
+    assert "tensorflow: compiled" not in said and "torch: compiled" not in said, said
+    assert "From the same weights and on the same batches all backends compute the same" in said, said
+    assert "% of a step goes into its data" in (run.folder / "summary.md").read_text()
+    assert "% of a step goes into its data" in (run.folder / "report.html").read_text()
+    assert sorted(path.name for path in store.parts(run.folder)) == ["other-jit", "parity", "same-batch"]

@@ -53,6 +53,7 @@ EVENTS = {
         "site": "text?",
         "first": "integer?",
         "calls": "integer?",
+        "compilations": "integer?",
         "metrics": "object?",
     },
     "note": {"text": "text"},

@@ -4,6 +4,7 @@ import builtins
 import importlib
 import os
 import random
+import re
 import sys
 import time
 import traceback
@@ -19,6 +20,7 @@ INSTALLED_AS = {
     "PIL": "pillow", "cv2": "opencv-python-headless", "pylab": "matplotlib", "skimage": "scikit-image",
     "sklearn": "scikit-learn", "yaml": "pyyaml",
 }  # fmt: skip
+PIP = re.compile(r"pip install `?([\w-]+)")
 
 
 class Script(object):
@@ -177,8 +179,8 @@ class Script(object):
             message = "%s%s: %s" % ("line %d: " % line if line else "", type(error).__name__, message)
             if isinstance(error, ModuleNotFoundError) and _package(error) != "keras":
                 message += "; --with %s installs it" % INSTALLED_AS.get(_package(error), _package(error))
-            elif isinstance(error, ImportError) and "pip install " in message:
-                message += "; --with installs it"
+            elif isinstance(error, ImportError) and PIP.search(message):
+                message += "; --with %s installs it" % PIP.search(message).group(1)
             elif not self._program["shims"] and shims.SERVED.search(message):
                 message += "; --shims may serve it"
         self._tell(1)

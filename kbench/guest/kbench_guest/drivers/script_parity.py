@@ -4,7 +4,6 @@ The first backend to get there keeps the batches and the initial weights in a fi
 """
 
 import functools
-import itertools
 import json
 import os
 import sys
@@ -15,9 +14,9 @@ import numpy as np
 
 from kbench_guest.drivers import parity
 from kbench_guest.observing import about
+from kbench_guest.observing.batches import first_batches
 from kbench_guest.observing.calls import FITS, TRAINS, and_subclasses, by_name
 from kbench_guest.proof import forms, weights
-from kbench_guest.protocol import Refused
 
 GIVEN = "_kbench_compiled"
 PARTS = ("x", "y", "w")
@@ -172,58 +171,6 @@ class Batches(object):
     def batch(self, number):
         """The first is number 0."""
         return self._batches[number % len(self._batches)]
-
-
-def first_batches(method, given, count):
-    """[(x, y, sample weights)] of up to so many batches that the call would begin with, as arrays.
-
-    Raises Refused if the data are no arrays of numbers or texts.
-    """
-    x = given.get("x", given.get("generator"))
-    whole = (x, given.get("y"), given.get("sample_weight"))
-    if method not in FITS:
-        batches = [whole]
-    elif not isinstance(x, (list, tuple, dict)) and not hasattr(x, "dtype"):
-        indexed = hasattr(x, "__getitem__") and hasattr(x, "__len__")
-        some = (x[number] for number in range(len(x))) if indexed else iter(x)
-        batches = [_three(one) for one in itertools.islice(some, count)]
-    else:
-        size = int(given.get("batch_size") or 32)
-        whole = tuple(_arrays(one) for one in whole)
-        rows = len(next(iter(_leaves("", whole[0])))[1])
-        starts = range(0, max(1, min(count, rows // size)) * size, size)
-        batches = [tuple(_cut(one, start, size) for one in whole) for start in starts]
-    return [tuple(_arrays(part) for part in one) for one in batches]
-
-
-def _three(batch):
-    """x, y and sample weights of what a generator gives."""
-    batch = tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
-    return (batch + (None, None))[:3]
-
-
-def _arrays(value):
-    """The same with numpy arrays in it."""
-    if value is None:
-        return None
-    if isinstance(value, dict):
-        return {str(name): _arrays(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple)) and not np.isscalar(value[0]):
-        return [_arrays(one) for one in value]
-    found = np.asarray(value)
-    if found.dtype.kind == "S":
-        found = found.astype("U")
-    if found.dtype.kind not in "biufU":
-        raise Refused("unsupported", "its data are %s, not arrays of numbers" % found.dtype)
-    return found
-
-
-def _cut(value, start, size):
-    if isinstance(value, dict):
-        return {name: _cut(one, start, size) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_cut(one, start, size) for one in value]
-    return None if value is None else value[start : start + size]
 
 
 def _leaves(name, value, order=None):

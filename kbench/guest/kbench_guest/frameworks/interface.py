@@ -54,6 +54,10 @@ class Framework(object):
         """Let training ('train') or prediction ('predict') call wrap(function) in place of its compiled function."""
         raise NotImplementedError
 
+    def compilations(self):
+        """How often this process has compiled or traced what it trains, so far; None if nobody counts."""
+        return
+
     def allocator_peak_mib(self, model):
         """The most that the framework's own allocator had given out at once on the model's GPU, in MiB.
 

@@ -51,6 +51,26 @@ class AnyBackend(keras_models.KerasModels):
 
 
 class TensorFlow2(AnyBackend):
+    _compilations = 0
+
+    def step_hook(self, model, kind, wrap):
+        super(TensorFlow2, self).step_hook(model, kind, wrap)
+        if kind == "train":
+            vars(model)["train_step"] = self._counted(model.train_step)
+
+    def _counted(self, train_step):
+        import tensorflow
+
+        @functools.wraps(train_step)
+        def step(*args, **kwargs):
+            self._compilations += tensorflow.inside_function()  # it is traced: the graph runs without it
+            return train_step(*args, **kwargs)
+
+        return step
+
+    def compilations(self):
+        return self._compilations
+
     def device(self, model):
         return "gpu" if "GPU" in model.weights[0].value.device else "cpu"
 
@@ -79,6 +99,19 @@ class TensorFlow2(AnyBackend):
 
 
 class JAX(AnyBackend):
+    _compilations = None  # nobody has asked yet
+
+    def _count(self, event, seconds, **more):
+        self._compilations += event.endswith("backend_compile_duration")
+
+    def compilations(self):
+        if self._compilations is None:
+            import jax
+
+            self._compilations = 0
+            jax.monitoring.register_event_duration_secs_listener(self._count)
+        return self._compilations
+
     def device(self, model):
         platforms = {device.platform for device in model.weights[0].value.devices()}
         return "cpu" if platforms == {"cpu"} else "gpu"

@@ -27,6 +27,8 @@ def model(framework, made):
     if getattr(made, "optimizer", None) is not None:
         tell("optimizer", lambda: fingerprint.compiled(framework, made, "", 0)["optimizer"])
         tell("loss", lambda: _name(made.loss))
+    if isinstance(getattr(made, "jit_compile", None), bool):
+        found["jit_compile"] = made.jit_compile
     found["weights"] = "its own"
     return dict(found, notes=notes) if notes else found
 

@@ -17,6 +17,8 @@ import numpy as np
 
 from kbench_guest.clock import StepClock
 from kbench_guest.observing import about
+from kbench_guest.observing.batches import repeat_first
+from kbench_guest.protocol import Refused
 
 FITS = ("fit", "fit_generator")
 CALLS = (
@@ -60,9 +62,14 @@ class Calls(object):
         self.broken = ""  # the site whose call raised last
         self.max_epochs = program["max_epochs"]
         self.wait = framework.wait
+        self.compilations = framework.compilations
 
     def watch(self, model_class):
         """Wrap the methods of Keras's Model, and those that its own subclasses define anew."""
+        if self._program["variant"] == "other-jit":
+            if not hasattr(model_class, "jit_compile"):
+                raise Refused("unsupported", "this Keras has no jit_compile")
+            model_class.compile = _otherwise_compiled(model_class.compile)
         for name in FITS + CALLS:
             original = getattr(model_class, name, None)
             for one in and_subclasses(model_class):
@@ -129,6 +136,8 @@ class Calls(object):
         site = self._site(method)
         told = about.training(named, hashed=not site.told_model)
         about.cut(named, self._program)
+        if self._program["variant"] == "same-batch":
+            repeat_first(method, named)
         fit = Fit(self, site, model, told)
         given = named.get("callbacks")
         if given is None or isinstance(given, (list, tuple)):
@@ -266,6 +275,7 @@ class Fit(object):
         if self._done == 0 and getattr(self._model, "built", True):  # or its weights are made by the first step
             self.calls.tell_site(self._site, self._model, self._told)
         after = time.perf_counter()
+        self._compiled = self.calls.compilations()
         self._start = self._called + after - now if self._done == 0 and self._first else after
         self._end = None
 
@@ -294,8 +304,10 @@ class Fit(object):
         }
         self._done += 1
         self.calls.tell_site(self._site, self._model, self._told)
+        compiled = self.calls.compilations()
         self.calls.tell_epoch(
             self._site,
+            compilations=None if compiled is None else compiled - self._compiled,
             samples=about.samples(self._told, steps),
             first=int(self._first and self._done == 1),
             loss=scores.get("loss"),
@@ -310,6 +322,15 @@ class Fit(object):
         most = self.calls.max_epochs
         if most and self._done >= most:
             self._model.stop_training = True
+
+
+def _otherwise_compiled(original):
+    @functools.wraps(original)
+    def compiled(model, *args, **kwargs):
+        original(model, *args, **kwargs)
+        model.jit_compile = not model.jit_compile
+
+    return compiled
 
 
 def and_subclasses(one):

@@ -1,0 +1,120 @@
+"""Sentences on why the rows of a script differ: what is known to cost time, and whether backends compute the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from kbench import store
+from kbench.analysis.call_sites import expanded
+from kbench.analysis.rows import summarised
+from kbench.analysis.step_times import steady
+from kbench.analysis.summaries import Row, row_of
+from kbench.parity import agreement
+from kbench.parity.values import Agreement
+from kbench.planning.request import OTHER_JIT, SAME_BATCH
+from kbench.store.reading import RunResults
+from kbench.text import significant
+from kbench.values import OK, Summary
+
+TELLING = 0.15  # of a step's time: less is not told, since nothing says how sure it is
+
+
+def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
+    """What was found, row by row. Nothing where nothing was looked for, and nothing is compiled anew."""
+    parts = {folder.name: store.read(folder) for folder in store.parts(run.folder)}
+    fits = [row for row in rows if row.unit == "epoch" and row.status == OK]
+    found = _compiled(run, fits)
+    if SAME_BATCH in parts:
+        found += _data(fits, _by_row(parts[SAME_BATCH]))
+    if OTHER_JIT in parts:
+        found += _jit(fits, parts[OTHER_JIT])
+    if parts and not found:
+        found.append("Neither its data nor jit_compile nor compiling anew is what makes a backend slow here.")
+    if "parity" in parts:
+        from kbench.parity import reading  # which needs numpy
+
+        found += _same(reading.rows(parts["parity"]), parts["parity"].folder)
+    return found
+
+
+def _name(row: Summary) -> str:
+    return f"{row.example} on {row.backend}"
+
+
+def _by_row(run: RunResults) -> dict[Row, Summary]:
+    return {row_of(row): row for row in summarised(run) if row.status == OK}
+
+
+def _compiled(run: RunResults, fits: Sequence[Summary]) -> list[str]:
+    counts: dict[Row, list[int]] = {}
+    for one in expanded(run.measured):
+        counts.setdefault(row_of(one.cell), []).extend(epoch.compilations or 0 for epoch in steady(one.epochs))
+    return [
+        f"{_name(row)}: compiled anew {_times(sum(found))} in its {len(found)} epochs after the first."
+        for row in fits
+        if any(found := counts.get(row_of(row), []))
+    ]
+
+
+def _data(fits: Sequence[Summary], others: Mapping[Row, Summary]) -> list[str]:
+    found = []
+    for row in fits:
+        own, same = row.step_seconds_median, _step(others, row)
+        if own and same and 1 - same / own > TELLING:
+            found.append(
+                f"{_name(row)}: {1 - same / own:.0%} of a step goes into its data: it takes {_ms(own)}, and "
+                f"{_ms(same)} with its first batch again and again."
+            )
+    return found
+
+
+def _jit(fits: Sequence[Summary], run: RunResults) -> list[str]:
+    others = _by_row(run)
+    on = {row_of(one.cell): one.facts.get("jit_compile") for one in expanded(run.measured)}
+    found = []
+    for row in fits:
+        own, other = row.step_seconds_median, _step(others, row)
+        if not own or not other or abs(other / own - 1) < TELLING:
+            continue
+        with_it = on.get(row_of(row))
+        text = (
+            f"{_name(row)}: {'with' if with_it else 'without'} jit_compile a step takes {_ms(other)}, not {_ms(own)}"
+        )
+        first, before = others[row_of(row)].first_epoch_seconds, row.first_epoch_seconds
+        if with_it and first and before:
+            text += f", and the first epoch {significant(first)} s, not {significant(before)} s"
+        found.append(f"{text}.")
+    return found
+
+
+def _step(others: Mapping[Row, Summary], row: Summary) -> float | None:
+    other = others.get(row_of(row))
+    return other.step_seconds_median if other else None
+
+
+def _same(rows: Sequence[Agreement], folder: Path) -> list[str]:
+    """What comparing the first model that is trained came to, on its first batches and from the same weights."""
+    verdicts = {row.verdict for row in rows if row.deviations}
+    if not verdicts:
+        return []
+    if agreement.DIFFERS not in verdicts | {row.verdict for row in rows}:
+        return [
+            "From the same weights and on the same batches all backends compute the same: their scores differ by "
+            "initial weights, dropout and the order of samples, or by rounding."
+        ]
+    found = []
+    for row in rows:
+        if row.verdict == agreement.DIFFERS:
+            where = f" in {row.first.layer} ({row.first.class_name})" if row.first else ""
+            why = f": {row.reason}" if row.reason else f"{where or ' after some steps'}"
+            found.append(f"{row.example} on {row.backend} computes something else{why}.")
+    return [*found, f"`report {folder}` shows where backends part."]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _ms(seconds: float) -> str:
+    return f"{significant(1000 * seconds)} ms"

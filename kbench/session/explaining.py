@@ -1,0 +1,47 @@
+"""Measures a script changed in one thing at a time, and compares what backends compute: why its rows differ."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from kbench import store
+from kbench.cells.spec import Here
+from kbench.parity import agreement, reading
+from kbench.planning.plan import Plan
+from kbench.planning.request import OTHER_JIT, SAME_BATCH
+from kbench.session import record
+
+EPOCHS = 4  # of each fit of a changed script
+
+
+def explain(the_plan: Plan, here: Here, measure: Callable[[Plan, Here], object], say: Callable[[str], None]) -> None:
+    """Measure the variants, each as a run of its own in the run's folder. Raises what `measure` does."""
+    script = the_plan.request.script
+    assert script is not None
+    first = [task for task in the_plan.to_measure() if task.repeat == 1]
+    shorter = replace(script, max_epochs=min(EPOCHS, script.max_epochs or EPOCHS))
+    for changed, what in (
+        (replace(shorter, variant=SAME_BATCH), "one batch again and again"),
+        (replace(shorter, variant=OTHER_JIT), "jit_compile the other way round"),
+    ):
+        say(f"To explain: {what}.")
+        tasks = tuple(replace(task, script=asdict(changed)) for task in first)
+        request = replace(the_plan.request, script=changed, repeats=1, precision=None, budget=None, further={})
+        part = replace(the_plan, request=request, tasks=tasks)
+        measure(part, replace(here, run=_made(part, here, changed.variant, {})))
+    say("To explain: what each backend computes on the first batches.")
+    tasks = tuple(replace(task, parity={"steps": tuple(agreement.STEPS)}) for task in first)
+    part = replace(the_plan, tasks=tasks)
+    measure(part, replace(here, run=_made(part, here, reading.KIND, {"kind": reading.KIND, "form": "default"})))
+
+
+def _made(part: Plan, here: Here, name: str, more: dict[str, object]) -> Path:
+    """The folder of such a run. Raises UserError where it cannot be made."""
+    of_run = store.read_record(here.run).provenance
+    made = store.create(here.run / store.EXPLAIN, record.plan_record(part, here) | more, of_run, name)
+    if (given := store.stdin(here.run)).exists():
+        shutil.copy(given, store.stdin(made))
+    return made

@@ -1,0 +1,24 @@
+"""Data that take longer than the training, and come in another length in each epoch."""
+
+import time
+
+import numpy as np
+from keras.layers import Dense, GlobalAveragePooling1D, Input
+from keras.models import Sequential
+
+random = np.random.RandomState(3)
+STEPS = 10
+
+
+def batches():
+    for number in range(10 * STEPS):
+        time.sleep(0.03)
+        length = 4 + number // STEPS + (number == 1)  # Keras asks the first two batches what may vary
+        x = random.normal(size=(16, length, 8)).astype("float32")
+        yield x, x.sum(axis=(1, 2))[:, None]
+
+
+model = Sequential([Input((None, 8)), Dense(64, activation="relu"), GlobalAveragePooling1D(), Dense(1)])
+model.compile("sgd", "mse")
+history = model.fit(batches(), steps_per_epoch=STEPS, epochs=5, verbose=0).history
+print([repr(float(loss)) for loss in history["loss"]])
