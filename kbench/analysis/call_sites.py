@@ -86,10 +86,10 @@ def _sites(one: Measured) -> Iterable[Measured]:
     taken = one.outcome.seconds if seconds is None else seconds
     # Numbered as a steady one: the program ran once, and all of it counts.
     all_of_it = (Epoch(2, float(taken), 0),) if isinstance(taken, int | float) else ()
-    own = not sites and bool(program.get("keras")) and one.outcome.status == OK
+    own = all(name.startswith("call,") for name in sites) and bool(program.get("keras")) and one.outcome.status == OK
     told = one.facts.get("notes")
     notes = list(told) if isinstance(told, list) else []
-    notes += [] if not own else ["its training loop is its own: timed as a whole"]
+    notes += [] if not own else ["its loop is its own: timed as a whole"]
     yield replace(
         one,
         cell=replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{WHOLE}"),

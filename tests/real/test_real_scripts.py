@@ -24,6 +24,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 ONE_OF_EACH = ("keras2/tensorflow", "keras3/jax", "keras3/torch")
 # Instead of ONE_OF_EACH: Keras 2 has no compute_loss, and Keras 3.15 cannot train a stateful layer on PyTorch.
 ON = {
+    "called": ("keras3/tensorflow", "keras3/jax", "keras3/torch"),
     "custom_step": ("keras3/tensorflow", "keras3/jax", "keras3/torch"),
     "slow_data": ("keras3/tensorflow", "keras3/jax", "keras3/torch"),
     "stateful": ("keras2/tensorflow", "keras3/tensorflow", "keras3/jax"),
@@ -81,7 +82,7 @@ def test_a_program_prints_what_it_prints_by_itself_and_its_scores_are_kept(
         assert one.outcome.exit_code == status
         assert expected.strip()
     told = [row for row in epochs(run) if ": fit" in row["example"]]
-    assert told or program in ("on_batch", "gan")
+    assert told or program in ("called", "gan", "on_batch")
     texts = {backend: printed_by(run, backend) for backend in ON.get(program, ONE_OF_EACH)}
     if program != "several_fits":  # which prints other scores
         for row in told:
@@ -195,6 +196,15 @@ def test_fits_can_be_cut_short_and_begin_with_the_same_weights(kbench: Kbench, t
     assert "weights: seeded" not in run.output and "another initial weights" not in run.output
     losses = [float(row["loss"]) for row in rows if ": fit" in row["example"] and row["epoch"] == "1"]
     assert max(losses) / min(losses) < 1.001
+
+
+def test_a_model_that_is_called_has_a_row_of_its_calls(kbench: Kbench) -> None:
+    run = script(kbench, "called")
+    assert run.status == 0, run.output
+    rows = [row for row in epochs(run) if row["example"] == "called.py: call, line 14"]
+    assert {row["backend"] for row in rows} == set(ON["called"])
+    assert {row["samples"] for row in rows} == {"8"}
+    assert "its loop is its own: timed as a whole" in " ".join(run.output.split())
 
 
 def test_why_a_program_is_slow_is_explained(kbench: Kbench) -> None:

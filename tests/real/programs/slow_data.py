@@ -18,7 +18,9 @@ def batches():
         yield x, x.sum(axis=(1, 2))[:, None]
 
 
-model = Sequential([Input((None, 8)), Dense(64, activation="relu"), GlobalAveragePooling1D(), Dense(1)])
+model = Sequential([Input((None, 8)), Dense(64, activation="relu", kernel_initializer="ones")])
+model.add(GlobalAveragePooling1D())
+model.add(Dense(1, kernel_initializer="zeros"))
 model.compile("sgd", "mse")
 history = model.fit(batches(), steps_per_epoch=STEPS, epochs=5, verbose=0).history
 print([repr(float(loss)) for loss in history["loss"]])

@@ -26,6 +26,7 @@ CALLS = (
     "predict_on_batch",
 )  # fmt: skip
 TRAINS = FITS + ("train_on_batch",)
+CALL = "__call__"
 TELL_SECONDS = 0.5  # calls of one site are told together, so often at most
 TOLD_AT_ONCE = 10
 CLOCK = "_kbench_clock"
@@ -77,6 +78,8 @@ class Calls(object):
                     setattr(one, name, self._wrapped(name, vars(one)[name]))
             if original is not None:
                 setattr(model_class, name, self._wrapped(name, original))
+        if hasattr(model_class, "_flatten_layers"):  # Keras 3, whose models can be called with numbers
+            model_class.__call__ = self._wrapped(CALL, model_class.__call__)
 
     def _wrapped(self, method, original):
         begin = self._begin_fit if method in FITS else self._begin_call
@@ -91,13 +94,13 @@ class Calls(object):
                 return original(model, *args, **kwargs)
             named, end = observed
             self._inside.a_call = True
-            done = False
+            done, found = False, None
             try:
                 found = original(model, *named[0], **named[1])
                 done = True
                 return found
             finally:
-                self.guarded(end)
+                self.guarded(end, found)
                 self._inside.a_call = False
                 if not done:
                     self.broken = self._site(method).name
@@ -116,7 +119,7 @@ class Calls(object):
                 self._events.write("note", text=text)
 
     def _site(self, method):
-        method = method.replace("_generator", "")  # which Keras 3 has no more
+        method = method.replace("_generator", "").strip("_")  # Keras 3 has no generators any more
         file, line = self._files.line()
         if file != os.path.basename(self._files.path):
             name = "%s, %s line %d" % (method, file, line)
@@ -150,7 +153,7 @@ class Calls(object):
         clock = self.clock(model)
         self._fit, clock.active = fit, True
 
-        def end():
+        def end(found):
             self._fit, clock.active = None, False
             clock.drop()
 
@@ -201,13 +204,22 @@ class Calls(object):
 
     def _begin_call(self, method, original, model, args, kwargs):
         """The same of another method."""
+        if method == CALL and not (args and _is_there(args[0])):
+            return None
         site = self._site(method)
         if self._turns and site.epochs and self._turns.over():
             self.flush()
             self._turns.pass_on()
-        samples = about.rows(args[0] if args else kwargs.get("x"))
+        x = args[0] if args else kwargs.get("x")
+        samples = int(x.shape[0]) if method == CALL and len(x.shape) else about.rows(x)
         start = time.perf_counter()
-        return (args, kwargs), lambda: self._end_call(site, model, samples, time.perf_counter() - start)
+
+        def end(found):
+            if method == CALL:
+                self.wait(model, found)  # it may return before its work is done
+            self._end_call(site, model, samples, time.perf_counter() - start)
+
+        return (args, kwargs), end
 
     def _end_call(self, site, model, samples, seconds):
         first = model not in site.models
@@ -346,6 +358,11 @@ def by_name(function, args, kwargs):
     if len(args) > len(names) or set(named) & set(kwargs):
         return None
     return dict(named, **kwargs)
+
+
+def _is_there(x):
+    """Whether an array has numbers already: it is none that a graph is made from."""
+    return isinstance(x, np.ndarray) or hasattr(x, "numpy") or hasattr(type(x), "is_ready")
 
 
 def _number(value):
