@@ -44,8 +44,8 @@ def compile_first(
         return 0.0
     start = time.monotonic()
     backends = ", ".join(dict.fromkeys(task.backend for task in missing.values()))
-    what = f"{len(missing)} example{'s' if len(missing) > 1 else ''}"
-    report(f"{backends}: compiling for {what}, before the time of any is taken (once; minutes)")
+    what = f"{len(missing)} examples, before the time of any" if len(missing) > 1 else "1 example, before its time"
+    report(f"{backends}: compiling for {what} is taken (once; minutes)")
     cores = len(psutil.Process().cpu_affinity() or [0])
     with tempfile.TemporaryDirectory(prefix="kbench-") as nowhere, contextlib.ExitStack() as stack:
         waiting, running = list(missing.items()), dict[Path, tuple[CellTask, Running[Outcome]]]()

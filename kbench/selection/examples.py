@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import os
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -63,6 +64,14 @@ class Constants(Struct):
 
 
 READ = Constants.__struct_fields__
+
+
+KINDS = ("flat", "image", "sequence")  # of inputs, from what compiles and trains quickly to what takes long
+
+
+def by_cost(known: Iterable[Example]) -> list[Example]:
+    """The examples, roughly from the cheapest to the dearest: by the kind of input, then by parameters."""
+    return sorted(known, key=lambda one: (KINDS.index(one.input), one.task != "train", one.parameters or 0, one.name))
 
 
 def load_all(folder: Path) -> dict[str, Example]:

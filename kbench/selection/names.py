@@ -57,7 +57,7 @@ def select_examples(text: str, known: Mapping[str, Example]) -> Chosen[Example]:
     named: set[str] = set()
     for item in _items(text, "--examples", known):
         if item == ALL:
-            found.update(known)
+            found.update((example.name, example) for example in examples.by_cost(known.values()))
             continue
         example = known.get(item)
         if example is None and item.endswith(".py"):

@@ -119,7 +119,6 @@ def run_cells(
     start = partial(launcher.launch, mark=mark, gpu=here.device.index)
     with contextlib.ExitStack() as stack:
         stack.enter_context(orphans.ended_with_this_process(mark))
-        compiled = compiling.compile_first(the_plan.tasks, the_plan.verdicts, here, start, terminal.say)
         progress = stack.enter_context(terminal.Progress(len(the_plan.tasks), detail))
         listener = progress.listener
         left = Counter(task.example for task in the_plan.tasks)
@@ -135,8 +134,18 @@ def run_cells(
         watched = replace(listener, ended=ended)
         in_turns = the_plan.in_turns()
         marked = partial(reference, mark) if reference else None
-        runner.run(the_plan.tasks, the_plan.verdicts, here, start, watched, marked, in_turns)
+        compiled = 0.0
+        for tasks in _parts(the_plan.tasks):
+            compiled += compiling.compile_first(tasks, the_plan.verdicts, here, start, terminal.say)
+            runner.run(tasks, the_plan.verdicts, here, start, watched, marked, in_turns)
     return compiled
+
+
+def _parts(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
+    """The first example, and all others: its table is there before those are compiled."""
+    first = [task for task in tasks if task.example == tasks[0].example]
+    rest = [task for task in tasks if task.example != tasks[0].example]
+    return [part for part in (first, rest) if part]
 
 
 def _show_example(run: Path, detail: str, example: str) -> None:
