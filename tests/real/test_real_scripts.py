@@ -150,6 +150,14 @@ def test_what_else_of_tensorflow_is_used_is_unsupported_where_it_is_not(kbench: 
     assert "data.py: fit, line 10 (2 epochs, cpu)" in run.output
     assert there["keras3/jax"].outcome.status == "unsupported"
     assert there["keras3/jax"].outcome.reason == ("line 6 uses tensorflow.data, and this backend has no TensorFlow")
+    program.write_text(
+        "import numpy as np\nimport tensorflow as tf\nimport keras\n\nclass Mine(keras.layers.Layer):\n"
+        "    def call(self, x):\n        return tf.nn.relu(x)\n\n"
+        "model = keras.Sequential([Mine(), keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\n"
+        "model.fit(np.ones((64, 3)), np.ones((64, 1)), verbose=0)\n"
+    )
+    (inside,) = kbench.script(program, "keras3/jax").results().measured  # Keras puts it into an error of its own
+    assert inside.outcome.reason == "line 7 uses tensorflow.nn, and this backend has no TensorFlow"
 
 
 OLD_WORDS = ["keras.layers.core", "lr", "decay", "fit_generator", "keras.utils.np_utils"]

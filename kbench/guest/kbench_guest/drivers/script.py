@@ -155,13 +155,13 @@ class Script(object):
         """Show the error as Python does, without the frames of kbench, and tell of it."""
         trace = error.__traceback__.tb_next  # the first frame is this file's
         sys.excepthook(type(error), error.with_traceback(trace), trace)
-        message = (str(error).strip().splitlines() or ["no message"])[0]
+        message = _in_a_line(str(error))
         kind = "exception"
         if isinstance(error, Refused):
             kind = error.kind
-        elif self._missing and isinstance(error, (NotServed, ImportError)):
+        elif self._missing and (isinstance(error, (NotServed, ImportError)) or NotServed.TEXT in str(error)):
             kind, message = "unsupported", "%s, and this backend has no TensorFlow" % self._missing
-        elif isinstance(error, ImportError) and _package(error) in self._program["frameworks"]:
+        elif isinstance(error, ImportError) and _package(error) in self._absent():
             kind = "unsupported"
             message = "line %d imports %s, which this backend has not got" % (self._line(trace), _package(error))
         elif isinstance(error, SyntaxError):
@@ -177,7 +177,7 @@ class Script(object):
             )
             line = self._line(trace)
             message = "%s%s: %s" % ("line %d: " % line if line else "", type(error).__name__, message)
-            if isinstance(error, ModuleNotFoundError) and _package(error) != "keras":
+            if isinstance(error, ModuleNotFoundError) and not _is_there(_package(error)):
                 message += "; --with %s installs it" % INSTALLED_AS.get(_package(error), _package(error))
             elif isinstance(error, ImportError) and PIP.search(message):
                 message += "; --with %s installs it" % PIP.search(message).group(1)
@@ -185,6 +185,10 @@ class Script(object):
                 message += "; --shims may serve it"
         self._tell(1)
         self._events.write("error", kind=kind, message=message)
+
+    def _absent(self):
+        """The frameworks that cannot be imported."""
+        return [name for name in self._program["frameworks"] if not _is_there(name)]
 
     def _line(self, trace):
         """The last line of the program's own that led there; 0 if there is none."""
@@ -229,6 +233,13 @@ class Script(object):
 def run(spec, events):
     """Run the program of the spec; its exit status."""
     return Script(spec, events).run()
+
+
+def _in_a_line(text):
+    """The first line of an error's message, and the one that Keras prints in bold below."""
+    first = (text.strip().splitlines() or ["no message"])[0]
+    bold = re.search(r"\x1b\[1m(.+?)(\x1b|\n)", text)
+    return "%s %s" % (first, bold.group(1)) if bold and bold.group(1) not in first else first
 
 
 def _package(error):

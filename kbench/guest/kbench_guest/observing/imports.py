@@ -57,6 +57,8 @@ class _Loader(object):
 class NotServed(AttributeError):
     """The program uses something of TensorFlow's that this backend has not got."""
 
+    TEXT = "this backend has no TensorFlow"  # which Keras may put into an error of its own
+
 
 class NotInstalled(ImportError):
     """It imports such a thing."""
@@ -86,7 +88,7 @@ class Missing(types.ModuleType):
             return self._seed
         asked = "%s.%s" % (self.__name__, name)
         self._report(asked)
-        raise NotServed("there is no %s: this backend has no TensorFlow" % asked)
+        raise NotServed("there is no %s: %s" % (asked, NotServed.TEXT))
 
 
 class KerasOfTensorFlow(object):
