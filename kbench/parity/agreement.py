@@ -277,7 +277,9 @@ def _forward(computed: Computed, standard: _Standard) -> tuple[dict[str, Deviati
         for key, layer in keyed(computed.layers)
         if layer.values is not None and key in standard.layers
     ]
-    deviations = {"outputs": Deviation(output_deviation(computed.outputs, standard.outputs), *at)}
+    deviations = {}
+    if computed.outputs.size:  # a model may have a training step alone
+        deviations["outputs"] = Deviation(output_deviation(computed.outputs, standard.outputs), *at)
     first = next((one for one in of_layers if not one.size <= TOLERANCES["layers"]), None)
     if of_layers:
         # What follows the first layer that differs is fed by it: it is the one to be explained.

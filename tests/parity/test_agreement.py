@@ -237,6 +237,13 @@ def test_rounding_explains_a_reported_loss() -> None:
     assert verdicts(moved, moved, replace(moved, reported=1.1, moved_reported=1.101))[2] == "differs"
 
 
+def test_without_outputs_the_steps_alone_are_compared() -> None:
+    mute = replace(computed(), outputs=np.zeros(0), reference_outputs=None, layers=(), loss=None, reported=None)
+    row = rows(mute, mute)[0]
+    assert row.verdict == "same" and list(row.deviations) == ["1 step", "10 steps"]
+    assert rows(*[replace(mute, steps={})] * 2)[0].verdict == "alone"
+
+
 def test_a_script_whose_model_is_another_one_differs() -> None:
     other = measured(cell(), status=FAILED, reason="another model: ...", facts={"error_kind": "model"})
     assert compare([Subject(other, None)])[0].verdict == "differs"

@@ -215,6 +215,18 @@ def test_a_model_that_is_called_has_a_row_of_its_calls(kbench: Kbench) -> None:
     assert "its loop is its own: timed as a whole" in " ".join(run.output.split())
 
 
+def test_a_validation_is_timed_without_the_callbacks_behind_it(kbench: Kbench, tmp_path: Path) -> None:
+    program = tmp_path / "validated.py"
+    program.write_text(
+        "import time\nimport numpy as np\nimport keras\n\nclass Slow(keras.callbacks.Callback):\n"
+        "    def on_epoch_end(self, epoch, logs=None):\n        time.sleep(2)\n\n"
+        "x = np.ones((64, 3))\nmodel = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\n"
+        "model.fit(x, x[:, :1], validation_data=(x, x[:, :1]), epochs=3, verbose=0, callbacks=[Slow()])\n"
+    )
+    (one,) = kbench.script(program, "keras3/torch").results().measured
+    assert all(0 < (epoch.evaluation_seconds or 0) < 2 for epoch in one.epochs if epoch.site and "fit" in epoch.site)
+
+
 def test_why_a_program_is_slow_is_explained(kbench: Kbench) -> None:
     """Its data wait for 30 ms; a length that is new in each epoch makes JAX compile again."""
     run = script(kbench, "slow_data", "--explain")

@@ -84,7 +84,11 @@ class FirstModel(object):
         # Where Keras 3 trains on one batch, it does not make tensors of everything, as fit does.
         by_fit = method in FITS and hasattr(model, "_flatten_layers")
         batches = Batches(first["batches"], model, given.get("class_weight"), by_fit)
-        parity.predicted(model, batches.batch(0))  # which makes the weights of a model that has none yet
+        try:
+            parity.predicted(model, batches.batch(0))  # which makes the weights of a model that has none yet
+        except Exception as error:  # a model that has a train_step alone
+            self._note(["its outputs cannot be read (%s)" % parity.in_a_line(error)])
+            batches.outputs = False
         told = {name: value for name, value in about.model(framework, model).items() if name in COMPARED}
         if replayed is None:
             _write(path, self._spec["backend"], told, framework.weights(model), first["batches"])
@@ -165,6 +169,8 @@ class Batch(object):
 class Batches(object):
     """Batches (x, y, sample weights), from the front again where there are no more."""
 
+    outputs = True  # whether the model can be asked for them
+
     def __init__(self, batches, model, class_weight, by_fit):
         self._batches = [Batch(*(one + (model, class_weight, by_fit))) for one in batches]
 
@@ -222,15 +228,33 @@ def _value(kept, name):
 
 
 def differences(own, others, backend):
-    """[what differs in two descriptions of a model, in words]."""
+    """[what differs in two descriptions of a model, in words]; dropout is off by then."""
     found = []
     here, there = own.get("optimizer") or {}, others.get("optimizer") or {}
-    for name in sorted(set(here) | set(there)):
-        mine, theirs = here.get(name, "unset"), there.get(name, "unset")
-        if mine != theirs:
-            found.append("its optimizer's %s comes to %s, on %s to %s" % (name, mine, backend, theirs))
+    for name, mine, theirs in _unequal(here, there):
+        found.append("its optimizer's %s comes to %s, on %s to %s" % (name, mine, backend, theirs))
     for mine, theirs in zip(own.get("layers") or (), others.get("layers") or ()):
-        if json.loads(json.dumps(mine)) != theirs:
-            found.append("its layer %s is %s, on %s %s" % (mine[0], mine[1:], backend, theirs[1:]))
-            break
-    return found
+        for name, here, there in _unequal(dict(_settings(mine[1])), dict(_settings(theirs[1]))):
+            found.append("its %s has %s %s, on %s %s" % (mine[0], name, here, backend, there))
+    return list(dict.fromkeys(found))
+
+
+def _unequal(here, there):
+    """(name, value here, value there) of the settings that differ."""
+    for name in sorted((set(here) | set(there)) - forms.DROPPED):
+        if here.get(name, "unset") != there.get(name, "unset"):
+            yield name, here.get(name, "unset"), there.get(name, "unset")
+
+
+def _settings(value):
+    """(name, value) of a layer's settings, and of what it wraps."""
+    if isinstance(value, dict):
+        for name, one in value.items():
+            if not isinstance(one, (dict, list, tuple)):
+                yield name, one
+            for inner in _settings(one):
+                yield inner
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            for inner in _settings(one):
+                yield inner

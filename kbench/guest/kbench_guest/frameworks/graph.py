@@ -44,7 +44,7 @@ def kind(layer):
 
 def kind_of(layer):
     """The same for a layer itself."""
-    inner = getattr(layer, "layer", None)
+    inner = getattr(layer, "layer", getattr(layer, "forward_layer", None))  # of Bidirectional in Keras 3
     own = {} if inner is None else {"layer": {"class_name": inner.__class__.__name__, "config": {}}}
     return kind({"class_name": layer.__class__.__name__, "config": own})
 

@@ -144,11 +144,11 @@ class Calls(object):
         fit = Fit(self, site, model, told)
         given = named.get("callbacks")
         if given is None or isinstance(given, (list, tuple)):
-            named["callbacks"] = list(given or ()) + [fit.callback()]
+            named["callbacks"] = [fit.first(), *(given or ()), fit.callback()]
         elif hasattr(given, "append"):
             given.append(fit.callback())  # a CallbackList
         else:
-            named["callbacks"] = [given, fit.callback()]
+            named["callbacks"] = [fit.first(), given, fit.callback()]
         about.count_samples(named, told)
         clock = self.clock(model)
         self._fit, clock.active = fit, True
@@ -266,7 +266,18 @@ class Fit(object):
         self._start = None
         self._end = None
         self._done = 0
+        self.validated = None  # when the last validation had ended
         site.models.add(model)
+
+    def first(self):
+        """What Keras calls before the program's own callbacks, which are no part of a validation."""
+        fit = self
+
+        class Validated(keras.callbacks.Callback):
+            def on_epoch_end(self, epoch, logs=None):
+                fit.validated = time.perf_counter()
+
+        return Validated()
 
     def callback(self):
         """What Keras calls at the ends of epochs."""
@@ -303,7 +314,7 @@ class Fit(object):
 
     def epoch_ends(self, logs):
         """Write the epoch that is over."""
-        now = time.perf_counter()
+        now = self.validated or time.perf_counter()
         if self._start is None:
             return
         validated = self._end is not None

@@ -20,6 +20,8 @@ NOISE = {
     "GaussianDropout": ("rate",),
     "GaussianNoise": ("stddev",),
 }
+WITHIN = ("dropout", "recurrent_dropout", "_dropout")  # of a recurrent layer, of attention
+DROPPED = {name for names in NOISE.values() for name in names}.union(WITHIN)
 
 
 def arrange(model, recurrent, fixed_batch, batch_size):
@@ -59,7 +61,7 @@ def without_dropout(model):
     config = model.get_config()
     changed = False
     for layer in _layers(config):
-        for key in ("dropout", "recurrent_dropout") + NOISE.get(layer["class_name"], ()):
+        for key in WITHIN + NOISE.get(layer["class_name"], ()):
             if layer["config"].get(key):
                 layer["config"][key] = 0.0
                 changed = True
@@ -74,7 +76,7 @@ def silence(model):
     for layer in model._flatten_layers() if hasattr(model, "_flatten_layers") else list(getattr(model, "layers", ())):
         kinds = [one.__name__ for one in type(layer).__mro__]
         names = [name for kind in kinds for name in NOISE.get(kind, ())]
-        for name in names + ["dropout", "recurrent_dropout", "_dropout"]:
+        for name in names + list(WITHIN):
             if isinstance(getattr(layer, name, None), (int, float)):
                 with contextlib.suppress(AttributeError):  # an LSTM's, which asks its cell
                     setattr(layer, name, 0.0)

@@ -8,7 +8,7 @@ import hashlib
 import keras
 import numpy as np
 
-from kbench_guest.frameworks import graph
+from kbench_guest.frameworks.layer_settings import class_name
 from kbench_guest.frameworks.layers import find, layers
 from kbench_guest.protocol import Refused
 
@@ -42,7 +42,7 @@ def by_layer(its_weights):
     """[("GRU 2", its arrays)] of what framework.weights gives: backends name layers differently."""
     seen, found = {}, []
     for layer, values in its_weights:
-        kind = graph.kind_of(layer)
+        kind = class_name(layer.__class__.__name__)
         seen[kind] = seen.get(kind, 0) + 1
         found.append(("%s %d" % (kind, seen[kind]), values))
     return found
