@@ -60,7 +60,7 @@ def _compiled(run: RunResults, fits: Sequence[Summary]) -> list[str]:
 def _data(fits: Sequence[Summary], others: Mapping[Row, Summary]) -> list[str]:
     found = []
     for row in fits:
-        own, same = row.step_seconds_median, _step(others, row)
+        own, same = _step(row), _step(others.get(row_of(row)))
         if own and same and 1 - same / own > TELLING:
             found.append(
                 f"{_name(row)}: {1 - same / own:.0%} of a step goes into its data: it takes {_ms(own)}, and "
@@ -74,7 +74,7 @@ def _jit(fits: Sequence[Summary], run: RunResults) -> list[str]:
     on = {row_of(one.cell): one.facts.get("jit_compile") for one in expanded(run.measured)}
     found = []
     for row in fits:
-        own, other = row.step_seconds_median, _step(others, row)
+        own, other = _step(row), _step(others.get(row_of(row)))
         if not own or not other or abs(other / own - 1) < TELLING:
             continue
         with_it = on.get(row_of(row))
@@ -88,9 +88,9 @@ def _jit(fits: Sequence[Summary], run: RunResults) -> list[str]:
     return found
 
 
-def _step(others: Mapping[Row, Summary], row: Summary) -> float | None:
-    other = others.get(row_of(row))
-    return other.step_seconds_median if other else None
+def _step(row: Summary | None) -> float | None:
+    """Seconds of a step, as a part of its epoch: some frameworks return from a step before it is done."""
+    return row.epoch_seconds / row.steps if row and row.epoch_seconds and row.steps else None
 
 
 def _same(rows: Sequence[Agreement], folder: Path) -> list[str]:

@@ -53,7 +53,7 @@ def compute(framework, case, spec, events):
         try:
             nodes = graph.nodes(model, case.channels_first)
         except Exception:  # it is no graph of layers
-            nodes, found = layers_called(model, first)
+            nodes, found = layers_called(framework, model, first)
         else:
             found = layer_outputs(framework, model, first.inputs, nodes)
     with events.phase("reference"):
@@ -125,10 +125,10 @@ def layer_outputs(framework, model, inputs, nodes):
     return {layer.name: found[layer.name] for layer in layers}
 
 
-def layers_called(model, batch):
+def layers_called(framework, model, batch):
     """(nodes, outputs) as above, of a model that is Python code: what each of its layers returns when it first runs.
 
-    Of a few samples, and of Keras 3 alone, where a model can be called outside of a graph.
+    Of a few samples, and only if a model can be called with numbers.
     """
     nodes, found, watched = collections.OrderedDict(), {}, []
 
@@ -145,7 +145,7 @@ def layers_called(model, batch):
         vars(layer)["call"] = called
         watched.append(layer)
 
-    if not hasattr(model, "_flatten_layers"):
+    if not framework.eager:
         return nodes, found
     try:
         for layer in model._flatten_layers(include_self=False):

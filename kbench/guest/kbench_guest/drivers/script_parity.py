@@ -20,6 +20,7 @@ from kbench_guest.proof import forms, weights
 
 GIVEN = "_kbench_compiled"
 PARTS = ("x", "y", "w")
+COMPARED = ("layers", "optimizer")  # of what is told of a model
 
 
 class FirstModel(object):
@@ -82,7 +83,7 @@ class FirstModel(object):
         first = replayed or {"batches": first_batches(method, given, max(self._spec["parity"]["steps"]))}
         forms.silence(model)
         # Where Keras 3 trains on one batch, it does not make tensors of everything, as fit does.
-        by_fit = method in FITS and hasattr(model, "_flatten_layers")
+        by_fit = method in FITS and framework.eager
         batches = Batches(first["batches"], model, given.get("class_weight"), by_fit)
         try:
             parity.predicted(model, batches.batch(0))  # which makes the weights of a model that has none yet
@@ -122,7 +123,7 @@ class FirstModel(object):
     def _without_dropout(self, model, compile_anew):
         """(model, how to compile it anew) with dropout at zero; Keras 2 has it in its graph, which is made anew."""
         forms.silence(model)  # what was made since
-        if hasattr(model, "_flatten_layers") or not getattr(model, "_is_graph_network", True):
+        if self._framework.eager or not getattr(model, "_is_graph_network", True):
             return model, compile_anew
         own = {name: one for name, one in vars(sys.modules["__main__"]).items() if callable(one)}
         try:
@@ -135,9 +136,6 @@ class FirstModel(object):
             return model, compile_anew
         silent.set_weights(model.get_weights())
         return silent, functools.partial(_compile, silent, vars(model)[GIVEN])
-
-
-COMPARED = ("parameters", "layers", "optimizer", "loss")
 
 
 def _compile(model, given):

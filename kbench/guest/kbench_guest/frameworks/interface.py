@@ -6,6 +6,8 @@ import traceback
 class Framework(object):
     """One framework. Subclasses answer more; what is missing below has to be answered by each."""
 
+    eager = False  # whether a model can be called with numbers, and is traced when it trains
+
     def versions(self):
         """(version of the library that the model is written in, version of the framework below it)."""
         raise NotImplementedError

@@ -12,6 +12,8 @@ from kbench_guest.frameworks.interface import DoneOnReturn
 class AnyBackend(keras_models.KerasModels):
     """Keras 3, whatever runs below it."""
 
+    eager = True
+
     function_maker = "make_"
     # In RMSprop it divides by sqrt(v + epsilon), Keras 2 by sqrt(v) + epsilon.
     epsilon_under_root = True

@@ -78,7 +78,7 @@ class Calls(object):
                     setattr(one, name, self._wrapped(name, vars(one)[name]))
             if original is not None:
                 setattr(model_class, name, self._wrapped(name, original))
-        if hasattr(model_class, "_flatten_layers"):  # Keras 3, whose models can be called with numbers
+        if self._framework.eager:
             model_class.__call__ = self._wrapped(CALL, model_class.__call__)
 
     def _wrapped(self, method, original):
