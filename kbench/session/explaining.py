@@ -13,15 +13,19 @@ from kbench.parity import agreement, reading
 from kbench.planning.plan import Plan
 from kbench.planning.request import OTHER_JIT, SAME_BATCH
 from kbench.session import record
+from kbench.values import OK
 
 EPOCHS = 4  # of each fit of a changed script
 
 
 def explain(the_plan: Plan, here: Here, measure: Callable[[Plan, Here], object], say: Callable[[str], None]) -> None:
-    """Measure the variants, each as a run of its own in the run's folder. Raises what `measure` does."""
+    """Measure the variants of what ended well, each as a run in the run's folder. Raises what `measure` does."""
     script = the_plan.request.script
     assert script is not None
-    first = [task for task in the_plan.to_measure() if task.repeat == 1]
+    ended = {one.cell.id for one in store.read(here.run).measured if one.outcome.status == OK}
+    first = [task for task in the_plan.to_measure() if task.repeat == 1 and task.id in ended]
+    if not first:
+        return
     shorter = replace(script, max_epochs=min(EPOCHS, script.max_epochs or EPOCHS))
     for changed, what in (
         (replace(shorter, variant=SAME_BATCH), "one batch again and again"),

@@ -49,7 +49,9 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
             add = partial(_add, here, reference, options.detail, output)
             the_plan = racing.race(the_plan, here.run, add, compiled)
             if getattr(options, "explain", False):
-                explaining.explain(the_plan, here, partial(run_cells, detail=options.detail), terminal.say)
+                quiet = options.detail == terminal.QUIET
+                say = (lambda line: None) if quiet else terminal.say
+                explaining.explain(the_plan, here, partial(run_cells, detail=options.detail), say)
             store.record_end(here.run, record.at_end(the_plan, gpus))
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):  # the terminal may be gone

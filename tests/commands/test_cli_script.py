@@ -328,3 +328,24 @@ def test_standard_input_is_given_to_each(bench: Bench, tmp_path: Path) -> None:
         bench.patch.setattr(sys, "stdin", file)
         said = script(bench, "print(sys.stdin.read().split())\n", "--show-output", backends="fake,other")
     assert said.out.count("['one', 'two']") == 2
+
+
+def test_what_differs_is_explained_if_asked_for(bench: Bench) -> None:
+    bench.backend("keras9/second", more='[variables]\nFAKE_KERAS_DENSE_IS_OFF_BY = "0.01"\n')
+    said = script(bench, "fit(6)\n", "--explain", backends="fake,keras9/second")
+    assert said.status == 0, said.err
+    assert "To explain: one batch again and again." in said.err
+    line = " ".join(said.out.split())
+    assert "train.py on keras9/second computes something else" in line
+    again = " ".join(bench("report").out.split())
+    assert "computes something else" in again
+    (run,) = bench.runs()
+    assert sorted(path.name for path in store.parts(run)) == ["other-jit", "parity", "same-batch"]
+    same = store.read(run / "explain" / "same-batch").measured
+    assert same and all(one.epochs for one in same)
+    assert {one.outcome.status for one in store.read(run / "explain" / "other-jit").measured} == {"unsupported"}
+
+
+def test_what_failed_is_not_explained(bench: Bench) -> None:
+    said = script(bench, "fit(2)\nraise ValueError('mine')\n", "--explain")
+    assert said.status == 1 and not store.parts(bench.runs()[-1])

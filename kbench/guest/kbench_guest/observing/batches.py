@@ -86,8 +86,9 @@ def repeat_first(method, given):
         given[name] = _forever(batch)
         given["steps_per_epoch"] = times
         return
-    given.update(zip(("x", "y", "sample_weight"), (_tiled(one, times) for one in batch)))
-    given.update(batch_size=size, steps_per_epoch=None)
+    parts = zip(("x", "y", "sample_weight"), batch)
+    given.update({part: _tiled(one, times) for part, one in parts if one is not None}, batch_size=size)
+    given.pop("steps_per_epoch", None)
 
 
 def _forever(batch):
@@ -109,4 +110,4 @@ def _tiled(value, times):
         return {name: _tiled(one, times) for name, one in value.items()}
     if isinstance(value, list):
         return [_tiled(one, times) for one in value]
-    return None if value is None else np.concatenate([value] * times)
+    return np.concatenate([value] * times)
