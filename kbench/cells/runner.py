@@ -61,14 +61,15 @@ def run(
     listener: Listener,
     reference: Callable[[int], tuple[float, ...]] | None = None,
     interleave: bool = False,
+    before: Callable[[CellTask], None] = lambda task: None,
 ) -> list[Outcome]:
     """Run the tasks and record each outcome in the run's folder as soon as it is known.
 
     One after the other, or with `interleave` those of an example side by side, in turns. `verdicts` are of cells that
     are known not to run, by id. `reference` times a fixed computation in so many processes, before each cell that is
-    measured: how steady the machine is. They are more where few cells are compared. One cell's fate never stops the
-    run. On an interrupt the running cells are recorded as interrupted and KeyboardInterrupt goes on to the caller.
-    Raises UserError where results cannot be written.
+    measured: how steady the machine is. They are more where few cells are compared. `before` is called with the first
+    task of what is measured next. One cell's fate never stops the run. On an interrupt the running cells are recorded
+    as interrupted and KeyboardInterrupt goes on to the caller. Raises UserError where results cannot be written.
     """
     known = {task.id: verdict for task in tasks if (verdict := verdicts.get(task.id) or _unavailable(task, here))}
     times = math.ceil(ENOUGH_REFERENCES / max(1, len(tasks) - len(known)))
@@ -109,6 +110,7 @@ def run(
 
     try:
         for of_example in _of_examples(tasks) if interleave else ([task] for task in tasks):
+            before(of_example[0])
             for task in of_example:
                 if task.id in known:
                     started(task)

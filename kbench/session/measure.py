@@ -136,15 +136,19 @@ def run_cells(
         watched = replace(listener, ended=ended)
         in_turns = the_plan.in_turns()
         marked = partial(reference, mark) if reference else None
-        compiled = 0.0
-        for tasks in _parts(the_plan.tasks):
-            compiled += compiling.compile_first(tasks, the_plan.verdicts, here, start, terminal.say)
-            runner.run(tasks, the_plan.verdicts, here, start, watched, marked, in_turns)
-    return compiled
+        to_compile, compiled = _parts(the_plan.tasks), list[float]()
+
+        def before(task: CellTask) -> None:
+            if to_compile and task in to_compile[0]:
+                part = to_compile.pop(0)
+                compiled.append(compiling.compile_first(part, the_plan.verdicts, here, start, terminal.say))
+
+        runner.run(the_plan.tasks, the_plan.verdicts, here, start, watched, marked, in_turns, before)
+    return sum(compiled)
 
 
 def _parts(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
-    """The first example, and all others: its table is there before those are compiled."""
+    """Those of the first example, and all others: its table is there before those are compiled."""
     first = [task for task in tasks if task.example == tasks[0].example]
     rest = [task for task in tasks if task.example != tasks[0].example]
     return [part for part in (first, rest) if part]
