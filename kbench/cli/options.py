@@ -105,8 +105,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--script": {
         "dest": "file",
         "metavar": "FILE.py",
-        "help": "a Keras program of your own, in place of examples: the first model that it trains, on its first "
-        "batches; its own arguments follow --",
+        "help": "instead of examples: the first model that your own program trains; its own arguments follow --",
     },
     "--init of a script": {
         "choices": get_args(get_type_hints(Request)["init"]),
@@ -142,8 +141,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--max-steps": {"type": whole(1, 10**9), "metavar": "N", "help": "end each epoch of a fit after so many steps"},
     "--explain": {
         "action": "store_true",
-        "help": "also measure it with one batch again and again, and with jit_compile the other way round; "
-        "compare what backends compute; and say why they differ",
+        "help": "say why backends differ: data, jit_compile, compiling anew, or other results. Runs it three more times",
     },
     "--show-output": {"action": "store_true", "help": "print each cell's stdout when it has ended"},
     # How a cell runs.

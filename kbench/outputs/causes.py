@@ -95,21 +95,27 @@ def _step(row: Summary | None) -> float | None:
 
 def _same(rows: Sequence[Agreement], folder: Path) -> list[str]:
     """What comparing the first model that is trained came to, on its first batches and from the same weights."""
-    verdicts = {row.verdict for row in rows if row.deviations}
-    if not verdicts:
+    compared = [row for row in rows if row.verdict in (agreement.SAME, agreement.EXPLAINED, agreement.DIFFERS)]
+    if len(compared) < 2:
         return []
-    if agreement.DIFFERS not in verdicts | {row.verdict for row in rows}:
-        return [
-            "From the same weights and on the same batches all backends compute the same: their scores differ by "
-            "initial weights, dropout and the order of samples, or by rounding."
-        ]
-    found = []
-    for row in rows:
-        if row.verdict == agreement.DIFFERS:
-            where = f" in {row.first.layer} ({row.first.class_name})" if row.first else ""
-            why = f": {row.reason}" if row.reason else f"{where or ' after some steps'}"
-            found.append(f"{row.example} on {row.backend} computes something else{why}.")
-    return [*found, f"`report {folder}` shows where backends part."]
+    if any(row.verdict != agreement.SAME for row in compared):
+        return [*map(_verdict, compared), f"`report {folder}` shows where backends part."]
+    who = "all backends" if len(compared) == len(rows) else ", ".join(row.backend for row in compared)
+    return [
+        f"From the same weights and on the same batches {who} compute the same: their scores differ by initial "
+        "weights, dropout and the order of samples, or by rounding."
+    ]
+
+
+def _verdict(row: Agreement) -> str:
+    where = f"in {row.first.layer} ({row.first.class_name})" if row.first else "after some steps"
+    words = {
+        agreement.SAME: "computes the same",
+        agreement.EXPLAINED: "differs after some steps, as is explained",
+        agreement.DIFFERS: f"computes something else {where}",
+    }
+    causes = "; ".join(cause.rstrip(".") for cause in (row.reason, *row.notes) if cause)
+    return f"{row.example} on {row.backend} {words[row.verdict]}{f': {causes}' if causes else ''}."
 
 
 def _times(count: int) -> str:

@@ -83,6 +83,8 @@ def test_a_program_prints_what_it_prints_by_itself_and_its_scores_are_kept(
         assert expected.strip()
     told = [row for row in epochs(run) if ": fit" in row["example"]]
     assert told or program in ("called", "gan", "on_batch")
+    rows = {(row["example"], row["backend"]) for row in told}  # the same lines on all of them
+    assert len(rows) == len({example for example, _ in rows}) * len({backend for _, backend in rows})
     texts = {backend: printed_by(run, backend) for backend in ON.get(program, ONE_OF_EACH)}
     if program != "several_fits":  # which prints other scores
         for row in told:

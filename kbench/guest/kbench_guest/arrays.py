@@ -51,6 +51,15 @@ class Buffer(object):
         return self.inputs[0] if len(self.inputs) == 1 else self.inputs
 
 
+def mapped(do, value):
+    """do(array) for each array in `value`, which may be one, a list or a dict of them, or None."""
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        return {name: mapped(do, one) for name, one in value.items()}
+    return [mapped(do, one) for one in value] if isinstance(value, (list, tuple)) else do(value)
+
+
 def epoch_order(samples, used, seed, epoch):
     """The numbers of the `used` samples that an epoch sees, in order: the same on every backend and Python."""
     return np.random.RandomState([seed, epoch]).permutation(samples)[:used]

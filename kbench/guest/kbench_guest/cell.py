@@ -8,7 +8,7 @@ import traceback
 
 from kbench_guest import turns
 from kbench_guest.drivers import model_file, script
-from kbench_guest.protocol import SCHEMA, Events, Refused
+from kbench_guest.protocol import SCHEMA, Events, Refused, in_a_line
 
 
 def main(path):
@@ -34,12 +34,10 @@ def main(path):
     except BaseException as error:
         traceback.print_exc()
         refused = isinstance(error, Refused)
-        message = str(error).strip().splitlines()
-        first = message[0] if message else "no message"
         events.write(
             "error",
             kind=error.kind if refused else "exception",
-            message=str(error) if refused else "%s: %s" % (type(error).__name__, first),
+            message=str(error) if refused else in_a_line(error),
         )
         return 1
     events.write("end", seconds=time.perf_counter() - started - turns.held_seconds())

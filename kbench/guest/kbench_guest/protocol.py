@@ -6,6 +6,7 @@ without the rest of the guest, so that it imports the standard library alone.
 
 import json
 import os
+import re
 import time
 
 SCHEMA = 1
@@ -82,6 +83,15 @@ class Refused(Exception):
     def __init__(self, kind, message):
         super(Refused, self).__init__(message)
         self.kind = kind
+
+
+def in_a_line(error):
+    """An error's type and the first line of its message, with the one that Keras prints in bold below."""
+    text = str(error).strip()
+    first = (text.splitlines() or ["no message"])[0]
+    bold = re.search(r"\x1b\[1m(.+?)(\x1b|\n)", text)
+    more = " " + bold.group(1) if bold and bold.group(1) not in first else ""
+    return "%s: %s%s" % (type(error).__name__, first, more)
 
 
 class Events(object):

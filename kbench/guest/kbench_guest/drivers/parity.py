@@ -12,18 +12,21 @@ import numpy as np
 from kbench_guest import arrays, scores
 from kbench_guest.frameworks import graph
 from kbench_guest.proof import reference
+from kbench_guest.protocol import in_a_line
 
 KEPT = 1 << 17  # numbers of a layer's output that are kept, from the first sample on
 KEPT_OUTPUTS = 1 << 22  # of the model's outputs
 KEPT_WEIGHTS = 1 << 18  # numbers of a weight that are kept, drawn from all of it
 
 CALLED = 4  # samples that a model of Python code is called with
+MOST = 200  # characters of an error
 OUTPUT = ""
 
 
-# What is compared. batches: has `batch(number)`, the first is 0; loss: of the first batch's outputs, or None;
-# compile: compiles the model anew, or None if it cannot be; trained: whether there are optimizer steps.
-Case = collections.namedtuple("Case", "model batches loss channels_first compile optimizer trained")
+# What is compared. batches: has `batch(number)`, the first is 0; predicts: whether the model can be asked for its
+# outputs; loss(outputs): of the first batch, or None; compile(): compiles the model anew, or None if it cannot be;
+# train(batch): returns what Keras reports, or None if nothing is trained.
+Case = collections.namedtuple("Case", "model batches predicts loss channels_first compile optimizer train")
 
 
 def run(framework, model, example, spec, part, targets, events):
@@ -32,14 +35,16 @@ def run(framework, model, example, spec, part, targets, events):
     batches = Batches(part, targets, spec["batch_size"], spec["seed"])
     loss = scores.LOSSES.get(getattr(example, "LOSS", None)) if part.labels is not None else None
     image = getattr(example, "INPUT", "sequence") == "image"
+    trains = spec["task"] == "train"
     case = Case(
         model=model,
         batches=batches,
+        predicts=True,
         loss=loss and (lambda outputs: loss(outputs, batches.labels(0))),
         channels_first=image and spec["image_data_format"] == "channels_first",
         compile=lambda: framework.compile(model, example, spec["device"], spec["ordered_updates"]),
-        optimizer=example.OPTIMIZER["class_name"] if spec["task"] == "train" else "",
-        trained=spec["task"] == "train",
+        optimizer=example.OPTIMIZER["class_name"] if trains else "",
+        train=(lambda batch: model.train_on_batch(batch.model_inputs(), batch.targets)) if trains else None,
     )
     compute(framework, case, spec, events)
 
@@ -49,7 +54,7 @@ def compute(framework, case, spec, events):
     folder = os.path.dirname(spec["events"])
     model, first = case.model, case.batches.batch(0)
     with events.phase("forward"):
-        outputs = predicted(model, first) if getattr(case.batches, "outputs", True) else np.zeros(0)
+        outputs = predicted(model, first) if case.predicts else np.zeros(0)
         try:
             nodes = graph.nodes(model, case.channels_first)
         except Exception:  # it is no graph of layers
@@ -59,7 +64,7 @@ def compute(framework, case, spec, events):
     with events.phase("reference"):
         right, unknown = expected(framework, model, nodes, first.inputs, case.channels_first)
     write_forward(folder, outputs, found, right, unknown, nodes, case.loss, events)
-    if case.trained:
+    if case.train:
         train(framework, case, spec["parity"]["steps"], folder, events)
 
 
@@ -108,7 +113,7 @@ def layer_outputs(framework, model, inputs, nodes):
         try:
             tensors.append((layer.name, _output(layer)))
         except Exception as error:
-            found[layer.name] = in_a_line(error)
+            found[layer.name] = in_a_line(error)[:MOST]
     forget(model)
     kept = _samples_kept([framework.shape_of(tensor) for _, tensor in tensors], len(inputs[0]))
     fixed = framework.shape_of(model.inputs[0])[0] is not None  # such a graph takes whole batches alone
@@ -121,7 +126,7 @@ def layer_outputs(framework, model, inputs, nodes):
             try:
                 found[name] = _predict(model, [tensor], given)[0][:kept]
             except Exception as error:
-                found[name] = in_a_line(error)
+                found[name] = in_a_line(error)[:MOST]
     return {layer.name: found[layer.name] for layer in layers}
 
 
@@ -150,21 +155,15 @@ def layers_called(framework, model, batch):
     try:
         for layer in model._flatten_layers(include_self=False):
             watch(layer)
-        model(_first_samples(batch.model_inputs(), CALLED), training=False)
+        model(arrays.mapped(lambda x: x[:CALLED], batch.model_inputs()), training=False)
     except Exception as error:
         if not found:
             nodes[model.name] = graph.Node(model.name, graph.kind_of(model), {}, None, False)
-            found[model.name] = in_a_line(error)
+            found[model.name] = in_a_line(error)[:MOST]
     finally:
         for layer in watched:
             del vars(layer)["call"]
     return nodes, found
-
-
-def _first_samples(x, count):
-    if isinstance(x, dict):
-        return {name: one[:count] for name, one in x.items()}
-    return [one[:count] for one in x] if isinstance(x, (list, tuple)) else x[:count]
 
 
 def _output(layer):
@@ -185,12 +184,6 @@ def _samples_kept(shapes, batch_size):
     """So many samples that the largest layer fills what is kept of one; the same number on every backend."""
     sizes = [int(np.prod([axis or 1 for axis in shape[1:]])) for shape in shapes]
     return min(batch_size, max(1, KEPT // max(sizes + [1])))
-
-
-def in_a_line(error):
-    """What went wrong, in a line."""
-    lines = str(error).strip().splitlines()
-    return "%s: %s" % (type(error).__name__, lines[0][:200] if lines else "no message")
 
 
 def expected(framework, model, nodes, inputs, pictures_channels_first):
@@ -254,31 +247,23 @@ def train(framework, case, steps, folder, events):
     with events.phase("compile"):
         if case.compile:
             case.compile()
-    take_steps(framework, case, steps, "step_%d", folder, events)
+    _take_steps(framework, case, steps, "step_%d", folder, events)
     if case.compile:
         case.model.set_weights([moved(value) for value in initial])
         case.compile()
-        take_steps(framework, case, steps, "moved_%d", folder, events)
+        _take_steps(framework, case, steps, "moved_%d", folder, events)
 
 
-def take_steps(framework, case, steps, stage, folder, events):
+def _take_steps(framework, case, steps, stage, folder, events):
     """Train, and write the weights after each number of `steps`."""
     for step in range(1, max(steps) + 1):
-        reported = trained(case.model, case.batches.batch(step - 1))
+        forget(case.model)
+        reported = case.train(case.batches.batch(step - 1))
         if step == 1:
             name = "reported" if stage.startswith("step") else "moved_reported"
             events.write("parity", stage=name, loss=float(np.ravel(reported)[0]))
         if step in steps:
             write_step(framework, case, stage % step, folder, events)
-
-
-def trained(model, batch):
-    """Train on a batch; returns what Keras reports."""
-    forget(model)
-    x, y, more = batch.model_inputs(), batch.targets, getattr(batch, "weighted", {})
-    if getattr(batch, "by_fit", False):
-        return model.fit(x, y, batch_size=len(batch.inputs[0]), shuffle=False, verbose=0, **more).history["loss"]
-    return model.train_on_batch(x, y, **more)
 
 
 def forget(model):

@@ -12,7 +12,7 @@ import types
 
 from kbench_guest.observing import shims
 from kbench_guest.observing.imports import Files, KerasOfTensorFlow, NotServed, Watched
-from kbench_guest.protocol import Refused
+from kbench_guest.protocol import Refused, in_a_line
 from kbench_guest.turns import Turns, held_seconds
 
 # Packages that are imported under another name than they are installed by.
@@ -155,10 +155,9 @@ class Script(object):
         """Show the error as Python does, without the frames of kbench, and tell of it."""
         trace = error.__traceback__.tb_next  # the first frame is this file's
         sys.excepthook(type(error), error.with_traceback(trace), trace)
-        message = _in_a_line(str(error))
-        kind = "exception"
+        kind, message = "exception", in_a_line(error)
         if isinstance(error, Refused):
-            kind = error.kind
+            kind, message = error.kind, str(error)
         elif self._missing and (isinstance(error, (NotServed, ImportError)) or NotServed.TEXT in str(error)):
             kind, message = "unsupported", "%s, and this backend has no TensorFlow" % self._missing
         elif isinstance(error, ImportError) and _package(error) in self._absent():
@@ -176,7 +175,7 @@ class Script(object):
                 "unsupported" if isinstance(error, NotImplementedError) and not _is_ours(trace, self._files) else kind
             )
             line = self._line(trace)
-            message = "%s%s: %s" % ("line %d: " % line if line else "", type(error).__name__, message)
+            message = ("line %d: " % line if line else "") + message
             if isinstance(error, ModuleNotFoundError) and not _is_there(_package(error)):
                 message += "; --with %s installs it" % INSTALLED_AS.get(_package(error), _package(error))
             elif isinstance(error, ImportError) and PIP.search(message):
@@ -233,13 +232,6 @@ class Script(object):
 def run(spec, events):
     """Run the program of the spec; its exit status."""
     return Script(spec, events).run()
-
-
-def _in_a_line(text):
-    """The first line of an error's message, and the one that Keras prints in bold below."""
-    first = (text.strip().splitlines() or ["no message"])[0]
-    bold = re.search(r"\x1b\[1m(.+?)(\x1b|\n)", text)
-    return "%s %s" % (first, bold.group(1)) if bold and bold.group(1) not in first else first
 
 
 def _package(error):

@@ -7,7 +7,6 @@ import functools
 import json
 import os
 import sys
-import threading
 
 import keras
 import numpy as np
@@ -15,8 +14,10 @@ import numpy as np
 from kbench_guest.drivers import parity
 from kbench_guest.observing import about
 from kbench_guest.observing.batches import first_batches
-from kbench_guest.observing.calls import FITS, TRAINS, and_subclasses, by_name
+from kbench_guest.observing.calls import FITS, TRAINS
+from kbench_guest.observing.wrapping import by_name, in_main_thread, wrap_methods
 from kbench_guest.proof import forms, weights
+from kbench_guest.protocol import Refused, in_a_line
 
 GIVEN = "_kbench_compiled"
 PARTS = ("x", "y", "w")
@@ -38,19 +39,13 @@ class FirstModel(object):
 
     def watch(self, model_class):
         """Wrap what compiles and trains."""
-        for name in TRAINS + ("compile",):
-            original = getattr(model_class, name, None)
-            wrap = self._compiles if name == "compile" else functools.partial(self._trains, name)
-            for one in and_subclasses(model_class):
-                if name in vars(one) and one is not model_class:
-                    setattr(one, name, wrap(vars(one)[name]))
-            if original is not None:
-                setattr(model_class, name, wrap(original))
+        wrap_methods(model_class, ("compile",), self._compiles)
+        wrap_methods(model_class, TRAINS, self._trains)
 
     def flush(self):
         """Nothing is kept back."""
 
-    def _compiles(self, original):
+    def _compiles(self, method, original):
         @functools.wraps(original)
         def compiled(model, *args, **kwargs):
             vars(model)[GIVEN] = by_name(original, args, kwargs)
@@ -62,8 +57,7 @@ class FirstModel(object):
         @functools.wraps(original)
         def called(model, *args, **kwargs):
             given = by_name(original, args, kwargs)
-            ours = threading.current_thread() is threading.main_thread() and os.getpid() == self._pid
-            if given is None or not ours or self.done:
+            if given is None or not in_main_thread(self._pid) or self.done:
                 return original(model, *args, **kwargs)
             status, self.done = 1, True
             try:
@@ -71,8 +65,9 @@ class FirstModel(object):
                 status = 0
             except BaseException as error:
                 sys.excepthook(type(error), error, error.__traceback__)
-                kind, line = getattr(error, "kind", "exception"), parity.in_a_line(error)
-                self._events.write("error", kind=kind, message=str(error) if kind != "exception" else line)
+                refused = isinstance(error, Refused)
+                message = str(error) if refused else in_a_line(error)
+                self._events.write("error", kind=error.kind if refused else "exception", message=message)
             return self._end(status)
 
         return called
@@ -82,14 +77,13 @@ class FirstModel(object):
         replayed = _read(path) if os.path.exists(path) else None
         first = replayed or {"batches": first_batches(method, given, max(self._spec["parity"]["steps"]))}
         forms.silence(model)
-        # Where Keras 3 trains on one batch, it does not make tensors of everything, as fit does.
-        by_fit = method in FITS and framework.eager
-        batches = Batches(first["batches"], model, given.get("class_weight"), by_fit)
+        batches = Batches(first["batches"], model, given.get("class_weight"))
+        predicts = True
         try:
             parity.predicted(model, batches.batch(0))  # which makes the weights of a model that has none yet
         except Exception as error:  # a model that has a train_step alone
-            self._note(["its outputs cannot be read (%s)" % parity.in_a_line(error)])
-            batches.outputs = False
+            self._note(["its outputs cannot be read (%s)" % in_a_line(error)])
+            predicts = False
         told = {name: value for name, value in about.model(framework, model).items() if name in COMPARED}
         if replayed is None:
             _write(path, self._spec["backend"], told, framework.weights(model), first["batches"])
@@ -105,16 +99,18 @@ class FirstModel(object):
         case = parity.Case(
             model=model,
             batches=batches,
+            predicts=predicts,
             loss=None,
             channels_first=False,
             compile=compile_anew,
             optimizer=told.get("optimizer", {}).get("class_name", ""),
-            trained=True,
+            # Where Keras 3 trains on one batch, it does not make tensors of everything, as fit does.
+            train=functools.partial(_fit if method in FITS and framework.eager else _train, model),
         )
         try:
             parity.compute(framework, case, self._spec, self._events)
         except NotImplementedError as error:
-            self._note(["it cannot train on this backend (%s)" % (str(error).splitlines() or ["no reason given"])[0]])
+            self._note(["it cannot train on this backend (%s)" % in_a_line(error)])
 
     def _note(self, texts):
         for text in texts:
@@ -147,11 +143,21 @@ def _compile(model, given):
     model.compile(**given)
 
 
+def _fit(model, batch):
+    size = len(batch.inputs[0])
+    done = model.fit(batch.model_inputs(), batch.targets, batch_size=size, shuffle=False, verbose=0, **batch.weighted)
+    return done.history["loss"]
+
+
+def _train(model, batch):
+    return model.train_on_batch(batch.model_inputs(), batch.targets, **batch.weighted)
+
+
 class Batch(object):
     """The arrays of a batch as the program gives them."""
 
-    def __init__(self, x, y, sample_weight, model, class_weight, by_fit):
-        self._x, self.targets, self.by_fit = x, y, by_fit
+    def __init__(self, x, y, sample_weight, model, class_weight):
+        self._x, self.targets = x, y
         self.weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.weighted.update({"class_weight": class_weight} if class_weight else {})
         order = None
@@ -167,10 +173,8 @@ class Batch(object):
 class Batches(object):
     """Batches (x, y, sample weights), from the front again where there are no more."""
 
-    outputs = True  # whether the model can be asked for them
-
-    def __init__(self, batches, model, class_weight, by_fit):
-        self._batches = [Batch(*(one + (model, class_weight, by_fit))) for one in batches]
+    def __init__(self, batches, model, class_weight):
+        self._batches = [Batch(*(one + (model, class_weight))) for one in batches]
 
     def batch(self, number):
         """The first is number 0."""

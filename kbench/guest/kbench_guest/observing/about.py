@@ -6,6 +6,7 @@ import types
 
 import numpy as np
 
+from kbench_guest import arrays
 from kbench_guest.proof import fingerprint
 
 HASHED_BYTES = 1 << 24  # of each array, from the front
@@ -69,7 +70,7 @@ def cut(given, program):
         rows_left = most * int(given.get("batch_size") or 32)
         for name in ("x", "y", "sample_weight"):
             if _arrays(given.get(name)) and rows(given[name]) > rows_left:
-                given[name] = _sliced(given[name], rows_left)
+                given[name] = arrays.mapped(lambda one: one[:rows_left], given[name])
         return
     steps = given.get("steps_per_epoch")
     given["steps_per_epoch"] = min(steps, most) if steps else most
@@ -100,8 +101,8 @@ def samples(told, steps):
 
 def rows(x):
     """How many samples these arrays have; 0 if nobody knows."""
-    arrays = _arrays(x)
-    return int(arrays[0].shape[0]) if arrays and arrays[0].ndim else 0
+    found = _arrays(x)
+    return int(found[0].shape[0]) if found and found[0].ndim else 0
 
 
 def _arrays(x):
@@ -115,15 +116,9 @@ def _arrays(x):
     return []
 
 
-def _sliced(x, count):
-    if isinstance(x, dict):
-        return {name: one[:count] for name, one in x.items()}
-    return [one[:count] for one in x] if isinstance(x, (list, tuple)) else x[:count]
-
-
-def _sha256(arrays):
+def _sha256(found):
     digest = hashlib.sha256()
-    for one in arrays:
+    for one in found:
         digest.update(("%s %s\n" % (one.dtype.str, one.shape)).encode("ascii"))
         count = max(1, HASHED_BYTES // max(1, one.nbytes // max(1, len(one))))
         digest.update(np.ascontiguousarray(one[:count]).tobytes())

@@ -1,9 +1,11 @@
 """The batches that a call of fit begins with, whatever feeds it."""
 
 import itertools
+import operator
 
 import numpy as np
 
+from kbench_guest.arrays import mapped
 from kbench_guest.protocol import Refused
 
 MOST_BYTES = 1 << 28  # of the arrays that hold one batch again and again
@@ -25,9 +27,8 @@ def first_batches(method, given, count):
     else:
         size = int(given.get("batch_size") or 32)
         whole = tuple(_arrays(one) for one in whole)
-        rows = _rows(whole[0])
-        starts = range(0, max(1, min(count, rows // size)) * size, size)
-        batches = [tuple(_cut(one, start, size) for one in whole) for start in starts]
+        most = max(1, min(count, len(_flat(whole[0])[0]) // size)) * size
+        batches = [mapped(operator.itemgetter(slice(start, start + size)), whole) for start in range(0, most, size)]
     return [tuple(_arrays(part) for part in one) for one in batches]
 
 
@@ -53,18 +54,10 @@ def _arrays(value):
     return found
 
 
-def _cut(value, start, size):
-    if isinstance(value, dict):
-        return {name: _cut(one, start, size) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_cut(one, start, size) for one in value]
-    return None if value is None else value[start : start + size]
-
-
-def _rows(x):
-    while not hasattr(x, "shape"):
-        x = next(iter(x.values() if isinstance(x, dict) else x))
-    return len(x)
+def _flat(value):
+    found = []
+    mapped(found.append, value)
+    return found
 
 
 def repeat_first(method, given):
@@ -75,19 +68,19 @@ def repeat_first(method, given):
     if hasattr(source, "__next__"):
         given[name] = _forever(batch)
         return
-    size = _rows(batch[0])
+    size = len(_flat(batch[0])[0])
     if isinstance(source, (list, tuple, dict)) or hasattr(source, "dtype"):
-        times = -(-_rows(source) // size)
+        times = -(-len(_flat(source)[0]) // size)
     else:
         times = len(source) if hasattr(source, "__len__") else int(given.get("steps_per_epoch") or 20)
-    most = MOST_BYTES // max(1, sum(one.nbytes for one in _arrays_in(batch)))
-    times = max(1, min(times, most))
+    times = max(1, min(times, MOST_BYTES // max(1, sum(one.nbytes for one in _flat(batch)))))
     if name == "generator":  # a Sequence of Keras 2, whose fit_generator takes no arrays
         given[name] = _forever(batch)
         given["steps_per_epoch"] = times
         return
     parts = zip(("x", "y", "sample_weight"), batch)
-    given.update({part: _tiled(one, times) for part, one in parts if one is not None}, batch_size=size)
+    tiled = {part: mapped(lambda one: np.concatenate([one] * times), one) for part, one in parts if one is not None}
+    given.update(tiled, batch_size=size)
     given.pop("steps_per_epoch", None)
 
 
@@ -95,19 +88,3 @@ def _forever(batch):
     """A generator, which is what Keras takes."""
     while True:
         yield tuple(one for one in batch if one is not None)
-
-
-def _arrays_in(value):
-    if value is None:
-        return []
-    if isinstance(value, dict):
-        value = list(value.values())
-    return [value] if hasattr(value, "nbytes") else [one for part in value for one in _arrays_in(part)]
-
-
-def _tiled(value, times):
-    if isinstance(value, dict):
-        return {name: _tiled(one, times) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_tiled(one, times) for one in value]
-    return np.concatenate([value] * times)

@@ -5,7 +5,6 @@ of it. Nothing of the program is changed: methods of Model are wrapped, and call
 """
 
 import functools
-import inspect
 import os
 import threading
 import time
@@ -18,6 +17,7 @@ import numpy as np
 from kbench_guest.clock import StepClock
 from kbench_guest.observing import about
 from kbench_guest.observing.batches import repeat_first
+from kbench_guest.observing.wrapping import by_name, in_main_thread, wrap_methods
 from kbench_guest.protocol import Refused
 
 FITS = ("fit", "fit_generator")
@@ -71,13 +71,7 @@ class Calls(object):
             if not hasattr(model_class, "jit_compile"):
                 raise Refused("unsupported", "this Keras has no jit_compile")
             model_class.compile = _otherwise_compiled(model_class.compile)
-        for name in FITS + CALLS:
-            original = getattr(model_class, name, None)
-            for one in and_subclasses(model_class):
-                if name in vars(one) and one is not model_class:
-                    setattr(one, name, self._wrapped(name, vars(one)[name]))
-            if original is not None:
-                setattr(model_class, name, self._wrapped(name, original))
+        wrap_methods(model_class, FITS + CALLS, self._wrapped)
         if self._framework.eager:
             model_class.__call__ = self._wrapped(CALL, model_class.__call__)
 
@@ -86,8 +80,7 @@ class Calls(object):
 
         @functools.wraps(original)
         def called(model, *args, **kwargs):
-            ours = threading.current_thread() is threading.main_thread() and os.getpid() == self._pid
-            if not ours or getattr(self._inside, "a_call", False):
+            if not in_main_thread(self._pid) or getattr(self._inside, "a_call", False):
                 return original(model, *args, **kwargs)
             observed = self.guarded(begin, method, original, model, args, kwargs)
             if observed is None:
@@ -247,11 +240,6 @@ class Calls(object):
         for site in list(self._sites.values()):
             self._tell_calls(site)
 
-    @property
-    def seen(self):
-        """Whether the program called any of it."""
-        return bool(self._sites)
-
 
 class Fit(object):
     """One call of fit."""
@@ -354,21 +342,6 @@ def _otherwise_compiled(original):
         model.jit_compile = not model.jit_compile
 
     return compiled
-
-
-def and_subclasses(one):
-    """A class and all that inherit from it."""
-    return [one] + [below for subclass in one.__subclasses__() for below in and_subclasses(subclass)]
-
-
-def by_name(function, args, kwargs):
-    """The arguments of a method by their names; None if they are not what it takes."""
-    parameters = list(inspect.signature(function).parameters.values())[1:]
-    names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
-    named = dict(zip(names, args))
-    if len(args) > len(names) or set(named) & set(kwargs):
-        return None
-    return dict(named, **kwargs)
 
 
 def _is_there(x):

@@ -1,6 +1,9 @@
 """Lets something happen before and after a module is imported, and serves `tensorflow.keras` by Keras itself."""
 
+import ast
+import bisect
 import builtins
+import contextlib
 import importlib
 import importlib.util
 import os
@@ -133,6 +136,7 @@ class Files(object):
         self.path = path
         self.main = main
         self._folder = os.path.dirname(path) + os.sep
+        self._statements = {}  # a file's name -> the lines where its statements begin
 
     def named(self, file):
         """The file's name below the folder; "" if it lies elsewhere."""
@@ -140,11 +144,23 @@ class Files(object):
         return file[len(self._folder) :] if file.startswith(self._folder) else ""
 
     def line(self):
-        """(name, line) of the innermost frame in one of them; ("", 0) if there is none."""
+        """(name, line where the statement begins) of the innermost frame in one of them; ("", 0) if there is none.
+
+        Of a call over several lines Python 3.6 names the last, and later ones the first.
+        """
         frame = sys._getframe(1)
         while frame is not None:
             name = self.named(frame.f_code.co_filename)
             if name:
-                return name, frame.f_lineno
+                return name, self._statement(name, frame.f_lineno)
             frame = frame.f_back
         return "", 0
+
+    def _statement(self, name, line):
+        if name not in self._statements:
+            found = []
+            with contextlib.suppress(OSError, SyntaxError, ValueError), open(self._folder + name, "rb") as file:
+                found = [node.lineno for node in ast.walk(ast.parse(file.read())) if isinstance(node, ast.stmt)]
+            self._statements[name] = sorted(found)
+        before = bisect.bisect_right(self._statements[name], line)
+        return self._statements[name][before - 1] if before else line

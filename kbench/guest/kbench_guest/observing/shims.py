@@ -12,8 +12,9 @@ import types
 # What an error says of a word that a shim serves.
 SERVED = re.compile(
     r"\b(lr|decay|nb_epoch|np_utils|(fit|evaluate|predict)_generator|CuDNN(LSTM|GRU)|learning_rate|jit_compile"
-    r"|steps_per_execution|set_random_seed|ImageDataGenerator|predict_(classes|proba)|keras\.(ops|engine|layers\.\w+|utils\.\w+_utils"
-    r"|preprocessing\.\w+)|mse)\b|'ops'|module '(keras\.(backend|optimizers)|numpy)' has no"
+    r"|steps_per_execution|set_random_seed|ImageDataGenerator|predict_(classes|proba)|mse"
+    r"|keras\.(ops|engine|layers\.\w+|utils\.\w+_utils|preprocessing\.\w+))\b|'ops'"
+    r"|module '(keras\.(backend|optimizers)|numpy)' has no"
 )
 OLD_MODULES = (
     "advanced_activations", "convolutional", "convolutional_recurrent", "core", "embeddings", "local", "merge",
@@ -78,10 +79,8 @@ class Shims(object):
             self._renamed(getattr(keras.optimizers, name), "__init__", {"lr": "learning_rate"})
             self._given(keras.optimizers, name.lower(), getattr(keras.optimizers, name))
         self._given(keras.Model, "predict_classes", _classes)
-        self._given(keras.Model, "predict_proba", keras.Model.predict)
-        for name, kind in (("float", float), ("int", int), ("bool", bool), ("object", object)):
-            if name not in vars(numpy):
-                setattr(numpy, name, kind)
+        self._given(keras.Model, "predict_proba", lambda model, *args, **kwargs: model.predict(*args, **kwargs))
+        self._more(numpy, {"float": float, "int": int, "bool": bool, "object": object}.get)
         self._renamed(keras.Model, "fit", {"nb_epoch": "epochs"}, QUEUE)
         for method in ("fit", "evaluate", "predict"):
             setattr(keras.Model, method + "_generator", self._generator(method))
@@ -140,8 +139,12 @@ class Shims(object):
     def _more(self, module, find):
         """Let a module have what it has not, and `find` finds."""
 
+        before = getattr(module, "__getattr__", None)
+
         def missing(name):
             found = None if name.startswith("__") else find(name)
+            if found is None and before is not None:
+                return before(name)
             if found is None:
                 raise AttributeError("module %r has no attribute %r" % (module.__name__, name))
             self._used(module.__name__ if module is self._keras.backend else "%s.%s" % (module.__name__, name))

@@ -1,0 +1,35 @@
+"""Wraps methods of Keras's Model, and reads the arguments that they are called with."""
+
+import inspect
+import os
+import threading
+
+
+def wrap_methods(model_class, names, wrap):
+    """Put wrap(name, method) in the place of these methods of Model, and of those that subclasses define anew."""
+    for name in names:
+        original = getattr(model_class, name, None)
+        for one in _subclasses(model_class):
+            if name in vars(one):
+                setattr(one, name, wrap(name, vars(one)[name]))
+        if original is not None:
+            setattr(model_class, name, wrap(name, original))
+
+
+def _subclasses(one):
+    return [below for subclass in one.__subclasses__() for below in [subclass] + _subclasses(subclass)]
+
+
+def in_main_thread(pid):
+    """Whether this is the main thread of the process `pid`, and of no child of it."""
+    return threading.current_thread() is threading.main_thread() and os.getpid() == pid
+
+
+def by_name(function, args, kwargs):
+    """The arguments of a method by their names; None if they are not what it takes."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    named = dict(zip(names, args))
+    if len(args) > len(names) or set(named) & set(kwargs):
+        return None
+    return dict(named, **kwargs)
