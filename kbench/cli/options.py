@@ -141,7 +141,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--max-steps": {"type": whole(1, 10**9), "metavar": "N", "help": "end each epoch of a fit after so many steps"},
     "--explain": {
         "action": "store_true",
-        "help": "say why backends differ: data, jit_compile, compiling anew, or other results. Runs it three more times",
+        "help": "say why backends differ, by three more runs: data, jit_compile, compiling anew, other results",
     },
     "--show-output": {"action": "store_true", "help": "print each cell's stdout when it has ended"},
     # How a cell runs.
