@@ -166,7 +166,10 @@ OLD_WORDS = ["keras.layers.core", "lr", "decay", "fit_generator", "keras.utils.n
 NEW_WORDS = ["keras.ops", "learning_rate", "jit_compile", "set_random_seed"]
 
 
-FUNCTIONS = ["ImageDataGenerator", "preprocessing.text", "data_utils", "keras.backend"]
+FUNCTIONS = [
+    *("ImageDataGenerator", "preprocessing.text", "data_utils", "keras.backend", "rmsprop", "predict_classes"),
+    *("predict_proba", "numpy.float"),
+]
 
 
 @pytest.mark.parametrize(

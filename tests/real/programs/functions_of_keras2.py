@@ -1,11 +1,12 @@
 """Functions and modules that Keras 3 has not got any more, or has elsewhere."""
 
+import keras
 import numpy as np
 from keras import backend as K
 from keras.layers import Dense, Input, Lambda
 from keras.layers.merge import add, concatenate
 from keras.losses import mse
-from keras.models import Model
+from keras.models import Model, Sequential
 from keras.preprocessing import sequence
 from keras.preprocessing.image import ImageDataGenerator
 from keras.preprocessing.text import Tokenizer
@@ -56,3 +57,8 @@ print(
 tokens = Tokenizer(num_words=9)
 tokens.fit_on_texts(["a b c", "b c"])
 print(tokens.texts_to_sequences(["b a"]), sequence.pad_sequences([[1, 2]], maxlen=3).tolist())
+chosen = Sequential()
+chosen.add(Dense(3, activation="softmax", input_shape=(8,), kernel_initializer="ones"))
+chosen.compile(keras.optimizers.rmsprop(lr=0.1), "categorical_crossentropy")
+print(chosen.predict_classes(np.ones((2, 8))).tolist(), chosen.predict_proba(np.ones((2, 8))).shape, np.float(1))
+print(K.int_shape(K.conv1d(K.variable(a), K.variable(np.ones((2, 5, 4))))), K.get_value(K.max(K.variable(a))) < 1)

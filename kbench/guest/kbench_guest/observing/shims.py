@@ -79,7 +79,7 @@ class Shims(object):
             self._renamed(getattr(keras.optimizers, name), "__init__", {"lr": "learning_rate"})
             self._given(keras.optimizers, name.lower(), getattr(keras.optimizers, name))
         self._given(keras.Model, "predict_classes", _classes)
-        self._given(keras.Model, "predict_proba", lambda model, *args, **kwargs: model.predict(*args, **kwargs))
+        self._given(keras.Model, "predict_proba", _probabilities)
         self._more(numpy, {"float": float, "int": int, "bool": bool, "object": object}.get)
         self._renamed(keras.Model, "fit", {"nb_epoch": "epochs"}, QUEUE)
         for method in ("fit", "evaluate", "predict"):
@@ -180,9 +180,13 @@ class Shims(object):
         numpy.random.seed(seed)
 
 
+def _probabilities(model, x, batch_size=32, verbose=0):
+    return model.predict(x, batch_size=batch_size, verbose=verbose)
+
+
 def _classes(model, x, batch_size=32, verbose=0):
     """The likeliest class of each sample."""
-    found = model.predict(x, batch_size=batch_size, verbose=verbose)
+    found = _probabilities(model, x, batch_size, verbose)
     return found.argmax(axis=-1) if found.shape[-1] > 1 else (found > 0.5).astype("int32")
 
 
