@@ -29,14 +29,15 @@ def main(path, guest, ordered, bare_first):
     import keras
 
     from kbench_guest import arrays, frameworks
-    from kbench_guest.drivers import epochs, example_file
+    from kbench_guest.drivers import epochs, example_file, feeding
 
     framework = frameworks.load()
     example = example_file.load(spec["example"])
     framework.seed(spec["seed"])
     data = spec["data"]
-    train = arrays.open_part(data, data["train"], data["train_labels"], spec["samples"])
+    train = arrays.open_part(data, "train", spec["samples"])
     targets = example_file.training_targets(example, train, data["num_classes"])
+    feed = feeding.feed(example, spec, train, targets)
 
     class Events:
         """Stands in for the guest's: where an epoch is written, a bare fit takes its turn."""
@@ -52,7 +53,7 @@ def main(path, guest, ordered, bare_first):
             raise AssertionError("train writes phases as events")
 
     events = Events()
-    model = None if bare_first else example_file.build(framework, example, spec, events)
+    model = None if bare_first else example_file.build(framework, example, spec, feed.first_inputs(), events)
 
     class Timer(keras.callbacks.Callback):
         def on_train_begin(self, logs=None):
@@ -71,13 +72,13 @@ def main(path, guest, ordered, bare_first):
     buffer = arrays.Buffer(train, used, targets)
     buffer.fill(range(used))
     if model is None:
-        model = example_file.build(framework, example, spec, events)
+        model = example_file.build(framework, example, spec, feed.first_inputs(), events)
 
     def bare_epochs():
         timer = Timer()
         plain.fit(
             buffer.model_inputs(),
-            buffer.targets,
+            buffer.model_targets(),
             batch_size=spec["batch_size"],
             epochs=BARE_EPOCHS,
             shuffle=False,
@@ -86,7 +87,7 @@ def main(path, guest, ordered, bare_first):
         )
         return timer.seconds
 
-    epochs.train(framework, model, example, spec, train, None, targets, events)
+    epochs.train(framework, model, example, spec, feed, None, events)
     # The first of both holds compilation.
     print("pairs " + json.dumps({"kbench": events.kbench[1:], "bare": events.bare[1:]}))
 

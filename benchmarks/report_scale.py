@@ -42,7 +42,12 @@ def generate(parent: Path, name: str, cells: list[Cell], steps: int, seed: int) 
         "cells": [vars(one) for one in cells],
         "backends": {one.backend: {"title": one.backend, "color": known[one.backend].color} for one in cells},
         "examples": {
-            one.example: {"task": "train", "input": "flat", "available_samples": 60000, "target_accuracy": 0.9}
+            one.example: {
+                "task": "train",
+                "input": "flat",
+                "available_samples": 60000,
+                "target": "val_accuracy >= 0.9",
+            }
             for one in cells
         },
     }

@@ -162,7 +162,7 @@ class Example:
     title: str  # the docstring's first line
     path: Path
     task: str  # "train", "infer" or SCRIPT
-    data: str  # a dataset's name, or the absolute path of an .npz file
+    data: str  # a dataset's name, or the absolute path of an .npz file, or of the example itself if it has load_data
     input: str  # "image" (image_data_format applies), "flat" or "sequence"
     batch_size: int
     parameters: int | None  # weights of the model, where the file states them
@@ -170,7 +170,12 @@ class Example:
     sha256: str  # of the file
     augmentation: bool = False  # whether it says how its pictures are augmented
     published_weights: str = ""  # file name of published weights, used where the data folder has it
-    target_accuracy: float | None = None  # of validation, 0..1: training up to it is timed
+    target: str = ""  # training up to it is timed: "val_accuracy >= 0.99"
+
+    @property
+    def own_data(self) -> bool:
+        """Whether its file makes its data, by load_data."""
+        return self.data == str(self.path)
 
 
 @dataclass(frozen=True)
@@ -181,15 +186,19 @@ class Data:
     source: str  # "real" or "synthetic"
     folder: Path
     train: tuple[str, ...]  # file names of the inputs, in the model's order: ("x_train.npy",)
-    train_labels: str  # file name; integer class numbers, shape (samples,); empty where there are none
+    train_targets: tuple[str, ...]  # so too; one array of integers (samples,) holds class numbers; none where unknown
     validation: tuple[str, ...]
-    validation_labels: str
-    num_classes: int  # 0 where there are no labels
+    validation_targets: tuple[str, ...]
+    num_classes: int  # 0 where the targets are no class numbers
     divisor: float  # stored values are divided by this: 255.0 for pictures kept as uint8
     input_shapes: tuple[tuple[int, ...], ...]  # per input, without the batch axis
     sha256: str  # over all arrays: names, dtypes, shapes, bytes
     samples: int = 0  # to train on; 0 where nobody counted
     validation_samples: int = 0
+    train_weights: str = ""  # file name of the samples' weights
+    validation_weights: str = ""
+    input_names: tuple[str, ...] = ()  # where inputs go by name
+    target_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -346,8 +355,8 @@ class Summary:
     resampled_values: int | None = None  # how many of them
     final_accuracy_sd: float | None = None  # over the repeats that ended ok: sample standard deviation
     final_val_accuracy_sd: float | None = None
-    target_accuracy: float | None = None  # the example's own
-    epochs_to_target: float | None = None  # until the validation accuracy first reaches it: median over repeats
+    target: str = ""  # the example's own: "val_accuracy >= 0.99"
+    epochs_to_target: float | None = None  # until it is first reached: median over repeats
     seconds_to_target: float | None = None  # of training, the first epoch included
     repeats_to_target: int | None = None  # how many reached it; None where the example states no target
     deterministic: bool | None = None  # whether repeats with one seed gave the same losses; None where there are none

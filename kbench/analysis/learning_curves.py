@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -13,6 +15,8 @@ import numpy as np
 
 from kbench.epochs import Epoch
 from kbench.values import Measured
+
+_FIELDS = ("loss", "accuracy", "val_loss", "val_accuracy")  # of an epoch; other metrics lie together
 
 if TYPE_CHECKING:
     Numbers = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
@@ -57,16 +61,19 @@ def mean(curves: Sequence[Curve]) -> Curve | None:
         return Curve(shared, seconds.mean(axis=0), values.mean(axis=0), spread)
 
 
-def to_target(epochs: Sequence[Epoch], target: float) -> tuple[float, float]:
-    """Epochs and seconds of training until the validation accuracy first reaches `target`.
+def to_target(epochs: Sequence[Epoch], target: str) -> tuple[float, float]:
+    """Epochs and seconds of training until `target` is first reached, such as "val_accuracy >= 0.99".
 
     Infinite where it never does, and where an epoch before it was lost: nobody knows what that took.
     """
+    metric, sign, number_wanted = re.split(r"\s*([<>]=)\s*", target)
+    reached = operator.ge if sign == ">=" else operator.le
     passed = accumulate(epoch.seconds for epoch in epochs)
     for number, (epoch, seconds) in enumerate(zip(epochs, passed, strict=True), 1):
         if epoch.epoch != number:
             break
-        if epoch.val_accuracy is not None and epoch.val_accuracy >= target:
+        value = getattr(epoch, metric, None) if metric in _FIELDS else (epoch.metrics or {}).get(metric)
+        if value is not None and reached(value, float(number_wanted)):
             return number, seconds
     return math.inf, math.inf
 

@@ -86,7 +86,7 @@ def _rank(one: Timed) -> tuple[object, ...]:
 def _summary(
     repeats: Sequence[Measured],
     ok: Sequence[Measured],
-    target: float | None,
+    target: str,
     to_target: Sequence[tuple[float, float]],
     differs: Mapping[str, tuple[str, ...]],
     limits: roofline.Limits | None,
@@ -152,10 +152,10 @@ def _summary(
         final_accuracy_sd=_spread(epoch.accuracy for epoch in last),
         final_val_accuracy_sd=_spread(epoch.val_accuracy for epoch in last),
         seeds=len({one.cell.seed for one in ok}),
-        target_accuracy=target,
+        target=target,
         epochs_to_target=_finite(_median(number for number, _ in to_target)),
         seconds_to_target=_finite(_median(seconds for _, seconds in to_target)),
-        repeats_to_target=None if target is None else sum(math.isfinite(number) for number, _ in to_target),
+        repeats_to_target=None if not target else sum(math.isfinite(number) for number, _ in to_target),
         peak_memory_mib=_median(_numbers(ok, "peak_memory_mib")),
         import_memory_mib=_median(_numbers(ok, "import_memory_mib")),
         tree_memory_mib=_median(m for one in ok if (m := one.outcome.tree_memory_mib) is not None),
@@ -200,9 +200,9 @@ def _timed(
     where it stands among the rows that took turns with it.
     """
     ok = [one for one in repeats if one.outcome.status == OK]
-    target = _fraction(_first_facts([*ok, *repeats]).get("target_accuracy"))
+    target = _text(_first_facts([*ok, *repeats]).get("target"))
     # Of each repeat, infinite where it never got there.
-    to_target = [] if target is None else [learning_curves.to_target(one.epochs, target) for one in ok]
+    to_target = [] if not target else [learning_curves.to_target(one.epochs, target) for one in ok]
     row = _summary(repeats, ok, target, to_target, differs, limits)
     per_repeat = [[epoch.seconds for epoch in step_times.steady(one.epochs)] for one in ok]
     medians = [seconds for one in per_repeat if (seconds := step_times.median_of(one)) is not None]
@@ -303,7 +303,7 @@ def _percent_of_limit(
     work: roofline.Work | None, cell: Cell, per_1000: float | None, limits: roofline.Limits | None
 ) -> float | None:
     """Of the processor's limit alone: a GPU's is not measured."""
-    if work is None or limits is None or per_1000 is None or cell.device != "cpu":
+    if work is None or not work.operations or limits is None or per_1000 is None or cell.device != "cpu":
         return None
     return roofline.percent(work, cell.batch_size, per_1000 / 1000, limits)
 
@@ -342,10 +342,6 @@ def _spread(values: Iterable[float | None]) -> float | None:
         return stdev(known) if len(known) >= 2 and all(map(math.isfinite, known)) else None
     except OverflowError:
         return None
-
-
-def _fraction(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _whole(value: object) -> int | None:

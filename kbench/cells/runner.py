@@ -268,7 +268,8 @@ class Progress:
 def judge(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> Outcome:
     """What came of a cell, from how its process ended and what its guest reported before."""
     error = str(report.facts.get("error", ""))
-    complete = "guest_seconds" in report.facts and (task.task == SCRIPT or len(report.epochs) == task.epochs)
+    epochs = report.facts.get("stopped_after", task.epochs)
+    complete = "guest_seconds" in report.facts and (task.task == SCRIPT or len(report.epochs) == epochs)
     program = report.facts.get("program")
     if complete and isinstance(program, dict) and not program.get("keras"):
         complete, error = False, "it ended without having imported Keras"

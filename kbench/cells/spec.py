@@ -15,6 +15,7 @@ from kbench.paths import portable
 from kbench.planning.tasks import CellTask
 from kbench.values import CHANNELS_LAST, Data, Device, Environment
 
+LOAD = "load"  # the task of running an example's load_data
 CAPTURED = "captured.npz"  # a script's first batches and weights, for all backends of a parity run
 
 # What a guest inherits: enough to find programs, libraries and its own caches, and none of the user's secrets.
@@ -85,6 +86,7 @@ def spec(task: CellTask, here: Here, script: Path | None = None) -> dict[str, An
         "example": portable(here.examples[task.example]),
         "device": here.device.kind,
         "data": {**vars(data), "folder": portable(data.folder), "hash_of": CHANNELS_LAST} if data else {},
+        "load": {"downloads": portable(as_keras.folder()), "files": _files(here)} if task.task == LOAD else None,
         "parity": task.parity and {**task.parity, "captured": portable(here.run / CAPTURED)},
         "script": None if script is None else _script(task, here, script),
         "validation_samples": task.validation_samples if data and data.validation else 0,
@@ -104,8 +106,12 @@ def _script(task: CellTask, here: Here, file: Path) -> dict[str, Any]:
         "packages": layers.versions(environment),
         "packages_folder": portable(environment.packages) if environment.packages else "",
         "frameworks": sorted(here.frameworks),
-        "files": {name: portable(path) for name, path in here.keras_files.items()},
+        "files": _files(here),
     }
+
+
+def _files(here: Here) -> dict[str, str]:
+    return {name: portable(path) for name, path in here.keras_files.items()}
 
 
 def environment_variables(

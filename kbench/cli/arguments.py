@@ -43,6 +43,10 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
             "--explain", "--show-output", "--no-plots", "--format", "--results",
         ),
     ),
+    "new": (
+        "Write an example of your own to begin with: a commented file that runs at once.",
+        ("new_file", "--like"),
+    ),
     "resume": (
         "Continue a run: measure the cells that have no finished outcome, or whose files changed. With --budget, "
         "also measure again what is still open.",

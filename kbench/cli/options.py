@@ -100,6 +100,14 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "how recurrent layers run: in the form that computes the model (right, the default), or in the form "
         "that ships with the backend (default; a script runs so)",
     },
+    # An example of the user's.
+    "new_file": {"metavar": "NAME", "help": "what the example is called; NAME.py is written"},
+    "--like": {
+        "default": "basic",
+        "metavar": "EXAMPLE",
+        "help": "begin with another one: regression, siamese, text_conv1d, autoencoder, generator, two_outputs, "
+        "sequence_to_sequence, subclassed, or any that `list` shows (default: basic)",
+    },
     # A script of the user's.
     "file": {"metavar": "FILE.py", "help": "a Keras program; its own arguments follow --"},
     "--script": {

@@ -230,7 +230,7 @@ def _per_sample(row: Summary) -> float:
 
 
 def _target(one: Timed, two: Timed) -> tuple[float | None, Interval | None]:
-    if one.row.target_accuracy != two.row.target_accuracy:
+    if one.row.target != two.row.target:
         return None, None
     return _of(one.row.seconds_to_target, one.to_target, two.row.seconds_to_target, two.to_target)
 

@@ -28,8 +28,10 @@ Create = Callable[[str, tuple[int, ...], npt.DTypeLike], Array]
 class Contents:
     """What is known of the arrays and not in their files."""
 
-    num_classes: int  # 0 if there are no labels
+    num_classes: int  # 0 if there are no class numbers
     divisor: float = 1.0
+    input_names: tuple[str, ...] = ()  # if they go by name
+    target_names: tuple[str, ...] = ()
 
 
 Write = Callable[[Create], Contents]

@@ -35,23 +35,36 @@ def digest(path: Path) -> str:
 def write(create: Create, path: Path, input: str, image_data_format: str) -> Contents:
     """Fills x_train, y_train, x_validation, y_validation from the file, one array in memory at a time.
 
-    Several inputs are x_train_0, x_train_1, ... there and here. Values stay as they are; labels become
-    int64. As "image", arrays (samples, height, width, channels) are laid out as asked; as "flat", each
-    sample becomes one row. Raises UserError for arrays that are missing, of objects, or do not fit together.
+    Several inputs are x_train_0, x_train_1, ... there and here, and so are several targets; w_train and w_test are
+    weights of the samples; x_names and y_names are names of inputs and targets. Values stay as they are; class
+    numbers become int64. As "image", arrays (samples, height, width, channels) are laid out as asked; as "flat",
+    each sample of an input becomes one row. Raises UserError for arrays that are missing, of objects, or do not fit
+    together.
     """
     with _reading(path):
         file: Any = np.load(path, allow_pickle=False)  # a pickle in somebody's file could run anything
         names = set(file.files)
-    inputs = _inputs(path, names)
+    inputs, targets = _suffixes(path, names)
     kinds: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {}  # input -> (dtype, shape of a sample), of training
     classes = 0
     with file:
         for role, part in (("train", "train"), ("validation", "test")):
-            y = _labels(path, file, f"y_{part}")
-            create(f"y_{role}", y.shape, np.int64)[...] = y
-            classes = max(classes, int(y.max()) + 1)
+            count = 0
+            for suffix in targets:
+                y = _targets(path, file, f"y_{part}{suffix}", single=targets == ("",))
+                if count and len(y) != count:
+                    raise UserError(f"y_{part}{suffix} in {path} has {len(y)} samples and the others {count}")
+                count = len(y)
+                classes = max(classes, int(y.max()) + 1) if targets == ("",) and _is_labels(y) else 0
+                if input == "image" and y.ndim == 4:
+                    y = layout.arrange(y, input, image_data_format)
+                create(f"y_{role}{suffix}", y.shape, y.dtype)[...] = y
+                del y
+            if f"w_{part}" in names:
+                w = _weights(path, file, f"w_{part}", count)
+                create(f"w_{role}", w.shape, np.float32)[...] = w
             for suffix in inputs:
-                x = _samples(path, file, f"x_{part}{suffix}", len(y))
+                x = _samples(path, file, f"x_{part}{suffix}", count)
                 kind = kinds.setdefault(suffix, (x.dtype, x.shape[1:]))
                 if (x.dtype, x.shape[1:]) != kind:
                     raise UserError(
@@ -62,12 +75,13 @@ def write(create: Create, path: Path, input: str, image_data_format: str) -> Con
                     x = layout.arrange(x, input, image_data_format)
                 create(f"x_{role}{suffix}", x.shape, x.dtype)[...] = x
                 del x
+        input_names, target_names = _names(file, "x_names"), _names(file, "y_names")
     if input == "image" and not any(len(shape) == 3 for _, shape in kinds.values()):
         raise UserError(
             f"x_train{inputs[0]} in {path} has samples of shape {kinds[inputs[0]][1]}, but the example takes images: "
             "store (samples, height, width, channels)"
         )
-    return Contents(num_classes=classes, divisor=_divisor(path, kinds, input))
+    return Contents(classes, _divisor(path, kinds, input), input_names, target_names)
 
 
 @contextlib.contextmanager
@@ -79,18 +93,26 @@ def _reading(path: Path) -> Iterator[None]:
         raise UserError(f"{path} cannot be read as .npz ({why}): write it again with numpy.savez") from error
 
 
-def _inputs(path: Path, names: set[str]) -> tuple[str, ...]:
-    """The suffixes of the inputs in the model's order: ("",), or ("_0", "_1", ...)."""
-    numbered = [name for name in names if re.fullmatch(r"x_train_\d+", name)]
-    suffixes = tuple(f"_{place}" for place in range(len(numbered))) if numbered else ("",)
-    wanted = [f"x_{part}{suffix}" for part in ("train", "test") for suffix in suffixes]
-    missing = [name for name in (*wanted, "y_train", "y_test") if name not in names]
+def _suffixes(path: Path, names: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The suffixes of inputs and of targets in the model's order: ("",), or ("_0", "_1", ...)."""
+    found = []
+    for role in ("x", "y"):
+        numbered = [name for name in names if re.fullmatch(rf"{role}_train_\d+", name)]
+        found.append(tuple(f"_{place}" for place in range(len(numbered))) if numbered else ("",))
+    inputs, targets = found
+    wanted = [f"x_{part}{suffix}" for part in ("train", "test") for suffix in inputs]
+    wanted += [f"y_{part}{suffix}" for part in ("train", "test") for suffix in targets]
+    missing = [name for name in wanted if name not in names]
     if missing:
         raise UserError(
             f"{path} has no {' and no '.join(missing)}: write it with "
             "numpy.savez(path, x_train=..., y_train=..., x_test=..., y_test=...)"
         )
-    return suffixes
+    return inputs, targets
+
+
+def _names(file: Any, name: str) -> tuple[str, ...]:
+    return tuple(map(str, file[name])) if name in file.files else ()
 
 
 def _load(path: Path, file: Any, name: str) -> Array:
@@ -101,17 +123,32 @@ def _load(path: Path, file: Any, name: str) -> Array:
     return array
 
 
-def _labels(path: Path, file: Any, name: str) -> Array:
+def _is_labels(y: Array) -> bool:
+    return y.dtype.kind in "iu" and y.ndim == 1
+
+
+def _targets(path: Path, file: Any, name: str, single: bool) -> Array:
+    """Class numbers of shape (samples,), where there is a `single` integer a sample, or numbers as they are."""
     y = _load(path, file, name)
-    if y.dtype.kind not in "iu" or y.shape not in (y.shape[:1], (*y.shape[:1], 1)):
-        raise UserError(
-            f"{name} in {path} is {y.dtype} of shape {y.shape}: store class numbers, one integer for each sample"
-        )
-    if not y.size:
+    if y.dtype.kind not in "biuf":
+        raise UserError(f"{name} in {path} is {y.dtype}: store it as an array of numbers")
+    if not y.size or not y.ndim:
         raise UserError(f"{name} in {path} is empty: store at least one sample")
+    if not single or y.dtype.kind not in "iu" or y.shape not in (y.shape[:1], (*y.shape[:1], 1)):
+        return y
     if y.min() < 0 or y.max() >= LABEL_LIMIT:
-        raise UserError(f"{name} in {path} holds {y.min()} to {y.max()}: number the classes from 0")
-    return y.reshape(-1)
+        raise UserError(
+            f"{name} in {path} holds {y.min()} to {y.max()}: number the classes from 0, and store what is no class "
+            "number as float32"
+        )
+    return y.reshape(-1).astype(np.int64)
+
+
+def _weights(path: Path, file: Any, name: str, count: int) -> Array:
+    w = _load(path, file, name)
+    if w.dtype.kind not in "biuf" or w.shape[:1] != (count,):
+        raise UserError(f"{name} in {path} is {w.dtype} of shape {w.shape}: store one number for each sample")
+    return w
 
 
 def _samples(path: Path, file: Any, name: str, count: int) -> Array:
@@ -121,7 +158,7 @@ def _samples(path: Path, file: Any, name: str, count: int) -> Array:
     if x.ndim < 2 or 0 in x.shape[1:]:
         raise UserError(f"{name} in {path} has shape {x.shape}: store (samples, values, ...)")
     if len(x) != count:
-        raise UserError(f"{name} in {path} has {len(x)} samples and {count} labels: make them equal")
+        raise UserError(f"{name} in {path} has {len(x)} samples and {count} targets: make them equal")
     return x
 
 

@@ -106,27 +106,31 @@ def sync(path: Path) -> None:
 
 def _data(meta: dict[str, Any], folder: Path) -> Data:
     arrays = meta["arrays"]
-    train = _inputs(arrays, "x_train")
-    validation = _inputs(arrays, "x_validation")
+    train = _files(arrays, "x_train")
+    validation = _files(arrays, "x_validation")
     return Data(
         name=str(meta["name"]),
         source=str(meta["source"]),
         folder=folder,
         train=train,
-        train_labels="y_train.npy" if "y_train.npy" in arrays else "",
+        train_targets=_files(arrays, "y_train"),
         validation=validation,
-        validation_labels="y_validation.npy" if "y_validation.npy" in arrays else "",
+        validation_targets=_files(arrays, "y_validation"),
         num_classes=int(str(meta["num_classes"])),
         divisor=float(str(meta["divisor"])),
         input_shapes=tuple(tuple(arrays[name]["shape"][1:]) for name in train),
         sha256=str(meta["sha256"]),
         samples=arrays[train[0]]["shape"][0],
         validation_samples=arrays[validation[0]]["shape"][0] if validation else 0,
+        train_weights="".join(_files(arrays, "w_train")),
+        validation_weights="".join(_files(arrays, "w_validation")),
+        input_names=tuple(map(str, meta.get("input_names", ()))),
+        target_names=tuple(map(str, meta.get("target_names", ()))),
     )
 
 
-def _inputs(arrays: dict[str, object], role: str) -> tuple[str, ...]:
-    """The files of `role`'s inputs in the model's order: x_train.npy, or x_train_0.npy, x_train_1.npy, ..."""
+def _files(arrays: dict[str, object], role: str) -> tuple[str, ...]:
+    """The files of a role in the model's order: x_train.npy, or x_train_0.npy, x_train_1.npy, ..."""
     pattern = re.compile(rf"{role}(?:_(\d+))?\.npy")
     found = [(int(match[1] or 0), name) for name in arrays if (match := pattern.fullmatch(name))]
     return tuple(name for _, name in sorted(found))

@@ -142,7 +142,7 @@ def _of_example(example: Example, request: Request) -> dict[str, Any]:
         return {**_of_file(example), **counts, "profile": profile.name, "timeout": request.timeout or SCRIPT_SECONDS}
     batch_size = request.batch_size or example.batch_size
     samples = request.samples or profile.samples
-    limit = None if example.data.endswith(".npz") else example.profiles["full"].samples
+    limit = None if example.own_data or example.data.endswith(".npz") else example.profiles["full"].samples
     if limit is not None and samples > limit:
         raise UserError(f"--samples {samples}: {example.name} has {limit} samples; ask for that many or fewer.")
     if samples < batch_size:
@@ -205,10 +205,10 @@ def _rotated(backends: Sequence[Backend], by: int) -> list[Backend]:
 
 
 def _layouts(example: Example, backend: Backend, asked: str, device: Device) -> list[str]:
-    """The image_data_formats to run; an example without pictures runs in the native one alone."""
-    if example.task == SCRIPT:  # Keras's own default, which its user had in mind
+    """The image_data_formats to run."""
+    if example.task == SCRIPT or example.input != "image":  # Keras's own default: a Conv1D has one, too
         return [CHANNELS_LAST]
     native = backend.gpu_image_data_format if device.kind == "gpu" else backend.image_data_format
-    if example.input != "image" or asked == NATIVE:
+    if asked == NATIVE:
         return [native]
     return [CHANNELS_FIRST, CHANNELS_LAST] if asked == BOTH else [asked]

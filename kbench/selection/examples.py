@@ -21,6 +21,7 @@ from kbench.values import Example, Profile
 PROFILES = ("smoke", "quick", "full")
 Count = Annotated[int, Meta(ge=1)]
 Whole = Annotated[Count, Meta(description="a whole number above 0")]
+TARGET = r"\w+ *[<>]= *-?[0-9.]+(e-?[0-9]+)?"
 
 
 class Counts(Struct, forbid_unknown_fields=True):
@@ -41,7 +42,6 @@ class Optimizer(Struct):
 class Constants(Struct):
     """What the host reads of an example, without running it: each has to be a plain value."""
 
-    DATA: Annotated[str, Meta(pattern=r"\A[^\0]+\Z", description="the name of a dataset or of a file.npz")]
     BATCH_SIZE: Whole
     PROFILES: Annotated[
         dict[Literal["smoke", "quick", "full"], Counts],
@@ -50,21 +50,31 @@ class Constants(Struct):
             "be, validation_samples: whole numbers above 0"
         ),
     ]
+    DATA: Annotated[str, Meta(pattern=r"\A[^\0]+\Z", description="the name of a dataset or of a file.npz")] = ""
     TASK: Annotated[Literal["train", "infer"], Meta(description="train or infer")] = "train"
     INPUT: Annotated[Literal["image", "flat", "sequence"], Meta(description="image, flat or sequence")] = "sequence"
-    OPTIMIZER: Annotated[Optimizer | None, Meta(description="a dict with class_name, learning_rate and the rest")] = (
-        None
-    )
+    OPTIMIZER: Annotated[
+        Optimizer | None,
+        Meta(
+            description="a dict with class_name, learning_rate and the rest, or a function that returns an optimizer"
+        ),
+    ] = None
     LOSS: Any = None
+    METRICS: Any = None
+    STEPS_PER_EXECUTION: Whole = 1
     PARAMETERS: Annotated[Whole | None, Meta(description="a whole number above 0")] = None
     TARGET_ACCURACY: Annotated[
         Annotated[float, Meta(gt=0, le=1)] | None, Meta(description="a number above 0 and up to 1, such as 0.98")
+    ] = None
+    TARGET: Annotated[
+        Annotated[str, Meta(pattern=rf"\A{TARGET}\Z")] | None,
+        Meta(description="a metric, <= or >=, and a number, such as 'val_mae <= 2.5'"),
     ] = None
     WEIGHTS: Annotated[str, Meta(description="a file's name")] = ""
 
 
 READ = Constants.__struct_fields__
-
+MAY_BE_CODE = ("LOSS", "METRICS", "OPTIMIZER")  # or a constant: the guest alone knows what they are
 
 KINDS = ("flat", "image", "sequence")  # of inputs, from what compiles and trains quickly to what takes long
 
@@ -79,28 +89,38 @@ def load_all(folder: Path) -> dict[str, Example]:
     return {path.stem: load(path) for path in sorted(folder.glob("*.py")) if not path.name.startswith("_")}
 
 
+def files() -> list[Path]:
+    """kbench's own examples, and those that show one kind of model each."""
+    folder = paths.project_folder("examples_models")
+    return [*sorted((folder / "kinds").glob("*.py")), *sorted(folder.glob("*.py"))]
+
+
 def load(path: Path) -> Example:
     """The example in the file `path`. Raises UserError, one sentence with the file's name and the constant."""
     content, tree = parsed(path, "example")
     found = _constants(tree, path)
-    if not any(isinstance(node, ast.FunctionDef) and node.name == "build_model" for node in tree.body):
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    if "build_model" not in functions:
         raise _wrong(path, "has no function build_model(input_shape, num_classes)")
     try:
         constants = decode(found, Constants)
     except Wrong as wrong:
         raise _wrong(path, f"needs {wrong.key} as {wrong.wanted}") from None
-    if constants.TASK == "infer" and constants.TARGET_ACCURACY is not None:
-        raise _wrong(path, "has a TARGET_ACCURACY, and nothing is learnt where TASK is 'infer'")
+    target = _target(path, constants)
+    code = functions | _computed(tree)
     for name in ("OPTIMIZER", "LOSS"):
-        if constants.TASK == "train" and getattr(constants, name) is None:
-            raise _wrong(path, f"has no {name}: training needs it, written as a plain constant")
+        if constants.TASK == "train" and getattr(constants, name) is None and name not in code:
+            raise _wrong(path, f"has no {name}, which training needs")
+    own_data = "load_data" in functions
+    if own_data == bool(constants.DATA):
+        raise _wrong(path, "has both DATA and load_data()" if own_data else "has neither DATA nor load_data()")
     profiles: dict[str, Profile] = {
         name: Profile(name, one.samples, one.validation_samples, one.epochs)
         for name, one in constants.PROFILES.items()
     }
     if "full" not in profiles:
         raise _wrong(path, f"needs PROFILES as {Wrong(Constants, 'PROFILES').wanted}")
-    data = constants.DATA
+    data = str(path.absolute()) if own_data else constants.DATA
     if data.endswith(".npz"):  # the user's own, beside the example
         data = os.path.realpath(path.absolute().parent / paths.expanded(data))
     return Example(
@@ -117,8 +137,21 @@ def load(path: Path) -> Example:
         sha256=hashlib.sha256(content).hexdigest(),
         augmentation="AUGMENTATION" in found,
         published_weights=constants.WEIGHTS,
-        target_accuracy=constants.TARGET_ACCURACY,
+        target=target,
     )
+
+
+def _target(path: Path, constants: Constants) -> str:
+    """What training is timed up to; empty for nothing. Raises UserError."""
+    both = constants.TARGET is not None and constants.TARGET_ACCURACY is not None
+    if both:
+        raise _wrong(path, "has both TARGET and TARGET_ACCURACY")
+    accuracy = constants.TARGET_ACCURACY
+    name = "TARGET" if accuracy is None else "TARGET_ACCURACY"
+    target = constants.TARGET if accuracy is None else f"val_accuracy >= {accuracy:g}"
+    if target and constants.TASK == "infer":
+        raise _wrong(path, f"has a {name}, and nothing is learnt where TASK is 'infer'")
+    return target or ""
 
 
 def parsed(path: Path, what: str) -> tuple[bytes, ast.Module]:
@@ -153,9 +186,15 @@ def _constants(tree: ast.Module, path: Path) -> dict[str, Any]:
             try:
                 found[name] = ast.literal_eval(node.value)
             except (ValueError, TypeError, RecursionError, MemoryError):  # computed, or {[]: 1}
-                if name in READ:
+                if name in READ and name not in MAY_BE_CODE:
                     raise _wrong(path, f"computes its {name}: write the value itself") from None
     return found
+
+
+def _computed(tree: ast.Module) -> set[str]:
+    """The names that the top of the file gives to anything."""
+    assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
+    return {one.id for node in assigned for one in node.targets if isinstance(one, ast.Name)}
 
 
 def _wrong(path: Path, what: str) -> UserError:

@@ -7,12 +7,15 @@ import select
 import shutil
 import stat
 import sys
+import tempfile
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from kbench import datasets, paths, store
 from kbench.cache import folder
+from kbench.cells import launcher, orphans, own_data
 from kbench.cells.spec import Here
 from kbench.datasets import as_keras
 from kbench.environments import ensure, layers
@@ -48,10 +51,15 @@ def arrays(the_plan: Plan) -> tuple[Plan, Here]:
     """
     of_name = {example.name: example for example in the_plan.examples}
     data: dict[tuple[str, str], Data] = {}
-    for task in the_plan.to_measure():
-        key = (task.example, task.image_data_format)
-        if key not in data and task.script is None:
-            data[key] = _arrays(the_plan, task, of_name[task.example])
+    with tempfile.TemporaryDirectory(prefix="kbench-") as place:
+        own: dict[str, Path] = {}
+        for task in the_plan.to_measure():
+            key, example = (task.example, task.image_data_format), of_name[task.example]
+            if key in data or task.script is not None:
+                continue
+            if example.own_data and example.name not in own:
+                own[example.name] = _own_data(the_plan, example, Path(place))
+            data[key] = _arrays(the_plan, task, example, own.get(example.name))
     weights = _published_weights(the_plan)
     tasks = []
     for task in the_plan.tasks:
@@ -79,18 +87,51 @@ def _keras_files(the_plan: Plan) -> dict[str, Path]:
     return as_keras.files(text, the_plan.request.data_folder)
 
 
-def _arrays(the_plan: Plan, task: CellTask, example: Example) -> Data:
-    data = datasets.prepare(
-        example.data,
-        input=example.input,
-        image_data_format=task.image_data_format,
-        source=the_plan.request.data_source,
-        mirror=the_plan.request.data_folder,
-        samples=task.samples,
-        progress=sys.stderr.isatty(),
-    )
-    if task.task == "train" and not data.train_labels:
-        raise UserError(f"{example.name} trains, and its data {data.name!r} has no labels.")
+def _own_data(the_plan: Plan, example: Example, place: Path) -> Path:
+    """The file that the example's load_data fills, on the first of its backends that has an environment."""
+    why = ""
+    tasks = {task.backend: task for task in reversed(the_plan.to_measure()) if task.example == example.name}
+    for backend, build in the_plan.environments():
+        try:
+            made = ensure.ensure(backend, build, explicit=the_plan.request.python(backend.name), report=terminal.say)
+        except Unavailable as error:
+            why = str(error)
+            continue
+        here = Here(
+            run=place,
+            device=replace(the_plan.device, kind="cpu", index=None),
+            examples={example.name: example.path},
+            data={},
+            published_weights={},
+            environments={backend.name: made},
+            passed=the_plan.request.passed(),
+            keras_files=as_keras.files(example.path.read_text("utf-8", "replace"), the_plan.request.data_folder),
+        )
+        mark = orphans.mark(place)
+        with orphans.ended_with_this_process(mark):
+            return own_data.load(tasks[backend.name], here, partial(launcher.launch, mark=mark), terminal.say)
+    raise UserError(f"load_data of {example.path.name} has no backend to run on: {why.rstrip('.')}.")
+
+
+def _arrays(the_plan: Plan, task: CellTask, example: Example, own: Path | None) -> Data:
+    try:
+        data = datasets.prepare(
+            str(own or example.data),
+            input=example.input,
+            image_data_format=task.image_data_format,
+            source=the_plan.request.data_source,
+            mirror=the_plan.request.data_folder,
+            samples=task.samples,
+            progress=sys.stderr.isatty(),
+        )
+    except UserError as error:
+        if own is None:
+            raise
+        raise UserError(str(error).replace(str(own), f"load_data of {example.path.name}")) from None
+    if own is not None:
+        data = replace(data, name=example.path.name)
+    if task.task == "train" and not data.train_targets:
+        raise UserError(f"{example.name} trains, and its data {data.name!r} has nothing to learn (no labels).")
     for what, wanted, there in (
         ("samples", task.samples, data.samples),
         ("validation samples", task.validation_samples, data.validation_samples),

@@ -31,6 +31,10 @@ class Note(Event, tag="note"):
     text: str
 
 
+class Stopped(Event, tag="stopped"):
+    epoch: int
+
+
 class Order(Event, tag="order"):
     sha256: str
 
@@ -92,7 +96,8 @@ class GuestReport:
     `input_shapes` and `layer_shapes` (for counting operations), `libraries` (kind, file and threads of each one that
     computes), `framework_threads`, `numpy_blas`, `probe` (outputs before training), `import_memory_mib` and
     `peak_memory_mib` (the most it held until then), `allocator_peak_mib` (the most that the framework had allocated
-    on a GPU, where it reports that), `notes` (list of text), `parity` (stage -> its event, of a parity run), `sites`
+    on a GPU, where it reports that), `notes` (list of text), `stopped_after` (the epoch in which an example's
+    callbacks ended training), `parity` (stage -> its event, of a parity run), `sites`
     (line and method -> its task and facts, of a script), `program` (seconds and exit status of a script), `error`
     (its last message), `error_kind`, `guest_seconds`, and `events_damaged` (lines that could not be understood).
     """
@@ -144,6 +149,9 @@ def understand(events: bytes) -> GuestReport:
                 last = f"phase {event.name}"
             case Note():
                 notes.append(event.text)
+            case Stopped():
+                facts["stopped_after"] = event.epoch
+                notes.append(f"its callbacks ended training after epoch {event.epoch}")
             case Order():
                 facts["order_sha256"] = event.sha256
             case Shapes():

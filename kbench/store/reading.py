@@ -16,7 +16,7 @@ from kbench.store.runs import SCHEMA, CellFolder, cell_folder
 from kbench.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome
 
 # What run.json says of an example and every cell of it needs.
-_EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "data_sha256", "target_accuracy")
+_EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "data_sha256", "target")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,13 +125,16 @@ def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) 
         report = understand(b"")
         if outcome.status == OK:
             outcome = Outcome(INTERRUPTED, f"its events.jsonl cannot be read: {error.strerror or error}")
-    counted = len(report.epochs) == cell.epochs or "program" in report.facts
+    epochs = report.facts.get("stopped_after", cell.epochs)
+    counted = len(report.epochs) == epochs or "program" in report.facts
     if outcome.status == OK and ("guest_seconds" not in report.facts or not counted):
         outcome = Outcome(
             INTERRUPTED, f"its events.jsonl is damaged: {len(report.epochs)} of {cell.epochs} epochs are left"
         )
     example = examples.get(cell.example, {})
     planned = {key: example[key] for key in _EXAMPLE_FACTS if example.get(key) is not None}
+    if isinstance(accuracy := example.get("target_accuracy"), float):  # of an earlier version
+        planned["target"] = f"val_accuracy >= {accuracy:g}"
     return Measured(
         cell=cell,
         outcome=outcome,

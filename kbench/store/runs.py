@@ -71,7 +71,7 @@ def plan_record(
 
 
 def _example_record(example: Example, data: Data | None) -> dict[str, Any]:
-    names = ("title", "task", "input", "batch_size", "parameters", "target_accuracy", "sha256", "data")
+    names = ("title", "task", "input", "batch_size", "parameters", "target", "sha256", "data")
     record = {name: getattr(example, name) for name in names}
     record["available_samples"] = example.profiles["full"].samples if "full" in example.profiles else None
     if data is not None:

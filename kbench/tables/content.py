@@ -175,8 +175,25 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     if any(row.percent_of_limit is not None for row in rows):
         columns["% of limit"] = lambda row: significant(row.percent_of_limit, 2)
     if not infers:
-        columns["val. accuracy"] = accuracy
+        columns |= _scores(rows)
     return columns | _target_columns(rows)
+
+
+def _scores(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
+    """The validation accuracy, where there is one, or else the loss; and what else the example measures."""
+    columns: dict[str, Callable[[Summary], str]] = {}
+    metrics = list(dict.fromkeys(name for row in rows for name in row.metrics))
+    ended = any(row.status == OK for row in rows)
+    if any(row.final_val_accuracy is not None for row in rows) or not ended:
+        columns["val. accuracy"] = accuracy
+    elif any(row.final_val_loss is not None for row in rows):
+        columns["val. loss"] = lambda row: significant(row.final_val_loss)
+    else:
+        columns["loss"] = lambda row: significant(row.final_loss)
+    validated = [name for name in metrics if name.startswith("val_")]
+    for name in validated or metrics:
+        columns[plain(name)] = partial(_metric, name)
+    return columns
 
 
 def _of_script(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
@@ -225,11 +242,16 @@ def _target_columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], st
     """Time to accuracy, where a row got there."""
     if not any(row.repeats_to_target for row in rows):
         return {}
-    target = f"to {rows[0].target_accuracy:g}"
+    target = f"to {short_target(rows[0].target)}"
     return {
         f"epochs {target}": lambda row: MISSING if row.epochs_to_target is None else f"{row.epochs_to_target:g}",
         f"s {target}": lambda row: significant(row.seconds_to_target),
     }
+
+
+def short_target(target: str) -> str:
+    """A target as columns show it: of the validation accuracy, the number alone."""
+    return target.removeprefix("val_accuracy >= ")
 
 
 def ends(interval: Interval | None, shown: Callable[[float], str] = significant) -> str:
@@ -332,7 +354,9 @@ def _on_learning(rows: Sequence[Summary]) -> list[str]:
             f" {plain(row.backend)} reached it in {row.repeats_to_target} of {row.repeats} repeats." for row in short
         )
         median = " A repeat that never reached it counts as infinitely long." if short else ""
-        remarks.append(f"to {rows[0].target_accuracy:g}: training until that validation accuracy.{counts}{median}")
+        target = short_target(rows[0].target)
+        reached = "that validation accuracy" if target != rows[0].target else "then"
+        remarks.append(f"to {target}: training until {reached}.{counts}{median}")
     return remarks
 
 

@@ -10,7 +10,7 @@ from kbench.analysis.intervals import differing_by_chance
 from kbench.comparison.values import EQUAL, HIGHER, LOWER, NOT_COMPARED, WITHIN, About, Pair
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
-from kbench.tables.content import Table, accuracy, ends, heading, marked
+from kbench.tables.content import Table, accuracy, ends, heading, marked, short_target
 from kbench.tables.csv import records_csv
 from kbench.text import MISSING, beside_one, compared, plain, significant
 from kbench.values import FASTER, NO_DIFFERENCE, SLOWER, Interval, Summary
@@ -151,8 +151,8 @@ def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callab
         columns[f"val. accuracy {a},{b}"] = _accuracies
         columns["losses"] = _losses
     if any(pair.target_ratio is not None for pair in pairs):
-        target = next(pair.row.target_accuracy for pair in pairs if pair.target_ratio is not None)
-        columns[f"s to {target:g} {a},{b}"] = _to_target
+        target = next(pair.row.target for pair in pairs if pair.target_ratio is not None)
+        columns[f"s to {short_target(target)} {a},{b}"] = _to_target
     return columns
 
 

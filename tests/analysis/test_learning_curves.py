@@ -49,3 +49,14 @@ def test_losses_too_large_to_square_have_a_mean_and_raise_nothing() -> None:
     mean = learning_curves.mean(curves)
     assert mean is not None and mean.spread is not None
     assert np.isfinite(mean.values).all() and not np.isfinite(mean.spread).any()
+
+
+def test_a_target_is_any_metric_in_either_direction() -> None:
+    epochs = [
+        Epoch(epoch=number, seconds=1.0, samples=8, loss=loss, metrics={"val_mae": mae})
+        for number, loss, mae in ((1, 2.0, 4.0), (2, 1.0, 3.0), (3, 0.5, 2.0))
+    ]
+    assert learning_curves.to_target(epochs, "val_mae <= 3") == (2, 2.0)
+    assert learning_curves.to_target(epochs, "loss <= 0.5") == (3, 3.0)
+    assert learning_curves.to_target(epochs, "val_mae >= 3.5") == (1, 1.0)
+    assert learning_curves.to_target(epochs, "val_rmse <= 9") == (math.inf, math.inf), "nobody measured that"

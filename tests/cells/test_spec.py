@@ -60,7 +60,7 @@ def test_keras_json_holds_the_four_settings_of_the_cell(name: str) -> None:
 
 def test_the_spec_is_the_task_and_where_things_lie() -> None:
     made = spec(task(), DATA)
-    assert set(made) == {*asdict(task()), "schema", "identity", "data", "events"}
+    assert set(made) == {*asdict(task()), "schema", "identity", "data", "events", "load"}
     assert made["data"]["folder"] == "/data" and made["data"]["hash_of"] == "channels_last"
     assert made["example"].endswith("examples_models/cifar10_cnn.py") and made["events"].startswith("~/results/cells")
     assert made["device"] == "cpu"
@@ -85,7 +85,7 @@ def test_the_forms_of_recurrent_layers_come_from_the_backends_file() -> None:
 
 def test_without_validation_data_nothing_is_validated() -> None:
     assert spec(task())["validation_samples"] == task().validation_samples > 0
-    assert spec(task(), replace(DATA, validation=(), validation_labels=""))["validation_samples"] == 0
+    assert spec(task(), replace(DATA, validation=(), validation_targets=()))["validation_samples"] == 0
 
 
 def test_published_weights_are_given_to_the_cells_that_begin_from_them() -> None:

@@ -242,7 +242,7 @@ def test_accuracies_differ_where_they_lie_further_apart_than_both_spreads(values
 
 def test_time_to_accuracy_has_a_ratio_an_interval_and_a_verdict_of_its_own() -> None:
     def learning(seconds: float) -> list[Measured]:
-        facts = {**LAYERS, "target_accuracy": 0.9}
+        facts = {**LAYERS, "target": "val_accuracy >= 0.9"}
         return [
             measured(cell(repeat=number), *[seconds] * 3, facts=facts, val_accuracy=[0.1, 0.95, 0.96])
             for number in (1, 2)

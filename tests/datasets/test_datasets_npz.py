@@ -40,9 +40,9 @@ def test_arrays_are_used_as_they_are(path, tmp_path, source):
     data = prepare(path, tmp_path, source=source)
     for stored, name in (
         (data.train[0], "x_train"),
-        (data.train_labels, "y_train"),
+        (data.train_targets[0], "y_train"),
         (data.validation[0], "x_test"),
-        (data.validation_labels, "y_test"),
+        (data.validation_targets[0], "y_test"),
     ):
         np.testing.assert_array_equal(np.load(data.folder / stored), given[name])
     assert (data.name, data.source, data.divisor, data.num_classes) == ("my pictures.npz", "real", 1.0, 4)
@@ -87,7 +87,7 @@ def test_several_inputs_keep_their_order(path, tmp_path):
     assert data.input_shapes == tuple((place + 1,) for place in range(12))
     assert data.train[10] == "x_train_10.npy"
     assert data.num_classes == 3
-    assert np.load(data.folder / data.validation_labels).shape == (4,)
+    assert np.load(data.folder / data.validation_targets[0]).shape == (4,)
 
 
 def test_a_picture_beside_another_input_is_the_only_one_transposed(path, tmp_path):
@@ -111,9 +111,9 @@ def test_a_changed_file_is_prepared_again_even_at_the_same_time_and_size(path, t
 WRONG = {
     "no y_test": ({"y_test": None}, "has no y_test: write it with numpy.savez"),
     "no x": ({"x_train": None, "x_test": None}, "has no x_train and no x_test"),
-    "lengths": ({"y_train": np.zeros(5, int)}, "x_train in .* has 6 samples and 5 labels: make them equal"),
-    "float labels": ({"y_train": np.zeros(6)}, "y_train in .* is float64 .*: store class numbers"),
-    "one-hot labels": ({"y_train": np.eye(6, dtype=int)}, r"y_train in .* is int64 of shape \(6, 6\)"),
+    "lengths": ({"y_train": np.zeros(5, int)}, "x_train in .* has 6 samples and 5 targets: make them equal"),
+    "complex targets": ({"y_train": np.zeros(6, complex)}, "y_train in .* is complex128: store it as an array"),
+    "weights": ({"w_train": np.ones(5)}, r"w_train in .* of shape \(5,\): store one number for each sample"),
     "negative labels": (
         {"y_test": np.array([0, -1, 1, 2])},
         "y_test in .* holds -1 to 2: number the classes",

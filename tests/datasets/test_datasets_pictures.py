@@ -22,8 +22,8 @@ def test_mnist_is_laid_out_as_asked(tmp_path, input, layout):
         "mnist", input=input, image_data_format=layout, mirror=tmp_path, cache=tmp_path / "c", registry=known
     )
     for samples, seed, files, labels in (
-        (60, 0, data.train, data.train_labels),
-        (20, 1, data.validation, data.validation_labels),
+        (60, 0, data.train, data.train_targets[0]),
+        (20, 1, data.validation, data.validation_targets[0]),
     ):
         pictures, classes = miniatures.mnist_arrays(samples, seed)
         stored = np.load(data.folder / files[0], allow_pickle=False)
@@ -85,6 +85,6 @@ def test_cifar10_keeps_the_order_of_its_batches_whatever_the_archives(tmp_path, 
     stored = [np.load(data.folder / name) for name in (*data.train, *data.validation)]
     assert [array.shape[0] for array in stored] == [100, 20]
     np.testing.assert_array_equal(np.concatenate(stored), expected)
-    labels = [np.load(data.folder / name) for name in (data.train_labels, data.validation_labels)]
+    labels = [np.load(data.folder / name) for name in (*data.train_targets, *data.validation_targets)]
     np.testing.assert_array_equal(np.concatenate(labels), np.concatenate([y for _, y in batches]))
     assert (data.num_classes, data.divisor) == (10, 255.0)

@@ -47,7 +47,7 @@ def test_what_was_prepared_is_described_and_found_again(tmp_path):
     assert prepared.make(RECIPE, tmp_path, never) == made
     assert made.train == ("x_train_0.npy", "x_train_1.npy")
     assert made.input_shapes == ((2,), (1,))
-    assert (made.train_labels, made.validation, made.validation_labels) == ("y_train.npy", (), "")
+    assert (made.train_targets, made.validation, made.validation_targets) == (("y_train.npy",), (), ())
     assert visible(tmp_path) == [made.folder.name]
     assert made.folder.name.startswith("toy-flat-any-real-")
 
@@ -55,7 +55,7 @@ def test_what_was_prepared_is_described_and_found_again(tmp_path):
 def test_the_hash_is_over_names_dtypes_shapes_and_bytes(tmp_path):
     made = prepared.make(RECIPE, tmp_path, fill)
     digest = hashlib.sha256()
-    for name in sorted((*made.train, made.train_labels)):
+    for name in sorted((*made.train, *made.train_targets)):
         array = np.load(made.folder / name, allow_pickle=False)
         digest.update(json.dumps([name, array.dtype.str, list(array.shape)]).encode() + b"\n")
         digest.update(array.tobytes())

@@ -43,7 +43,7 @@ def load(data, name):
 
 def test_mnist(tmp_path, monkeypatch):
     if data := prepared("mnist", tmp_path, monkeypatch, "image"):
-        x, y = load(data, data.train[0]), load(data, data.train_labels)
+        x, y = load(data, data.train[0]), load(data, data.train_targets[0])
         assert x.shape == (60_000, 28, 28, 1) and load(data, data.validation[0]).shape == (10_000, 28, 28, 1)
         assert y[:10].tolist() == [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]
         assert round(float(x.mean()) / 255, 4) == 0.1307  # the mean that every MNIST tutorial subtracts
@@ -52,7 +52,7 @@ def test_mnist(tmp_path, monkeypatch):
 
 def test_cifar10(tmp_path, monkeypatch):
     if data := prepared("cifar10", tmp_path, monkeypatch, "image"):
-        x, y = load(data, data.train[0]), load(data, data.train_labels)
+        x, y = load(data, data.train[0]), load(data, data.train_targets[0])
         assert x.shape == (50_000, 32, 32, 3) and load(data, data.validation[0]).shape == (10_000, 32, 32, 3)
         assert y[:10].tolist() == [6, 9, 9, 4, 1, 1, 2, 7, 8, 3]
         assert np.bincount(y).tolist() == [5000] * 10
@@ -63,7 +63,7 @@ def test_cifar10(tmp_path, monkeypatch):
 def test_babi(tmp_path, monkeypatch):
     if data := prepared("babi_qa2", tmp_path, monkeypatch):
         assert data.input_shapes == ((552,), (5,)) and data.num_classes == 36
-        y = [load(data, name) for name in (data.train_labels, data.validation_labels)]
+        y = [load(data, name) for name in (*data.train_targets, *data.validation_targets)]
         assert [len(part) for part in y] == [950, 50]
         assert len(set(y[0])) == 6
         assert data.sha256 == "678938235214dee0a73a32e8209cd123255eb0b82909bcf6f2ae7951762dfafa"
@@ -71,7 +71,7 @@ def test_babi(tmp_path, monkeypatch):
 
 def test_imdb(tmp_path, monkeypatch):
     if data := prepared("imdb", tmp_path, monkeypatch):
-        for files, labels in ((data.train, data.train_labels), (data.validation, data.validation_labels)):
+        for files, labels in ((data.train, data.train_targets[0]), (data.validation, data.validation_targets[0])):
             x, y = load(data, files[0]), load(data, labels)
             assert x.shape == (25_000, 150) and x.dtype == np.int32
             assert int(x.min()) == 0 and int(x.max()) == 29_999

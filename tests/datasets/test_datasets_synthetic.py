@@ -105,7 +105,7 @@ def test_synthetic_data_has_the_real_ones_counts_and_never_changes(tmp_path, nam
     )
     shapes, dtype, num_classes = EXPECTED[name]
     x = [np.load(data.folder / part[0], mmap_mode="r") for part in (data.train, data.validation)]
-    y = [np.load(data.folder / part) for part in (data.train_labels, data.validation_labels)]
+    y = [np.load(data.folder / part) for part in (*data.train_targets, *data.validation_targets)]
     assert tuple(array.shape for array in x) == shapes
     assert {array.dtype for array in x} == {np.dtype(dtype)}
     assert [len(array) for array in y] == [len(array) for array in x]
@@ -142,7 +142,7 @@ def test_random_images_have_neither_labels_nor_another_source(tmp_path, source):
     assert both[0].input_shapes == ((3, 224, 224),)
     for data in both:
         assert (data.source, data.num_classes, data.divisor) == ("synthetic", 0, 1.0)
-        assert (data.train_labels, data.validation, data.validation_labels) == ("", (), "")
+        assert (data.train_targets, data.validation, data.validation_targets) == ((), (), ())
 
 
 def test_another_number_of_random_images_is_another_folder_and_other_datasets_ignore_it(tmp_path):

@@ -30,7 +30,7 @@ def test_babi_gives_story_then_question_padded_at_the_front(tmp_path):
     words = babi.tokens((miniatures.BABI_TRAIN + miniatures.BABI_TEST).decode())
     vocabulary = ["", *sorted({word for word in words if not word.isdigit()})]
     stories, queries = (np.load(data.folder / name) for name in data.train)
-    answers = np.load(data.folder / data.train_labels)
+    answers = np.load(data.folder / data.train_targets[0])
 
     def text(row: Sequence[int]) -> str:
         return " ".join(vocabulary[number] for number in row if number)
@@ -51,7 +51,7 @@ def test_babi_validates_on_the_last_twentieth_of_the_training_stories(tmp_path):
     story = "1 Mary moved to the {0}.\n2 Where is Mary? \t{0}\t1\n"
     train = "".join(story.format(("hall", "garden", "office")[row % 3]) for row in range(100)).encode()
     data = prepare("babi_qa2", tmp_path, miniatures.babi(tmp_path, train=train))
-    everything = [np.load(data.folder / name) for name in (data.train_labels, data.validation_labels)]
+    everything = [np.load(data.folder / name) for name in (*data.train_targets, *data.validation_targets)]
     assert [len(part) for part in everything] == [95, 5]
     assert len(set(np.concatenate(everything)[::3])) == 1
 
@@ -71,8 +71,8 @@ def test_imdb_is_what_keras_loads_shuffles_and_pads(tmp_path, source):
     data = prepare("imdb", tmp_path, miniatures.registry("imdb", (source(tmp_path),)))
     random = np.random.RandomState(113)
     for seed, files, labels in (
-        (0, data.train, data.train_labels),
-        (1, data.validation, data.validation_labels),
+        (0, data.train, data.train_targets[0]),
+        (1, data.validation, data.validation_targets[0]),
     ):
         texts, classes = miniatures.reviews(80, seed)
         order = np.arange(80)
@@ -97,7 +97,7 @@ def test_a_review_keeps_its_end_and_its_start_mark_only_where_it_fits(length, be
 
 def test_imdb_sorted_by_class_is_mixed_for_every_prefix(tmp_path):
     data = prepare("imdb", tmp_path, miniatures.registry("imdb", (miniatures.imdb_ranks(tmp_path, 400),)))
-    for name in (data.train_labels, data.validation_labels):
+    for name in (*data.train_targets, *data.validation_targets):
         labels = np.load(data.folder / name)
         assert all(0.25 < labels[:samples].mean() < 0.75 for samples in (32, 100, 200, 400))
 

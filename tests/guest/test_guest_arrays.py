@@ -21,9 +21,16 @@ AUGMENTED_SHA256 = "a3300a00b7228e82318943a68e4a29bb730be80f3d8e2600c87852be9e95
 def part(folder: Path, divisor: float = 255.0, **saved: Any) -> Any:
     for name, array in saved.items():
         np.save(folder / f"{name}.npy", array)
-    inputs = [f"{name}.npy" for name in saved if name.startswith("x")]
-    data = {"folder": str(folder), "divisor": divisor}
-    return arrays.open_part(data, inputs, "y.npy" if "y" in saved else "", 4)
+    return arrays.open_part(described(folder, divisor, **saved), "train", 4)
+
+
+def described(folder: Path, divisor: float = 1.0, **saved: Any) -> dict[str, Any]:
+    """The data of a spec, whose inputs are x..., whose targets are y..., and whose weights are w."""
+    inputs, targets = ([f"{name}.npy" for name in saved if name.startswith(role)] for role in ("x", "y"))
+    return {
+        "folder": str(folder), "divisor": divisor, "train": inputs, "train_targets": targets,
+        "train_weights": "w.npy" if "w" in saved else "", "input_names": [], "target_names": [],
+    }  # fmt: skip
 
 
 def pictures(count: int = 6, height: int = 8, width: int = 8, channels: int = 3) -> Any:
@@ -32,16 +39,17 @@ def pictures(count: int = 6, height: int = 8, width: int = 8, channels: int = 3)
 
 def test_a_part_is_the_first_samples_mapped_from_disk_and_not_read(tmp_path: Path) -> None:
     opened = part(tmp_path, x=np.arange(20, dtype="uint8").reshape(10, 2), y=np.arange(10))
-    assert isinstance(opened.inputs[0], np.memmap) and isinstance(opened.labels, np.memmap)
+    assert isinstance(opened.inputs[0], np.memmap) and isinstance(opened.targets[0], np.memmap)
     assert opened.inputs[0].tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
-    assert opened.labels.tolist() == [0, 1, 2, 3]
-    assert part(tmp_path, x=np.zeros((4, 2))).labels is None
+    assert arrays.class_numbers(opened).tolist() == [0, 1, 2, 3]
+    assert arrays.class_numbers(part(tmp_path, x=np.zeros((4, 2)))) is None
+    assert arrays.class_numbers(part(tmp_path, x=np.zeros((4, 2)), y=np.zeros(4))) is None
 
 
 def test_pickles_are_never_loaded(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError):
-        arrays.open_part({"folder": str(tmp_path), "divisor": 1.0}, ["x.npy"], "", 1)
+        arrays.open_part(described(tmp_path, x=None), "train", 1)
 
 
 def test_labels_become_rows_with_a_single_one() -> None:
@@ -70,11 +78,11 @@ def test_each_epoch_and_each_seed_has_an_order_of_its_own() -> None:
 def test_a_buffer_holds_pictures_from_0_to_1_in_the_asked_order(tmp_path: Path) -> None:
     x = np.array([[0], [51], [102], [255]], dtype="uint8")
     opened = part(tmp_path, x=x, y=np.arange(4))
-    buffer = arrays.Buffer(opened, 3, arrays.one_hot(opened.labels, 4))
+    buffer = arrays.Buffer(opened, 3, [arrays.one_hot(arrays.class_numbers(opened), 4)])
     buffer.fill([3, 1, 0])
     assert buffer.model_inputs().dtype == "float32"
     np.testing.assert_array_equal(buffer.model_inputs(), np.float32([[1.0], [0.2], [0.0]]))
-    assert buffer.targets.argmax(axis=1).tolist() == [3, 1, 0]
+    assert buffer.model_targets().argmax(axis=1).tolist() == [3, 1, 0]
 
 
 def test_tokens_stay_whole_numbers(tmp_path: Path) -> None:
@@ -91,10 +99,22 @@ def test_several_inputs_are_a_list_in_the_models_order(tmp_path: Path) -> None:
     assert [array.shape for array in buffer.model_inputs()] == [(4, 2), (4, 5)]
 
 
+def test_inputs_and_targets_go_by_their_names_and_samples_have_weights(tmp_path: Path) -> None:
+    saved = {"x_0": np.zeros((4, 2)), "x_1": np.ones((4, 5)), "y": np.arange(4.0), "w": np.arange(4.0)}
+    named = part(tmp_path, 1.0, **saved)._replace(input_names=["left", "right"], target_names=["price"])
+    buffer = arrays.Buffer(named, 2, named.targets)
+    buffer.fill([3, 1])
+    assert {name: x.shape for name, x in buffer.model_inputs().items()} == {"left": (2, 2), "right": (2, 5)}
+    assert buffer.model_targets()["price"].tolist() == [3.0, 1.0]
+    assert buffer.weighted()["sample_weight"].tolist() == [3.0, 1.0]
+    assert {x.dtype for x in (*buffer.inputs, *buffer.targets)} == {np.dtype("float32")}, "whatever is stored"
+    assert arrays.Buffer(named, 2).weighted() == {}, "nothing is trained on it"
+
+
 def test_a_buffer_is_filled_again_in_place(tmp_path: Path) -> None:
     count = 2500  # more than one chunk
     np.save(tmp_path / "x.npy", np.arange(count, dtype="int32").reshape(-1, 1))
-    opened = arrays.open_part({"folder": str(tmp_path), "divisor": 1.0}, ["x.npy"], "", count)
+    opened = arrays.open_part(described(tmp_path, x=None), "train", count)
     buffer = arrays.Buffer(opened, count)
     kept = buffer.model_inputs()
     for epoch in (1, 2):

@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+import pandas
 import pytest
 
 from kbench import outputs, paths, store
@@ -60,8 +61,9 @@ def test_its_tables_follow_from_its_raw_measurements(tmp_path: Path) -> None:
     for name in ("summary.csv", "epochs.csv", "summary.md"):
         (copy / name).unlink()
     outputs.rebuild(copy)
-    for name in ("summary.csv", "epochs.csv", "summary.md"):
-        assert (copy / name).read_bytes() == (REFERENCE / name).read_bytes(), name
+    assert (copy / "summary.md").read_bytes() == (REFERENCE / "summary.md").read_bytes()
+    for name in ("summary.csv", "epochs.csv"):  # whose last digits differ from processor to processor
+        pandas.testing.assert_frame_equal(pandas.read_csv(copy / name), pandas.read_csv(REFERENCE / name), rtol=1e-9)
 
 
 def test_the_readme_shows_its_table_and_its_pictures(rows: list[Summary]) -> None:

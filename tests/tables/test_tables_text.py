@@ -145,7 +145,7 @@ def test_accuracies_of_repeats_have_their_spread_and_say_whether_the_seed_varied
 
 
 def test_time_to_accuracy_is_shown_where_a_row_got_there() -> None:
-    stated = dataclasses.replace(FAST, target_accuracy=0.98, repeats_to_target=0)
+    stated = dataclasses.replace(FAST, target="val_accuracy >= 0.98", repeats_to_target=0)
     assert not any("0.98" in column for column in table([stated]).columns)
     reached = dataclasses.replace(
         stated, repeats=3, repeats_to_target=2, epochs_to_target=2.5, seconds_to_target=41.23
@@ -241,7 +241,7 @@ def test_the_terminal_table_of_the_longest_names_and_a_long_reason_is_100_wide()
             relative_interval=Interval(0.987, 1.061),
             verdict=NO_DIFFERENCE,
             final_val_accuracy_sd=0.1234,
-            target_accuracy=0.98,
+            target="val_accuracy >= 0.98",
             repeats_to_target=1,
             epochs_to_target=12.5,
             seconds_to_target=12345.0,

@@ -6,15 +6,40 @@ import os
 
 import numpy as np
 
-# inputs: one memory-mapped array per input of the model; labels: class numbers, or None
-Part = collections.namedtuple("Part", "inputs labels samples divisor")
+# inputs, targets: a memory-mapped array for each of the model's; weights: of the samples, or None; names: of inputs
+# and targets that go by name
+Part = collections.namedtuple("Part", "inputs targets weights samples divisor input_names target_names")
 
 
-def open_part(data, inputs, labels, samples):
-    """The first `samples` of a part of the data; nothing is read until it is used."""
-    opened = [np.load(os.path.join(data["folder"], name), mmap_mode="r")[:samples] for name in inputs]
-    targets = np.load(os.path.join(data["folder"], labels), mmap_mode="r")[:samples] if labels else None
-    return Part(opened, targets, samples, data["divisor"])
+def open_part(data, role, samples):
+    """The first `samples` of the part 'train' or 'validation'; nothing is read until it is used."""
+
+    def opened(name):
+        return np.load(os.path.join(data["folder"], name), mmap_mode="r")[:samples]
+
+    return Part(
+        [opened(name) for name in data[role]],
+        [opened(name) for name in data[role + "_targets"]],
+        opened(data[role + "_weights"]) if data[role + "_weights"] else None,
+        samples,
+        data["divisor"],
+        data["input_names"],
+        data["target_names"],
+    )
+
+
+def class_numbers(part):
+    """The part's targets if they are one class number a sample, else None."""
+    if len(part.targets) != 1 or part.target_names or part.targets[0].dtype.kind not in "iu":
+        return None
+    return part.targets[0] if part.targets[0].ndim == 1 else None
+
+
+def structured(values, names):
+    """Arrays as a model takes them: by their names, a single one alone, or a list."""
+    if names:
+        return dict(zip(names, values))
+    return values[0] if len(values) == 1 else list(values)
 
 
 def one_hot(labels, num_classes):
@@ -27,12 +52,14 @@ def one_hot(labels, num_classes):
 class Buffer(object):
     """Model-ready arrays for a fixed number of samples: the one copy that the guest keeps in memory."""
 
-    def __init__(self, part, samples, targets=None):
+    def __init__(self, part, samples, targets=()):
         self._part = part
-        self._targets = targets
         self.samples = samples
         self.inputs = [np.empty((samples,) + x.shape[1:], dtype=_dtype(x, part.divisor)) for x in part.inputs]
-        self.targets = None if targets is None else np.empty((samples,) + targets.shape[1:], targets.dtype)
+        weights = [] if part.weights is None or not len(targets) else [part.weights]
+        self._copied = list(targets) + weights
+        copies = [np.empty((samples,) + x.shape[1:], dtype=_dtype(x, 1)) for x in self._copied]
+        self.targets, self._weights = copies[: len(targets)], copies[len(targets) :]
 
     def fill(self, order):
         """Copy the samples with these numbers, in this order, into the buffer; scale pictures to 0..1."""
@@ -43,12 +70,20 @@ class Buffer(object):
                 chunk[...] = source[rows]
                 if self._part.divisor != 1:
                     chunk /= np.float32(self._part.divisor)
-            if self.targets is not None:
-                self.targets[start : start + len(rows)] = self._targets[rows]
+            for source, target in zip(self._copied, self.targets + self._weights):
+                target[start : start + len(rows)] = source[rows]
 
     def model_inputs(self):
-        """What `fit` and `predict` take: an array, or a list of them."""
-        return self.inputs[0] if len(self.inputs) == 1 else self.inputs
+        """What `fit` and `predict` take: an array, a list of them, or a dict."""
+        return structured(self.inputs, self._part.input_names)
+
+    def model_targets(self):
+        """What `fit` takes as its targets."""
+        return structured(self.targets, self._part.target_names)
+
+    def weighted(self):
+        """{"sample_weight": ...} if the samples have weights."""
+        return {"sample_weight": self._weights[0]} if self._weights else {}
 
 
 def mapped(do, value):

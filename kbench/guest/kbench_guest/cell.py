@@ -30,7 +30,12 @@ def main(path):
     if spec["script"]:
         return script.run(spec, events)
     try:
-        model_file.run(spec, events)
+        if spec["load"]:
+            from kbench_guest.drivers import own_data
+
+            own_data.run(spec, events)
+        else:
+            model_file.run(spec, events)
     except BaseException as error:
         traceback.print_exc()
         refused = isinstance(error, Refused)

@@ -57,6 +57,7 @@ EVENTS = {
         "compilations": "integer?",
         "metrics": "object?",
     },
+    "stopped": {"epoch": "integer"},
     "note": {"text": "text"},
     "site": {"site": "text", "task": "text", "facts": "object"},
     "program": {"seconds": "number", "exit_status": "integer", "keras": "integer", "broken": "text"},

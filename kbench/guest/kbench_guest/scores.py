@@ -32,3 +32,45 @@ LOSSES = {
     "sparse_categorical_crossentropy": categorical_crossentropy,
     "binary_crossentropy": binary_crossentropy,
 }
+
+# What generations call the same metric: the words that examples use, and Keras's long ones.
+LONG = {
+    "acc": "accuracy",
+    "mae": "mean_absolute_error",
+    "mse": "mean_squared_error",
+    "mape": "mean_absolute_percentage_error",
+    "msle": "mean_squared_logarithmic_error",
+}
+ACCURACY = ("accuracy", "acc", "categorical_accuracy")
+
+
+def others(logs, example):
+    """Metrics but for loss and accuracy, each by the name that the example gives it: {"mae": 2.1}."""
+    words = _words(getattr(example, "METRICS", ()))
+    return {
+        _named(name, words): float(value) for name, value in logs.items() if name != "loss" and name not in ACCURACY
+    }
+
+
+def of_validation(result, metrics):
+    """{"val_loss": ...} and the like, as callbacks expect them."""
+    found = {name: result[name] for name in ("val_loss", "val_accuracy") if result.get(name) is not None}
+    return dict(found, **{name: value for name, value in metrics.items() if name.startswith("val_")})
+
+
+def _words(metrics):
+    """The names of metrics in METRICS, which may be a list or, for several outputs, a dict or a list of such."""
+    if isinstance(metrics, str):
+        return [metrics]
+    if isinstance(metrics, dict):
+        metrics = metrics.values()
+    return [word for one in metrics for word in _words(one)] if hasattr(metrics, "__iter__") else []
+
+
+def _named(name, words):
+    """What a backend calls a metric of an output, such as `age_mean_absolute_error`, in the example's own words."""
+    for word in words:
+        for other in (word, LONG.get(word), *[short for short in LONG if LONG[short] == word]):
+            if other and (name == other or name.endswith("_" + other)):
+                return name[: -len(other)] + word
+    return name

@@ -63,6 +63,7 @@ def framework(device: str, pending: Any = None) -> Any:
         model.function = wrap(model.function)
 
     return SimpleNamespace(
+        calls=lambda example, steps: steps, fit=lambda model, **given: model.fit(**given),
         step_hook=step_hook, wait=lambda model, outputs=None: None, pending=pending or (lambda _: None),
         device=lambda model: device,
     )  # fmt: skip
@@ -74,7 +75,8 @@ def measured(epochs: ModuleType, kind: str, device: str = "cpu", pending: Any = 
     events = SimpleNamespace(write=lambda event, **values: written.append({"event": event, **values}))
     part, below = SimpleNamespace(samples=6), framework(device, pending)
     if kind == "train":
-        epochs.train(below, Late(epochs.now), SimpleNamespace(), SPEC, part, None, None, events)
+        feed = SimpleNamespace(steps=3, samples=6, of_epoch=lambda epoch: {"x": None, "y": None})
+        epochs.train(below, Late(epochs.now), SimpleNamespace(), SPEC, feed, None, events)
     else:
         epochs.infer(below, Late(epochs.now), SPEC, part, events)
     return [one for one in written if one["event"] == "epoch"]
@@ -113,17 +115,67 @@ def test_a_pass_ends_no_later_than_predict_returns_however_late_its_clock_is(epo
     assert sum(first["step_seconds"]) == 3 + LATE and min(first["step_seconds"]) >= 0
 
 
-@pytest.mark.parametrize(
-    ("loss", "scored"),
-    [
-        ("categorical_crossentropy", {"val_loss": pytest.approx(0.6931, abs=1e-4), "val_accuracy": 0.5}),
-        ("mse", {}),
-    ],
-)
-def test_only_a_model_that_tells_classes_apart_has_an_accuracy(
-    epochs: ModuleType, loss: str, scored: dict[str, Any]
-) -> None:
+def part_of(*targets: np.ndarray) -> Any:
+    return SimpleNamespace(samples=4, targets=targets, target_names=(), weights=None, inputs=[np.zeros((4, 2))])
+
+
+def test_class_numbers_are_scored_by_kbenchs_own_arithmetic(epochs: ModuleType) -> None:
     model = SimpleNamespace(predict=lambda *_, **__: np.full((4, 2), 0.5))
-    part = SimpleNamespace(samples=4, labels=np.array([0, 1, 0, 1]))
-    found = epochs.Validation(model, SimpleNamespace(LOSS=loss), part, 2).scores()
+    example = SimpleNamespace(LOSS="categorical_crossentropy")
+    found = epochs.validating(None, model, example, SPEC, part_of(np.array([0, 1, 0, 1]))).scores()
+    scored = {"val_loss": pytest.approx(0.6931, abs=1e-4), "val_accuracy": 0.5}
     assert found == {"evaluation_seconds": 0.0, **scored}
+
+
+def test_all_else_is_scored_by_keras_in_the_examples_own_words(epochs: ModuleType) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def evaluate(model: Any, x: Any, y: Any, **given: Any) -> dict[str, float]:
+        asked.append(given)
+        return {"loss": 2.0, "age_mean_absolute_error": 1.5, "acc": 0.25}
+
+    example = SimpleNamespace(LOSS="mse", METRICS={"age": ["mae", "accuracy"]})
+    spec = {**SPEC, "batch_size": 8, "data": {"num_classes": 0}}
+    framework = SimpleNamespace(evaluate=evaluate)
+    found = epochs.validating(framework, None, example, spec, part_of(np.arange(4.0))).scores()
+    assert (found["val_loss"], found["val_accuracy"], found["metrics"]) == (2.0, 0.25, {"val_age_mae": 1.5})
+    assert [given["batch_size"] for given in asked] == [4], "a whole batch, or it would not be scored at all"
+
+
+class Seen:
+    """A callback that notes what it is told, and ends the training after an epoch."""
+
+    def __init__(self, stops_after: int = 99) -> None:
+        self.told: list[Any] = []
+        self.stops_after = stops_after
+
+    def set_model(self, model: Any) -> None:
+        self.model = model
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        self.told.append("begins")
+
+    def on_train_end(self, logs: Any = None) -> None:
+        self.told.append("ends")
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self.told.append(epoch)
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.told.append(sorted(logs))
+        self.model.stop_training = epoch + 1 >= self.stops_after
+
+
+def test_callbacks_see_one_training_with_its_validation_and_may_end_it(epochs: ModuleType) -> None:
+    seen = Seen(stops_after=2)
+    written: list[dict[str, Any]] = []
+    events = SimpleNamespace(write=lambda event, **values: written.append({"event": event, **values}))
+    feed = SimpleNamespace(steps=3, samples=6, of_epoch=lambda epoch: {"x": None, "y": None})
+    example = SimpleNamespace(callbacks=lambda: [seen])
+    scored = SimpleNamespace(scores=lambda: {"val_loss": 0.5, "metrics": {"val_mae": 0.1}})
+    with mock.patch.object(epochs, "validating", lambda *_: scored):
+        epochs.train(framework("cpu"), Late(epochs.now), example, {**SPEC, "epochs": 5}, feed, "part", events)
+    logs = ["accuracy", "loss", "val_loss", "val_mae"]
+    assert seen.told == ["begins", 0, logs, 1, logs, "ends"]
+    assert [one["epoch"] for one in written if one["event"] == "epoch"] == [1, 2]
+    assert written[-1] == {"event": "stopped", "epoch": 2}

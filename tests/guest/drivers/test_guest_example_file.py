@@ -17,13 +17,14 @@ def example_file(tmp_path: Path) -> Iterator[ModuleType]:
         yield module
 
 
-def model(module: ModuleType, inputs: list[str] | None) -> Any:
+def model(module: ModuleType, inputs: list[str] | None, base: Any = None) -> Any:
     """A model that has these inputs once it is built."""
-    base: Any = module.keras.models.Model
+    base = base or module.keras.models.Sequential
 
     class Unbuilt(base):  # type: ignore[misc]
         def __init__(self) -> None:
             self.shapes: list[Any] = []
+            self.layers: list[Any] = []
 
         def build(self, shape: Any) -> None:
             self.shapes.append(shape)
@@ -40,13 +41,31 @@ def test_a_model_that_does_not_say_what_it_takes_in_is_built_with_the_datas_shap
 ) -> None:
     made = model(example_file, ["words"])
     example = SimpleNamespace(build_model=lambda shape, classes: made)
-    assert example_file.model_of(example, shapes, 2) is made and made.shapes == [built]
-    assert example_file.model_of(example, shapes, 2).shapes == [built], "one that has its inputs is left as it is"
+    data = {"input_shapes": shapes, "input_names": [], "num_classes": 2}
+    assert example_file.model_of(None, example, data, None) is made and made.shapes == [built]
+    assert example_file.model_of(None, example, data, None).shapes == [built], "one with inputs is left as it is"
+
+
+def test_a_model_of_somebodys_own_class_is_built_by_a_call_and_build_model_may_take_less(
+    example_file: ModuleType,
+) -> None:
+    made, called = model(example_file, None, example_file.keras.models.Model), []
+    made.weights = []
+
+    def build_by_calling(model: Any, inputs: Any) -> None:
+        called.append(inputs)
+        model.weights = ["kernel"]
+
+    framework = SimpleNamespace(build_by_calling=build_by_calling)
+    data = {"input_shapes": [(4,)], "input_names": [], "num_classes": 2}
+    for build_model in (lambda: made, lambda input_shape: made, lambda input_shape, num_classes: made):
+        assert example_file.model_of(framework, SimpleNamespace(build_model=build_model), data, "a batch") is made
+    assert called == ["a batch"] * 3
 
 
 def test_what_is_no_model_or_shows_no_layers_is_refused(example_file: ModuleType) -> None:
     for made, why in ((None, "returns no Keras model but 'NoneType'"), (model(example_file, None), "without layers")):
         example = SimpleNamespace(build_model=lambda shape, classes, made=made: made)
         with pytest.raises(Exception, match=why) as caught:
-            example_file.model_of(example, [(4,)], 2)
+            example_file.model_of(None, example, {"input_shapes": [(4,)], "input_names": [], "num_classes": 2}, None)
         assert caught.value.kind == "example"

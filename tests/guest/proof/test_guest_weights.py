@@ -137,5 +137,17 @@ def test_weights_that_nobody_knows_how_to_draw_are_named(tmp_path: Path) -> None
         framework = frameworks.load()
         made = model(keras)
         made.layers[1].kernel_initializer = named("SomebodysOwn")
+        kernel = made.layers[1].weights[0]
+        framework.set_values([kernel], [np.arange(48.0).reshape(16, 3)])
         _, left = weights.initialise(framework, made, 0)
         assert left == ["dense/kernel"]
+
+
+def test_a_weight_that_is_one_number_everywhere_needs_no_initializer(tmp_path: Path) -> None:
+    with guest(tmp_path, "proof.weights", "frameworks", "keras") as (weights, frameworks, keras):
+        framework, made = frameworks.load(), model(keras)
+        made.layers[1].kernel_initializer = named("SomebodysOwn")
+        kernel = made.layers[1].weights[0]
+        framework.set_values([kernel], [np.full(framework.shape_of(kernel), 0.5)])
+        assert weights.initialise(framework, made, 0)[1] == []
+        assert (framework.values([kernel])[0] == 0.5).all()

@@ -3,57 +3,49 @@
 import time
 
 import keras
+import numpy as np
 
 from kbench_guest import arrays, scores
 from kbench_guest.clock import EpochClock, StepClock
+from kbench_guest.drivers import example_file
 from kbench_guest.frameworks.keras_models import training_scores
 from kbench_guest.turns import Turns
 
 
-def probe(model, part, batch_size):
-    """Outputs for the first batch of the data, dropout off, before any training: what the model computes."""
-    buffer = arrays.Buffer(part, batch_size)
-    buffer.fill(range(batch_size))
-    return excerpt(model.predict(buffer.model_inputs(), batch_size=batch_size, verbose=0))
+def probe(model, inputs, batch_size):
+    """Outputs for a first batch of the data, dropout off, before any training: what the model computes."""
+    return excerpt(model.predict(inputs, batch_size=batch_size, verbose=0))
 
 
 def excerpt(outputs):
-    """A nested list of shape (4, up to 16): the first samples and the first numbers of each one's output."""
-    return outputs[:4].reshape(len(outputs[:4]), -1)[:, :16].tolist()
+    """A nested list of shape (4, up to 16): the first samples and the first numbers of each one's outputs."""
+    if isinstance(outputs, dict):
+        outputs = [outputs[name] for name in sorted(outputs)]
+    several = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    rows = [np.asarray(one[:4]).reshape(len(one[:4]), -1)[:, :16] for one in several]
+    return np.concatenate(rows, axis=1)[:, :16].tolist()
 
 
-def train(framework, model, example, spec, train_part, validation_part, targets, events):
-    """Train for spec['epochs'] epochs and write an event for each.
-
-    Every backend sees the same batches in the same order, and the last, partial batch is left out on all.
-    """
-    batch_size, seed = spec["batch_size"], spec["seed"]
-    used = train_part.samples // batch_size * batch_size
-    buffer = arrays.Buffer(train_part, used, targets)
-    validation = Validation(model, example, validation_part, batch_size) if validation_part else None
-    steps = used // batch_size
+def train(framework, model, example, spec, feed, validation_part, events):
+    """Train for spec['epochs'] epochs and write an event for each."""
+    validation = validating(framework, model, example, spec, validation_part)
+    steps = framework.calls(example, feed.steps)
     clock = StepClock(framework, model, "train", steps, Turns(steps * spec["epochs"]))
+    own = getattr(example, "callbacks", None)  # or Keras's module of that name
+    callbacks = Callbacks(own() if callable(own) else (), model)
     for epoch in range(1, spec["epochs"] + 1):
-        buffer.fill(arrays.epoch_order(train_part.samples, used, seed, epoch))
-        if spec["augment"]:
-            arrays.augment(
-                buffer.inputs[0],
-                example.AUGMENTATION,
-                spec["image_data_format"] == "channels_first",
-                seed,
-                epoch,
-            )
+        given = dict(feed.of_epoch(epoch), **example_file.class_weights(example))
         timer = EpochClock(framework, model)
+        callbacks.begin(epoch)
         called = time.perf_counter()
-        history = model.fit(
-            buffer.model_inputs(),
-            buffer.targets,
-            batch_size=batch_size,
+        history = framework.fit(
+            model,
             epochs=epoch,
             initial_epoch=epoch - 1,
-            shuffle=False,
             verbose=0,
-            callbacks=[keras.callbacks.LambdaCallback(on_epoch_begin=timer.begin, on_epoch_end=timer.finish)],
+            callbacks=[keras.callbacks.LambdaCallback(on_epoch_begin=timer.begin, on_epoch_end=timer.finish)]
+            + callbacks.made,
+            **given,
         )
         returned = time.perf_counter()
         # Some backends compile in fit before the epoch begins: the first epoch counts from the call.
@@ -61,13 +53,23 @@ def train(framework, model, example, spec, train_part, validation_part, targets,
         timed = clock.lap(start, timer.end)
         if epoch == 1:
             write_first(events, clock, start, timed["seconds"])
-        loss, accuracy = training_scores({name: values[-1] for name, values in history.history.items()})
-        result = {"epoch": epoch, "samples": used, "loss": loss, "accuracy": accuracy}
+        logs = {name: float(values[-1]) for name, values in history.history.items()}
+        loss, accuracy = training_scores(logs)
+        result = {"epoch": epoch, "samples": feed.samples, "loss": loss, "accuracy": accuracy}
         result["teardown_seconds"] = returned - timer.end
         result.update(timed)
+        metrics = scores.others(logs, example)
         if validation:
-            result.update(validation.scores())
+            found = validation.scores()
+            metrics.update(found.pop("metrics", {}))
+            result.update(found)
+        if metrics:
+            result["metrics"] = metrics
         events.write("epoch", **result)
+        if callbacks.end(epoch, dict(logs, **scores.of_validation(result, metrics))):
+            if epoch < spec["epochs"]:
+                events.write("stopped", epoch=epoch)
+            return
 
 
 def write_first(events, clock, start, seconds):
@@ -77,29 +79,115 @@ def write_first(events, clock, start, seconds):
     events.write("phase", name="first_epoch", seconds=seconds)
 
 
-class Validation(object):
+HOOKS = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end")
+
+
+class Callbacks(object):
+    """The callbacks of an example. kbench trains epoch by epoch: they see one training, whose epochs are validated.
+
+    What they do between the epochs is in no epoch's time.
+    """
+
+    def __init__(self, made, model):
+        self.made = list(made)
+        self._model = model
+        self._hooks = [{name: getattr(one, name) for name in HOOKS} for one in self.made]
+        for one in self.made:
+            for name in HOOKS:
+                setattr(one, name, _nothing)
+
+    def _call(self, name, *args):
+        for one, hooks in zip(self.made, self._hooks):
+            one.set_model(self._model)
+            hooks[name](*args)
+
+    def begin(self, epoch):
+        """The epoch begins; the first one is 1."""
+        if epoch == 1:
+            self._model.stop_training = False
+            self._call("on_train_begin", {})
+        self._call("on_epoch_begin", epoch - 1, {})
+
+    def end(self, epoch, logs):
+        """The epoch is over: whether they end the training."""
+        if not self.made:
+            return False
+        self._call("on_epoch_end", epoch - 1, logs)
+        stops = bool(self._model.stop_training)
+        if stops:
+            self._call("on_train_end", logs)
+        return stops
+
+
+def _nothing(*args, **kwargs):
+    pass
+
+
+def validating(framework, model, example, spec, part):
+    """What scores the validation samples after each epoch; None if there are none.
+
+    By kbench's own arithmetic if the loss is a cross-entropy of class numbers and nothing else is measured, and by
+    Keras's otherwise.
+    """
+    if not part:
+        return None
+    measured = getattr(example, "METRICS", ["accuracy"])
+    plain = isinstance(example.LOSS, str) and example.LOSS in scores.LOSSES and set(measured) <= {"accuracy", "acc"}
+    if plain and arrays.class_numbers(part) is not None and part.weights is None:
+        return Predicted(model, example, part, spec["batch_size"])
+    return Evaluated(framework, model, example, spec, part)
+
+
+class Predicted(object):
     """Scores of all validation samples; the last batch is filled up and the surplus cut off."""
 
     def __init__(self, model, example, part, batch_size):
         self._model = model
         self._batch_size = batch_size
-        self._labels = part.labels[:]
-        self._loss = scores.LOSSES.get(example.LOSS)
+        self._labels = arrays.class_numbers(part)[:]
+        self._loss = scores.LOSSES[example.LOSS]
         padded = -(-part.samples // batch_size) * batch_size
         self._buffer = arrays.Buffer(part, padded)
         self._buffer.fill([number % part.samples for number in range(padded)])
 
     def scores(self):
-        """How long the prediction took; val_loss and val_accuracy if the loss is a cross-entropy."""
+        """How long the prediction took; val_loss and val_accuracy."""
         start = time.perf_counter()
         predicted = self._model.predict(self._buffer.model_inputs(), batch_size=self._batch_size, verbose=0)
         seconds = time.perf_counter() - start
-        found = {"evaluation_seconds": seconds}
-        if self._loss:  # of other losses kbench knows neither the value nor whether an accuracy means something
-            predicted = predicted[: len(self._labels)]
-            found["val_loss"] = self._loss(predicted, self._labels)
-            found["val_accuracy"] = scores.accuracy(predicted, self._labels)
-        return found
+        predicted = predicted[: len(self._labels)]
+        return {
+            "evaluation_seconds": seconds,
+            "val_loss": self._loss(predicted, self._labels),
+            "val_accuracy": scores.accuracy(predicted, self._labels),
+        }
+
+
+class Evaluated(object):
+    """Scores by the model's own loss and metrics, of as many validation samples as fill whole batches."""
+
+    def __init__(self, framework, model, example, spec, part):
+        self._framework, self._model, self._example = framework, model, example
+        self._batch_size = min(spec["batch_size"], part.samples)
+        used = part.samples // self._batch_size * self._batch_size
+        targets = example_file.training_targets(example, part, spec["data"]["num_classes"])
+        self._buffer = arrays.Buffer(part, used, targets)
+        self._buffer.fill(range(used))
+
+    def scores(self):
+        """How long it took; val_loss, val_accuracy if that is measured, and the other metrics."""
+        start = time.perf_counter()
+        found = self._framework.evaluate(
+            self._model,
+            self._buffer.model_inputs(),
+            self._buffer.model_targets(),
+            batch_size=self._batch_size,
+            **self._buffer.weighted(),
+        )
+        seconds = time.perf_counter() - start
+        loss, accuracy = training_scores(found)
+        others = {"val_" + name: value for name, value in scores.others(found, self._example).items()}
+        return {"evaluation_seconds": seconds, "val_loss": loss, "val_accuracy": accuracy, "metrics": others}
 
 
 def infer(framework, model, spec, part, events):

@@ -1,6 +1,7 @@
 """An example's file: loaded as a module, and its model built as it is measured."""
 
 import importlib.util
+import inspect
 import os
 import sys
 
@@ -27,18 +28,28 @@ def load(path):
     return module
 
 
-def training_targets(example, train, num_classes):
-    """Labels as the example's loss wants them, or None if nothing is trained."""
-    if train.labels is None:
-        return None
-    if getattr(example, "LOSS", None) == "categorical_crossentropy":
-        return arrays.one_hot(train.labels, num_classes)
-    return train.labels[:]
+def training_targets(example, part, num_classes):
+    """The part's targets as the example's loss wants them; [] if there are none."""
+    labels = arrays.class_numbers(part)
+    encoded = getattr(example, "LOSS", None) == "categorical_crossentropy"
+    if labels is not None and encoded:
+        return [arrays.one_hot(labels, num_classes)]
+    if encoded and len(part.targets) == 1 and part.targets[0].ndim == 1:
+        raise Refused("example", "LOSS is categorical_crossentropy, and the targets are no class numbers")
+    return list(part.targets)
 
 
-def build(framework, example, spec, events):
-    """The example's model in the form that is right on this backend, with the common initial weights."""
-    made = model_of(example, [tuple(shape) for shape in spec["data"]["input_shapes"]], spec["data"]["num_classes"])
+def class_weights(example):
+    """{"class_weight": ...} if the example weighs its classes."""
+    return {"class_weight": example.CLASS_WEIGHT} if getattr(example, "CLASS_WEIGHT", None) else {}
+
+
+def build(framework, example, spec, first, events):
+    """The example's model in the form that is right on this backend, with the common initial weights.
+
+    first: a batch of what the model takes in, for a model that learns its shapes from that.
+    """
+    made = model_of(framework, example, spec["data"], first)
     # Of the model as its file describes it: a form that a backend needs changes how it is computed, not what.
     events.write("shapes", inputs=shapes.inputs(framework, made), layers=shapes.layers(framework, made))
     if spec.get("parity"):
@@ -69,18 +80,27 @@ def build(framework, example, spec, events):
         )
     if spec["task"] == "train" and not spec.get("parity"):
         framework.compile(model, example, spec["device"], spec["ordered_updates"])
-        events.write("compiled", **fingerprint.compiled(framework, model, example.LOSS, spec["batch_size"]))
+        events.write("compiled", **fingerprint.compiled(framework, model, example, spec["batch_size"]))
     return model
 
 
-def model_of(example, input_shapes, num_classes):
-    """What the example's build_model returns, with inputs. Raises Refused if it is no such model."""
-    made = example.build_model(input_shapes[0] if len(input_shapes) == 1 else input_shapes, num_classes)
+def model_of(framework, example, data, first):
+    """What the example's build_model returns, with weights. Raises Refused if it is no such model."""
+    shapes_in = arrays.structured([tuple(shape) for shape in data["input_shapes"]], data["input_names"])
+    given = (shapes_in, data["num_classes"])
+    made = example.build_model(*given[: _arguments(example.build_model)])
     if not isinstance(made, keras.models.Model):
         raise Refused("example", "build_model of the example returns no Keras model but %r" % type(made).__name__)
-    if not getattr(made, "inputs", None):  # a Sequential that does not say what it takes in
-        batches = [(None,) + shape for shape in input_shapes]
-        made.build(batches[0] if len(batches) == 1 else batches)
-    if not getattr(made, "inputs", None):
+    if not getattr(made, "inputs", None) and isinstance(made, keras.models.Sequential):
+        batches = [(None,) + tuple(shape) for shape in data["input_shapes"]]
+        made.build(batches[0] if len(batches) == 1 else batches)  # it does not say what it takes in
+    elif not getattr(made, "inputs", None):
+        framework.build_by_calling(made, first)
+    if not made.weights and not getattr(made, "inputs", None):
         raise Refused("example", "build_model of the example returns a model without layers that kbench can see")
     return made
+
+
+def _arguments(function):
+    """How many arguments of (input_shape, num_classes) the function takes."""
+    return min(2, len(inspect.signature(function).parameters))

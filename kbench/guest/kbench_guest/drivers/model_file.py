@@ -10,7 +10,7 @@ def run(spec, events):
     """Do what the spec asks for. Raises Refused if the cell cannot go on."""
     with events.phase("import"):
         from kbench_guest import arrays, frameworks, process
-        from kbench_guest.drivers import epochs, example_file, parity
+        from kbench_guest.drivers import epochs, example_file, feeding, parity
 
         framework = frameworks.load()
         example = example_file.load(spec["example"])
@@ -21,18 +21,16 @@ def run(spec, events):
 
     with events.phase("data"):
         data = spec["data"]
-        train = arrays.open_part(data, data["train"], data["train_labels"], spec["samples"])
+        train = arrays.open_part(data, "train", spec["samples"])
         validation = None
         if spec["validation_samples"]:
-            validation = arrays.open_part(
-                data, data["validation"], data["validation_labels"], spec["validation_samples"]
-            )
+            validation = arrays.open_part(data, "validation", spec["validation_samples"])
         targets = example_file.training_targets(example, train, data["num_classes"])
-        used = train.samples // spec["batch_size"] * spec["batch_size"]
-        events.write("order", sha256=arrays.order_sha256(train.samples, used, spec["seed"], spec["epochs"]))
+        feed = feeding.feed(example, spec, train, targets)
+        events.write("order", sha256=feed.order_sha256())
 
     with events.phase("build"):
-        model = example_file.build(framework, example, spec, events)
+        model = example_file.build(framework, example, spec, feed.first_inputs(), events)
 
     device = framework.device(model)
     events.write("device", device=device)
@@ -44,14 +42,14 @@ def run(spec, events):
         )
 
     if spec.get("parity"):
-        parity.run(framework, model, example, spec, train, targets, events)
+        parity.run(framework, model, example, spec, train, feed, events)
     elif spec["task"] == "infer":
         epochs.infer(framework, model, spec, train, events)
     else:
         with events.phase("probe"):
-            outputs = epochs.probe(model, train, spec["batch_size"])
+            outputs = epochs.probe(model, feed.first_inputs(), spec["batch_size"])
         events.write("probe", outputs=outputs)
-        epochs.train(framework, model, example, spec, train, validation, targets, events)
+        epochs.train(framework, model, example, spec, feed, validation, events)
     events.write(
         "memory",
         at="end",

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 from kbench_guest import arrays, scores
+from kbench_guest.drivers import example_file
 from kbench_guest.frameworks import graph
 from kbench_guest.proof import reference
 from kbench_guest.protocol import in_a_line
@@ -29,24 +30,35 @@ OUTPUT = ""
 Case = collections.namedtuple("Case", "model batches predicts loss channels_first compile optimizer train")
 
 
-def run(framework, model, example, spec, part, targets, events):
+def run(framework, model, example, spec, part, feed, events):
     """Compare an example's model, which is not compiled yet: on one backend another model's prediction, after that,
     would leave the trained weights unread."""
-    batches = Batches(part, targets, spec["batch_size"], spec["seed"])
-    loss = scores.LOSSES.get(getattr(example, "LOSS", None)) if part.labels is not None else None
+    asked = getattr(example, "LOSS", None)
+    known = isinstance(asked, str) and arrays.class_numbers(part) is not None and hasattr(feed, "labels")
+    loss = scores.LOSSES.get(asked) if known else None
     image = getattr(example, "INPUT", "sequence") == "image"
     trains = spec["task"] == "train"
+    classes = example_file.class_weights(example)
+
+    def train(batch):
+        return model.train_on_batch(batch.model_inputs(), batch.model_targets(), **dict(classes, **batch.weighted()))
+
     case = Case(
         model=model,
-        batches=batches,
+        batches=feed,
         predicts=True,
-        loss=loss and (lambda outputs: loss(outputs, batches.labels(0))),
+        loss=loss and (lambda outputs: loss(outputs, feed.labels(0))),
         channels_first=image and spec["image_data_format"] == "channels_first",
         compile=lambda: framework.compile(model, example, spec["device"], spec["ordered_updates"]),
-        optimizer=example.OPTIMIZER["class_name"] if trains else "",
-        train=(lambda batch: model.train_on_batch(batch.model_inputs(), batch.targets)) if trains else None,
+        optimizer=optimizer_of(example) if trains else "",
+        train=train if trains else None,
     )
     compute(framework, case, spec, events)
+
+
+def optimizer_of(example):
+    """The class of its optimizer, as far as its file says."""
+    return example.OPTIMIZER["class_name"] if isinstance(example.OPTIMIZER, dict) else example.OPTIMIZER.__name__
 
 
 def compute(framework, case, spec, events):
@@ -82,27 +94,6 @@ def as_one(outputs):
     if len(outputs) == 1:
         return np.asarray(outputs[0])
     return np.concatenate([np.asarray(one, "float32").reshape(-1) for one in outputs])
-
-
-class Batches(object):
-    """The batches of the first epoch's order, from the front again where there are no more."""
-
-    def __init__(self, part, targets, batch_size, seed):
-        self._part, self._targets, self._batch_size = part, targets, batch_size
-        self._order = arrays.epoch_order(part.samples, part.samples // batch_size * batch_size, seed, 1)
-
-    def batch(self, number):
-        """The model-ready arrays of a batch; the first is number 0."""
-        buffer = arrays.Buffer(self._part, self._batch_size, self._targets)
-        buffer.fill(self._samples(number))
-        return buffer
-
-    def labels(self, number):
-        return self._part.labels[:][self._samples(number)]
-
-    def _samples(self, number):
-        start = number * self._batch_size % len(self._order)
-        return self._order[start : start + self._batch_size]
 
 
 def layer_outputs(framework, model, inputs, nodes):

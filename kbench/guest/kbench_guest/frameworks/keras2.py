@@ -34,6 +34,15 @@ class AnyBackend(keras_models.KerasModels):
     def order_updates(self, made):
         _order_updates(made)
 
+    def build_by_calling(self, model, inputs):
+        model._set_inputs(inputs)
+
+    def fit(self, model, generator=None, **given):
+        if generator is None:
+            return model.fit(**given)
+        # One thread makes batches ahead, so that their order is theirs.
+        return model.fit_generator(generator, **given)
+
     def shape_of(self, weight):
         return K.int_shape(weight)
 

@@ -38,6 +38,16 @@ class AnyBackend(keras_models.KerasModels):
         schedule = rate["config"]  # InverseTimeDecay, as `make_optimizer` makes it
         return schedule["initial_learning_rate"], schedule["decay_rate"] / schedule["decay_steps"]
 
+    def several_steps(self, number):
+        return {"steps_per_execution": number}
+
+    def build_by_calling(self, model, inputs):
+        model(inputs)
+
+    def evaluate(self, model, x, y, **given):
+        found = model.evaluate(x, y, verbose=0, return_dict=True, **given)
+        return {name: float(value) for name, value in found.items()}
+
     def shape_of(self, weight):
         return tuple(weight.shape)
 
@@ -141,6 +151,8 @@ class JAX(AnyBackend):
 
 
 class PyTorch(AnyBackend):
+    several_steps = keras_models.KerasModels.several_steps  # Keras 3 refuses it there
+
     def device(self, model):
         return "gpu" if model.weights[0].value.device.type == "cuda" else "cpu"
 

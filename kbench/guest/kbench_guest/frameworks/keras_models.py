@@ -65,11 +65,41 @@ class KerasModels(Framework):
 
         ordered_updates: whether gradients, updates and step counter have to be put in order, by the backend's file.
         """
-        made = self.optimizer(example.OPTIMIZER)
+        asked = example.OPTIMIZER
+        made = self.optimizer(asked) if isinstance(asked, dict) else asked()
         if ordered_updates:
             self.order_updates(made)
-        metrics = list(getattr(example, "METRICS", ["accuracy"] if example.LOSS in scores.LOSSES else []))
-        model.compile(loss=example.LOSS, optimizer=made, metrics=metrics, **self.compile_options(device))
+        classes = isinstance(example.LOSS, str) and example.LOSS in scores.LOSSES
+        metrics = getattr(example, "METRICS", ["accuracy"] if classes else [])
+        options = self.compile_options(device)
+        if getattr(example, "LOSS_WEIGHTS", None):
+            options["loss_weights"] = example.LOSS_WEIGHTS
+        if getattr(example, "STEPS_PER_EXECUTION", 1) > 1:
+            options.update(self.several_steps(example.STEPS_PER_EXECUTION))
+        metrics = dict(metrics) if isinstance(metrics, dict) else list(metrics)
+        model.compile(loss=example.LOSS, optimizer=made, metrics=metrics, **options)
+
+    def several_steps(self, number):
+        """What makes one call of the compiled function take so many steps, as an argument of `compile`."""
+        raise Refused("unsupported", "it has no steps_per_execution")
+
+    def calls(self, example, steps):
+        """How often the compiled function is called in an epoch of so many steps."""
+        return -(-steps // getattr(example, "STEPS_PER_EXECUTION", 1))
+
+    def build_by_calling(self, model, inputs):
+        """Let a model of somebody's own class make its weights, for a batch of what it takes in."""
+        raise NotImplementedError
+
+    def fit(self, model, generator=None, **given):
+        """Keras's fit, or its like for a generator."""
+        return model.fit(**given) if generator is None else model.fit(generator, **given)
+
+    def evaluate(self, model, x, y, **given):
+        """{"loss": ..., each metric: its value}."""
+        found = model.evaluate(x, y, verbose=0, **given)
+        values = found if isinstance(found, (list, tuple)) else [found]
+        return {name: float(value) for name, value in zip(model.metrics_names, values)}
 
     def compile_options(self, device):
         """Further arguments of `compile`."""

@@ -14,10 +14,10 @@ def layers(model, frozen=False):
 
 
 def owners(layer):
-    """The layer itself and what it wraps: a recurrent layer's cell, a wrapper's layer."""
+    """The layer itself and what it holds: a recurrent layer's cell, a wrapper's layer, the layers in one's own."""
     yield layer
-    for name in ("cell", "layer", "forward_layer", "backward_layer"):
-        inner = getattr(layer, name, None)
+    held = [getattr(layer, name, None) for name in ("cell", "layer", "forward_layer", "backward_layer")]
+    for inner in held + list(getattr(layer, "_layers", None) or ()):
         if inner is not None:
             for owner in owners(inner):
                 yield owner

@@ -3,14 +3,17 @@
 Two cells are compared only if these agree. Values are those that the backend holds, not those that were asked for.
 """
 
+import json
+
 from kbench_guest.frameworks.layer_settings import dropped_defaults, plain
 
 
-def compiled(framework, model, loss, batch_size):
+def compiled(framework, model, example, batch_size):
     """{optimizer, loss, batch_size} of a compiled model; the optimizer in Keras 3's words."""
+    loss = example.LOSS if isinstance(example.LOSS, str) else json.dumps(plain(example.LOSS), sort_keys=True)
     held = framework.optimizer_settings(model.optimizer)
     optimizer = dropped_defaults({name: plain(value) for name, value in held.items()})
-    return {"optimizer": optimizer, "loss": str(loss), "batch_size": batch_size}
+    return {"optimizer": optimizer, "loss": loss, "batch_size": batch_size}
 
 
 def dtypes(framework, model):

@@ -32,7 +32,10 @@ def arrange(model, recurrent, fixed_batch, batch_size):
     form: '' for a model without recurrent layers, otherwise 'symbolic', 'unrolled' or 'symbolic, hidden state last',
     with ', fixed batch' if it has one.
     """
-    used = set(_class_names(model.get_config()))
+    try:
+        used = set(_class_names(model.get_config()))
+    except NotImplementedError:  # it is Python code
+        return model, "", False
     if not used.intersection(RECURRENT):
         return model, "", False
     fixed = bool(used.intersection(fixed_batch))
@@ -58,7 +61,11 @@ def arrange(model, recurrent, fixed_batch, batch_size):
 
 def without_dropout(model):
     """The model with every dropout and noise at zero, made anew if it has any."""
-    config = model.get_config()
+    try:
+        config = model.get_config()
+    except NotImplementedError:  # it is Python code
+        silence(model)
+        return model
     changed = False
     for layer in _layers(config):
         for key in WITHIN + NOISE.get(layer["class_name"], ()):
@@ -68,7 +75,11 @@ def without_dropout(model):
     if not changed:
         return model
     own = dict(own_layers(model), Dropout=SilentDropout)  # which Keras 3 does not take for its own, and need not
-    return type(model).from_config(config, custom_objects=own)
+    try:
+        return type(model).from_config(config, custom_objects=own)
+    except ValueError:  # Keras 3 makes no layer from the code of a lambda
+        silence(model)
+        return model
 
 
 def silence(model):

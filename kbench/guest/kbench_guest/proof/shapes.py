@@ -18,8 +18,8 @@ def layers(framework, model):
 
 
 def inputs(framework, model):
-    """The shapes of the model's inputs, without the batch axis."""
-    return [_without_batch(framework, tensor) for tensor in model.inputs]
+    """The shapes of the model's inputs, without the batch axis; [] of a model that does not list them."""
+    return [_without_batch(framework, tensor) for tensor in getattr(model, "inputs", None) or []]
 
 
 def _layers(framework, model, nested, uses):

@@ -27,6 +27,8 @@ def initialise(framework, model, seed):
             random = np.random.RandomState([seed, number, position])
             value = _draw(initializer, name, owner, shape, random)
             if value is None:
+                value = _constant(framework, weight, shape)
+            if value is None:
                 left.append("%s/%s" % (layer.name, name or position))
                 continue
             value = np.ascontiguousarray(value, dtype=keras.backend.floatx())
@@ -100,6 +102,12 @@ def _draw(initializer, name, owner, shape, random):
     if hasattr(initializer, "distribution") and hasattr(initializer, "mode"):  # VarianceScaling and its family
         return _variance_scaling(initializer, shape, random)
     return None
+
+
+def _constant(framework, weight, shape):
+    """The weight as its backend made it, if all of it is one number: that is the same everywhere; else None."""
+    value = framework.values([weight])[0]
+    return np.full(shape, value.flat[0]) if value.size and (value == value.flat[0]).all() else None
 
 
 def _open_forget_gate(shape, units):

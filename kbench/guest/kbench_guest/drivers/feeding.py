@@ -1,0 +1,144 @@
+"""What an example's model is trained on: batches drawn from the data, or those that its file makes of it."""
+
+import hashlib
+import itertools
+
+import numpy as np
+
+from kbench_guest import arrays
+from kbench_guest.protocol import Refused
+
+
+def feed(example, spec, part, targets):
+    """The batches of all epochs. Raises Refused if the example's `batches` gives too few."""
+    made = FromFile if callable(getattr(example, "batches", None)) else FromArrays
+    return made(example, spec, part, targets)
+
+
+class FromArrays(object):
+    """Every backend sees the same batches in the same order, and the last, partial batch is left out on all."""
+
+    def __init__(self, example, spec, part, targets):
+        self._example, self._spec, self._part, self._targets = example, spec, part, targets
+        self._batch_size, self._seed = spec["batch_size"], spec["seed"]
+        self.steps = part.samples // self._batch_size  # of an epoch
+        self.samples = self.steps * self._batch_size
+        self._buffer = None
+
+    def order_sha256(self):
+        return arrays.order_sha256(self._part.samples, self.samples, self._seed, self._spec["epochs"])
+
+    def first_inputs(self):
+        """A batch that is not shuffled, of what the model takes in."""
+        return self._filled(range(self._batch_size)).model_inputs()
+
+    def of_epoch(self, epoch):
+        """Arguments of `fit` for the epoch."""
+        if self._buffer is None:
+            self._buffer = arrays.Buffer(self._part, self.samples, self._targets)
+        buffer = self._buffer
+        buffer.fill(arrays.epoch_order(self._part.samples, self.samples, self._seed, epoch))
+        if self._spec["augment"]:
+            first = self._spec["image_data_format"] == "channels_first"
+            arrays.augment(buffer.inputs[0], self._example.AUGMENTATION, first, self._seed, epoch)
+        given = {"x": buffer.model_inputs(), "y": buffer.model_targets(), "batch_size": self._batch_size}
+        return dict(given, shuffle=False, **buffer.weighted())
+
+    def batch(self, number):
+        """A batch of the first epoch, from the front again where there are no more; the first is number 0."""
+        return self._filled(self._samples(number))
+
+    def labels(self, number):
+        """Its class numbers."""
+        return arrays.class_numbers(self._part)[:][self._samples(number)]
+
+    def _filled(self, samples):
+        buffer = arrays.Buffer(self._part, self._batch_size, self._targets)
+        buffer.fill(samples)
+        return buffer
+
+    def _samples(self, number):
+        order = arrays.epoch_order(self._part.samples, self.samples, self._seed, 1)
+        start = number * self._batch_size % len(order)
+        return order[start : start + self._batch_size]
+
+
+class FromFile(object):
+    """What the example's `batches(x, y, batch_size, seed)` gives: a generator, or a Sequence of Keras."""
+
+    def __init__(self, example, spec, part, targets):
+        self._example, self._batch_size, self._seed = example, spec["batch_size"], spec["seed"]
+        whole = arrays.Buffer(part, part.samples, targets)
+        whole.fill(range(part.samples))
+        self._x, self._y = whole.model_inputs(), whole.model_targets()
+        self.steps = part.samples // self._batch_size
+        self.samples = self.steps * self._batch_size
+        self._first = []  # batches of the first epoch
+        self._first_epoch()
+
+    def _first_epoch(self):
+        """A hash of all that the first epoch sees, and some of it to look at."""
+        digest, given = hashlib.sha256(), 0
+        for batch in itertools.islice(_each(self._made(1)), self.steps):
+            digest.update(repr(arrays.mapped(_described, batch)).encode("ascii"))
+            if given < KEPT:
+                self._first.append(Batch(batch))
+            given += 1
+        if given < self.steps:
+            raise Refused(
+                "example", "batches of the example gives %d batches, and an epoch has %d" % (given, self.steps)
+            )
+        self._sha256 = digest.hexdigest()
+
+    def _made(self, epoch):
+        return self._example.batches(self._x, self._y, self._batch_size, self._seed + epoch)
+
+    def order_sha256(self):
+        return self._sha256
+
+    def first_inputs(self):
+        return self._first[0].model_inputs()
+
+    def of_epoch(self, epoch):
+        return {"generator": self._made(epoch), "steps_per_epoch": self.steps, "shuffle": False}
+
+    def batch(self, number):
+        return self._first[number % len(self._first)]
+
+
+KEPT = 10  # batches, as many as parity trains
+
+
+class Batch(object):
+    """A batch as somebody's generator gives it: (inputs, targets) or (inputs, targets, weights)."""
+
+    def __init__(self, given):
+        if not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
+            raise Refused("example", "batches of the example must give (x, y) or (x, y, sample_weight)")
+        self._inputs, self._targets = given[0], given[1]
+        self._weights = {"sample_weight": given[2]} if len(given) == 3 else {}
+
+    @property
+    def inputs(self):
+        if isinstance(self._inputs, dict):
+            return [self._inputs[name] for name in self._inputs]
+        return list(self._inputs) if isinstance(self._inputs, (list, tuple)) else [self._inputs]
+
+    def model_inputs(self):
+        return self._inputs
+
+    def model_targets(self):
+        return self._targets
+
+    def weighted(self):
+        return self._weights
+
+
+def _each(made):
+    """The batches of a generator or Sequence, in order."""
+    return (made[number] for number in range(len(made))) if hasattr(made, "__getitem__") else iter(made)
+
+
+def _described(array):
+    array = np.ascontiguousarray(array)
+    return "%s %s %s" % (array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).hexdigest())

@@ -1,0 +1,66 @@
+"""The data that an example's load_data returns, written once for all backends."""
+
+import os
+
+import numpy as np
+
+from kbench_guest.protocol import Refused
+
+FILE = "own_data.npz"
+WANTED = "load_data of the example must return ((x_train, y_train), (x_val, y_val))"
+ROLES = ("x", "y", "w")  # inputs, targets, weights of the samples
+
+
+def run(spec, events):
+    """Write its arrays beside the events. Raises Refused if they are of no use."""
+    import keras
+
+    from kbench_guest import frameworks
+    from kbench_guest.drivers import example_file
+    from kbench_guest.observing import downloads
+
+    frameworks.load().seed(spec["seed"])
+    example = example_file.load(spec["example"])
+    get_file = getattr(getattr(keras, "utils", None), "get_file", None)
+    if get_file:
+        downloads.share(get_file, os.path.expanduser(spec["load"]["downloads"]), spec["load"]["files"])
+    found = named_arrays(example.load_data())
+    np.savez(os.path.join(os.path.dirname(spec["events"]), FILE), **found)
+
+
+def named_arrays(loaded):
+    """{"x_train": array, ...} of ((x, y), (x, y)), each with sample weights as a third if there are any.
+
+    Several inputs or targets, a list or a dict of arrays, are x_train_0, x_train_1, ...; those of a dict in the order
+    of their names, and x_names has these. Raises Refused.
+    """
+    if not isinstance(loaded, (tuple, list)) or len(loaded) != 2:
+        raise Refused("example", WANTED)
+    found = {}
+    for part, values in zip(("train", "test"), loaded):
+        if not isinstance(values, (tuple, list)) or len(values) not in (2, 3):
+            raise Refused("example", WANTED + ", or (x, y, sample_weight) in place of (x, y)")
+        for role, value in zip(ROLES, values):
+            _add(found, role, part, value)
+    return found
+
+
+def _add(found, role, part, value):
+    if isinstance(value, dict):
+        names = sorted(value)
+        if any(not isinstance(name, str) for name in names):
+            raise Refused("example", "load_data of the example returns a dict whose keys are no names")
+        found[role + "_names"] = np.array(names)
+        value = [value[name] for name in names]
+    several = isinstance(value, (list, tuple)) and all(hasattr(one, "shape") for one in value) and len(value)
+    for number, one in enumerate(value if several else [value]):
+        name = "%s_%s" % (role, part)
+        found["%s_%d" % (name, number) if several else name] = _array(one, name)
+
+
+def _array(value, name):
+    array = np.asarray(value)
+    if array.dtype.kind in "USO":
+        what = "text" if array.dtype.kind in "US" or isinstance(array.flat[0], str) else "objects of Python"
+        raise Refused("example", "load_data of the example returns %s as %s: make it numbers there" % (what, name))
+    return array.astype("float32") if array.dtype.kind == "f" else array

@@ -1,0 +1,71 @@
+"""An example of each kind, as the docs show them, on real backends: the same data, weights, order, and learning."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from real_runs import Kbench
+
+from kbench import paths
+from kbench.analysis.summaries import summarise
+from kbench.values import OK, UNSUPPORTED
+
+pytestmark = pytest.mark.timeout(3600)
+KINDS = paths.project_folder("examples_models") / "kinds"
+TRAINING = "keras2/tensorflow,keras2/cntk,keras2/theano,keras2/mxnet,keras3/tensorflow,keras3/jax,keras3/torch"  # all
+QUICK = "keras2/tensorflow,keras3/jax,keras3/torch"
+# Kind -> the scores that its table shows, beside the losses.
+EVERYWHERE = {"siamese": (), "text_conv1d": ("val_accuracy",), "autoencoder": ("val_mae",)}
+EVERYWHERE |= {"regression": ("val_mae",), "generator": ("val_accuracy",)}
+ON_SOME = {
+    "basic": ("val_accuracy",),
+    "subclassed": ("val_accuracy",),
+    "sequence_to_sequence": ("val_accuracy",),
+    "two_outputs": ("val_kind_accuracy", "val_kind_loss", "val_distance_mae", "val_distance_loss"),
+}
+
+
+def test_each_kind_has_a_test() -> None:
+    assert {path.stem for path in KINDS.glob("*.py")} == {*EVERYWHERE, *ON_SOME}
+
+
+@pytest.mark.parametrize(("name", "scores"), {**EVERYWHERE, **ON_SOME}.items(), ids=str)
+def test_a_kind_of_example_is_the_same_on_every_backend(kbench: Kbench, name: str, scores: tuple[str, ...]) -> None:
+    backends = TRAINING if name in EVERYWHERE else QUICK
+    run = kbench.measure(backends, str(KINDS / f"{name}.py"))
+    assert run.status == 0, run.output
+    rows = summarise(run.results().measured)
+    assert {row.backend for row in rows} == set(backends.split(","))
+    assert [(row.status, row.differs) for row in rows] == [(OK, ())] * len(rows), run.output
+    assert len({row.fingerprint for row in rows}) == 1 and rows[0].fingerprint
+    assert len({row.data_sha256 for row in rows}) == (2 if name == "autoencoder" else 1), "one for each layout"
+    first = rows[0]
+    for row in rows:
+        assert row.final_val_loss == pytest.approx(first.final_val_loss, rel=0.02), row.backend
+        found = dict(row.metrics) | {"val_accuracy": row.final_val_accuracy}
+        for score in scores:
+            assert math.isfinite(found[score] or math.nan), score
+            assert score in run.output or score == "val_accuracy"
+        assert row.final_val_accuracy is None or "val_accuracy" in scores
+
+
+def test_several_steps_in_one_call_are_counted_as_such_or_are_unsupported(kbench: Kbench, tmp_path: Path) -> None:
+    text = (KINDS / "basic.py").read_text("utf-8")
+    (tmp_path / "mine.py").write_text(text.replace("\nBATCH_SIZE", "\nSTEPS_PER_EXECUTION = 3\nBATCH_SIZE"), "utf-8")
+    run = kbench.measure("keras2/tensorflow,keras3/jax,keras3/torch", str(tmp_path / "mine.py"))
+    status = {one.cell.backend: one.outcome.status for one in run.results().measured}
+    assert status == {"keras2/tensorflow": UNSUPPORTED, "keras3/jax": OK, "keras3/torch": UNSUPPORTED}, run.output
+    (jax,) = [one for one in run.results().measured if one.outcome.status == OK]
+    assert [len(epoch.step_seconds) for epoch in jax.epochs] == [2, 2], "four steps are a call of three, and of one"
+
+
+def test_callbacks_end_a_training_early_and_the_row_says_so(kbench: Kbench, tmp_path: Path) -> None:
+    text = (KINDS / "regression.py").read_text("utf-8").replace("patience=4", "patience=1, min_delta=1e6")
+    (tmp_path / "mine.py").write_text(text, "utf-8")
+    run = kbench.measure("keras2/tensorflow,keras3/jax", str(tmp_path / "mine.py"), "--epochs", "6")
+    assert run.status == 0, run.output
+    for one in run.results().measured:
+        assert len(one.epochs) == 2, one.cell.backend
+    assert run.output.count("its callbacks ended training after epoch 2") == 1
