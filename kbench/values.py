@@ -80,6 +80,7 @@ class Build:
     locked_variables: Variables = field(default_factory=dict)  # only where the locked packages are used
     note: Text = ""  # e.g. "not run on hardware"
     distribution: Text = ""  # the package whose version is the backend's version, in this build: "x-gpu"
+    resolved: bool = False  # whether its versions are the user's, and its lock is made for them
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,9 @@ class Backend:
     fixed_batch: Texts = ()  # layer classes that need the batch size in the graph
     ordered_updates: Flag = False  # whether the guest has to put gradients, updates and the step counter in order
     notes: Texts = ()  # what a reader of its rows should know
+    # Of a variant, which no file says.
+    jit: str = ""  # "on", "off" or empty: whether Keras compiles the model with XLA and the like
+    policy: str = ""  # Keras's dtype policy, such as "mixed_float16"
     # the same in every plot
     color: Annotated[str, Meta(pattern=r"\A#[0-9a-fA-F]{6}\Z", description='a colour such as "#0072B2"')]
     # known differences from the other backends

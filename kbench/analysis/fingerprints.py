@@ -173,7 +173,9 @@ def _outputs(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
     probes = [
         (one, outputs)
         for one in group
-        if one.facts.get("weights") != "backend" and (outputs := _numbers(one.facts.get("probe"))) is not None
+        if one.facts.get("weights") != "backend"
+        and _full_precision(one)
+        and (outputs := _numbers(one.facts.get("probe"))) is not None
     ]
     if len(probes) < 2:
         return []
@@ -184,6 +186,12 @@ def _outputs(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
         for one, outputs in probes
         if not _same(outputs, expected)
     ]
+
+
+def _full_precision(one: Measured) -> bool:
+    """Whether all its layers compute in the precision in which outputs are compared."""
+    found = one.facts.get("computes_in")
+    return not isinstance(found, list) or set(found) <= {one.facts.get("floatx", "float32")}
 
 
 def _numbers(value: object) -> np.ndarray | None:

@@ -29,7 +29,13 @@ _KEY = "[0-9a-f]"
 # What can be downloaded again; another file was brought by the user and stays.
 _DOWNLOADS = (file for one in REGISTRY.values() for files in one.variants for file in files if file.addresses)
 MADE = {
-    "environments": (f"environments/*-py3.*-{_KEY * 12}", "environments/*.lock", "environments/logs/*.log"),
+    "environments": (
+        f"environments/*-py3.*-{_KEY * 12}",
+        "environments/*.lock",
+        "environments/logs/*.log",
+        "locks/*.lock",
+        "locks/.making-*",
+    ),
     "data": (
         *(f"data/prepared/*-{_KEY * 16}", "data/prepared/.*", "data/files/.*"),
         *(f"data/files/{file.name}" for file in _DOWNLOADS),

@@ -19,6 +19,10 @@ _NUMBERS = (
     "instead of the profile's and the example's numbers",
     ("--epochs", "--samples", "--batch-size", "--seed", "--seeds", "--init", "--augment"),
 )
+_VARIANTS = (
+    "backends in several settings, or versions: also as NAME@0.9 or NAME+jit=off in --backends",
+    ("--jit", "--precision-policy", "--env-set", "--keras"),
+)
 _HOW_OFTEN = ("how often it is measured", ("--repeats", "--precision", "--budget", "--interleave"))
 _DATA = ("data", ("--data", "--data-dir"))
 _DETAIL = ("", ("--quiet", "--verbose"))  # without a title: one or the other
@@ -28,7 +32,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "run": (
         "Measure examples on backends: seconds per epoch and convergence, in tables and plots.",
         (
-            *_SELECTION, "--profile", _NUMBERS, _HOW_OFTEN, *_OF_CELLS, _DATA, "--baseline", "--name",
+            *_SELECTION, _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN, *_OF_CELLS, _DATA, "--baseline", "--name",
             "--dry-run", _DETAIL, "--no-plots", "--format",
             "--results",
         ),
@@ -46,6 +50,13 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "new": (
         "Write an example of your own to begin with: a commented file that runs at once.",
         ("new_file", "--like"),
+    ),
+    "bisect": (
+        "Find the release of Keras, or of a backend's framework, that made an example slower, or learn otherwise.",
+        (
+            "backend", "--package", "--good", "--bad", "--example", "--by", "--profile", "--budget of bisect",
+            "--threads", "--data-dir", "--results",
+        ),
     ),
     "resume": (
         "Continue a run: measure the cells that have no finished outcome, or whose files changed. With --budget, "

@@ -24,6 +24,14 @@ def some_of(words: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
     return read
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Reads a list of words."""
+    items = tuple(item.strip() for item in text.split(",") if item.strip())
+    if not items:
+        raise argparse.ArgumentTypeError("the list is empty")
+    return items
+
+
 def above_0(highest: float, what: str) -> Callable[[str], float]:
     """Reads a number above 0 and below `highest`; `what` it is says the error."""
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from kbench.cli.option_types import duration, inches, mib, packages, ratio, seconds, share, some_of, whole
+from kbench.cli.option_types import duration, inches, mib, packages, ratio, seconds, share, some_of, whole, words
 from kbench.comparison.values import ALLOWABLE
 from kbench.planning.request import BUDGET, LAST_SEED, PRECISION, Request, Script
+from kbench.selection.variants import JIT
 from kbench.values import FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 
 KINDS = ("environments", "data", "compiled", "all")  # what `clean` can remove
@@ -31,6 +32,22 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "names as `list` shows them (short ones where they are clear), a generation such as keras3, or all",
     },
     "--examples": {"default": "all", "metavar": "LIST", "help": "names, files of your own, or all (default)"},
+    "--jit": {
+        "type": some_of(JIT),
+        "metavar": "LIST",
+        "help": "some of on, off, auto: each backend with jit_compile so, in rows of its own",
+    },
+    "--precision-policy": {
+        "type": words,
+        "metavar": "LIST",
+        "help": "Keras's dtype policies, such as float32,mixed_bfloat16: each backend in each of them",
+    },
+    "--env-set": {
+        "action": "append",
+        "metavar": "NAME=VALUE",
+        "help": "each backend also with this environment variable; may be given several times",
+    },
+    "--keras": {"type": words, "metavar": "LIST", "help": "each backend with each of these versions of Keras"},
     "--device": {
         "default": "auto",
         "metavar": "DEVICE",
@@ -107,6 +124,27 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "metavar": "EXAMPLE",
         "help": "begin with another one: regression, siamese, text_conv1d, autoencoder, generator, two_outputs, "
         "sequence_to_sequence, subclassed, or any that `list` shows (default: basic)",
+    },
+    # Which release changed something.
+    "backend": {"metavar": "BACKEND", "help": "a name as `list` shows it"},
+    "--package": {
+        "default": "keras",
+        "metavar": "NAME",
+        "help": "keras (default), or the package of the backend's framework",
+    },
+    "--good": {"required": True, "metavar": "VERSION", "help": "an earlier release, which is as it should be"},
+    "--bad": {"required": True, "metavar": "VERSION", "help": "a later one, which is not"},
+    "--example": {"required": True, "metavar": "EXAMPLE", "help": "a name, or a file of your own"},
+    "--by": {
+        "choices": ("time", "loss"),
+        "default": "time",
+        "help": "what became worse: the time of an epoch (default), or the loss after the last one",
+    },
+    "--budget of bisect": {
+        "type": duration,
+        "metavar": "TIME",
+        "default": 120.0,
+        "help": "of each comparison of two releases, such as 90s or 10m (default: 2m)",
     },
     # A script of the user's.
     "file": {"metavar": "FILE.py", "help": "a Keras program; its own arguments follow --"},

@@ -43,7 +43,7 @@ def main(options: argparse.Namespace) -> int:
         if options.budget is not None:
             more = racing.spent(there) + options.budget
             asked = replace(asked, precision=asked.precision or request.PRECISION, budget=more)
-        the_plan = plan.make(asked, choices.known_backends(), gpus)
+        the_plan = plan.make(asked, choices.known_backends(), gpus, report=terminal.say)
         with prepare.reserved():
             return _go_on(the_plan, there, gpus, options)
 

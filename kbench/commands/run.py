@@ -24,7 +24,7 @@ def main(options: argparse.Namespace) -> int:
     measure.check_place(place, options.name)
     if request.script:
         workdir.check(paths.expanded(request.examples[0]), place)
-    the_plan = plan.make(request, known, gpus)
+    the_plan = plan.make(request, known, gpus, report=terminal.say)
     _print_plan(the_plan, options)
     if options.dry_run:
         return 0
@@ -36,6 +36,7 @@ def main(options: argparse.Namespace) -> int:
         run = store.create(place, record.plan_record(the_plan, here), machine, options.name)
         if request.script:
             prepare.keep_input(run)
+        record.keep_locks(the_plan, run)
         with store.filling(run):
             return measure.measure(the_plan, the_plan, replace(here, run=run), gpus, options)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from kbench.environments import ensure
+from kbench.environments import ensure, locks
 from kbench.errors import Unavailable, Unsupported
 from kbench.machine import devices
 from kbench.selection import names
 from kbench.selection.builds import pick_build
+from kbench.selection.variants import base
 from kbench.session import choices, prepare, terminal
 
 
@@ -21,8 +22,9 @@ def main(options: argparse.Namespace) -> int:
     status = 0
     with prepare.reserved():
         for backend in selected.chosen:
-            choice = pythons.get(backend.name)
+            choice = pythons.get(base(backend.name))
             try:
+                backend = locks.locked(backend, device.kind, terminal.say)
                 build = pick_build(backend, device, as_is=choice is not None and choice.as_is)
                 environment = ensure.ensure(backend, build, explicit=choice, report=terminal.say)
                 print(f"{backend.name}: ready ({build.name}, {environment.python})")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,7 +25,8 @@ def named(backend: Backend, build: Build, version: str, explicit: Choice | None,
         digest.update(name.encode() + source.read_bytes())
     if explicit is not None:
         digest.update(str(explicit.path).encode())
-    name = f"{backend.name.replace('/', '-')}-{build.name}-py{version}-{digest.hexdigest()[:12]}"
+    own = re.split(r"[@+]", backend.name, maxsplit=1)[0]  # a variant with other settings has the same one
+    name = f"{own.replace('/', '-')}-{build.name}-py{version}-{digest.hexdigest()[:12]}"
     return cache / "environments" / name
 
 

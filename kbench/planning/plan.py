@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from kbench import paths
+from kbench.environments import locks
 from kbench.errors import Unsupported, UserError
 from kbench.machine import devices
 from kbench.planning.request import BOTH, DIFFERENT, LAST_SEED, NATIVE, Request
 from kbench.planning.tasks import CellTask, guest_sha256, of_build, start_of_sha256
-from kbench.selection import examples, scripts
+from kbench.selection import examples, scripts, variants
 from kbench.selection.builds import pick_build
 from kbench.values import (
     CHANNELS_FIRST,
@@ -63,16 +64,21 @@ class Plan:
         return [builds[names] for names in needed]
 
 
-def make(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device], task: str = "") -> Plan:
+def make(
+    request: Request,
+    known: Mapping[str, Backend],
+    gpus: Sequence[Device],
+    task: str = "",
+    report: Callable[[str], None] = lambda line: None,
+) -> Plan:
     """The plan for a request, from today's files of backends and examples; `task` stands in for the examples' own.
+
+    `report` gets a line where versions have to be found first.
 
     Raises UserError where a number does not fit an example, or a backend, an example or the device is not there.
     """
-    gone = [name for name in request.backends if name not in known]
-    if gone:
-        raise UserError(f"There is no backend {gone[0]} any more: measure the run anew without it.")
     device = devices.choose(request.device, gpus)
-    chosen = tuple(known[name] for name in request.backends)
+    chosen = tuple(_backend(name, known, device, report) for name in request.backends)
     load = scripts.load if request.script else examples.load
     loaded = tuple(load(paths.expanded(path)) for path in request.examples)
     if request.augment and not any(example.augmentation for example in loaded):
@@ -114,6 +120,14 @@ def make(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device],
                         verdicts[made.id] = verdict
     frameworks = frozenset(backend.keras_backend for backend in known.values())
     return Plan(request, device, tuple(tasks), verdicts, chosen, loaded, frameworks)
+
+
+def _backend(name: str, known: Mapping[str, Backend], device: Device, report: Callable[[str], None]) -> Backend:
+    """The backend or variant, with a lock of what is installed on this device."""
+    backend = variants.find(name, known)
+    if backend is None:
+        raise UserError(f"There is no backend {name} any more: measure the run anew without it.")
+    return locks.locked(backend, device.kind, report)
 
 
 def acceptable(plan: Plan, task: CellTask, outcome: Outcome) -> bool:
@@ -185,6 +199,8 @@ def _of_backend(
         "recurrent": backend.recurrent,
         "fixed_batch": backend.fixed_batch,
         "ordered_updates": backend.ordered_updates,
+        "jit": backend.jit,
+        "policy": backend.policy,
     }
     choice = request.python(backend.name)
     as_is = choice is not None and choice.as_is

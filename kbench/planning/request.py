@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,7 +110,7 @@ class Request:
 
     def python(self, backend: str) -> Choice | None:
         """The Python that --python gives the backend."""
-        chosen = self.pythons.get(backend)
+        chosen = self.pythons.get(backend) or self.pythons.get(re.split(r"[@+]", backend, maxsplit=1)[0])
         return None if chosen is None else Choice(paths.expanded(chosen.path), chosen.as_is)
 
     @property

@@ -37,6 +37,8 @@ class CellTask(Cell):
     recurrent: Mapping[str, str] = field(default_factory=dict)  # as the backend's file says, and so the next two
     fixed_batch: tuple[str, ...] = ()
     ordered_updates: bool = False
+    jit: str = ""  # "on" or "off", if not as the backend has it
+    policy: str = ""  # Keras's dtype policy, if not its own
     build: str = ""  # of the backend; empty where none fits the device
     lock_sha256: str = ""  # empty where an environment of the user's own is used as it is
     versions: Mapping[str, str] = field(default_factory=dict)  # that have to be found: {keras, backend}

@@ -24,7 +24,8 @@ else:
 T = TypeVar("T", Backend, Build)
 
 # Fields that no file says: they come from where it lies.
-NOT_KEYS = {"name": Backend, "generation": Backend, "path": Backend, "builds": Backend, "lock": Build}
+NOT_KEYS: dict[str, type] = dict.fromkeys(("name", "generation", "path", "builds", "jit", "policy"), Backend)
+NOT_KEYS |= dict.fromkeys(("lock", "resolved"), Build)
 
 
 def load_all(folder: Path) -> dict[str, Backend]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from kbench import paths
 from kbench.errors import UserError
-from kbench.selection import examples
+from kbench.selection import examples, variants
 from kbench.selection.backends import by_number
 from kbench.values import Backend, Example
 
@@ -30,25 +30,39 @@ class Chosen(Generic[T]):
 def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
     """The backends that a comma-separated list means, each once, in the list's order.
 
-    A full name (`keras2/a`), a bare one (`a`) where it is clear, a generation (`keras2`) or `all`. A bare name of
+    A full name (`keras2/a`), a bare one (`a`) where it is clear, a generation (`keras2`) or `all`, each of which may
+    be followed by a version or settings (`a@0.9`, `a+jit=off`). A bare name of
     several generations takes the generation of the other names; alone, the newest. Raises UserError.
     """
     generations = {backend.generation for backend in known.values()}
     items = _items(text, "--backends", known)
-    possible = [{known[name].generation for name in _matches(item, known)} for item in items]
+    possible = [{known[name].generation for name in _matches(variants.base(item), known)} for item in items]
     certain = {found.pop() for found in possible if len(found) == 1}
-    names: list[str] = []
+    chosen: dict[str, Backend] = {}
     named: set[str] = set()
     for item in items:
-        if item == ALL:
+        wanted = variants.base(item)
+        if wanted == ALL:
             found = list(known)
-        elif item in generations:
-            found = [name for name, backend in known.items() if backend.generation == item]
+        elif wanted in generations:
+            found = [name for name, backend in known.items() if backend.generation == wanted]
         else:
-            found = [_one_backend(item, known, certain, generations)]
-            named.update(found)
-        names += [name for name in found if name not in names]
-    return Chosen(tuple(known[name] for name in names), frozenset(named))
+            found = [_one_backend(wanted, known, certain, generations)]
+        of_item = [variants.named(name + item.removeprefix(wanted), known[name]) for name in found]
+        chosen |= {one.name: one for one in of_item if one.name not in chosen}
+        if wanted != ALL and wanted not in generations:
+            named.update(one.name for one in of_item)
+    return Chosen(tuple(chosen.values()), frozenset(named))
+
+
+def in_settings(chosen: Chosen[Backend], *settings: Sequence[str]) -> Chosen[Backend]:
+    """Each of the backends in each of the settings of `variants.expanded`. Raises UserError."""
+    made = {one.name: one for one in variants.expanded(chosen.chosen, *settings)}
+    return Chosen(tuple(made.values()), frozenset(name for name in made if _named(name, chosen.named)))
+
+
+def _named(name: str, named: Collection[str]) -> bool:
+    return any(name == one or name.startswith(f"{one}+") for one in named)
 
 
 def select_examples(text: str, known: Mapping[str, Example]) -> Chosen[Example]:

@@ -22,6 +22,10 @@ from kbench.values import Backend, Device, Example
 def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
     """What the options of `run` or `parity` ask for. An option has the name of its field. Raises UserError."""
     chosen = selection.select_backends(options.backends, known)
+    chosen = selection.in_settings(
+        chosen,
+        *(getattr(options, name, None) or () for name in ("jit", "precision_policy", "env_set", "keras")),
+    )
     script = scripts.load(paths.expanded(options.file)) if getattr(options, "file", None) else None
     if script is None:
         named = selection.select_examples(options.examples, known_examples())

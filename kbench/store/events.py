@@ -83,7 +83,7 @@ class End(Event, tag="end"):
 _STRUCTS: tuple[type[msgspec.Struct], ...] = (Epoch, *Event.__subclasses__())
 KINDS: dict[object, type[msgspec.Struct]] = {kind.__struct_config__.tag: kind for kind in _STRUCTS}
 # Events whose keys are facts as they stand, but for these.
-OPEN = ("start", "loaded", "model", "compiled", "device", "libraries")
+OPEN = ("start", "loaded", "model", "compiled", "settings", "device", "libraries")
 _NO_FACTS = frozenset({"event", "schema", "pid", "seconds", "time"})
 
 

@@ -227,6 +227,16 @@ def write_spec(run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mappi
     return folder.spec
 
 
+def keep_lock(run: Path, backend: str, lock: Path) -> None:
+    """Keep a lock file that was made for this run, with its results. Raises UserError."""
+    place = run / "locks" / f"{backend.replace('/', '-')}.lock"
+    try:
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(lock.read_bytes())
+    except OSError as error:
+        raise cannot("write", place, error) from error
+
+
 def write_outcome(run: Path, cell: Cell, outcome: Outcome) -> None:
     """Record what came of `cell`; from then on it counts as ended. Raises UserError."""
     folder = cell_folder(run, cell)

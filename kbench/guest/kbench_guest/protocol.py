@@ -37,6 +37,7 @@ EVENTS = {
         "layers": "list",
     },
     "compiled": {"optimizer": "object", "loss": "text", "batch_size": "integer"},
+    "settings": {"jit": "text?", "computes_in": "list?"},
     "device": {"device": "text"},
     "probe": {"outputs": "list"},
     "epoch": {

@@ -18,6 +18,8 @@ def run(spec, events):
     events.write("memory", at="import", peak_mib=process.peak_memory_mib())
     check_loaded(spec, framework.versions(), events)
     framework.seed(spec["seed"])
+    if spec["policy"]:
+        framework.set_policy(spec["policy"])
 
     with events.phase("data"):
         data = spec["data"]
@@ -32,6 +34,7 @@ def run(spec, events):
     with events.phase("build"):
         model = example_file.build(framework, example, spec, feed.first_inputs(), events)
 
+    check_settings(framework, model, spec, events)
     device = framework.device(model)
     events.write("device", device=device)
     if device not in (spec["device"], "unknown"):
@@ -84,6 +87,20 @@ def check_loaded(spec, versions, events):
         asked = spec["versions"].get(name[: -len("_version")]) if name.endswith("_version") else spec[name]
         if asked and not same(name, loaded[name], asked):
             raise Refused("mismatch", "Keras loaded %s %s, where %s was asked for" % (name, loaded[name], asked))
+
+
+def check_settings(framework, model, spec, events):
+    """Give the model the settings that were asked for, report what it holds, and refuse to measure anything else."""
+    if spec["jit"]:
+        framework.set_jit(model, spec["jit"] == "on")
+    held = framework.held_settings(model)
+    if held:
+        events.write("settings", **held)
+    if spec["jit"] and held["jit"] != spec["jit"]:
+        raise Refused("mismatch", "jit_compile is %s, where %s was asked for" % (held["jit"], spec["jit"]))
+    dtype = spec["policy"].replace("mixed_", "")
+    if dtype and dtype not in held["computes_in"]:
+        raise Refused("mismatch", "its layers compute in %s, not in %s" % (" and ".join(held["computes_in"]), dtype))
 
 
 def same(name, loaded, asked):

@@ -2,6 +2,8 @@
 
 import traceback
 
+from kbench_guest.protocol import Refused
+
 
 class Framework(object):
     """One framework. Subclasses answer more; what is missing below has to be answered by each."""
@@ -23,6 +25,18 @@ class Framework(object):
         """'cpu' or 'gpu': where the framework keeps the model's weights or runs its operations; 'unknown' if it
         cannot be asked."""
         return "unknown"
+
+    def set_policy(self, policy):
+        """Let the layers that are made from now on compute by this dtype policy. Raises Refused."""
+        raise Refused("unsupported", "it has no dtype policies")
+
+    def set_jit(self, model, on):
+        """Let a compiled model be compiled with XLA and the like, or not. Raises Refused."""
+        raise Refused("unsupported", "it has no jit_compile")
+
+    def held_settings(self, model):
+        """{"jit": "on" or "off", "computes_in": [dtypes of its layers' arithmetic]} of a model; {} if it has none."""
+        return {}
 
     def wait(self, model, outputs=None):
         """Return when all work on the device is done, so that the clock can be read.

@@ -38,6 +38,16 @@ class AnyBackend(keras_models.KerasModels):
         schedule = rate["config"]  # InverseTimeDecay, as `make_optimizer` makes it
         return schedule["initial_learning_rate"], schedule["decay_rate"] / schedule["decay_steps"]
 
+    def set_policy(self, policy):
+        keras.config.set_dtype_policy(policy)
+
+    def set_jit(self, model, on):
+        model.jit_compile = on
+
+    def held_settings(self, model):
+        found = {layer.compute_dtype for layer in model._flatten_layers(include_self=False)}
+        return {"jit": "on" if model.jit_compile else "off", "computes_in": sorted(found)}
+
     def several_steps(self, number):
         return {"steps_per_execution": number}
 

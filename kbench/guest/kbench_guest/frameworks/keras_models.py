@@ -126,6 +126,7 @@ class KerasModels(Framework):
 
     def optimizer_settings(self, optimizer):
         """{class_name, learning_rate, decay, ...} as the optimizer holds them, in the words of an OPTIMIZER."""
+        optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of a loss that is scaled, in float16
         config = dict(optimizer.get_config())
         rate, decay = self.held_rate(config)
         name = optimizer.__class__.__name__

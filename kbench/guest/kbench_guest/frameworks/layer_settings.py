@@ -108,7 +108,13 @@ def _precision(config):
     dtype = config.get("dtype")
     if isinstance(dtype, dict):  # a policy of Keras 3
         dtype = dtype.get("config", {}).get("name")
-    return {"dtype": dtype} if isinstance(dtype, str) and "float" in dtype and dtype != K.floatx() else {}
+    usual = (K.floatx(), _policy())  # which the whole model has, and which is told of it
+    return {"dtype": dtype} if isinstance(dtype, str) and "float" in dtype and dtype not in usual else {}
+
+
+def _policy():
+    """The dtype policy of all layers that name none; None in Keras 2."""
+    return keras.config.dtype_policy().name if hasattr(keras, "config") else None
 
 
 def _object(value):

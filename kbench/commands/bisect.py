@@ -1,0 +1,143 @@
+"""`bisect`: which release made an example slower, or learn otherwise? Each is measured beside the good one."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from packaging.version import InvalidVersion, Version
+
+from kbench import paths, store
+from kbench.analysis.rows import summarised
+from kbench.cli import arguments
+from kbench.commands import run
+from kbench.environments import locks
+from kbench.errors import UserError
+from kbench.selection import names, variants
+from kbench.session import choices, terminal
+from kbench.tables.grid import Grid, printed
+from kbench.text import significant
+from kbench.values import OK, SLOWER, Backend, Interval
+
+SAME_LOSS = 0.01  # losses of two releases that lie no further apart, as a part of the good one's, are the same
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A release beside the good one."""
+
+    version: str
+    ratio: float  # of its time, or of its loss
+    interval: Interval | None
+    differs: bool  # whether that is shown
+    run: str
+
+    def row(self) -> list[str]:
+        """What the table says of it."""
+        of = "" if self.interval is None else f"{significant(self.interval.low)}-{significant(self.interval.high)}"
+        return [self.version, significant(self.ratio), of or "-", self.run]
+
+
+def main(options: argparse.Namespace) -> int:
+    """Search, and print what was found; 1 where the two ends do not differ. Raises UserError."""
+    known = choices.known_backends()
+    (backend, *others) = names.select_backends(options.backend, known).chosen
+    if others:
+        raise UserError(f"bisect takes one backend, and {options.backend!r} names {1 + len(others)}.")
+    suffix = _suffix(backend, options.package)
+    for version in (options.good, options.bad):
+        _checked(version)
+    if Version(options.good) >= Version(options.bad):
+        raise UserError(f"--good {options.good} is not older than --bad {options.bad}.")
+    releases = _last_of_each(locks.versions(backend, _distribution(backend, suffix), options.good, options.bad))
+    terminal.say(f"{len(releases)} releases from {releases[0]} to {releases[-1]}: {', '.join(releases)}")
+    good, probes = releases[0], list[Probe]()
+
+    def probe(version: str) -> Probe:
+        probes.append(
+            _measured(options, f"{backend.name}{suffix}{good}", f"{backend.name}{suffix}{version}", version)
+        )
+        return probes[-1]
+
+    bad = probe(releases[-1])
+    if bad.differs:
+        # The first release that is nearer to the bad one than to the good one.
+        between = math.sqrt(bad.ratio) if bad.ratio > 0 else 1.0
+        low, high = 0, len(releases) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            found = probe(releases[middle])
+            is_bad = found.differs and (found.ratio >= between if between >= 1 else found.ratio <= between)
+            low, high = (low, middle) if is_bad else (middle, high)
+    _show(options, probes)
+    if not bad.differs:
+        print(f"{options.package} {bad.version} is not shown to be worse than {good} here: there is nothing to find.")
+        return 1
+    first = next((one for one in probes if one.version == releases[high]), bad)
+    what = "takes" if options.by == "time" else "ends with a loss of"
+    print(
+        f"{options.package} {releases[high]} is the first: {options.example} {what} {significant(first.ratio)} times "
+        f"that of {good}; {releases[low]} does not."
+    )
+    return 0
+
+
+def _suffix(backend: Backend, package: str) -> str:
+    """What names a variant with a version of the package, but for the version. Raises UserError."""
+    if package == "keras":
+        return "+keras="
+    own = {backend.distribution, backend.keras_backend, *(build.distribution for build in backend.builds)}
+    if package in own:
+        return "@"
+    raise UserError(f"--package takes keras or {backend.distribution} for {backend.name}, not {package[:50]!r}.")
+
+
+def _distribution(backend: Backend, suffix: str) -> str:
+    return backend.builds[0].distribution if suffix == "@" else variants.keras_of(backend)
+
+
+def _checked(version: str) -> None:
+    try:
+        Version(version)
+    except InvalidVersion:
+        raise UserError(f"{version[:50]!r} is no version, such as 3.8 or 3.15.1.") from None
+
+
+def _last_of_each(found: Sequence[str]) -> list[str]:
+    """The releases without pre-releases."""
+    return [one for one in found if not Version(one).is_prerelease]
+
+
+def _measured(options: argparse.Namespace, good: str, other: str, version: str) -> Probe:
+    """The two beside each other, until they are told apart or the budget is spent."""
+    argv = [
+        "run", "--backends", f"{good},{other}", "--examples", options.example, "--baseline", good,
+        "--profile", options.profile, "--device", "cpu", "--no-plots", "--quiet",
+        "--budget", f"{options.budget:g}s", "--results", str(options.results),
+    ]  # fmt: skip
+    argv += ["--threads", str(options.threads)] if options.threads else []
+    argv += ["--data-dir", str(options.data_dir)] if options.data_dir else []
+    terminal.say(f"{other} beside {good}")
+    with contextlib.redirect_stdout(io.StringIO()):  # its tables lie in its folder
+        run.main(arguments.parse(argv))
+    there = store.read(store.latest(paths.expanded(str(options.results)), timed=True))
+    rows = {row.backend: row for row in summarised(there)}
+    for row in rows.values():
+        if row.status != OK:
+            raise UserError(f"{row.backend} was {row.status}: {row.reason}; see {there.folder}.")
+    row = rows[other]
+    if options.by == "time":
+        ratio = row.relative_to_baseline or math.nan
+        return Probe(version, ratio, row.baseline_interval, row.verdict == SLOWER, there.name)
+    ratio = (row.final_loss or math.nan) / (rows[good].final_loss or math.nan)
+    return Probe(version, ratio, None, not abs(ratio - 1) <= SAME_LOSS, there.name)
+
+
+def _show(options: argparse.Namespace, probes: Sequence[Probe]) -> None:
+    heads = [options.package, "x good" if options.by == "time" else "loss, x good", "95 % interval", "run"]
+    rows = [one.row() for one in sorted(probes, key=lambda one: Version(one.version))]
+    terminal.show(printed({"releases": Grid(heads, rows)}, terminal.TABLE, terminal.width()))

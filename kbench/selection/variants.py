@@ -1,0 +1,157 @@
+"""A backend in another version or with another setting: `NAME@0.9`, `NAME+jit=off`.
+
+Its name says what it is, and stands in tables beside the backend's own.
+"""
+
+from __future__ import annotations
+
+import colorsys
+import itertools
+import re
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from kbench.errors import UserError
+from kbench.values import Backend
+
+JIT = ("on", "off", "auto")
+_NAME = re.compile(r"(?P<base>[^@+]+)(@(?P<version>[^+]*))?(?P<settings>(\+[^+]*)*)")
+_VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?")
+_POLICY = re.compile(r"(mixed_)?(b?float16)|float(32|64)")
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+_VALUE = re.compile(r"[\w.:/=-]*")
+_OURS = re.compile(r"(KERAS_|KBENCH_|PYTHON).*")
+
+
+def base(name: str) -> str:
+    """The name of the backend of which this is a variant; its own if it is none."""
+    return re.split(r"[@+]", name, maxsplit=1)[0]
+
+
+def named(item: str, backend: Backend) -> Backend:
+    """The variant of `backend` that `item`, such as `NAME@0.9+jit=off`, asks for. Raises UserError."""
+    found = _NAME.fullmatch(item)
+    if found is None:
+        raise UserError(f"{item!r} names no backend: write NAME, NAME@VERSION or NAME+SETTING=VALUE.")
+    version, settings = found["version"], [one for one in found["settings"].split("+") if one]
+    made = backend
+    if version is not None:
+        made = _of_version(made, backend.distribution, version, f"@{version}")
+    for setting in settings:
+        made = _with(made, setting)
+    if made is backend and item != found["base"]:
+        raise UserError(f"{item!r} does not say which version or setting: write NAME@0.9 or NAME+jit=off.")
+    return made
+
+
+def expanded(
+    backends: Iterable[Backend],
+    jit: Sequence[str] = (),
+    policies: Sequence[str] = (),
+    variables: Sequence[str] = (),
+    keras: Sequence[str] = (),
+) -> list[Backend]:
+    """Each backend in each of these settings; `auto`, float32 and no variable are as it is. Raises UserError."""
+    choices: list[list[str]] = [
+        [f"jit={one}" for one in jit] or ["jit=auto"],
+        [f"policy={one}" for one in policies] or ["policy=float32"],
+        ["", *variables],
+        [f"keras={one}" for one in keras] or [""],
+    ]
+    made = []
+    for backend in backends:
+        for settings in itertools.product(*choices):
+            one = backend
+            for setting in settings:
+                one = _with(one, setting) if setting not in ("", "jit=auto", "policy=float32") else one
+            made.append(one)
+    return made
+
+
+def find(name: str, known: Mapping[str, Backend]) -> Backend | None:
+    """The backend or variant of that full name; None if there is no such backend (any more)."""
+    backend = known.get(base(name))
+    return None if backend is None else named(name, backend)
+
+
+def _with(backend: Backend, setting: str) -> Backend:
+    """The backend with `NAME=VALUE`. Raises UserError."""
+    name, is_given, value = setting.partition("=")
+    suffix = f"+{setting}"
+    if name == "keras" and is_given:
+        return _of_version(backend, keras_of(backend), value, suffix)
+    if name == "jit" and value in JIT:
+        return _renamed(backend, suffix, jit=value)
+    if name == "policy" and _POLICY.fullmatch(value):
+        return _renamed(backend, suffix, policy=value)
+    if _VARIABLE.fullmatch(name) and is_given and not _OURS.fullmatch(name):
+        if not _VALUE.fullmatch(value):
+            raise UserError(f"{setting!r}: a row's name cannot hold that value; letters, digits and .:/=-_ can.")
+        builds = tuple(
+            replace(
+                build,
+                variables={**build.variables, name: value},
+                locked_variables={**build.locked_variables, name: value},
+            )
+            for build in backend.builds
+        )
+        return _renamed(backend, suffix, builds=builds, variables={**backend.variables, name: value})
+    raise UserError(
+        f"{setting!r} is no setting: take jit=on, jit=off, policy=mixed_float16 (or another dtype policy), "
+        "keras=VERSION, or NAME=VALUE for an environment variable."
+    )
+
+
+def keras_of(backend: Backend) -> str:
+    """The package that is the backend's Keras: a fork of it may have another name."""
+    named_so = (one for one in map(_package, backend.builds[0].requirements) if one.startswith("keras"))
+    return next(named_so, "keras")
+
+
+def _of_version(backend: Backend, package: str, version: str, suffix: str) -> Backend:
+    """The backend with another version of a package, whose lock is not made yet."""
+    if not _VERSION.fullmatch(version):
+        raise UserError(f"{version[:50]!r} is no version, such as 0.9 or 2.18.1.")
+    builds = []
+    for build in backend.builds:
+        of_build = build.distribution if package == backend.distribution else package
+        pinned = tuple(_pinned(one, of_build, version) for one in build.requirements)
+        if pinned:
+            # Flags of the locked framework may be unknown to another version of it.
+            flags = {} if package == backend.distribution else build.locked_variables
+            builds.append(replace(build, requirements=pinned, lock=None, locked_variables=flags, resolved=True))
+    return _renamed(backend, suffix, builds=tuple(builds))
+
+
+def _pinned(requirement: str, package: str, version: str) -> str:
+    """The requirement, with this version if it is of this package; 0.9 is the newest of 0.9.*."""
+    found = Requirement(requirement)
+    if canonicalize_name(found.name) != canonicalize_name(package):
+        return requirement
+    extras = f"[{','.join(sorted(found.extras))}]" if found.extras else ""
+    newest = ".*" if version.count(".") < 2 and version.replace(".", "").isdecimal() else ""
+    return f"{found.name}{extras}=={version}{newest}"
+
+
+def _package(requirement: str) -> str:
+    return canonicalize_name(Requirement(requirement).name)
+
+
+def _renamed(backend: Backend, suffix: str, **changes: object) -> Backend:
+    name = backend.name + suffix
+    made = replace(backend, **changes)  # type: ignore[arg-type]
+    return replace(made, name=name, title=f"{backend.title} {suffix}", color=_shade(backend.color, suffix))
+
+
+def _shade(color: str, suffix: str) -> str:
+    """A colour near to the backend's own, so that its variants can be told apart."""
+    red, green, blue = (int(color[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
+    number = zlib.crc32(suffix.encode())
+    hue += 0.04 * (number % 5 - 2)
+    lightness = min(0.8, max(0.2, lightness + (0.12, 0.22, -0.12, -0.2)[number // 5 % 4]))
+    return "#" + "".join(f"{round(255 * part):02X}" for part in colorsys.hls_to_rgb(hue % 1, lightness, saturation))

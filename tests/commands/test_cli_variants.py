@@ -1,0 +1,83 @@
+"""Versions and settings of a backend as rows of one table, and the release that made one slower."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fake_backends import FAKE_KERAS, wheel
+from fake_bench import Bench
+
+SLOW_FROM = 4  # keras-fake 2.4
+
+
+@pytest.fixture
+def releases(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """keras-fake 2.0 to 2.6; from 2.4 on each step takes some milliseconds longer, and learns less."""
+    folder = tmp_path / "releases"
+    files = {f"keras/{path.name}": path.read_text() for path in sorted((FAKE_KERAS / "keras").glob("*.py"))}
+    for number in range(7):
+        own = dict(files)
+        if number >= SLOW_FROM:
+            own["keras/models.py"] = own["keras/models.py"].replace(
+                "        *before, last = self.layers\n",
+                "        import time\n        time.sleep(0.02)\n        *before, last = self.layers\n",
+            ).replace("rate = self.optimizer.lr *", "rate = 0.1 * self.optimizer.lr *")  # fmt: skip
+        own["keras/__init__.py"] = own["keras/__init__.py"].replace("2.99.1", f"2.{number}")
+        wheel(folder, "keras-fake", f"2.{number}", own)
+    import os
+
+    monkeypatch.setenv("PIP_FIND_LINKS", f"{os.environ['PIP_FIND_LINKS']} {folder}")
+    return bench
+
+
+def test_versions_and_settings_are_rows_of_one_table(releases: Bench) -> None:
+    said = releases.measure(backends="fake,fake+keras=2.1,fake+SOME_FLAG=1,fake+jit=on")
+    assert said.status == 1, "jit was asked for by name, and is unsupported"
+    rows = {one.cell.backend: one for one in releases.last().measured}
+    status = {name.removeprefix("keras9/"): one.outcome.status for name, one in rows.items()}
+    assert status == {"fake": "ok", "fake+keras=2.1": "ok", "fake+SOME_FLAG=1": "ok", "fake+jit=on": "unsupported"}
+    assert rows["keras9/fake+keras=2.1"].facts["keras_version"] == "2.1"
+    assert rows["keras9/fake"].facts["keras_version"] == "2.99.1"
+    (kept,) = (releases.runs()[-1] / "locks").iterdir()
+    assert kept.name == "keras9-fake+keras=2.1.lock" and "keras-fake==2.1 " in kept.read_text()
+    again = releases("resume")
+    assert "0 of 4 cells are to be measured" in again.out, "its versions are found again"
+
+
+def test_a_version_that_nobody_has_released_is_one_sentence(releases: Bench) -> None:
+    said = releases.measure(backends="fake+keras=9.9")
+    assert said.status == 2 and not releases.results.exists()
+    assert said.err.splitlines()[-1].startswith("kbench: error: There is no keras9/fake+keras=9.9: ")
+
+
+@pytest.mark.parametrize("by", ["time", "loss"])
+def test_bisect_finds_the_release_that_made_it_worse(releases: Bench, by: str) -> None:
+    asked = ("bisect", "fake", "--good", "2.0", "--bad", "2.6", "--example", "my_example.py", "--by", by)
+    said = releases(*asked, "--profile", "smoke", "--budget", "20s")
+    assert said.status == 0, said.out + said.err
+    assert "7 releases from 2.0 to 2.6" in said.err
+    assert f"keras 2.{SLOW_FROM} is the first: my_example.py" in said.out and "2.3 does not" in said.out
+    assert len(releases.runs()) <= 4, "2.6, 2.3, 2.4 or 2.5: it halves what is left"
+
+
+def test_where_nothing_became_worse_it_says_so(releases: Bench) -> None:
+    asked = ("bisect", "fake", "--good", "2.0", "--bad", "2.2", "--example", "my_example.py", "--by", "loss")
+    said = releases(*asked, "--profile", "smoke")
+    assert said.status == 1 and "keras 2.2 is not shown to be worse than 2.0 here" in said.out
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"--good": "2.6", "--bad": "2.0"}, "--good 2.6 is not older than --bad 2.0"),
+        ({"--good": "x"}, "'x' is no version"),
+        ({"--package": "numpy"}, "--package takes keras or fake-framework for keras9/fake, not 'numpy'"),
+        ({"--good": "2.7", "--bad": "2.9"}, "There is no release keras-fake>=2.7"),
+        ({"--example": "no_such"}, "There is no example 'no_such'"),
+    ],
+)
+def test_wrong_requests_are_one_sentence(releases: Bench, changes: dict[str, str], words: str) -> None:
+    asked = {"--good": "2.0", "--bad": "2.6", "--example": "my_example.py", **changes}
+    said = releases("bisect", "fake", *[part for pair in asked.items() for part in pair])
+    assert said.status == 2 and words in said.err.splitlines()[-1], said.err

@@ -1,0 +1,30 @@
+"""Real backends in two versions, and with settings that are proved."""
+
+from __future__ import annotations
+
+import pytest
+from real_runs import Kbench
+
+from kbench.analysis.summaries import summarise
+from kbench.values import OK
+
+pytestmark = pytest.mark.timeout(3600)
+JIT = ("keras3/tensorflow+jit=on", "keras3/tensorflow+jit=off")
+POLICY = "keras3/jax+policy=mixed_bfloat16"
+
+
+def test_two_versions_and_jit_on_and_off_stand_in_one_table(kbench: Kbench) -> None:
+    backends = ["keras3/jax", "keras3/jax@0.9", *JIT, POLICY]
+    run = kbench.measure(",".join(backends), "mnist_mlp", "--baseline", "keras3/jax")
+    assert run.status == 0, run.output
+    rows = {row.backend: row for row in summarise(run.results().measured)}
+    assert {name: (row.status, row.differs) for name, row in rows.items()} == dict.fromkeys(backends, (OK, ()))
+    assert len({row.fingerprint for row in rows.values()}) == 1
+    assert rows["keras3/jax@0.9"].backend_version.startswith("0.9.")
+    assert not rows["keras3/jax"].backend_version.startswith("0.9.")
+    facts = {one.cell.backend: one.facts for one in run.results().measured}
+    assert [facts[name]["jit"] for name in ("keras3/jax", *JIT)] == ["on", "on", "off"]
+    assert facts["keras3/jax"]["computes_in"] == ["float32"]
+    assert "bfloat16" in facts[POLICY]["computes_in"]
+    probes = {name: facts[name]["probe"] for name in ("keras3/jax", POLICY)}
+    assert probes["keras3/jax"] != probes[POLICY], "it really computed in another precision"

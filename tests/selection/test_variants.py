@@ -1,0 +1,81 @@
+"""Backends in other versions and settings: what their names mean, and what is no such name."""
+
+from __future__ import annotations
+
+import pytest
+
+from kbench import paths
+from kbench.errors import UserError
+from kbench.selection import backends, names, variants
+
+KNOWN = backends.load_all(paths.project_folder("backends"))
+
+
+def test_a_version_is_another_requirement_without_a_lock() -> None:
+    made = variants.named("jax@0.9", KNOWN["keras3/jax"])
+    assert made.name == "keras3/jax@0.9" and made.keras_backend == KNOWN["keras3/jax"].keras_backend
+    by_name = {build.name: build for build in made.builds}
+    keras = next(one for one in KNOWN["keras3/jax"].builds[0].requirements if one.startswith("keras"))
+    assert by_name["cpu"].requirements == (keras, "jax==0.9.*")
+    assert by_name["cuda13"].requirements == (keras, "jax[cuda13]==0.9.*"), "extras stay"
+    assert all(one.lock is None and one.resolved and not one.locked_variables for one in made.builds)
+    other_keras = variants.named("jax+keras=3.10", KNOWN["keras3/jax"]).builds[0]
+    assert other_keras.locked_variables == KNOWN["keras3/jax"].builds[0].locked_variables, "the same framework"
+    exact = variants.named("jax@0.9.1", KNOWN["keras3/jax"]).builds[0]
+    assert exact.requirements[1] == "jax==0.9.1"
+
+
+def test_the_package_of_a_build_may_have_another_name_and_so_may_keras() -> None:
+    made = variants.named("tensorflow@2.18", KNOWN["keras3/tensorflow"])
+    assert {one.requirements[-1] for one in made.builds} >= {"tensorflow-cpu==2.18.*", "tensorflow[and-cuda]==2.18.*"}
+    fork = variants.named("mxnet+keras=2.2.4", KNOWN["keras2/mxnet"]).builds[0]
+    assert "keras-mxnet==2.2.4" in fork.requirements
+
+
+def test_settings_are_said_in_the_name_and_add_up() -> None:
+    made = variants.named("jax+jit=off+policy=mixed_bfloat16+OMP_NUM_THREADS=1", KNOWN["keras3/jax"])
+    assert (made.jit, made.policy) == ("off", "mixed_bfloat16")
+    assert made.variables["OMP_NUM_THREADS"] == "1"
+    assert made.builds[0].locked_variables["OMP_NUM_THREADS"] == "1", "it wins over the build's own"
+    assert made.builds[0].lock == KNOWN["keras3/jax"].builds[0].lock, "the same environment"
+    assert variants.find(made.name, KNOWN) == made and variants.find("keras3/nobody+jit=on", KNOWN) is None
+    assert made.color != KNOWN["keras3/jax"].color and len(made.color) == 7
+
+
+def test_groups_take_them_and_a_bare_name_finds_its_generation() -> None:
+    chosen = names.select_backends("tensorflow+jit=on,jax", KNOWN)
+    assert [one.name for one in chosen.chosen] == ["keras3/tensorflow+jit=on", "keras3/jax"]
+    assert chosen.named == {"keras3/tensorflow+jit=on", "keras3/jax"}
+    group = names.select_backends("keras3+jit=off", KNOWN)
+    assert [one.name for one in group.chosen] == [f"{name}+jit=off" for name in KNOWN if name.startswith("keras3/")]
+    assert not group.named
+
+
+def test_options_make_all_combinations_and_leave_out_what_is_the_default() -> None:
+    jax = [KNOWN["keras3/jax"]]
+    assert [one.name for one in variants.expanded(jax)] == ["keras3/jax"]
+    made = variants.expanded(jax, jit=["on", "auto"], policies=["float32", "mixed_float16"])
+    assert [one.name.removeprefix("keras3/jax") for one in made] == [
+        "+jit=on", "+jit=on+policy=mixed_float16", "", "+policy=mixed_float16",
+    ]  # fmt: skip
+    assert [one.name for one in variants.expanded(jax, variables=["A=1"])] == ["keras3/jax", "keras3/jax+A=1"]
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        ("jax@", "'' is no version, such as 0.9"),
+        ("jax@newest", "'newest' is no version"),
+        ("jax+", "does not say which version or setting"),
+        ("jax+jit", "'jit' is no setting: take jit=on"),
+        ("jax+jit=yes", "'jit=yes' is no setting"),
+        ("jax+policy=float8", "'policy=float8' is no setting"),
+        ("jax+KERAS_BACKEND=torch", "'KERAS_BACKEND=torch' is no setting"),
+        ("jax+XLA_FLAGS=--a --b", "a row's name cannot hold that value"),
+        ("nobody@1", "There is no backend 'nobody'"),
+    ],
+)
+def test_what_is_no_variant_is_one_sentence(item: str, words: str) -> None:
+    with pytest.raises(UserError) as caught:
+        names.select_backends(item, KNOWN)
+    assert words in str(caught.value) and len(str(caught.value).splitlines()) == 1
