@@ -6,11 +6,42 @@ from kbench.version import __version__
 
 TYPE_CHECKING = False  # as typing's, without its import: the front door comes by here before it has any package
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
+    from kbench.commands.from_python import Word
     from kbench.exports.dataframes import RunData
 
-__all__ = ["__version__", "load"]
+__all__ = ["__version__", "load", "run", "script"]
+
+
+def run(
+    backends: str | Sequence[str], examples: str | Sequence[str] = "all", **options: Word | Sequence[Word]
+) -> RunData:
+    """Measure examples on backends, as the command `run` does; what it measured comes as pandas DataFrames.
+
+    options: those of the command line, with underscores: `profile="smoke", repeats=3, no_plots=True`. The run's
+    folder lies in `results`, or where `results=` says. In a notebook the value shows its tables and plots. Raises
+    kbench.errors.UserError, in one sentence, if the request is wrong.
+    """
+    from kbench.commands import from_python
+
+    return from_python.measured("run", (), (), {"backends": backends, "examples": examples, **options})
+
+
+def script(
+    file: str | PathLike[str],
+    backends: str | Sequence[str],
+    arguments: Sequence[str] = (),
+    **options: Word | Sequence[Word],
+) -> RunData:
+    """Measure a Keras program of your own, as the command `script` does; `arguments` are the program's own.
+
+    See `run` for the rest.
+    """
+    from kbench.commands import from_python
+
+    return from_python.measured("script", (str(file),), arguments, {"backends": backends, **options})
 
 
 def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str] = "results") -> RunData:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pandas as pd
 from kbench import paths, store
 from kbench.analysis.call_sites import expanded
 from kbench.analysis.rows import summarised
+from kbench.tables import content
 from kbench.tables.csv import epochs_columns, summary_columns
 from kbench.values import Measured
 
@@ -46,6 +49,20 @@ class RunData:
     epochs: pd.DataFrame  # one row an epoch of a cell
     cells: pd.DataFrame  # one row a cell: its status, phases and memory
     provenance: Mapping[str, Any]  # the machine and the versions, as run.json holds them
+    status: int | None = None  # the exit status of the command, if this comes from one: 0 where all is ok
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the tables, and the plots if there are any."""
+        rows = summarised(store.read(self.folder))
+        parts = [f"<h4>{escape(self.name)}</h4>"]
+        for one in content.tables(rows):
+            parts.append(f"<p><b>{escape(one.heading)}</b><br>{escape(one.answer)}</p>")
+            parts.append(pd.DataFrame(one.rows, columns=list(one.columns)).to_html(index=False, border=0))
+            parts += [f"<div>{escape(note)}</div>" for note in (*one.numbered, *one.remarks)]
+        for picture in sorted((self.folder / "plots").glob("*.png")):
+            image = base64.b64encode(picture.read_bytes()).decode("ascii")
+            parts.append(f'<img alt="{escape(picture.stem)}" src="data:image/png;base64,{image}">')
+        return "\n".join(parts)
 
 
 def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str] = "results") -> RunData:
@@ -57,7 +74,7 @@ def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str
     return data(store.read(folder))
 
 
-def data(read: store.RunResults) -> RunData:
+def data(read: store.RunResults, status: int | None = None) -> RunData:
     """A run that has been read, as DataFrames."""
     return RunData(
         name=read.name,
@@ -66,6 +83,7 @@ def data(read: store.RunResults) -> RunData:
         epochs=_frame(epochs_columns(expanded(read.measured))),
         cells=_frame(_cells_columns(read.measured)),
         provenance=read.provenance,
+        status=status,
     )
 
 

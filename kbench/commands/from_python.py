@@ -1,0 +1,54 @@
+"""`kbench.run(...)` and `kbench.script(...)`: the same commands from Python, for notebooks and programs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+
+from kbench import paths, store
+from kbench.cli import arguments
+from kbench.commands import run
+from kbench.errors import UserError
+from kbench.exports import dataframes
+from kbench.exports.dataframes import RunData
+
+Word = str | int | float | bool | PathLike[str] | None
+
+
+def measured(
+    command: str, place: Sequence[str], behind: Sequence[str], words: Mapping[str, Word | Sequence[Word]]
+) -> RunData:
+    """Run the command with these options, named as on the command line, and give what it measured.
+
+    Progress is printed on stderr. Raises kbench.errors.UserError, in one sentence.
+    """
+    argv = [command, *place]
+    for name, value in words.items():
+        argv += _option(f"--{name.replace('_', '-')}", value)
+    options = arguments.parse([*argv, *(["--", *behind] if behind else [])])
+    if options.dry_run:
+        raise UserError("dry_run measures nothing, so there is nothing to give: leave it out.")
+    results = paths.expanded(str(options.results)).absolute()
+    before = {path.parent for path in results.glob("*/run.json")}
+    with contextlib.redirect_stdout(io.StringIO()):  # tables come as DataFrames
+        status = run.main(options)
+    folder = results / options.name if options.name else _newest(results, before)
+    return dataframes.data(store.read(folder), status)
+
+
+def _newest(results: Path, before: set[Path]) -> Path:
+    return max(path.parent for path in results.glob("*/run.json") if path.parent not in before)
+
+
+def _option(name: str, value: Word | Sequence[Word]) -> list[str]:
+    """The option as the command line has it: True is a flag, a list one with commas."""
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [name]
+    if isinstance(value, list | tuple):
+        return [name, ",".join(map(str, value))]
+    return [name, str(value)]
