@@ -41,7 +41,7 @@ MADE = {
         *(f"data/files/{file.name}" for file in _DOWNLOADS),
     ),
     "compiled": (f"compiled/*-py3.*-{_KEY * 12}", f"compiled/own-{_KEY * 12}"),
-    "interpreters": ("interpreters/uv*", "interpreters/py3.*"),
+    "interpreters": ("interpreters/uv*", "interpreters/py3.*", "interpreters/rattler-*", "interpreters/packages"),
     "kbench": (f"host/{_KEY * 16}", f"test/{_KEY * 16}"),
 }
 

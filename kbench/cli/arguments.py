@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from kbench.cli.options import OPTIONS
+from kbench.environments.interpreters import CHANNEL
 from kbench.errors import UserError
 from kbench.version import __version__
 
-_SELECTION = ("--backends", "--device", "--python", "--examples")
+_SELECTION = ("--backends", "--device", "--python", "--channel", "--examples")
 _OF_CELLS = ("--image-data-format", "--threads", "--timeout", "--memory-limit", "--pass-env")
 # A group of options with a title of its own.
 _NUMBERS = (
@@ -41,8 +43,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Run a Keras program of your own, as it is, on each backend: time and scores of each of its calls of fit, "
         "evaluate and predict.",
         (
-            "file", "--backends", "--device", "--python", "--with", "--shims", "--max-epochs", "--max-steps",
-            "--seed of a script", "--init of a script", "--workdir", "--keep-files", _HOW_OFTEN, "--threads",
+            "file", "--backends", "--device", "--python", "--channel", "--with", "--shims", "--max-epochs",
+            "--max-steps", "--seed of a script", "--init of a script", "--workdir", "--keep-files", _HOW_OFTEN, "--threads",
             "--timeout of a script", "--memory-limit", "--data-dir", "--baseline", "--name", "--dry-run", _DETAIL,
             "--explain", "--show-output", "--no-plots", "--format", "--results",
         ),
@@ -69,7 +71,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     ),
     "setup": (
         "Make the backends' environments, or find that they are there. Measures nothing.",
-        ("--backends", "--device", "--python"),
+        ("--backends", "--device", "--python", "--channel"),
     ),
     "report": (
         "Make the tables, plots and pages of a run again from what was measured, and print the tables; or put "
@@ -142,6 +144,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
             parser.add_argument(option.split()[0], **OPTIONS[option])
     place = arguments.index("--") if command in ("script", "parity") and "--" in arguments else len(arguments)
     found = parser.parse_args(arguments[:place])
+    if getattr(found, "channel", None):
+        os.environ[CHANNEL] = found.channel  # which whoever makes a Python reads
     found.arguments = tuple(arguments[place + 1 :])  # of the script
     found.command = command
     found.argv = list(argv)

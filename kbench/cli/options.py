@@ -60,6 +60,11 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "make that backend's environment from this Python; with as-is, use this existing environment "
         "unchanged (conda, a vendor's CUDA stack); may be given several times",
     },
+    "--channel": {
+        "metavar": "CHANNEL",
+        "help": "where conda packages come from if a Python has to be made: a name, an address or a folder (default: "
+        "KBENCH_CHANNEL, or conda-forge)",
+    },
     # How much is measured.
     "--profile": {
         **_choices("profile"),

@@ -16,7 +16,7 @@ ABOUT = {
     "environments": "the backends' environments",
     "data": "downloads and prepared arrays",
     "compiled": "what backends compiled",
-    "interpreters": "Pythons that uv or conda brought",
+    "interpreters": "Pythons that kbench made",
     "kbench": "kbench's own environments",
 }
 

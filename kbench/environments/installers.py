@@ -1,13 +1,15 @@
-"""Starts the programs that install: uv, the C compiler, conda. Their output goes to a log, whole."""
+"""Starts the programs that install: uv, the C compiler, py-rattler. Their output goes to a log, whole."""
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import re
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -57,6 +59,25 @@ def sync(python: Path, lock: Path, indexes: Sequence[str], log: Path, timeout: f
         if indexes:
             environ["UV_INDEX"] = " ".join([environ.get("UV_INDEX", ""), *indexes]).strip()
         run([*command, "--no-cache"], log, environ, lock.parent, timeout)
+
+
+def tools(lock: Path, parent: Path, log: Path, timeout: float) -> Path:
+    """A folder below `parent` with the packages of `lock`, by hash, for a program to import; made if it is not there.
+
+    Raises InstallFailed.
+    """
+    digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
+    folder = parent / f"{lock.stem}-{digest}"
+    if not folder.is_dir():
+        making = parent / f"{folder.name}.making"
+        shutil.rmtree(making, ignore_errors=True)
+        command = [
+            uv_program(), "pip", "install", "--quiet", "--require-hashes", "--target", str(making),
+            "--python", sys.executable, "--requirements", str(lock),
+        ]  # fmt: skip
+        run(command, log, uv_environment(), parent, timeout)
+        making.rename(folder)
+    return folder
 
 
 def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path, timeout: float) -> str:

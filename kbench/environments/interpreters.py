@@ -1,8 +1,7 @@
-"""Finds a Python for a backend: the user's, on PATH, of pyenv or conda; or else made by uv or conda."""
+"""Finds a Python for a backend: the user's, on PATH, of pyenv or conda; or else made by uv or from conda packages."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -23,6 +22,8 @@ from kbench.values import Backend
 AS_IS = ",as-is"
 PROBE_SECONDS = 30  # a Python on a cold network folder takes its time
 MAKE_SECONDS = 900
+RATTLER = Path(__file__).with_name("rattler.lock")
+CHANNEL, DEFAULT_CHANNEL = "KBENCH_CHANNEL", "conda-forge"
 
 # Runs on every Python 3; prints one line of JSON. conda's Python reports no shared library
 # (LDLIBRARY) and ships it nevertheless: so the file itself is looked for.
@@ -98,29 +99,37 @@ def find(
 ) -> Interpreter:
     """A Python of a version that the backend can use, with a shared libpython if it needs one.
 
-    What is on the machine comes first; else uv or conda makes one under `cache`. Raises UserError if the
-    explicit one does not fit, Unavailable if there is none.
+    What is on the machine comes first; else uv makes one under `cache`, or py-rattler does from conda packages.
+    Raises UserError if the explicit one does not fit, Unavailable if there is none.
     """
-    try:
-        return at_hand(backend, cache, explicit)
-    except Unavailable:
-        for version in backend.python:
-            for make in (_from_uv, _from_conda):
-                with contextlib.suppress(installers.InstallFailed, OSError):
-                    make(version, cache, report)
-                    found, _ = _search(backend, cache)
-                    if found is not None:
-                        return found
-        raise
+    if explicit is not None:
+        return _explicit(backend, explicit)
+    found, unfit = _search(backend, cache)
+    why = ""
+    for version in () if found else backend.python:
+        for make in (_from_uv, _from_channel):
+            try:
+                make(version, cache, report)
+            except (installers.InstallFailed, OSError) as failure:
+                why = str(failure)
+                continue
+            found, _ = _search(backend, cache)
+            if found is not None:
+                return found
+    if found is None:
+        instead = f"{unfit}, and {channel()} gave none ({why}): name another channel with --channel,"
+        raise Unavailable(_not_found(backend, instead))
+    return found
 
 
 def at_hand(backend: Backend, cache: Path, explicit: Path | None = None) -> Interpreter:
-    """The same, of what is on this machine already. Raises Unavailable also if uv or conda could make one."""
+    """The same, of what is on this machine already. Raises Unavailable also where one could be made."""
     if explicit is not None:
         return _explicit(backend, explicit)
     found, unfit = _search(backend, cache)
     if found is None:
-        raise Unavailable(_not_found(backend, unfit))
+        instead = f"{unfit}: the first run tries to make it from {channel()}; or"
+        raise Unavailable(_not_found(backend, instead))
     return found
 
 
@@ -205,28 +214,36 @@ def _from_uv(version: str, cache: Path, report: Callable[[str], None]) -> None:
         installers.run(command, folder.with_suffix(".log"), environ, folder, MAKE_SECONDS)
 
 
-def _from_conda(version: str, cache: Path, report: Callable[[str], None]) -> None:
-    """Let conda, mamba or micromamba make a Python in `cache`. Raises InstallFailed, OSError."""
-    program = next(filter(None, map(shutil.which, ("micromamba", "mamba", "conda"))), None)
-    if program is None:
-        return
+def _from_channel(version: str, cache: Path, report: Callable[[str], None]) -> None:
+    """Let py-rattler make a Python in `cache` from conda packages. Raises InstallFailed, OSError."""
     folder = cache / "interpreters" / f"py{version}"
-    report(f"Python {version} is not on this machine: making one with {Path(program).name} in {folder}")
+    folder.parent.mkdir(parents=True, exist_ok=True)
     with filelock.FileLock(folder.with_name(f"{folder.name}.lock")):
         if (folder / "complete").is_file():  # another kbench has just made it
             return
-        shutil.rmtree(folder, ignore_errors=True)
-        command = [program, "create", "-y", "-p", str(folder), "-c", "conda-forge", f"python={version}"]
         log = folder.with_name(f"{folder.name}.log")
-        installers.run(command, log, installers.uv_environment(), folder.parent, MAKE_SECONDS)
+        report(f"Python {version} is not on this machine: making one from {channel()} in {folder}")
+        tools = installers.tools(RATTLER, cache / "interpreters", log, MAKE_SECONDS)
+        shutil.rmtree(folder, ignore_errors=True)
+        script = Path(__file__).with_name("make_python.py")
+        place = [str(folder), str(folder.parent / "packages")]
+        command = [sys.executable, "-I", str(script), str(tools), channel(), version, *place]
+        installers.run(command, log, os.environ, folder.parent, MAKE_SECONDS)
         (folder / "complete").touch()
 
 
-def _not_found(backend: Backend, unfit: str) -> str:
+def channel() -> str:
+    """Where conda packages are from: a name such as conda-forge, an address, or a folder."""
+    chosen = os.environ.get(CHANNEL) or DEFAULT_CHANNEL
+    here = paths.expanded(chosen)
+    return here.absolute().as_uri() if here.is_dir() else chosen
+
+
+def _not_found(backend: Backend, instead: str) -> str:
     version = backend.python[0]
     patch = {"3.6": "3.6.15", "3.7": "3.7.17"}.get(version, version)
     shared = "PYTHON_CONFIGURE_OPTS=--enable-shared " if backend.shared_libpython else ""
     return (
-        f"Python {' or '.join(backend.python)} was not found{unfit}: install it with pyenv ({shared}pyenv "
+        f"Python {' or '.join(backend.python)} was not found{instead} install it with pyenv ({shared}pyenv "
         f"install {patch}) or conda, or name one with --python {backend.name}=/path/to/python"
     )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
+import conda_channel
 import pytest
 from fake_backends import HOST_PYTHON, write_backend
 
+from kbench import paths
 from kbench.environments import installers, interpreters
 from kbench.errors import Unavailable, UserError
 from kbench.selection import backends
@@ -85,10 +88,10 @@ def test_a_python_without_its_library_does_not_fit_a_backend_that_needs_it(backe
 
 def test_not_found_says_what_to_install(backend: Backend, machine: Path) -> None:
     with pytest.raises(Unavailable) as reason:
-        find(backend, machine)
+        interpreters.at_hand(backend, machine / "cache")
     assert str(reason.value) == (
-        "Python 3.6 was not found: install it with pyenv (pyenv install 3.6.15) or conda, or name one with "
-        "--python keras9/tiny=/path/to/python"
+        "Python 3.6 was not found: the first run tries to make it from conda-forge; or install it with pyenv (pyenv "
+        "install 3.6.15) or conda, or name one with --python keras9/tiny=/path/to/python"
     )
 
 
@@ -113,29 +116,14 @@ def test_uv_makes_one_in_the_cache(backend: Backend, machine: Path, monkeypatch:
     assert found.path.is_relative_to(machine / "cache/interpreters/uv")
 
 
-def test_conda_makes_one_where_only_it_can_and_it_is_kept(backend: Backend, machine: Path) -> None:
-    template = fake_python(machine / "template")
-    program(
-        machine / "bin/conda",
-        f'mkdir -p "$4/bin" && cp "{template}" "$4/bin/python3.6"; echo >> "{machine}/calls"',
-    )
-    first = find(backend, machine)
-    assert first.path == machine / "cache/interpreters/py3.6/bin/python3.6"
-    assert find(backend, machine) == first
-    assert (machine / "calls").read_text().count("\n") == 1
-
-
-def test_a_half_made_conda_environment_is_made_again(backend: Backend, machine: Path) -> None:
-    fake_python(machine / "cache/interpreters/py3.6/bin/python3.6", version="0.0.0")
-    template = fake_python(machine / "template")
-    program(machine / "bin/mamba", f'mkdir -p "$4/bin" && cp "{template}" "$4/bin/python3.6"')
-    assert find(backend, machine).version == "3.6.15"
-
-
-def test_a_failing_conda_is_one_sentence_too(backend: Backend, machine: Path) -> None:
-    program(machine / "bin/conda", "echo 'CondaHTTPError: no network' >&2; exit 1")
-    with pytest.raises(Unavailable, match=r"Python 3\.6 was not found"):
+def test_where_no_channel_has_one_it_is_one_sentence(backend: Backend, machine: Path) -> None:
+    with pytest.raises(Unavailable) as reason:
         find(backend, machine)
+    assert str(reason.value) == (
+        "Python 3.6 was not found, and conda-forge gave none (No download found): name another channel with "
+        "--channel, install it with pyenv (pyenv install 3.6.15) or conda, or name one with --python "
+        "keras9/tiny=/path/to/python"
+    )
 
 
 def test_an_explicit_python_must_start_and_be_of_the_version(backend: Backend, machine: Path) -> None:
@@ -190,3 +178,58 @@ def test_as_is_and_an_environments_folder_are_understood(tmp_path: Path, backend
 def test_a_wrong_python_option_is_refused(tmp_path: Path, backend: Backend, text: str, says: str) -> None:
     with pytest.raises(UserError, match=says):
         interpreters.parse_python_option(text, choices(tmp_path, backend))
+
+
+@pytest.fixture(scope="module")
+def channel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A conda channel with the Python that the backends of Keras 2 have on this machine."""
+    known = backends.load_all(paths.project_folder("backends"))
+    backend = next(one for one in known.values() if OLD in one.python and one.shared_libpython)
+    python = interpreters.find(backend, cache=paths.cache_folder(), report=lambda text: None)
+    folder = tmp_path_factory.mktemp("conda")
+    prefix = python.library_folder.parent if python.library_folder else python.prefix
+    conda_channel.make(folder / "channel", prefix, python.version, folder / "work")
+    return folder / "channel"
+
+
+def test_a_machine_without_the_python_gets_it_from_conda_packages(
+    backend: Backend, machine: Path, channel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # uv brings py-rattler; but nothing of this machine's Pythons is to be found
+    monkeypatch.setenv("PYENV_ROOT", str(machine / "none"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("KBENCH_CHANNEL", str(channel))
+    monkeypatch.setattr(interpreters.sys, "base_prefix", str(machine / "none"))
+    monkeypatch.setattr(interpreters, "_from_uv", lambda *_: None)
+    told: list[str] = []
+    found = interpreters.find(backend, cache=machine / "cache", report=told.append)
+    assert found.path == machine / "cache/interpreters/py3.6/bin/python3.6"
+    assert found.minor == OLD and found.prefix == found.path.parents[1]
+    assert told == [
+        f"Python 3.6 is not on this machine: making one from {channel.as_uri()} in {found.path.parents[1]}"
+    ]
+    header, package = (found.path.parents[1] / "kbench-packages.txt").read_text().split()
+    assert header == "@EXPLICIT" and package.startswith(
+        f"{channel.as_uri()}/linux-64/python-{found.version}-0.tar.bz2#"
+    )
+    assert interpreters.find(backend, cache=machine / "cache", report=told.append) == found and len(told) == 1
+
+
+def test_a_channel_without_it_is_named_with_what_it_said(
+    backend: Backend, machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = machine / "empty"
+    for subdir in ("linux-64", "noarch"):
+        (empty / subdir).mkdir(parents=True)
+        (empty / subdir / "repodata.json").write_text('{"packages": {}, "packages.conda": {}}')
+    path = os.environ["PATH"]
+    monkeypatch.undo()
+    monkeypatch.setenv("PATH", path)
+    monkeypatch.setenv("PYENV_ROOT", str(machine / "none"))
+    monkeypatch.setenv("KBENCH_CHANNEL", str(empty))
+    monkeypatch.setattr(interpreters, "_from_uv", lambda *_: None)
+    wanted = replace(backend, python=("3.5",))
+    with pytest.raises(
+        Unavailable, match=r"Python 3\.5 was not found, and file://.*/empty gave none \(.*python 3\.5"
+    ):
+        interpreters.find(wanted, cache=machine / "cache", report=lambda text: None)
