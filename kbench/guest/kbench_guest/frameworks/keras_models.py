@@ -66,6 +66,8 @@ class KerasModels(Framework):
         ordered_updates: whether gradients, updates and step counter have to be put in order, by the backend's file.
         """
         asked = example.OPTIMIZER
+        if not isinstance(asked, dict) and not callable(asked):
+            raise Refused("example", "OPTIMIZER is neither a dict nor a function that returns an optimizer")
         made = self.optimizer(asked) if isinstance(asked, dict) else asked()
         if ordered_updates:
             self.order_updates(made)
