@@ -92,6 +92,7 @@ class Explanation:
     reason: Text
     layer: Text = ""  # only where a layer of this class differs most; empty for all
     optimizer: Text = ""  # only of models that this optimizer trains; empty for all
+    with_layer: Text = ""  # only of models that have a layer of this class; empty for all
     unlike: Texts = ()  # only from these backends or generations; empty for all
     as_shipped: bool = False  # only where kbench leaves the backend as it ships
 
@@ -143,7 +144,7 @@ class Backend:
         tuple[Explanation, ...],
         Meta(
             description="[[explained]] tables with `bound` (a number above 0), `reason`, `what` (some of "
-            f"{', '.join(QUANTITIES)}) and, it may be, `layer`, `optimizer` and `unlike`"
+            f"{', '.join(QUANTITIES)}) and, it may be, `layer`, `optimizer`, `with_layer` and `unlike`"
         ),
     ] = ()
 

@@ -1,7 +1,7 @@
 """Sorts a short row of digits: encoder and decoder, targets of one class for each step, steps that are masked."""
 
 import numpy as np
-from keras.layers import LSTM, Dense, Embedding, RepeatVector, TimeDistributed
+from keras.layers import LSTM, Dense, Embedding, RepeatVector
 from keras.models import Sequential
 
 DIGITS, STEPS = 10, 5
@@ -30,5 +30,5 @@ def build_model(input_shape):
     model.add(LSTM(32, recurrent_activation="sigmoid"))
     model.add(RepeatVector(STEPS))
     model.add(LSTM(32, recurrent_activation="sigmoid", return_sequences=True))
-    model.add(TimeDistributed(Dense(DIGITS, activation="softmax")))
+    model.add(Dense(DIGITS, activation="softmax"))
     return model

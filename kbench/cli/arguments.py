@@ -45,8 +45,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         (
             "file", "--backends", "--device", "--python", "--channel", "--with", "--shims", "--max-epochs",
             "--max-steps", "--seed of a script", "--init of a script", "--workdir", "--keep-files", _HOW_OFTEN,
-            "--threads", "--timeout of a script", "--memory-limit", "--data-dir", "--baseline", "--name", "--dry-run", _DETAIL,
-            "--explain", "--show-output", "--no-plots", "--format", "--results",
+            "--threads", "--timeout of a script", "--memory-limit", "--data-dir", "--baseline", "--name", "--dry-run",
+            _DETAIL, "--explain", "--show-output", "--no-plots", "--format", "--results",
         ),
     ),
     "new": (

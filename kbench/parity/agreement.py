@@ -140,7 +140,9 @@ def _row(
     notes: list[str] = []
     if subject.computed is not None:
         optimizer = next((step.optimizer for step in subject.computed.steps.values()), "")
-        explained = [one for one in subject.explained if one.optimizer in ("", optimizer)]
+        has = {"", *(layer.class_name for layer in subject.computed.layers)}
+        fitting = (one for one in subject.explained if one.with_layer in has)
+        explained = [one for one in fitting if one.optimizer in ("", optimizer)]
         verdict, notes = judge(deviations, [*explained, *_rounding(deviations, cell.backend, moves)])
         told = subject.measured.facts.get("notes")
         notes += [str(one) for one in told] if isinstance(told, list) else []

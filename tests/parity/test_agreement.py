@@ -205,6 +205,14 @@ def test_an_explanation_for_one_optimizer_is_not_for_another() -> None:
     assert verdicts(computed(), computed(), off, explained=(fits,))[2] == "explained"
 
 
+def test_an_explanation_for_models_with_a_layer_is_not_for_others() -> None:
+    off = computed(steps=(0.05, 0.05))
+    has = off.layers[0].class_name
+    known = Explanation(("1 step", "10 steps"), 1.0, "known", with_layer="GlobalMaxPooling1D")
+    assert verdicts(computed(), computed(), off, explained=(known,))[2] == "differs"
+    assert verdicts(computed(), computed(), off, explained=(replace(known, with_layer=has),))[2] == "explained"
+
+
 def test_an_explanation_of_what_tells_it_from_some_holds_only_against_those() -> None:
     off = computed(steps=(0.05, 0.05))
     known = Explanation(("1 step", "10 steps"), 1.0, "known", unlike=("keras9",))
