@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -97,4 +98,6 @@ def words(row: Summary) -> str:
 
 def _broken(label: str) -> str:
     """The label on several lines, to fit the width of a column."""
-    return "\n".join(literal(part, 16) for part in plain(label).replace("/", "/ ").split())
+    parts = re.split(r"(?<=/)|(?=[@+])|\s+", plain(label))  # a variant's version and settings, too
+    lines = [line for part in parts for line in (re.split("(?==)", part) if len(part) > 13 else [part]) if line]
+    return "\n".join(literal(line, 15) for line in lines)
