@@ -132,16 +132,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise UserError(f"There is no command {arguments[0]!r}: choose from {', '.join(COMMANDS)}.")
     command = named or "run"
     parser = _parser(f"{program()} {named}".strip())
-    parser.description, options = COMMANDS[command]
+    parser.description, _ = COMMANDS[command]
     parser.epilog = _text(command)
-    for option in options:
-        if isinstance(option, tuple):
-            title, grouped = option
-            group = parser.add_argument_group(title) if title else parser.add_mutually_exclusive_group()
-            for one in grouped:
-                group.add_argument(one, **OPTIONS[one])
-        else:
-            parser.add_argument(option.split()[0], **OPTIONS[option])
+    add_options(parser, command)
     place = arguments.index("--") if command in ("script", "parity") and "--" in arguments else len(arguments)
     found = parser.parse_args(arguments[:place])
     if getattr(found, "channel", None):
@@ -150,6 +143,19 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     found.command = command
     found.argv = list(argv)
     return found
+
+
+def add_options(parser: argparse.ArgumentParser, command: str) -> None:
+    """Give the parser the options of a command."""
+    _, options = COMMANDS[command]
+    for option in options:
+        if isinstance(option, tuple):
+            title, grouped = option
+            group = parser.add_argument_group(title) if title else parser.add_mutually_exclusive_group()
+            for one in grouped:
+                group.add_argument(one, **OPTIONS[one])
+        else:
+            parser.add_argument(option.split()[0], **OPTIONS[option])
 
 
 def _parser(prog: str, usage: str | None = None) -> Parser:

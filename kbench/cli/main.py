@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from kbench.cli import arguments
+from kbench.cli import arguments, completion
 from kbench.errors import UserError
 from kbench.text import plain
 
@@ -22,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if sys.platform != "linux":
             raise UserError(f"kbench runs on Linux, and this is {sys.platform}.")
+        completion.answer()
         options = arguments.parse(sys.argv[1:] if argv is None else argv)
         # A command brings its own packages, and one that needs few should start at once.
         command = importlib.import_module(f"kbench.commands.{options.command}")

@@ -20,6 +20,7 @@ from kbench.store.runs import filling as filling
 from kbench.store.runs import find as find
 from kbench.store.runs import keep_lock as keep_lock
 from kbench.store.runs import latest as latest
+from kbench.store.runs import names as names
 from kbench.store.runs import parts as parts
 from kbench.store.runs import plan_record as plan_record
 from kbench.store.runs import record_end as record_end

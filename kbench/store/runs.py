@@ -287,10 +287,15 @@ def find(run: str, parent: Path, timed: bool = False) -> Path:
             return folder.parent
         if (folder / "run.json").is_file():
             return folder
-    names = sorted(folder.name for folder in _runs(parent))
-    near = difflib.get_close_matches(run, names, n=3, cutoff=0.5) or names[-1:]
+    known = names(parent)
+    near = difflib.get_close_matches(run, known, n=3, cutoff=0.5) or known[-1:]
     hint = f"did you mean {' or '.join(near)}?" if near else f"and there are no runs in {parent}."
     raise UserError(f"There is no run {run!r}: {hint}")
+
+
+def names(parent: Path) -> list[str]:
+    """The runs below `parent`, by name."""
+    return sorted(folder.name for folder in _runs(parent))
 
 
 def _runs(parent: Path) -> list[Path]:

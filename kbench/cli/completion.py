@@ -1,0 +1,75 @@
+"""What a shell offers after the Tab key, by argcomplete: commands, options, and the names that they take."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterable
+
+from kbench import paths, store
+from kbench.cli import arguments
+from kbench.errors import UserError
+from kbench.selection import backends, examples
+
+ASKED = "_ARGCOMPLETE"  # set by the shell where it asks
+
+
+def answer() -> None:
+    """Answer the shell and end, if it is what asks; else do nothing."""
+    if ASKED not in os.environ:
+        return
+    import argcomplete
+
+    argcomplete.autocomplete(_parser())
+
+
+def _parser() -> argparse.ArgumentParser:
+    """All commands at once; without one, the options are those of `run`."""
+    parser = argparse.ArgumentParser()
+    _add(parser, "run")
+    commands = parser.add_subparsers()
+    for command, (about, _) in arguments.COMMANDS.items():
+        _add(commands.add_parser(command, help=about), command)
+    return parser
+
+
+def _add(parser: argparse.ArgumentParser, command: str) -> None:
+    arguments.add_options(parser, command)
+    names = {
+        "backends": _backends, "backend": _backends, "baseline": _backends, "examples": _examples,
+        "example": _examples, "like": _kinds, "run": _runs, "runs": _runs,
+    }  # fmt: skip
+    for action in parser._actions:
+        if action.dest in names:
+            action.completer = _last_of_list(names[action.dest])  # type: ignore[attr-defined]
+
+
+def _last_of_list(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    """Completes the last entry of a list with commas."""
+
+    def complete(prefix: str, **_: object) -> list[str]:
+        before, comma, _last = prefix.rpartition(",")
+        try:
+            return [f"{before}{comma}{name}" for name in names()]
+        except UserError:
+            return []
+
+    return complete
+
+
+def _backends() -> list[str]:
+    known = list(backends.load_all(paths.project_folder("backends")))
+    generations = dict.fromkeys(name.partition("/")[0] for name in known)
+    return ["all", *generations, *known, *dict.fromkeys(name.partition("/")[2] for name in known)]
+
+
+def _examples() -> list[str]:
+    return ["all", *examples.load_all(paths.project_folder("examples_models"))]
+
+
+def _kinds() -> list[str]:
+    return [path.stem for path in examples.files()]
+
+
+def _runs() -> list[str]:
+    return ["latest", *store.names(paths.expanded("results"))]
