@@ -16,8 +16,9 @@ def offered(line: str, folder: Path) -> list[str]:
     """As bash asks: by environment variables, and the answer comes in a file."""
     answer = folder / "answer"
     variables = {
-        "_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
-        "COMP_TYPE": "9", "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_SUPPRESS_SPACE": "1", "PYTHONPATH": str(CHECKOUT),
+        "_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "COMP_TYPE": "9",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(answer), "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_SUPPRESS_SPACE": "1",
+        "PYTHONPATH": str(CHECKOUT),
     }  # fmt: skip
     code = "import sys; sys.argv = ['kbench']; from kbench.cli import main; sys.exit(main.main())"
     subprocess.run([sys.executable, "-c", code], env={**os.environ, **variables}, cwd=folder, check=True)
