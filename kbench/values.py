@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,6 +148,11 @@ class Backend:
             f"{', '.join(QUANTITIES)}) and, it may be, `layer`, `optimizer`, `with_layer` and `unlike`"
         ),
     ] = ()
+
+
+def base(name: str) -> str:
+    """The name of the backend of which `name` is another version or setting; its own if it is none."""
+    return re.split(r"[@+]", name, maxsplit=1)[0]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,5 @@ def load(task: CellTask, here: Here, launcher: Launcher, report: Callable[[str],
     loading = replace(task, task=LOAD, image_data_format=CHANNELS_LAST, epochs=0, parity=None, repeat=1)
     outcome = launchers.to_its_end(runner.measure(loading, here, launcher, NOBODY))
     if outcome.status != OK:
-        last = outcome.last_lines[-1:] if "exception" not in outcome.reason else ()
-        why = outcome.reason or "".join(last)
-        raise UserError(f"load_data of {name} gave no data on {task.backend}: {why.rstrip('.')}.")
+        raise UserError(f"load_data of {name} gave no data on {task.backend}: {outcome.reason.rstrip('.')}.")
     return store.cell_folder(here.run, loading).path / FILE

@@ -53,7 +53,7 @@ def main(options: argparse.Namespace) -> int:
         _checked(version)
     if Version(options.good) >= Version(options.bad):
         raise UserError(f"--good {options.good} is not older than --bad {options.bad}.")
-    releases = _last_of_each(locks.versions(backend, _distribution(backend, suffix), options.good, options.bad))
+    releases = _released(locks.versions(backend, _distribution(backend, suffix), options.good, options.bad))
     terminal.say(f"{len(releases)} releases from {releases[0]} to {releases[-1]}: {', '.join(releases)}")
     good, probes = releases[0], list[Probe]()
 
@@ -107,7 +107,7 @@ def _checked(version: str) -> None:
         raise UserError(f"{version[:50]!r} is no version, such as 3.8 or 3.15.1.") from None
 
 
-def _last_of_each(found: Sequence[str]) -> list[str]:
+def _released(found: Sequence[str]) -> list[str]:
     """The releases without pre-releases."""
     return [one for one in found if not Version(one).is_prerelease]
 

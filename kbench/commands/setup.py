@@ -9,8 +9,8 @@ from kbench.errors import Unavailable, Unsupported
 from kbench.machine import devices
 from kbench.selection import names
 from kbench.selection.builds import pick_build
-from kbench.selection.variants import base
 from kbench.session import choices, prepare, terminal
+from kbench.values import base
 
 
 def main(options: argparse.Namespace) -> int:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
-from kbench.values import Backend, Build
+from kbench.values import Backend, Build, base
 
 SCHEMA = 1
 MARKER = "kbench.json"  # written last: an environment without it is half-made and is made again
@@ -25,8 +24,8 @@ def named(backend: Backend, build: Build, version: str, explicit: Choice | None,
         digest.update(name.encode() + source.read_bytes())
     if explicit is not None:
         digest.update(str(explicit.path).encode())
-    own = re.split(r"[@+]", backend.name, maxsplit=1)[0]  # a variant with other settings has the same one
-    name = f"{own.replace('/', '-')}-{build.name}-py{version}-{digest.hexdigest()[:12]}"
+    # A variant with other settings has the same one.
+    name = f"{base(backend.name).replace('/', '-')}-{build.name}-py{version}-{digest.hexdigest()[:12]}"
     return cache / "environments" / name
 
 

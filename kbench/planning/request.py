@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from kbench import paths
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine.host import visible_cores
+from kbench.values import base
 
 NATIVE, BOTH = "native", "both"
 # Whether repeats begin from the same weights and see the data in the same order, or each from its own seed.
@@ -110,7 +110,7 @@ class Request:
 
     def python(self, backend: str) -> Choice | None:
         """The Python that --python gives the backend."""
-        chosen = self.pythons.get(backend) or self.pythons.get(re.split(r"[@+]", backend, maxsplit=1)[0])
+        chosen = self.pythons.get(backend) or self.pythons.get(base(backend))
         return None if chosen is None else Choice(paths.expanded(chosen.path), chosen.as_is)
 
     @property

@@ -11,7 +11,7 @@ from kbench import paths
 from kbench.errors import UserError
 from kbench.selection import examples, variants
 from kbench.selection.backends import by_number
-from kbench.values import Backend, Example
+from kbench.values import Backend, Example, base
 
 ALL = "all"
 
@@ -36,12 +36,12 @@ def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
     """
     generations = {backend.generation for backend in known.values()}
     items = _items(text, "--backends", known)
-    possible = [{known[name].generation for name in _matches(variants.base(item), known)} for item in items]
+    possible = [{known[name].generation for name in _matches(base(item), known)} for item in items]
     certain = {found.pop() for found in possible if len(found) == 1}
     chosen: dict[str, Backend] = {}
     named: set[str] = set()
     for item in items:
-        wanted = variants.base(item)
+        wanted = base(item)
         if wanted == ALL:
             found = list(known)
         elif wanted in generations:

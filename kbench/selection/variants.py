@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from kbench.errors import UserError
-from kbench.values import Backend
+from kbench.values import Backend, base
 
 JIT = ("on", "off", "auto")
 _NAME = re.compile(r"(?P<base>[^@+]+)(@(?P<version>[^+]*))?(?P<settings>(\+[^+]*)*)")
@@ -25,11 +25,6 @@ _POLICY = re.compile(r"(mixed_)?(b?float16)|float(32|64)")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _VALUE = re.compile(r"[\w.:/=-]*")
 _OURS = re.compile(r"(KERAS_|KBENCH_|PYTHON).*")
-
-
-def base(name: str) -> str:
-    """The name of the backend of which this is a variant; its own if it is none."""
-    return re.split(r"[@+]", name, maxsplit=1)[0]
 
 
 def named(item: str, backend: Backend) -> Backend:
