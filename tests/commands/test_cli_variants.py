@@ -45,6 +45,21 @@ def test_versions_and_settings_are_rows_of_one_table(releases: Bench) -> None:
     assert "0 of 4 cells are to be measured" in again.out, "its versions are found again"
 
 
+def test_options_make_the_same_rows_for_all_backends_and_one_may_be_the_baseline(releases: Bench) -> None:
+    said = releases.measure("--env-set", "SOME_FLAG=1", "--keras", "2.1,2.2", "--baseline", "fake+keras=2.1")
+    assert said.status == 0, said.out + said.err
+    names = {one.cell.backend.removeprefix("keras9/fake") for one in releases.last().measured}
+    assert names == {"+keras=2.1", "+keras=2.2", "+SOME_FLAG=1+keras=2.1", "+SOME_FLAG=1+keras=2.2"}
+    assert "x baseline: the ratio to keras9/fake+keras=2.1." in said.out
+    for option, value, words in (
+        ("--jit", "maybe", "'maybe' is not one of on, off, auto"),
+        ("--env-set", "XLA_FLAGS=--a --b", "a row's name cannot hold that value"),
+        ("--keras", ",", "the list is empty"),
+    ):
+        wrong = releases.measure(option, value)
+        assert wrong.status == 2 and words in wrong.err and len(wrong.err.splitlines()) == 1
+
+
 def test_a_version_that_nobody_has_released_is_one_sentence(releases: Bench) -> None:
     said = releases.measure(backends="fake+keras=9.9")
     assert said.status == 2 and not releases.results.exists()
