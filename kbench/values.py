@@ -138,6 +138,9 @@ class Backend:
     # Of a variant, which no file says.
     jit: str = ""  # "on", "off" or empty: whether Keras compiles the model with XLA and the like
     policy: str = ""  # Keras's dtype policy, such as "mixed_float16"
+    sources: Mapping[str, Path] = field(
+        default_factory=dict
+    )  # package as it is imported -> the user's folder that has it
     # the same in every plot
     color: Annotated[str, Meta(pattern=r"\A#[0-9a-fA-F]{6}\Z", description='a colour such as "#0072B2"')]
     # known differences from the other backends
@@ -359,9 +362,7 @@ class Summary:
     verdict: str = ""  # FASTEST, BASELINE, FASTER, SLOWER, NO_DIFFERENCE; empty where nothing can be said
     baseline: str = ""  # the backend that the user named as the baseline
     relative_to_baseline: float | None = None
-    baseline_interval: Interval | None = field(
-        default=None, metadata=column("relative_to_baseline")
-    )  # of relative_to_baseline
+    baseline_interval: Interval | None = field(default=None, metadata=column("relative_to_baseline"))
     resampled: str = ""  # REPEATS or EPOCHS, what the row's own interval is made of; empty where it has none
     resampled_values: int | None = None  # how many of them
     final_accuracy_sd: float | None = None  # over the repeats that ended ok: sample standard deviation
@@ -389,6 +390,8 @@ class Summary:
     between_process_factor: float | None = None  # the factor by which processes differ, where the intervals hold that
     unit: str = ""  # what its times are of, if a script's: "epoch", "call" or "run"
     metrics: Mapping[str, float] = field(default_factory=dict, metadata=column("final_metrics"))  # by their names
+    relative_to_default: float | None = None  # a variant's ratio to its backend as it is
+    default_interval: Interval | None = field(default=None, metadata=column("relative_to_default"))
     # No columns.
     input: str = field(default="", metadata=column(""))  # "image", "flat" or "sequence"
     available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting

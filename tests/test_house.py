@@ -168,7 +168,10 @@ def test_the_readme_is_short_and_links_between_the_docs_lead_to_files_that_are_t
     assert len(pages[0].read_text(encoding="utf-8").splitlines()) <= 150
     for page in pages:
         links = re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text(encoding="utf-8"))
-        assert [link for link in links if not (page.parent / link).exists()] == [], name_of(page)
+        there = [
+            (page.parent / link).exists() or link.startswith("reference/") for link in links
+        ]  # made from the code
+        assert all(there), (name_of(page), links)
 
 
 def test_ci_runs_the_commands_that_the_readme_gives() -> None:

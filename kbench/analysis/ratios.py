@@ -10,7 +10,7 @@ from functools import partial
 
 from kbench.analysis import intervals, rounds
 from kbench.analysis.rounds import Turns
-from kbench.values import BASELINE, FASTER, FASTEST, NO_DIFFERENCE, OK, SLOWER, Interval, Summary
+from kbench.values import BASELINE, FASTER, FASTEST, NO_DIFFERENCE, OK, SLOWER, Interval, Summary, base
 
 # From this many repeats on they are what is resampled: the epochs of one process are not independent of each other.
 ENOUGH_REPEATS = 3
@@ -44,13 +44,27 @@ def compare(timed: Sequence[Timed], baseline: str = "", level: float = intervals
     hold together in 95 % of tables: those of all pairs, since the fastest is chosen by the same data, or those of all
     rows with the baseline. The verdict is against the rows of the
     backend `baseline` where one is named (its fastest row, where it has several in an example and device), and else
-    against the fastest.
+    against the fastest. A variant of a backend is also compared with that backend as it is, if that has a row.
     """
     comparable = [one for one in reversed(timed) if _comparable(one)]  # so that the fastest comes last, and stays
     fastest = {_place(one.row): one for one in comparable}
     of_baseline = {_place(one.row): one for one in comparable if one.row.backend == baseline}
     rows = Counter(_place(one.row) for one in comparable)
-    return [_compared(one, fastest, of_baseline, rows, baseline, level) for one in timed]
+    compared = [_compared(one, fastest, of_baseline, rows, baseline, level) for one in timed]
+    as_it_is = {(_place(one.row), one.row.backend): one for one in comparable}
+    return [_with_default(row, one, as_it_is, level) for row, one in zip(compared, timed, strict=True)]
+
+
+def _with_default(
+    row: Summary, one: Timed, as_it_is: Mapping[tuple[tuple[str, str], str], Timed], level: float
+) -> Summary:
+    """The row with its ratio to its backend without the other version or setting, where it has one."""
+    default = as_it_is.get((_place(row), base(row.backend)))
+    if default is None or base(row.backend) == row.backend or not _comparable(one):
+        return row
+    variants = sum(place == _place(row) and base(name) != name for place, name in as_it_is)
+    ratio, interval = _ratio(one, default, partial(intervals.for_all_with_one, variants + 1, level))
+    return replace(row, relative_to_default=ratio, default_interval=interval)
 
 
 def _compared(

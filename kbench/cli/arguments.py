@@ -23,7 +23,7 @@ _NUMBERS = (
 )
 _VARIANTS = (
     "backends in several settings, or versions: also as NAME@0.9 or NAME+jit=off in --backends",
-    ("--jit", "--precision-policy", "--env-set", "--keras"),
+    ("--jit", "--precision-policy", "--env-set", "--keras", "--package of a run"),
 )
 _HOW_OFTEN = ("how often it is measured", ("--repeats", "--precision", "--budget", "--interleave"))
 _DATA = ("data", ("--data", "--data-dir"))
@@ -89,7 +89,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "model and of each layer, the loss, and the weights after 1 and after 10 steps.",
         (
             *_SELECTION, "--batch-size", "--seed", "--form", "--script", "--with", "--shims", *_OF_CELLS, _DATA,
-            "--name", "--format", "--results",
+            "--name", "--dry-run", "--format", "--results",
         ),
     ),
     "doctor": (
@@ -153,7 +153,7 @@ def add_options(parser: argparse.ArgumentParser, command: str) -> None:
             title, grouped = option
             group = parser.add_argument_group(title) if title else parser.add_mutually_exclusive_group()
             for one in grouped:
-                group.add_argument(one, **OPTIONS[one])
+                group.add_argument(one.split()[0], **OPTIONS[one])
         else:
             parser.add_argument(option.split()[0], **OPTIONS[option])
 

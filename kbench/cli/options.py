@@ -48,6 +48,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "each backend also with this environment variable; may be given several times",
     },
     "--keras": {"type": words, "metavar": "LIST", "help": "each backend with each of these versions of Keras"},
+    "--package of a run": {
+        "action": "append",
+        "metavar": "NAME=VERSION",
+        "help": "each backend also with this version of a package; keras=../keras takes the package from your own "
+        "folder, keras=nightly the newest nightly; may be given several times",
+    },
     "--device": {
         "default": "auto",
         "metavar": "DEVICE",

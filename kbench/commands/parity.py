@@ -53,6 +53,8 @@ def main(options: argparse.Namespace) -> int:
     the_plan = _plan(request, known, gpus)
     beside = None if options.format == terminal.TABLE else sys.stderr
     terminal.print_plan(the_plan, prepare.to_make(the_plan), "parity: one batch, dropout off", beside)
+    if options.dry_run:
+        return 0
     with prepare.reserved():
         the_plan, here = prepare.arrays(the_plan)
         here = replace(here, environments=prepare.make_environments(the_plan))

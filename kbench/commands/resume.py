@@ -24,6 +24,7 @@ from kbench.values import INTERRUPTED, UNAVAILABLE, Device
 CHANGED = {
     "example_sha256": "{0.example}: its file has changed",
     "lock_sha256": "{0.backend}: its lock file has changed",
+    "sources": "{0.backend}: its source has changed",
     "data_sha256": "{0.example}: its data have changed",
     "guest_sha256": "kbench's own code for backends has changed",
 }

@@ -189,7 +189,10 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
     key = hashlib.sha256(str(choice.path).encode()).hexdigest()[:12]
     kept = compiled(cache, f"own-{key}")
     variables = _variables(
-        {**backend.variables, **build.variables}, interpreter.prefix, kept, str(interpreter.library_folder or "")
+        {**backend.variables, **build.variables, **_sources(backend)},
+        interpreter.prefix,
+        kept,
+        str(interpreter.library_folder or ""),
     )
     compiles = backend.compiles.replace("{cache}", str(kept))
     environment = Environment(backend.name, build.name, choice.path, None, variables, "", compiles)
@@ -254,11 +257,17 @@ def _locked(folder: Path, report: Callable[[str], None]) -> AbstractContextManag
 
 def _environment(backend: Backend, build: Build, folder: Path, library_folder: str, cache: Path) -> Environment:
     assert build.lock is not None
-    own = {**backend.variables, **build.variables, **build.locked_variables}
+    own = {**backend.variables, **build.variables, **build.locked_variables, **_sources(backend)}
     kept = compiled(cache, folder.name)
     variables = _variables(own, folder, kept, library_folder)
     compiles = backend.compiles.replace("{cache}", str(kept))
     return Environment(backend.name, build.name, python_of(folder), folder, variables, _sha256(build.lock), compiles)
+
+
+def _sources(backend: Backend) -> dict[str, str]:
+    """What makes Python import the user's own packages before the installed ones."""
+    folders = os.pathsep.join(map(str, backend.sources.values()))
+    return {"PYTHONPATH": folders} if folders else {}
 
 
 def _variables(texts: Mapping[str, str], folder: Path, compiled: Path, library_folder: str) -> dict[str, str]:

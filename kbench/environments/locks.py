@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 from packaging.version import Version
@@ -34,6 +35,8 @@ def locked(backend: Backend, device: str, report: Callable[[str], None]) -> Back
 
 def _lock(backend: Backend, build: Build, report: Callable[[str], None]) -> Path:
     wanted = "\n".join(build.requirements) + "\n"
+    if any(one.endswith("-nightly") for one in build.requirements):
+        wanted += f"# {date.today()}\n"  # another one every day
     key = hashlib.sha256(f"{PLATFORM} {backend.python[0]} {build.indexes} {wanted}".encode()).hexdigest()[:16]
     lock = paths.cache_folder() / "locks" / f"{backend.name.replace('/', '-')}.{build.name}.{key}.lock"
     if not lock.is_file():

@@ -12,7 +12,7 @@ from kbench.errors import Unsupported, UserError
 from kbench.machine import devices
 from kbench.planning.request import BOTH, DIFFERENT, LAST_SEED, NATIVE, Request
 from kbench.planning.tasks import CellTask, guest_sha256, of_build, start_of_sha256
-from kbench.selection import examples, scripts, variants
+from kbench.selection import examples, scripts, sources, variants
 from kbench.selection.builds import pick_build
 from kbench.values import (
     CHANNELS_FIRST,
@@ -201,6 +201,7 @@ def _of_backend(
         "ordered_updates": backend.ordered_updates,
         "jit": backend.jit,
         "policy": backend.policy,
+        "sources": {name: sources.sha256(folder / name) for name, folder in backend.sources.items()},
     }
     choice = request.python(backend.name)
     as_is = choice is not None and choice.as_is
@@ -211,7 +212,16 @@ def _of_backend(
     except Unsupported as error:
         return made, Outcome(UNSUPPORTED, str(error))
     variables = {**backend.variables, **of_its_build.pop("variables")}
-    return {**made, **of_its_build, "variables": variables}, None
+    locked = of_its_build.pop("versions")
+    versions = {name: one for name, one in locked.items() if _is_locked(name, backend)}
+    return {**made, **of_its_build, "variables": variables, "versions": versions}, None
+
+
+def _is_locked(name: str, backend: Backend) -> bool:
+    """Whether the version of `keras` or of the `backend` is the lock's: a source of the user's has one of its own."""
+    return not backend.sources.keys() & (
+        {"keras"} if name == "keras" else {backend.keras_backend, backend.distribution}
+    )
 
 
 def _rotated(backends: Sequence[Backend], by: int) -> list[Backend]:

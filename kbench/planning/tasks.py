@@ -39,6 +39,7 @@ class CellTask(Cell):
     ordered_updates: bool = False
     jit: str = ""  # "on" or "off", if not as the backend has it
     policy: str = ""  # Keras's dtype policy, if not its own
+    sources: Mapping[str, str] = field(default_factory=dict)  # package in the user's own folder -> hash of its code
     build: str = ""  # of the backend; empty where none fits the device
     lock_sha256: str = ""  # empty where an environment of the user's own is used as it is
     versions: Mapping[str, str] = field(default_factory=dict)  # that have to be found: {keras, backend}

@@ -24,7 +24,9 @@ else:
 T = TypeVar("T", Backend, Build)
 
 # Fields that no file says: they come from where it lies.
-NOT_KEYS: dict[str, type] = dict.fromkeys(("name", "generation", "path", "builds", "jit", "policy"), Backend)
+NOT_KEYS: dict[str, type] = dict.fromkeys(
+    ("name", "generation", "path", "builds", "jit", "policy", "sources"), Backend
+)
 NOT_KEYS |= dict.fromkeys(("lock", "resolved"), Build)
 
 

@@ -1,4 +1,4 @@
-"""A backend in another version or with another setting: `NAME@0.9`, `NAME+jit=off`.
+"""A backend in another version or with another setting: `NAME@0.9`, `NAME+jit=off`, `NAME+keras=../keras`.
 
 Its name says what it is, and stands in tables beside the backend's own.
 """
@@ -16,14 +16,17 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from kbench.errors import UserError
+from kbench.selection import sources
 from kbench.values import Backend, base
 
 JIT = ("on", "off", "auto")
+NIGHTLY = "nightly"
 _NAME = re.compile(r"(?P<base>[^@+]+)(@(?P<version>[^+]*))?(?P<settings>(\+[^+]*)*)")
 _VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?")
 _POLICY = re.compile(r"(mixed_)?(b?float16)|float(32|64)")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _VALUE = re.compile(r"[\w.:/=-]*")
+_PACKAGE = re.compile(r"[a-z][a-z0-9_-]*")
 _OURS = re.compile(r"(KERAS_|KBENCH_|PYTHON).*")
 
 
@@ -49,13 +52,18 @@ def expanded(
     policies: Sequence[str] = (),
     variables: Sequence[str] = (),
     keras: Sequence[str] = (),
+    packages: Sequence[str] = (),
 ) -> list[Backend]:
-    """Each backend in each of these settings; `auto`, float32 and no variable are as it is. Raises UserError."""
+    """Each backend in each of these settings; `auto` and float32 are as it is.
+
+    It also stands without each of the variables and packages. Raises UserError.
+    """
     choices: list[list[str]] = [
         [f"jit={one}" for one in jit] or ["jit=auto"],
         [f"policy={one}" for one in policies] or ["policy=float32"],
         ["", *variables],
         [f"keras={one}" for one in keras] or [""],
+        ["", *packages],
     ]
     made = []
     for backend in backends:
@@ -77,8 +85,6 @@ def _with(backend: Backend, setting: str) -> Backend:
     """The backend with `NAME=VALUE`. Raises UserError."""
     name, is_given, value = setting.partition("=")
     suffix = f"+{setting}"
-    if name == "keras" and is_given:
-        return _of_version(backend, keras_of(backend), value, suffix)
     if name == "jit" and value in JIT:
         return _renamed(backend, suffix, jit=value)
     if name == "policy" and _POLICY.fullmatch(value):
@@ -95,9 +101,15 @@ def _with(backend: Backend, setting: str) -> Backend:
             for build in backend.builds
         )
         return _renamed(backend, suffix, builds=builds, variables={**backend.variables, name: value})
+    if _PACKAGE.fullmatch(name) and is_given and name not in ("jit", "policy"):
+        if "/" not in value:
+            return _of_version(backend, keras_of(backend) if name == "keras" else name, value, suffix)
+        if not _VALUE.fullmatch(value):
+            raise UserError(f"{value!r}: a row's name cannot hold that path; letters, digits and .:/=-_ can.")
+        return _renamed(backend, suffix, sources={**backend.sources, **sources.find(name, value)})
     raise UserError(
         f"{setting!r} is no setting: take jit=on, jit=off, policy=mixed_float16 (or another dtype policy), "
-        "keras=VERSION, or NAME=VALUE for an environment variable."
+        "keras=VERSION, keras=FOLDER, or NAME=VALUE for an environment variable."
     )
 
 
@@ -109,13 +121,15 @@ def keras_of(backend: Backend) -> str:
 
 def _of_version(backend: Backend, package: str, version: str, suffix: str) -> Backend:
     """The backend with another version of a package, whose lock is not made yet."""
-    if not _VERSION.fullmatch(version):
-        raise UserError(f"{version[:50]!r} is no version, such as 0.9 or 2.18.1.")
+    if version != NIGHTLY and not _VERSION.fullmatch(version):
+        raise UserError(f"{version[:50]!r} is no version, such as 0.9 or 2.18.1, and no folder, such as ../keras.")
     builds = []
     for build in backend.builds:
         of_build = build.distribution if package == backend.distribution else package
         pinned = tuple(_pinned(one, of_build, version) for one in build.requirements)
         if pinned:
+            if of_build not in map(_package, build.requirements):
+                pinned += (_pinned(of_build, of_build, version),)
             # Flags of the locked framework may be unknown to another version of it.
             flags = {} if package == backend.distribution else build.locked_variables
             builds.append(replace(build, requirements=pinned, lock=None, locked_variables=flags, resolved=True))
@@ -127,6 +141,8 @@ def _pinned(requirement: str, package: str, version: str) -> str:
     found = Requirement(requirement)
     if canonicalize_name(found.name) != canonicalize_name(package):
         return requirement
+    if version == NIGHTLY:
+        return f"{found.name}-{NIGHTLY}"
     extras = f"[{','.join(sorted(found.extras))}]" if found.extras else ""
     newest = ".*" if version.count(".") < 2 and version.replace(".", "").isdecimal() else ""
     return f"{found.name}{extras}=={version}{newest}"

@@ -24,7 +24,7 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
     chosen = selection.select_backends(options.backends, known)
     chosen = selection.in_settings(
         chosen,
-        *(getattr(options, name, None) or () for name in ("jit", "precision_policy", "env_set", "keras")),
+        *(getattr(options, name, None) or () for name in ("jit", "precision_policy", "env_set", "keras", "package")),
     )
     script = scripts.load(paths.expanded(options.file)) if getattr(options, "file", None) else None
     if script is None:

@@ -9,10 +9,11 @@ from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
+from kbench.analysis import ratios
 from kbench.analysis.intervals import ENOUGH
 from kbench.tables.answers import answer
 from kbench.text import MISSING, beside_one, compared, plain, significant
-from kbench.values import EPOCHS, NO_DIFFERENCE, OK, Interval, Summary
+from kbench.values import EPOCHS, NO_DIFFERENCE, OK, Interval, Summary, base
 
 # What other columns show, too: a verdict shows in the ratio, and samples/s is s/epoch turned round.
 _OPTIONAL = (
@@ -23,6 +24,7 @@ _OPTIONAL = (
     "first epoch (s)",
     "cold pass (s)",
     "95 % interval (s)",
+    "95 % interval (x default)",
 )
 
 
@@ -235,7 +237,15 @@ def _comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     if any(interval(row) for row in rows):
         columns["95 % interval (x)"] = lambda row: ends(interval(row), beside_one)
         columns["verdict"] = lambda row: row.verdict or MISSING
+    if _with_default(rows):
+        columns["x default"] = lambda row: compared(row.relative_to_default, ratios.verdict(row.default_interval))
+        columns["95 % interval (x default)"] = lambda row: ends(row.default_interval, beside_one)
     return columns
+
+
+def _with_default(rows: Sequence[Summary]) -> bool:
+    """Whether a variant stands beside its backend as it is, and that is not the baseline anyway."""
+    return any(row.relative_to_default is not None and base(row.backend) != row.baseline for row in rows)
 
 
 def _target_columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
@@ -321,6 +331,8 @@ def _on_comparison(rows: Sequence[Summary]) -> list[str]:
             if known
             else f"No x baseline: {plain(baseline)} has no steady time here."
         )
+    if _with_default(rows):
+        remarks.append("x default: a variant's ratio to its backend without the other version or setting.")
     if any(row.verdict == NO_DIFFERENCE for row in rows):
         remarks.append("~: no difference shown, because the interval of the ratio holds 1.")
     of_epochs = [row for row in rows if row.resampled == EPOCHS]

@@ -297,3 +297,17 @@ def test_the_more_rows_the_wider_their_intervals_and_less_so_with_a_baseline() -
         interval = pairs[name].relative_interval
         if row.baseline_interval and interval:
             assert interval.low < row.baseline_interval.low < row.baseline_interval.high < interval.high
+
+
+def test_a_variant_is_compared_with_its_own_backend_as_it_is() -> None:
+    cells = [*repeats("a", [1.0, 1.0]), *repeats("a+jit=on", [2.0, 2.0]), *repeats("b@1", [0.5, 0.5])]
+    cells += [*repeats("c", [4.0, 4.0]), *repeats("c@1+jit=on", [1.0, 1.0])]
+    rows = by_backend(cells)
+    assert {name: row.relative_to_default for name, row in rows.items()} == {
+        "a": None,
+        "a+jit=on": 2.0,
+        "b@1": None,  # b itself was not measured
+        "c": None,
+        "c@1+jit=on": 0.25,
+    }
+    assert rows["a+jit=on"].default_interval == Interval(2.0, 2.0) and rows["a"].default_interval is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,35 @@ def test_options_make_the_same_rows_for_all_backends_and_one_may_be_the_baseline
     ):
         wrong = releases.measure(option, value)
         assert wrong.status == 2 and words in wrong.err and len(wrong.err.splitlines()) == 1
+
+
+def test_a_package_comes_from_a_folder_of_the_users(releases: Bench, tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    shutil.copytree(FAKE_KERAS / "keras", checkout / "src" / "keras")
+    init = checkout / "src" / "keras" / "__init__.py"
+    init.write_text(init.read_text().replace("2.99.1", "2.99.dev7"))
+    said = releases.measure("--package", f"keras={checkout}")
+    assert said.status == 0, said.out + said.err
+    rows = {one.cell.backend: one for one in releases.last().measured}
+    assert {name: one.facts["keras_version"] for name, one in rows.items()} == {
+        "keras9/fake": "2.99.1",
+        f"keras9/fake+keras={checkout}": "2.99.dev7",
+    }
+    assert not (releases.runs()[-1] / "locks").exists(), "its other packages are the locked ones"
+    assert "0 of 2 cells are to be measured" in releases("resume").out
+    init.write_text(init.read_text() + "\n")
+    changed = releases("resume")
+    assert (
+        "1 of 2 cells are to be measured" in changed.out
+        and f"keras9/fake+keras={checkout}: its source has changed" in changed.out + changed.err
+    )
+    for value, words in (
+        (f"keras={tmp_path}/none", "none has no package keras: name a folder with keras/__init__.py"),
+        ("keras=x", "'x' is no version, such as 0.9 or 2.18.1, and no folder, such as ../keras"),
+        ("keras=./a b", "a row's name cannot hold that path"),
+    ):
+        wrong = releases.measure("--package", value)
+        assert wrong.status == 2 and words in wrong.err and len(wrong.err.splitlines()) == 1, wrong.err
 
 
 def test_a_version_that_nobody_has_released_is_one_sentence(releases: Bench) -> None:

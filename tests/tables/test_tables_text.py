@@ -332,3 +332,15 @@ def test_numbers_have_three_significant_figures(value: float | None, shown: str)
 def test_plain_text_is_one_printable_line(anything: str) -> None:
     assert len(plain(anything).splitlines()) <= 1
     assert "\x1b" not in plain(anything)
+
+
+def test_a_variant_has_its_ratio_to_its_backend_as_it_is() -> None:
+    variant = dataclasses.replace(
+        SLOW, backend=f"{SLOW.backend}+jit=on", relative_to_default=1.5, default_interval=Interval(0.9, 2.5)
+    )
+    printed = text([FAST, SLOW, variant], 250)
+    (line,) = (line for line in printed.splitlines() if "+jit=on" in line and "~1.50" in line)
+    assert "~1.50" in line and "0.900-2.50" in line
+    assert "x default: a variant's ratio to its backend without the other version or setting." in printed
+    rows = [dataclasses.replace(row, baseline=SLOW.backend) for row in (FAST, SLOW, variant)]
+    assert "x default" not in text(rows, 250), "x baseline says it"

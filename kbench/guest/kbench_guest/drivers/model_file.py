@@ -3,6 +3,9 @@
 Each step is a phase of the cell. Neither Keras nor numpy is imported before the phase that times it.
 """
 
+import importlib
+import os
+
 from kbench_guest.protocol import Refused
 
 
@@ -87,6 +90,16 @@ def check_loaded(spec, versions, events):
         asked = spec["versions"].get(name[: -len("_version")]) if name.endswith("_version") else spec[name]
         if asked and not same(name, loaded[name], asked):
             raise Refused("mismatch", "Keras loaded %s %s, where %s was asked for" % (name, loaded[name], asked))
+    check_sources(sorted(spec["sources"]))
+
+
+def check_sources(packages):
+    """Refuse a package that Python has not imported from the user's own folder, which PYTHONPATH names."""
+    folders = [os.path.realpath(one) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one]
+    for name in packages:
+        place = os.path.realpath(importlib.import_module(name).__file__)
+        if not any(place.startswith(os.path.join(folder, "")) for folder in folders):
+            raise Refused("mismatch", "Python imports %s from %s, not from your folder" % (name, place))
 
 
 def check_settings(framework, model, spec, events):

@@ -1,0 +1,27 @@
+"""A package's source in the user's own folder, such as a checkout of Keras."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from kbench import paths
+from kbench.errors import UserError
+
+
+def find(package: str, text: str) -> dict[str, Path]:
+    """The package, as it is imported, and the folder that has it: `text` or `src` below it. Raises UserError."""
+    name = package.replace("-", "_")
+    checkout = paths.expanded(text).absolute()
+    for folder in (checkout, checkout / "src"):
+        if (folder / name / "__init__.py").is_file():
+            return {name: folder}
+    raise UserError(f"{text} has no package {package}: name a folder with {name}/__init__.py, such as a checkout.")
+
+
+def sha256(package: Path) -> str:
+    """Of its Python files."""
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(f"{path.relative_to(package)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,112 @@
+"""The documentation site: it builds without a warning, and each command in it is run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from documentation_commands import CHECKOUT, PAGES, commands
+
+from kbench.cli import arguments, main
+
+EVERY = sorted({command for page in PAGES if page.stem != "tutorial" for command in commands(page)})
+# These make environments, go on with a run, or measure for minutes. They are read here, and run in the tests named.
+READ = {
+    "setup": "tests/environments",
+    "resume": "tests/commands",
+    "bisect": "tests/commands/test_cli_variants.py",
+    "test": "what runs this",
+}
+# What stands for something of the user's.
+STANDS_FOR = {
+    "COMMAND": "run",
+    "FILE": "paper.mplstyle",
+    "RUN": "latest",
+    "/usr/bin/python3.6": sys.executable,
+    "~/conda/envs/jax": sys.executable,
+    "gpu": "cpu",
+    "/mnt/conda-channel": "channel",
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
+        cwd=CHECKOUT,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        capture_output=True,
+        text=True,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder
+
+
+def test_the_site_builds_without_a_warning_and_has_every_page(site: Path) -> None:
+    pages = {path.parent.name for path in site.rglob("index.html")}
+    assert {page.stem for page in PAGES} - {"README", "index"} <= pages
+    assert {"commands", "events", "backends", "examples"} <= pages
+
+
+def test_the_reference_has_every_option_event_backend_and_example(site: Path) -> None:
+    def shown(name: str) -> str:
+        return (site / "reference" / name / "index.html").read_text("utf-8")
+
+    for command in arguments.COMMANDS:
+        assert f'id="{command}"' in shown("commands")
+    for option in ("--precision-policy", "--package", "--shims", "--fail-above"):
+        assert option in shown("commands")
+    assert "evaluation_seconds" in shown("events") and "keras2/cntk" in shown("backends")
+    assert "imdb_gru" in shown("examples")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a reader of the documentation could be: runs, a program, an example, a checkout of Keras."""
+    place = tmp_path_factory.mktemp("docs") / "work"
+    reference = CHECKOUT / "results" / "reference"
+    for name in ("reference", "latest", "before", "after", "monday", "tuesday", "t1", "t2", "t4"):
+        shutil.copytree(reference, place / "results" / name, ignore=shutil.ignore_patterns("plots"))
+    package = place.parent / "keras" / "keras"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (place / "paper.mplstyle").write_text("font.size: 8\n")
+    shutil.copytree(CHECKOUT / "docs" / "answers", place / "docs" / "answers")
+    (place / "train.py").write_text("import keras\n")
+    shutil.copy(CHECKOUT / "examples_models" / "kinds" / "basic.py", place / "my_model.py")
+    return place
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_a_command_in_the_documentation_runs(
+    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    for word, meaning in STANDS_FOR.items():
+        command = re.sub(rf"(?<![\w./-]){re.escape(word)}(?![\w./])", meaning, command)
+    words = shlex.split(command.replace(" [C ...]", "").replace("compare A B", "compare before after"))
+    name = words[0] if words[0] in arguments.COMMANDS else "run"
+    if "--help" in words:
+        with pytest.raises(SystemExit) as ended:
+            main.main(words)
+        assert ended.value.code == 0
+        return
+    if words[0] in READ:
+        assert words == ["test"] or arguments.parse(words).command == words[0]
+        return
+    if "--dry-run" in arguments.COMMANDS[name][1] and "--dry-run" not in words:
+        place = words.index("--") if "--" in words else len(words)
+        words[place:place] = ["--dry-run", "--results", "planned"]
+    if words[0] == "new":
+        (folder / "my_model.py").unlink(missing_ok=True)
+    status = main.main(words)
+    printed = capsys.readouterr()
+    assert status == 0 or (status == 1 and words[0] in ("doctor", "compare")), printed.out + printed.err
+    assert printed.out or printed.err
