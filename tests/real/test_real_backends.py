@@ -46,14 +46,25 @@ OPERATIONS = {
     + 56 * 56 * 64 * 9
     + 7 * 7 * 2048,
 }
-# mnist_cnn has all their kinds of layers and runs everywhere: of these, a backend of each generation is enough.
-LIKE_MNIST_CNN = {"mnist_mlp", "cifar10_cnn"}
-IN_SHORT = {"keras2/tensorflow", "keras3/torch"}
+# mnist_cnn and imdb_gru run everywhere. Of the others a backend of each generation is enough, and where the
+# form of recurrent layers is a backend's own, those with more of them. With -m "" all run everywhere.
+IN_SHORT = {
+    "mnist_mlp": ("keras2/tensorflow", "keras3/torch"),
+    "cifar10_cnn": ("keras2/tensorflow", "keras3/torch"),
+    "mnist_hrnn": ("keras2/cntk", "keras2/mxnet", "keras3/jax"),
+    "babi_rnn": ("keras2/cntk", "keras2/mxnet", "keras3/torch"),
+    "resnet50_features": ("keras2/mxnet", "keras3/tensorflow", "keras3/openvino"),
+}
 CELLS = [
-    pytest.param(example, backend, id=f"{example.name}-{backend.name}")
+    pytest.param(
+        example,
+        backend,
+        id=f"{example.name}-{backend.name}",
+        marks=[pytest.mark.thorough] if backend.name not in IN_SHORT.get(example.name, BACKENDS) else [],
+    )
     for backend in sorted(BACKENDS.values(), key=lambda one: not one.programs)  # those that compile take longest
     for example in EXAMPLES.values()
-    if example.task in backend.can and (example.name not in LIKE_MNIST_CNN or backend.name in IN_SHORT)
+    if example.task in backend.can
 ]
 ONLY_INFERRING = [backend for backend in BACKENDS.values() if "train" not in backend.can]
 

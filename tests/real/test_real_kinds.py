@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,25 +16,40 @@ from kbench.values import OK, UNSUPPORTED
 pytestmark = pytest.mark.timeout(3600)
 KINDS = paths.project_folder("examples_models") / "kinds"
 TRAINING = "keras2/tensorflow,keras2/cntk,keras2/theano,keras2/mxnet,keras3/tensorflow,keras3/jax,keras3/torch"  # all
-QUICK = "keras2/tensorflow,keras3/jax,keras3/torch"
-# Kind -> the scores that its table shows, beside the losses.
-EVERYWHERE = {"siamese": (), "text_conv1d": ("val_accuracy",), "autoencoder": ("val_mae",)}
-EVERYWHERE |= {"regression": ("val_mae",), "generator": ("val_accuracy",)}
-ON_SOME = {
-    "basic": ("val_accuracy",),
-    "subclassed": ("val_accuracy",),
-    "sequence_to_sequence": ("val_accuracy",),
-    "two_outputs": ("val_kind_accuracy", "val_kind_loss", "val_distance_mae", "val_distance_loss"),
+# Kind -> the scores that its table shows beside the losses, and where it runs. Each backend runs two kinds or more;
+# with -m "" the first five run on all backends.
+KINDS_ON = {
+    "siamese": ((), "keras2/tensorflow,keras2/theano,keras3/jax"),
+    "text_conv1d": (("val_accuracy",), "keras2/cntk,keras3/tensorflow,keras3/torch"),
+    "autoencoder": (("val_mae",), "keras2/mxnet,keras3/jax"),
+    "regression": (("val_mae",), "keras2/theano,keras2/cntk,keras3/torch"),
+    "generator": (("val_accuracy",), "keras2/tensorflow,keras2/mxnet,keras3/torch"),
+    "basic": (("val_accuracy",), "keras3/tensorflow,keras3/jax"),
+    "subclassed": (("val_accuracy",), "keras2/tensorflow,keras3/torch"),
+    "sequence_to_sequence": (("val_accuracy",), "keras2/tensorflow,keras3/jax"),
+    "two_outputs": (
+        ("val_kind_accuracy", "val_kind_loss", "val_distance_mae", "val_distance_loss"),
+        "keras2/tensorflow,keras3/torch",
+    ),
 }
+EVERYWHERE = ("siamese", "text_conv1d", "autoencoder", "regression", "generator")
 
 
-def test_each_kind_has_a_test() -> None:
-    assert {path.stem for path in KINDS.glob("*.py")} == {*EVERYWHERE, *ON_SOME}
+def test_each_kind_has_a_test_and_each_backend_runs_two() -> None:
+    assert {path.stem for path in KINDS.glob("*.py")} == set(KINDS_ON)
+    runs = Counter(name for _, backends in KINDS_ON.values() for name in backends.split(","))
+    assert set(runs) == set(TRAINING.split(",")) and min(runs.values()) >= 2
 
 
-@pytest.mark.parametrize(("name", "scores"), {**EVERYWHERE, **ON_SOME}.items(), ids=str)
-def test_a_kind_of_example_is_the_same_on_every_backend(kbench: Kbench, name: str, scores: tuple[str, ...]) -> None:
-    backends = TRAINING if name in EVERYWHERE else QUICK
+@pytest.mark.parametrize(
+    ("name", "backends"),
+    [
+        *((name, backends) for name, (_, backends) in KINDS_ON.items()),
+        *(pytest.param(name, TRAINING, marks=pytest.mark.thorough) for name in EVERYWHERE),
+    ],
+)
+def test_a_kind_of_example_is_the_same_on_every_backend(kbench: Kbench, name: str, backends: str) -> None:
+    scores, _ = KINDS_ON[name]
     run = kbench.measure(backends, str(KINDS / f"{name}.py"))
     assert run.status == 0, run.output
     rows = summarise(run.results().measured)
