@@ -4,6 +4,7 @@ One JSON object a line, written and flushed as it happens. EVENTS is plain data:
 without the rest of the guest, so that it imports the standard library alone.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -116,9 +117,12 @@ class Events(object):
         line = json.dumps(dict(values, event=event), default=_plain, sort_keys=True)
         os.write(self._file, (line + "\n").encode("utf-8"))
 
+    @contextlib.contextmanager
     def phase(self, name):
         """A context whose duration is written as the phase `name` if it ends without an exception."""
-        return _Phase(self, name)
+        start = time.perf_counter()
+        yield
+        self.write("phase", name=name, seconds=time.perf_counter() - start)
 
 
 def check(event, values):
@@ -134,20 +138,6 @@ def check(event, values):
             continue
         if not isinstance(value, TYPES[kind.rstrip("?")]) or isinstance(value, bool):
             raise ValueError("%s of the event %s is %r, not of the type %s" % (name, event, value, kind))
-
-
-class _Phase(object):
-    def __init__(self, events, name):
-        self._events = events
-        self._name = name
-
-    def __enter__(self):
-        self._start = time.perf_counter()
-        return self
-
-    def __exit__(self, kind, error, trace):
-        if kind is None:
-            self._events.write("phase", name=self._name, seconds=time.perf_counter() - self._start)
 
 
 def _plain(value):

@@ -12,9 +12,9 @@ MOST_BYTES = 1 << 28  # of the arrays that hold one batch again and again
 
 
 def first_batches(method, given, count):
-    """[(x, y, sample weights)] of up to so many batches that the call would begin with, as arrays.
+    """[(x, y, sample weights)]: arrays of the call's first batches, at most `count`.
 
-    Raises Refused if the data are no arrays of numbers or texts.
+    Raises Refused if the data are not arrays of numbers or texts.
     """
     x = given.get("x", given.get("generator"))
     whole = (x, given.get("y"), given.get("sample_weight"))
@@ -61,7 +61,7 @@ def _flat(value):
 
 
 def repeat_first(method, given):
-    """Let a fit have its first batch again and again, from memory: its data then cost next to nothing."""
+    """Feed a fit its first batch again and again, from memory: its data then take almost no time."""
     name = "generator" if "generator" in given else "x"
     source = given[name]
     batch = first_batches(method, dict(given, x=source), 1)[0]

@@ -9,11 +9,15 @@ from kbench_guest.frameworks.layer_settings import dropped_defaults, plain
 
 
 def compiled(framework, model, example, batch_size):
-    """{optimizer, loss, batch_size} of a compiled model; the optimizer in Keras 3's words."""
+    """{optimizer, loss, batch_size} of a compiled model."""
     loss = example.LOSS if isinstance(example.LOSS, str) else json.dumps(plain(example.LOSS), sort_keys=True)
+    return {"optimizer": optimizer(framework, model), "loss": loss, "batch_size": batch_size}
+
+
+def optimizer(framework, model):
+    """{class_name, learning_rate, ...} of a compiled model's optimizer, in Keras 3's words."""
     held = framework.optimizer_settings(model.optimizer)
-    optimizer = dropped_defaults({name: plain(value) for name, value in held.items()})
-    return {"optimizer": optimizer, "loss": loss, "batch_size": batch_size}
+    return dropped_defaults({name: plain(value) for name, value in held.items()})
 
 
 def dtypes(framework, model):
