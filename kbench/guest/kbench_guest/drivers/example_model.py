@@ -19,7 +19,7 @@ def build(framework, example, spec, first, events):
     events.write("shapes", inputs=shapes.inputs(framework, made), layers=shapes.layers(framework, made))
     if spec.get("parity"):
         made = forms.without_dropout(made)
-    model, form, _ = forms.arrange(made, spec["recurrent"], spec["fixed_batch"], spec["batch_size"])
+    model, form = forms.arrange(made, spec["recurrent"], spec["fixed_batch"], spec["batch_size"])
     if spec["published_weights"]:
         framework.load_published_weights(model, spec["published_weights"])
         sha256, left, origin = "", [], "published"

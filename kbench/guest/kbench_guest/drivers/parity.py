@@ -4,6 +4,7 @@ The numbers go into .npz files beside the events, float32 and without pickles, a
 """
 
 import collections
+import functools
 import os
 
 import keras
@@ -38,11 +39,6 @@ def run(framework, model, example, spec, part, feed, events):
     loss = scores.LOSSES.get(asked) if known else None
     image = getattr(example, "INPUT", "sequence") == "image"
     trains = spec["task"] == "train"
-    classes = example_file.class_weights(example)
-
-    def train(batch):
-        return model.train_on_batch(batch.model_inputs(), batch.model_targets(), **dict(classes, **batch.weighted()))
-
     case = Case(
         model=model,
         batches=feed,
@@ -51,9 +47,15 @@ def run(framework, model, example, spec, part, feed, events):
         channels_first=image and spec["image_data_format"] == "channels_first",
         compile=lambda: framework.compile(model, example, spec["device"], spec["ordered_updates"]),
         optimizer=optimizer_of(example) if trains else "",
-        train=train if trains else None,
+        train=functools.partial(train_on, model, example_file.class_weights(example)) if trains else None,
     )
     compute(framework, case, spec, events)
+
+
+def train_on(model, class_weights, batch):
+    """Train on one batch; returns what Keras reports. class_weights: {"class_weight": ...} or {}."""
+    more = dict(class_weights, **batch.weighted())
+    return model.train_on_batch(batch.model_inputs(), batch.model_targets(), **more)
 
 
 def optimizer_of(example):

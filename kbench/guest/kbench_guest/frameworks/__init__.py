@@ -2,7 +2,7 @@
 
 
 def load():
-    """The interface to the Keras that is loaded; a backend that nobody knows gets the general answers."""
+    """The interface to the Keras that is loaded; an unknown backend gets the general answers."""
     import keras  # not above: a program without Keras uses this folder, too
 
     from kbench_guest.frameworks import keras2, keras3

@@ -14,11 +14,9 @@ def nodes(model, pictures_channels_first):
     pictures_channels_first: whether an input of rank 4 is a picture in that layout.
     A layer that is used more than once has `inbound` None: what it computes depends on which use is meant.
     """
-    config = model.get_config()
-    layers = config["layers"] if isinstance(config, dict) else config
     found = {}
     before = []  # of a Sequential, which has no inbound nodes
-    for layer in layers:
+    for layer in _layers(model.get_config()):
         own = layer["config"]
         name = own["name"]
         inbound = _inbound(layer["inbound_nodes"]) if "inbound_nodes" in layer else before
@@ -30,8 +28,7 @@ def nodes(model, pictures_channels_first):
 
 def uses(model):
     """{layer's name: how often the model calls it}; a Sequential calls each entry of its list once."""
-    config = model.get_config()
-    layers = config["layers"] if isinstance(config, dict) else config
+    layers = _layers(model.get_config())
     return {layer["config"]["name"]: max(1, len(layer.get("inbound_nodes", ()))) for layer in layers}
 
 
@@ -52,11 +49,14 @@ def kind_of(layer):
 def ends(model):
     """(names of the layers that take the model's inputs, in their order; of those that give its outputs)."""
     config = model.get_config()
-    layers = config["layers"] if isinstance(config, dict) else config
-    names = [layer["config"]["name"] for layer in layers]
+    names = [layer["config"]["name"] for layer in _layers(config)]
     if "input_layers" not in config:
         return names[:1], names[-1:]
     return _names(config["input_layers"]), _names(config["output_layers"])
+
+
+def _layers(config):
+    return config["layers"] if isinstance(config, dict) else config  # early versions of Keras give a list
 
 
 def _names(places):

@@ -38,10 +38,8 @@ class AnyBackend(keras_models.KerasModels):
         model._set_inputs(inputs)
 
     def fit(self, model, generator=None, **given):
-        if generator is None:
-            return model.fit(**given)
-        # One thread makes batches ahead, so that their order is theirs.
-        return model.fit_generator(generator, **given)
+        # fit_generator makes batches ahead in one thread, which keeps their order.
+        return model.fit(**given) if generator is None else model.fit_generator(generator, **given)
 
     def shape_of(self, weight):
         return K.int_shape(weight)
@@ -78,7 +76,7 @@ class TensorFlow1(DoneOnReturn, AnyBackend):
             peak = tensorflow.contrib.memory_stats.MaxBytesInUse()
         return int(K.get_session().run(peak))
 
-    def thread_settings(self):
+    def threads(self):
         held = K.get_session()._config
         return {"intra_op": held.intra_op_parallelism_threads, "inter_op": held.inter_op_parallelism_threads}
 
@@ -96,14 +94,14 @@ class CNTK(DoneOnReturn, AnyBackend):
 
 
 class Theano(DoneOnReturn, AnyBackend):
-    """It convolves in the strict sense: with the kernel flipped."""
+    """Its convolutions flip the kernel."""
 
     def device(self, model):
         import theano
 
         return "cpu" if theano.config.device.startswith("cpu") else "gpu"
 
-    def thread_settings(self):
+    def threads(self):
         import theano
 
         # Results are made to be published: the user's home folder is not named.
@@ -149,23 +147,18 @@ class MXNet(AnyBackend):
         return {"context": ["gpu(0)"]} if device == "gpu" else {}  # the one GPU that the host lets this process see
 
     def shared_shape(self, owner, name, shape):
-        if self._filters_first(owner, name):
-            return tuple(shape[2:]) + (shape[1], shape[0])
-        return tuple(shape)
+        return tuple(shape[axis] for axis in self._axes(owner, name, len(shape)))
 
     def to_shared(self, owner, name, value):
-        if not self._filters_first(owner, name):
-            return value
-        return value.transpose(tuple(range(2, value.ndim)) + (1, 0))
+        return value.transpose(self._axes(owner, name, value.ndim))
 
     def from_shared(self, owner, name, value):
-        if not self._filters_first(owner, name):
-            return value
-        spatial = tuple(range(value.ndim - 2))
-        return value.transpose((value.ndim - 1, value.ndim - 2) + spatial)
+        return value.transpose(np.argsort(self._axes(owner, name, value.ndim)))
 
-    def _filters_first(self, owner, name):
-        return _is_kernel(owner, name) and owner.data_format == "channels_first"
+    def _axes(self, owner, name, rank):
+        """Which of the backend's axes comes first, second, ... in the shared layout."""
+        filters_first = _is_kernel(owner, name) and owner.data_format == "channels_first"
+        return tuple(range(2, rank)) + (1, 0) if filters_first else tuple(range(rank))
 
 
 def _is_kernel(owner, name):
@@ -173,10 +166,10 @@ def _is_kernel(owner, name):
 
 
 def _order_updates(made):
-    """Let an optimizer compute all gradients before any weight changes, and count the step at its end.
+    """Make an optimizer compute all gradients before any weight changes, and count the step last.
 
-    In TensorFlow 1 nothing orders these: a gradient may be computed with a kernel of the next step, and Adam may
-    begin with step 2. TensorFlow's own optimizers order them (gate_gradients of tf.train.Optimizer).
+    TensorFlow 1 does not order these by itself: a gradient may be computed with a kernel of the next step, and Adam
+    may begin with step 2. TensorFlow's own optimizers order them (gate_gradients of tf.train.Optimizer).
     """
     import tensorflow
 

@@ -13,7 +13,6 @@ class AnyBackend(keras_models.KerasModels):
     """Keras 3, whatever runs below it."""
 
     eager = True
-
     function_maker = "make_"
     # In RMSprop it divides by sqrt(v + epsilon), Keras 2 by sqrt(v) + epsilon.
     epsilon_under_root = True
@@ -85,7 +84,7 @@ class TensorFlow2(AnyBackend):
 
         @functools.wraps(train_step)
         def step(*args, **kwargs):
-            self._compilations += tensorflow.inside_function()  # it is traced: the graph runs without it
+            self._compilations += tensorflow.inside_function()  # only while it is traced
             return train_step(*args, **kwargs)
 
         return step
@@ -110,18 +109,15 @@ class TensorFlow2(AnyBackend):
 
         return tensorflow.config.experimental.get_memory_info("GPU:0")["peak"]
 
-    def thread_settings(self):
+    def threads(self):
         import tensorflow
 
-        held = tensorflow.config.threading
-        return {
-            "intra_op": held.get_intra_op_parallelism_threads(),
-            "inter_op": held.get_inter_op_parallelism_threads(),
-        }
+        of = tensorflow.config.threading
+        return {"intra_op": of.get_intra_op_parallelism_threads(), "inter_op": of.get_inter_op_parallelism_threads()}
 
 
 class JAX(AnyBackend):
-    _compilations = None  # nobody has asked yet
+    _compilations = None  # not asked yet
 
     def _count(self, event, seconds, **more):
         self._compilations += event.endswith("backend_compile_duration")
@@ -186,7 +182,7 @@ class PyTorch(AnyBackend):
 
         return torch.cuda.max_memory_allocated()
 
-    def thread_settings(self):
+    def threads(self):
         import torch
 
         return {"intra_op": torch.get_num_threads(), "inter_op": torch.get_num_interop_threads()}
@@ -194,7 +190,7 @@ class PyTorch(AnyBackend):
 
 class OpenVINO(DoneOnReturn, AnyBackend):
     def prepare(self):
-        """Let it compute in float32, as the others do: on a processor that has bfloat16 it takes that by itself."""
+        """Make it compute in float32, as the others do: by default it takes bfloat16 if the processor has that."""
         import openvino
 
         compile_model = openvino.compile_model

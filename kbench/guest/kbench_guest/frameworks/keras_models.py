@@ -15,7 +15,7 @@ EPSILON = 1e-7  # the default of both generations
 
 
 class KerasModels(Framework):
-    """Models of Keras; subclasses say what a generation, or a framework below it, does in its own way."""
+    """Models of Keras; subclasses override what differs in a generation, or in the framework below it."""
 
     function_maker = ""  # what the model's methods that make its compiled functions begin with
     epsilon_under_root = False  # whether RMSprop divides by sqrt(v + epsilon) instead of sqrt(v) + epsilon
@@ -40,9 +40,8 @@ class KerasModels(Framework):
         return np.asarray(self.to_shared(owner, name, value), dtype="float32")
 
     def step_hook(self, model, kind, wrap):
-        """The method that makes the function is wrapped: Keras calls it at the beginning of every fit, most backends
-        make the function in the first and keep it, keras-mxnet makes it anew each time. Nothing happens where there
-        is none."""
+        """Wraps the method that makes the function, if there is one. Keras calls it at the start of every fit; most
+        backends make the function once, keras-mxnet every time."""
         name = kind + "_function"
         maker = self.function_maker + name
         make = getattr(model, maker, None)
@@ -82,11 +81,11 @@ class KerasModels(Framework):
         model.compile(loss=example.LOSS, optimizer=made, metrics=metrics, **options)
 
     def several_steps(self, number):
-        """What makes one call of the compiled function take so many steps, as an argument of `compile`."""
+        """The argument of `compile` for this number of steps in each call of the compiled function."""
         raise Refused("unsupported", "it has no steps_per_execution")
 
     def build_by_calling(self, model, inputs):
-        """Let a model of somebody's own class make its weights, for a batch of what it takes in."""
+        """Call a model of the user's own class with a batch, so that it makes its weights."""
         raise NotImplementedError
 
     def train_epoch(self, model, epoch, given, clock, callbacks):

@@ -1,4 +1,4 @@
-"""Lets something happen before and after a module is imported, and serves `tensorflow.keras` by Keras itself."""
+"""Calls something before and after a module is imported, and gives a program Keras itself as `tensorflow.keras`."""
 
 import ast
 import bisect
@@ -12,9 +12,9 @@ import types
 
 
 class Watched(object):
-    """A finder that wraps the loaders of some modules: `before` and `after` get nothing and the module.
+    """A finder that wraps the loaders of some modules. It comes first in sys.meta_path, and finds nothing itself.
 
-    modules: {name: (before, after)}. It comes first in sys.meta_path, and finds nothing itself.
+    modules: {name: (before, after)}; `before`, which may be None, is called with nothing and `after` with the module.
     """
 
     def __init__(self, modules):
@@ -49,7 +49,8 @@ class _Loader(object):
 
     def exec_module(self, module):
         module.__loader__ = module.__spec__.loader = self._loader
-        self._before()
+        if self._before is not None:
+            self._before()
         self._loader.exec_module(module)
         self._after(module)
 
@@ -58,19 +59,19 @@ class _Loader(object):
 
 
 class NotServed(AttributeError):
-    """The program uses something of TensorFlow's that this backend has not got."""
+    """The program uses something of TensorFlow that this backend does not have."""
 
     TEXT = "this backend has no TensorFlow"  # which Keras may put into an error of its own
 
 
 class NotInstalled(ImportError):
-    """It imports such a thing."""
+    """The program imports something of TensorFlow that this backend does not have."""
 
 
 class Missing(types.ModuleType):
-    """Stands in for TensorFlow on a backend without it: it has `keras`, and seeds; nothing else.
+    """Stands in for TensorFlow on a backend without it: it has `keras` and `random.set_seed`, nothing else.
 
-    report: called with the name of what is asked for and not there.
+    report: called with the name of anything else that the program asks for.
     """
 
     __version__ = "0 (served by kbench)"
@@ -97,8 +98,8 @@ class Missing(types.ModuleType):
 class KerasOfTensorFlow(object):
     """Takes the place of `__import__`: the program's own `tensorflow.keras` is Keras itself.
 
-    What is imported elsewhere is not touched: Keras itself asks whether there is a TensorFlow. alone: whether there
-    is none; then the program's `tensorflow` has Keras and nothing else.
+    Other imports stay as they are: Keras itself asks whether there is a TensorFlow. alone: whether there is none;
+    then the program's `tensorflow` has Keras and nothing else.
     """
 
     def __init__(self, files, alone, report, seed):

@@ -12,20 +12,16 @@ from keras import backend as K
 
 RECURRENT = ("LSTM", "GRU", "SimpleRNN")
 NOISE = {
-    "Dropout": ("rate",),
-    "SpatialDropout1D": ("rate",),
-    "SpatialDropout2D": ("rate",),
-    "SpatialDropout3D": ("rate",),
-    "AlphaDropout": ("rate",),
-    "GaussianDropout": ("rate",),
-    "GaussianNoise": ("stddev",),
-}
+    "Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "AlphaDropout", "GaussianDropout",
+    "GaussianNoise",
+}  # fmt: skip
+OF_NOISE = ("rate", "stddev")  # their settings
 WITHIN = ("dropout", "recurrent_dropout", "_dropout")  # of a recurrent layer, of attention
-DROPPED = {name for names in NOISE.values() for name in names}.union(WITHIN)
+DROPPED = set(OF_NOISE + WITHIN)
 
 
 def arrange(model, recurrent, fixed_batch, batch_size):
-    """(model, form, fixed): the model in its right form, the form's name, and whether its batch size is fixed.
+    """(model, form): the model in its right form, and the form's name.
 
     recurrent: layer class -> 'unrolled' or 'hidden state last', fixed_batch: layer classes, both as the backend's
     file declares them.
@@ -33,15 +29,15 @@ def arrange(model, recurrent, fixed_batch, batch_size):
     with ', fixed batch' if it has one.
     """
     try:
-        used = set(_class_names(model.get_config()))
+        config = model.get_config()
     except NotImplementedError:  # it is Python code
-        return model, "", False
+        return model, ""
+    used = {layer["class_name"] for layer in _layers(config)}
     if not used.intersection(RECURRENT):
-        return model, "", False
+        return model, ""
     fixed = bool(used.intersection(fixed_batch))
     if not used.intersection(recurrent) and not fixed:
-        return model, "symbolic", False
-    config = model.get_config()
+        return model, "symbolic"
     forms, custom = set(), own_layers(model)
     for layer in _layers(config):
         form = recurrent.get(layer["class_name"])
@@ -56,7 +52,7 @@ def arrange(model, recurrent, fixed_batch, batch_size):
     if fixed:
         custom["TimeDistributed"] = FoldedTimeDistributed
     arranged = type(model).from_config(config, custom_objects=custom)
-    return arranged, " and ".join(sorted(forms) or ["symbolic"]) + (", fixed batch" if fixed else ""), fixed
+    return arranged, " and ".join(sorted(forms) or ["symbolic"]) + (", fixed batch" if fixed else "")
 
 
 def without_dropout(model):
@@ -68,7 +64,7 @@ def without_dropout(model):
         return model
     changed = False
     for layer in _layers(config):
-        for key in WITHIN + NOISE.get(layer["class_name"], ()):
+        for key in WITHIN + (OF_NOISE if layer["class_name"] in NOISE else ()):
             if layer["config"].get(key):
                 layer["config"][key] = 0.0
                 changed = True
@@ -85,9 +81,8 @@ def without_dropout(model):
 def silence(model):
     """Turn dropout and noise off where they lie, which holds for whatever is traced from now on."""
     for layer in model._flatten_layers() if hasattr(model, "_flatten_layers") else list(getattr(model, "layers", ())):
-        kinds = [one.__name__ for one in type(layer).__mro__]
-        names = [name for kind in kinds for name in NOISE.get(kind, ())]
-        for name in names + list(WITHIN):
+        noisy = NOISE.intersection(one.__name__ for one in type(layer).__mro__)
+        for name in WITHIN + (OF_NOISE if noisy else ()):
             if isinstance(getattr(layer, name, None), (int, float)):
                 with contextlib.suppress(AttributeError):  # an LSTM's, which asks its cell
                     setattr(layer, name, 0.0)
@@ -149,7 +144,3 @@ def _layers(config):
     for value in values:
         for layer in _layers(value):
             yield layer
-
-
-def _class_names(config):
-    return [layer["class_name"] for layer in _layers(config)]
