@@ -1,4 +1,4 @@
-"""One cell from its spec file to its last event: what goes wrong on the way becomes an error event."""
+"""Runs one cell, from its spec file to its last event. An error becomes an event, too."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from kbench_guest.protocol import SCHEMA, Events, reason
 
 
 def main(path):
-    """Run the cell that the spec file describes; 0 if it ended well, 1 otherwise."""
+    """Run the cell that the spec file describes; returns 0 if it ended well, else 1."""
     started = time.perf_counter()
     with open(path, encoding="utf-8") as file:
         spec = json.load(file)

@@ -1,4 +1,4 @@
-"""Clocks for steps and epochs. They ask the framework for nothing but a hook, and whether its work is done."""
+"""Clocks for steps and epochs. They need two things of a framework: a hook, and to know whether its work is done."""
 
 import collections
 import threading
@@ -25,16 +25,14 @@ class EpochClock(object):
 
 
 class StepClock(object):
-    """Notes when each step ends, around the model's compiled function and without a hook in the training loop.
+    """Notes when each step ends, around the model's compiled function: batch callbacks would make Keras 3 wait for
+    the device and read the logs in every step.
 
-    steps: the batches of each epoch; None if they are found out, as in a user's program. Batch hooks would make
-    Keras 3 wait for the device and read the logs in every step. Where a framework returns before the work is
-    done, the training looks at every step which ones are done by then, and goes on; when the last has begun, a
-    thread waits for those that are left. (A thread that waits for every step is woken at each, and takes 2 %
-    from short steps on two cores.)
+    If a framework returns before the work is done, each step looks which earlier ones are done by then; when the
+    last has begun, a thread waits for the rest. (A thread that waits for every step costs short steps 2 % on two
+    cores.) If the framework cannot say when a step ends, that epoch has no step times, and nothing fails.
 
-    If the framework cannot say when a step ends, that epoch has no step times, and nothing fails.
-
+    steps: the batches of each epoch; None if that is not known, as in a user's program.
     turns: if the process takes turns with others, it is held between two steps, with no work left on the device.
     """
 
@@ -52,7 +50,7 @@ class StepClock(object):
         framework.step_hook(model, kind, self._timed)
 
     def _begin_epoch(self):
-        self._begun = 0  # steps of this epoch
+        self.begun = 0  # steps of this epoch so far
         self._ends = []
         self._pending = collections.deque()  # (is_done, wait) of the steps that have not been seen to end
         self._lost = False  # whether a step's end could not be seen
@@ -65,11 +63,11 @@ class StepClock(object):
                 return function(*args)
             self._look()
             # Not before an epoch's first step, whose time also holds what an epoch takes once.
-            if self._turns and not self._first and (self._begun or self._steps == 1) and self._turns.over():
+            if self._turns and not self._first and (self.begun or self._steps == 1) and self._turns.over():
                 self._pause()
             if self._turns and self._turns.slow and len(self._pending) > RUN_AHEAD:
                 self._try(self._wait_for_first)  # or a turn would end dozens of steps late
-            self._begun += 1
+            self.begun += 1
             self._outputs = None
             outputs = function(*args)
             if self._turns:
@@ -143,27 +141,22 @@ class StepClock(object):
         if self._steps is None:
             self._try(self._wait, self._pending)
             self._pending.clear()
-        steps = self._begun if self._steps is None else self._steps
+        steps = self.begun if self._steps is None else self._steps
         seen = not self._lost and not self._pending and len(self._ends) == steps > 0
         return self._ends[-1] if seen else None
 
-    @property
-    def begun(self):
-        """How many steps of this epoch have begun."""
-        return self._begun
-
     def drop(self):
-        """Forget what was noted of an epoch that is not told."""
+        """Forget the steps of an epoch that is not reported."""
         self.last_end()
         self._begin_epoch()
 
     def lap(self, start, end):
         """The epoch's time, without pauses, and its parts: {"seconds", "step_seconds", "rounds"}.
 
-        seconds: from `start` to `end`. The first steps after a pause are slower than usual: until WARM_SECONDS have
-        passed they count as much as the epoch's other steps on average (the first of them left out).
-        step_seconds: from each step's end to the next one's; the first counts from `start`, the last up to `end`, and
-        their sum is `seconds`. Left out unless as many steps were seen as there were batches.
+        seconds: from `start` to `end`. The first steps after a pause are slow: until WARM_SECONDS have passed, each
+        is replaced by the mean of the epoch's other steps.
+        step_seconds: from each step's end to the next one's; the first from `start`, the last to `end`; their sum is
+        `seconds`. Left out unless the end of every step is known.
         rounds: [round, first step, step after the last] of the steps that count in each turn, if there were turns.
         """
         seen = self.last_end() is not None

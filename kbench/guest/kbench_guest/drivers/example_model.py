@@ -10,24 +10,22 @@ from kbench_guest.protocol import Refused
 
 
 def build(framework, example, spec, first, events):
-    """The example's model in the form that is right on this backend, with the common initial weights.
+    """The example's model in the form that is right on this backend, with its initial weights.
 
-    first: a batch of what the model takes in, for a model that learns its shapes from that.
+    first: a batch of inputs, for a model that learns its shapes from them.
     """
     made = model_of(framework, example, spec["data"], first)
-    # Of the model as its file describes it: a form that a backend needs changes how it is computed, not what.
+    # Before `arrange`: the form that a backend needs changes how the model is computed, not what.
     events.write("shapes", inputs=shapes.inputs(framework, made), layers=shapes.layers(framework, made))
     if spec.get("parity"):
         made = forms.without_dropout(made)
     model, form = forms.arrange(made, spec["recurrent"], spec["fixed_batch"], spec["batch_size"])
+    sha256, left, origin = "", [], spec["init"]
     if spec["published_weights"]:
         framework.load_published_weights(model, spec["published_weights"])
-        sha256, left, origin = "", [], "published"
-    elif spec["init"] == "backend":
-        sha256, left, origin = "", [], "backend"
-    else:
+        origin = "published"
+    elif origin == "seeded":
         sha256, left = weights.initialise(framework, model, spec["seed"])
-        origin = "seeded"
     events.write(
         "model",
         parameters=int(model.count_params()),
@@ -39,10 +37,8 @@ def build(framework, example, spec, first, events):
         layers=framework.describe(model),
     )
     if spec["parameters"] not in (None, int(model.count_params())):
-        raise Refused(
-            "mismatch",
-            "the model has %d parameters, where the example states %d" % (model.count_params(), spec["parameters"]),
-        )
+        stated = "the model has %d parameters, but the example states %d"
+        raise Refused("mismatch", stated % (model.count_params(), spec["parameters"]))
     if spec["task"] == "train" and not spec.get("parity"):
         framework.compile(model, example, spec["device"], spec["ordered_updates"])
         events.write("compiled", **fingerprint.compiled(framework, model, example, spec["batch_size"]))

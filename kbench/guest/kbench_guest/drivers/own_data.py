@@ -12,7 +12,7 @@ ROLES = ("x", "y", "w")  # inputs, targets, weights of the samples
 
 
 def run(spec, events):
-    """Write its arrays beside the events. Raises Refused if they are of no use."""
+    """Write its arrays beside the events. Raises Refused if they cannot be used."""
     import keras
 
     from kbench_guest import frameworks

@@ -1,12 +1,11 @@
 """What a Keras layer computes, in words that are the same in both generations and on every backend.
 
-All of a layer's configuration counts but for what is listed here: names, initial values, and the form or layout in
-which the same is computed. So a setting that nobody thought of makes a difference, too.
+Every setting counts, even one that Keras may add later, but those in IGNORED, which do not change what is computed.
 """
 
 from kbench_guest.frameworks.layers import class_name, find, owners
 
-# Not what is computed: names, shapes that follow from the data, seeds, initial values, form and layout.
+# Names, shapes that follow from the data, seeds, initial values, and the form or layout of the same computation.
 IGNORED = {
     "name", "dtype", "trainable", "batch_shape", "batch_input_shape", "input_shape", "input_length", "input_dtype",
     "build_config", "build_input_shape", "seed", "unit_forget_bias", "data_format", "unroll", "implementation",
@@ -24,7 +23,8 @@ def describe(framework, layer, frozen):
         config = layer.get_config()
     except NotImplementedError:  # somebody's own layer, which Keras 3 cannot list the settings of
         config = {}
-    settings = _settings(layer.__class__, config, _rank(framework, layer))
+    named = not _has_no_config(layer.__class__)
+    settings = _settings(config, _rank(framework, layer)) if named else _precision(config)
     trained = not frozen and all(getattr(owner, "trainable", True) for owner in owners(layer))
     if layer.weights and not trained:
         settings["trainable"] = False
@@ -54,13 +54,11 @@ def plain(value):
 
 
 def dropped_defaults(settings):
-    """Without what is switched off: a setting that one generation does not know yet is the same as its absence."""
+    """Without what is off: a setting that one generation lacks is off there."""
     return {name: value for name, value in settings.items() if value not in (None, False, [], {}, "")}
 
 
-def _settings(known_class, config, rank=None):
-    if known_class is not None and _has_no_config(known_class):
-        return _precision(config)
+def _settings(config, rank=None):
     found = _precision(config)
     for name, value in config.items():
         name = ALIASES.get(name, name)
@@ -77,7 +75,7 @@ def _settings(known_class, config, rank=None):
 
 
 def _has_no_config(layer_class):
-    """Whether it is somebody's own layer that lists no settings: Keras 3 then finds some by itself, Keras 2 none."""
+    """Whether it is a user's layer without a get_config: Keras 3 then finds some settings by itself, Keras 2 none."""
     import keras
 
     inherited = layer_class.get_config is keras.layers.Layer.get_config
@@ -85,7 +83,7 @@ def _has_no_config(layer_class):
 
 
 def _one_direction(found):
-    """Keras 3 writes both directions of a Bidirectional, Keras 2 the forward one: the other only if it is unlike."""
+    """Drop the backward layer of a Bidirectional if it is like the forward one: Keras 2 does not list it."""
     forward, backward = found["layer"][1], found["backward_layer"][1]
     for settings in (forward, backward):
         settings.pop("zero_output_for_mask", None)  # which Keras 3 sets here
@@ -95,7 +93,7 @@ def _one_direction(found):
 
 
 def _precision(config):
-    """{"dtype": ...} of a layer that computes in another precision than the rest of Keras."""
+    """{"dtype": ...} of a layer whose precision differs from the rest of Keras."""
     dtype = config.get("dtype")
     if isinstance(dtype, dict):  # a policy of Keras 3
         dtype = dtype.get("config", {}).get("name")
@@ -117,10 +115,10 @@ def _object(value):
     if not isinstance(config, dict):  # a function: its name
         return plain(config) or name
     if name in ("L1", "L2", "L1L2"):
-        return {"class_name": "L1L2", **_settings(None, config)}
+        return {"class_name": "L1L2", **_settings(config)}
     if "code" in config:
         return "<lambda>"
-    return [class_name(name), _settings(None, config)]
+    return [class_name(name), _settings(config)]
 
 
 def _axes(value, rank):
@@ -139,7 +137,7 @@ def _axes(value, rank):
 
 
 def _rank(framework, layer):
-    """The number of axes of what the layer takes in, the batch's included; None if that cannot be read."""
+    """The number of axes of the layer's input, with the batch's; None if that cannot be read."""
     try:
         taken = layer._inbound_nodes[0].input_tensors
         return len(framework.shape_of(taken[0] if isinstance(taken, (list, tuple)) else taken))
