@@ -1,11 +1,11 @@
-"""An example's file, loaded as a module, and what it says of targets and classes."""
+"""An example's file, loaded as a module: its targets and class weights."""
 
 import importlib.util
 import os
 import sys
 
 from kbench_guest import arrays
-from kbench_guest.protocol import Refused
+from kbench_guest.protocol import Refused, in_a_line
 
 
 def load(path):
@@ -16,9 +16,8 @@ def load(path):
     try:
         module_spec.loader.exec_module(module)
     except Exception as error:
-        raise Refused(
-            "example", "%s raises on import: %s: %s" % (os.path.basename(path), type(error).__name__, error)
-        ) from error
+        why = "%s raises on import: %s" % (os.path.basename(path), in_a_line(error))
+        raise Refused("example", why) from error
     finally:
         sys.dont_write_bytecode = False
     return module
@@ -31,10 +30,10 @@ def training_targets(example, part, num_classes):
     if labels is not None and encoded:
         return [arrays.one_hot(labels, num_classes)]
     if encoded and len(part.targets) == 1 and part.targets[0].ndim == 1:
-        raise Refused("example", "LOSS is categorical_crossentropy, and the targets are no class numbers")
+        raise Refused("example", "LOSS is categorical_crossentropy, but the targets are not class numbers")
     return list(part.targets)
 
 
 def class_weights(example):
-    """{"class_weight": ...} if the example weighs its classes."""
+    """{"class_weight": ...} if the example has class weights, else {}."""
     return {"class_weight": example.CLASS_WEIGHT} if getattr(example, "CLASS_WEIGHT", None) else {}

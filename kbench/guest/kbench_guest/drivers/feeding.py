@@ -90,9 +90,8 @@ class FromFile(object):
                 self._first.append(Batch(*batch))
             given += 1
         if given < self.steps:
-            raise Refused(
-                "example", "batches of the example gives %d batches, and an epoch has %d" % (given, self.steps)
-            )
+            few = "batches of the example gives %d batches, but an epoch needs %d"
+            raise Refused("example", few % (given, self.steps))
         self._sha256 = digest.hexdigest()
 
     def _made(self, epoch):

@@ -1,4 +1,4 @@
-"""A user's program, run as it would run by itself, on the backend that was asked for; what it does is observed."""
+"""Runs a user's program as Python would, on the backend that was asked for, and observes what it does."""
 
 import builtins
 import importlib
@@ -15,7 +15,7 @@ from kbench_guest.observing.imports import Files, KerasOfTensorFlow, NotServed, 
 from kbench_guest.protocol import Refused, reason
 from kbench_guest.turns import Turns, held_seconds
 
-# Packages that are imported under another name than they are installed by.
+# Packages whose import name is not the name that installs them.
 INSTALLED_AS = {
     "PIL": "pillow", "cv2": "opencv-python-headless", "pylab": "matplotlib", "skimage": "scikit-image",
     "sklearn": "scikit-learn", "yaml": "pyyaml",
@@ -40,7 +40,7 @@ class Script(object):
         self._reported = False
 
     def run(self):
-        """Run it; returns its exit status, or lets its SystemExit pass."""
+        """Run the program; returns its exit status, or raises its SystemExit."""
         sys.path[0] = os.path.dirname(self._file)
         if self._program["packages_folder"]:
             sys.path.append(os.path.expanduser(self._program["packages_folder"]))
@@ -115,7 +115,7 @@ class Script(object):
         self._calls.watch(module.models.Model)
 
     def _seed(self, number):
-        """Seed the backend, and leave Python's and numpy's numbers as the program has them."""
+        """Seed the backend, and leave Python's and numpy's random state as the program has it."""
         if self._framework is None:
             importlib.import_module("keras")
         import numpy
@@ -138,7 +138,7 @@ class Script(object):
         self._leave(status)
 
     def _exit(self, status):
-        """In place of os._exit: what is known is written before."""
+        """In place of os._exit: writes the last events first."""
         if os.getpid() == self._pid:
             self._finish(status)
         self._leave(status)
@@ -181,7 +181,7 @@ class Script(object):
         return dict(found, message=message)
 
     def _finish(self, status):
-        """The last events of a program that ended by itself."""
+        """Write the last events of a program that ended by itself."""
         self._report(status)
         if self._spec["parity"] and not getattr(self._calls, "done", False):
             text = "it trains no model by fit or train_on_batch, so there is nothing to compare"
@@ -216,7 +216,7 @@ def run(spec, events):
 
 
 def _as_named(file):
-    """The file as its user would name it in the folder where it starts."""
+    """The file relative to the current folder, if it lies in it."""
     name = os.path.relpath(file)
     return file if name.startswith(os.pardir) else name
 
@@ -227,7 +227,7 @@ def _status(code):
 
 
 def _is_there(name, inside=""):
-    """Whether a package can be imported, and has a folder `inside`; nothing is imported."""
+    """Whether a package can be imported, and has a folder `inside`. Nothing is imported."""
     found = importlib.util.find_spec(name)
     folders = found.submodule_search_locations or () if found else ()
     return found is not None and (not inside or any(os.path.isdir(os.path.join(one, inside)) for one in folders))

@@ -1,6 +1,6 @@
-"""Parity of a user's program: what the first model that it trains computes on its first batches; then it ends.
+"""Parity of a user's program: what its first model to be trained computes on its first batches; then it ends.
 
-The first backend to get there keeps the batches and the initial weights in a file; the others take them from there.
+The first backend to get there writes the batches and the initial weights to a file; the others read them from it.
 """
 
 import functools
@@ -79,8 +79,8 @@ class FirstModel(object):
         batches = Batches(first["batches"], model)
         predicts = True
         try:
-            parity.predicted(model, batches.batch(0))  # which makes the weights of a model that has none yet
-        except Exception as error:  # a model that has a train_step alone
+            parity.predicted(model, batches.batch(0))  # also makes the weights of a model that has none yet
+        except Exception as error:  # a model that has only a train_step
             self._note(["its outputs cannot be read (%s)" % in_a_line(error)])
             predicts = False
         facts = {name: value for name, value in about.model(framework, model).items() if name in COMPARED}
@@ -118,8 +118,8 @@ class FirstModel(object):
             self._events.write("note", text=text)
 
     def _without_dropout(self, model, compile_anew):
-        """(model, how to compile it anew) with dropout at zero; Keras 2 has it in its graph, which is made anew."""
-        forms.silence(model)  # what was made since
+        """(model, how to compile it anew) without dropout, which is part of the graph in Keras 2."""
+        forms.silence(model)  # once more, for layers made since
         if self._framework.eager or not getattr(model, "_is_graph_network", True):
             return model, compile_anew
         own = {name: one for name, one in vars(sys.modules["__main__"]).items() if callable(one)}
@@ -127,7 +127,9 @@ class FirstModel(object):
             with keras.utils.CustomObjectScope(own):
                 silent = forms.without_dropout(model)
         except Exception as error:  # anybody's layers
-            self._note(["its dropout stayed on (%s): its training differs by chance" % type(error).__name__])
+            self._note(
+                ["its dropout could not be turned off (%s): its training differs by chance" % type(error).__name__]
+            )
             return model, compile_anew
         if silent is model or compile_anew is None:
             return model, compile_anew
@@ -197,7 +199,7 @@ def _read(path):
 
 
 def differences(own, others, backend):
-    """[what differs in two descriptions of a model, in words]; dropout is off by then."""
+    """[what differs between two descriptions of a model, in words], apart from dropout, which is off."""
     found = []
     here, there = own.get("optimizer") or {}, others.get("optimizer") or {}
     for name, mine, theirs in _unequal(here, there):

@@ -59,21 +59,15 @@ class TensorFlow1(DoneOnReturn, AnyBackend):
     """Its session returns what it has waited for."""
 
     def seed_backend(self, number):
-        import tensorflow
-
-        tensorflow.set_random_seed(number)
+        self.module.set_random_seed(number)
 
     def device(self, model):
-        import tensorflow
-
         gpu = any(device.device_type == "GPU" for device in K.get_session().list_devices())
-        return "gpu" if gpu and tensorflow.test.is_built_with_cuda() else "cpu"
+        return "gpu" if gpu and self.module.test.is_built_with_cuda() else "cpu"
 
     def allocator_peak_bytes(self, model):
-        import tensorflow
-
-        with tensorflow.device("/gpu:0"):
-            peak = tensorflow.contrib.memory_stats.MaxBytesInUse()
+        with self.module.device("/gpu:0"):
+            peak = self.module.contrib.memory_stats.MaxBytesInUse()
         return int(K.get_session().run(peak))
 
     def threads(self):
@@ -83,13 +77,10 @@ class TensorFlow1(DoneOnReturn, AnyBackend):
 
 class CNTK(DoneOnReturn, AnyBackend):
     def seed_backend(self, number):
-        import cntk
-
-        cntk.cntk_py.set_fixed_random_seed(number)
+        self.module.cntk_py.set_fixed_random_seed(number)
 
     def device(self, model):
-        from cntk import device
-
+        device = self.module.device
         return "cpu" if device.use_default_device().type() == device.DeviceKind.CPU else "gpu"
 
 
@@ -97,16 +88,12 @@ class Theano(DoneOnReturn, AnyBackend):
     """Its convolutions flip the kernel."""
 
     def device(self, model):
-        import theano
-
-        return "cpu" if theano.config.device.startswith("cpu") else "gpu"
+        return "cpu" if self.module.config.device.startswith("cpu") else "gpu"
 
     def threads(self):
-        import theano
-
         # Results are made to be published: the user's home folder is not named.
-        flags = str(theano.config.blas.ldflags).replace(os.path.expanduser("~"), "~")
-        return {"openmp": bool(theano.config.openmp), "blas": flags}
+        flags = str(self.module.config.blas.ldflags).replace(os.path.expanduser("~"), "~")
+        return {"openmp": bool(self.module.config.openmp), "blas": flags}
 
     def to_shared(self, owner, name, value):
         if not _is_kernel(owner, name):
@@ -123,22 +110,16 @@ class MXNet(AnyBackend):
     epsilon_under_root = True
 
     def seed_backend(self, number):
-        import mxnet
-
-        mxnet.random.seed(number)
+        self.module.random.seed(number)
 
     def device(self, model):
         contexts = getattr(model, "_context", None) or []
         if not contexts:  # a model that is not compiled runs where MXNet puts it
-            import mxnet
-
-            contexts = [mxnet.gpu(0) if mxnet.context.num_gpus() else mxnet.cpu()]
+            contexts = [self.module.gpu(0) if self.module.context.num_gpus() else self.module.cpu()]
         return contexts[0].device_type
 
     def wait(self, model, outputs=None):
-        import mxnet
-
-        mxnet.nd.waitall()
+        self.module.nd.waitall()
 
     def pending(self, outputs):
         return None  # the loss has been read

@@ -20,12 +20,14 @@ class KerasModels(Framework):
     function_maker = ""  # what the model's methods that make its compiled functions begin with
     epsilon_under_root = False  # whether RMSprop divides by sqrt(v + epsilon) instead of sqrt(v) + epsilon
 
-    def versions(self):
+    def __init__(self):
         try:
-            below = importlib.import_module(keras.backend.backend())
-        except ImportError:  # a backend that is not called like its framework
-            below = None
-        return keras.__version__, getattr(below, "__version__", "unknown")
+            self.module = importlib.import_module(keras.backend.backend())  # of the framework below Keras
+        except ImportError:  # a backend whose name is not its framework's
+            self.module = None
+
+    def versions(self):
+        return keras.__version__, getattr(self.module, "__version__", "unknown")
 
     def describe(self, model):
         return [layer_settings.describe(self, layer, frozen) for layer, frozen in layers(model)]

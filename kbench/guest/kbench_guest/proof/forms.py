@@ -1,8 +1,7 @@
-"""The form in which a model's recurrent layers run, chosen so that they compute what the example says.
+"""Rebuilds a model from its configuration in the form in which its recurrent layers compute what the example says.
 
 Some backends' symbolic loops compute something else (see the backends' files). Unrolled over time they are right; one
-is also right if the hidden state is the last of the loop's states. Some need the batch size in the graph as well. The
-model is made anew from its configuration; its file stays as it is.
+is also right if the hidden state is the last of the loop's states. Some also need a fixed batch size.
 """
 
 import contextlib
@@ -56,7 +55,7 @@ def arrange(model, recurrent, fixed_batch, batch_size):
 
 
 def without_dropout(model):
-    """The model with every dropout and noise at zero, made anew if it has any."""
+    """The model without dropout and noise; rebuilt if it has any."""
     try:
         config = model.get_config()
     except NotImplementedError:  # it is Python code
@@ -79,7 +78,7 @@ def without_dropout(model):
 
 
 def silence(model):
-    """Turn dropout and noise off where they lie, which holds for whatever is traced from now on."""
+    """Turn dropout and noise off in place, for whatever is traced from now on."""
     for layer in model._flatten_layers() if hasattr(model, "_flatten_layers") else list(getattr(model, "layers", ())):
         noisy = NOISE.intersection(one.__name__ for one in type(layer).__mro__)
         for name in WITHIN + (OF_NOISE if noisy else ()):
@@ -89,12 +88,12 @@ def silence(model):
 
 
 def own_layers(model):
-    """Class name -> class, of the layers of a model that is to be made anew: an example may bring its own."""
+    """{class name: class} of the model's layers, to rebuild a model with layers of the example's own."""
     return {layer.__class__.__name__: layer.__class__ for layer in model.layers}
 
 
 class SilentDropout(keras.layers.Dropout):
-    """Dropout that drops nothing: Keras's own then returns its input, of which keras-mxnet can make no copy."""
+    """Dropout that drops nothing: Keras's own would return its input, which keras-mxnet cannot copy."""
 
     def call(self, inputs, training=None):
         return inputs * 1.0
@@ -120,9 +119,9 @@ class ReorderedLSTMCell(keras.layers.LSTMCell):
 
 
 class FoldedTimeDistributed(keras.layers.TimeDistributed):
-    """TimeDistributed for a known batch size: the steps are folded into the batch by a reshape, and back.
+    """TimeDistributed for a fixed batch size: reshapes time steps into the batch, and back.
 
-    Keras's own takes a symbolic loop there, which fails on the backend that needs a fixed batch.
+    Keras's own uses a symbolic loop there, which fails on the backend that needs a fixed batch.
     """
 
     def call(self, inputs, training=None, mask=None):

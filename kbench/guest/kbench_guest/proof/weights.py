@@ -45,7 +45,7 @@ def by_layer(its_weights):
 def replay(framework, model, values, backend):
     """Give a model the weights that it has on another backend. values: "GRU 2 0" -> the layer's first weight.
 
-    Raises Refused if it has others.
+    Raises Refused if the model has other weights there.
     """
     left = dict(values)
     weights, given = [], []
@@ -58,15 +58,13 @@ def replay(framework, model, values, backend):
             shape = tuple(framework.shared_shape(owner, kind, framework.shape_of(weight)))
             if value is None or value.shape != shape:
                 other = "no such weight" if value is None else value.shape
-                raise Refused(
-                    "model", "another model: %s has a weight of shape %s, on %s %s" % (name, shape, backend, other)
-                )
+                why = "another model: %s has a weight of shape %s, on %s %s" % (name, shape, backend, other)
+                raise Refused("model", why)
             weights.append(weight)
             given.append(framework.from_shared(owner, kind, value))
     if left:
-        raise Refused(
-            "model", "another model: it lacks weights that it has on %s: %s" % (backend, ", ".join(sorted(left)))
-        )
+        why = "another model: it lacks weights that it has on %s: %s" % (backend, ", ".join(sorted(left)))
+        raise Refused("model", why)
     framework.set_values(weights, given)
 
 
