@@ -35,7 +35,7 @@ def class_numbers(part):
 
 
 def structured(values, names):
-    """Arrays as a model takes them: by their names, a single one alone, or a list."""
+    """Arrays as a model takes them: a dict if they have names, a single array, or a list."""
     if names:
         return dict(zip(names, values))
     return values[0] if len(values) == 1 else list(values)

@@ -5,8 +5,8 @@ import threading
 import time
 import traceback
 
-RUN_AHEAD = 2  # steps beyond the one that runs, of a framework that would run ahead by more
-WARM_SECONDS = 0.05  # after a pause: until then pipelines are filled and threads wake up
+RUN_AHEAD = 2  # how many steps a framework may begin before earlier ones are done, if steps are slow
+WARM_SECONDS = 0.05  # after a pause, while pipelines fill and threads wake up
 
 
 class EpochClock(object):
@@ -46,14 +46,14 @@ class StepClock(object):
         self._begin_epoch()
         self._thread = None  # notes the ends of an epoch's last steps
         self._first = True
-        self.first_end = None  # when the very first step was done on the device; None if that is not known
+        self.first_end = None  # when the very first step was done on the device; None if unknown
         framework.step_hook(model, kind, self._timed)
 
     def _begin_epoch(self):
         self.begun = 0  # steps of this epoch so far
         self._ends = []
-        self._pending = collections.deque()  # (is_done, wait) of the steps that have not been seen to end
-        self._lost = False  # whether a step's end could not be seen
+        self._pending = collections.deque()  # (is_done, wait) of the steps not known to be done
+        self._lost = False  # whether the end of a step is unknown
         self._rounds = [self._turns.round] if self._turns else []
         self._pauses = {}  # number of the epoch's steps before it: seconds
 
@@ -61,8 +61,8 @@ class StepClock(object):
         def step(*args):
             if not self.active:
                 return function(*args)
-            self._look()
-            # Not before an epoch's first step, whose time also holds what an epoch takes once.
+            self._try(self._take_done)
+            # Not before an epoch's first step, whose time includes what happens once an epoch.
             if self._turns and not self._first and (self.begun or self._steps == 1) and self._turns.over():
                 self._pause()
             if self._turns and self._turns.slow and len(self._pending) > RUN_AHEAD:
@@ -98,16 +98,13 @@ class StepClock(object):
         if pending is None:
             self._ends.append(time.perf_counter())
             return
-        self._look()  # the function may have waited for an earlier step
+        self._try(self._take_done)  # the function may have waited for an earlier step
         self._pending.append(pending)
         if len(self._ends) + len(self._pending) == self._steps:
             rest, self._pending = self._pending, collections.deque()
             self._thread = threading.Thread(target=self._try, args=(self._wait, rest))
             self._thread.daemon = True
             self._thread.start()
-
-    def _look(self):
-        self._try(self._take_done)
 
     def _take_done(self):
         while self._pending and self._pending[0][0]():
@@ -124,17 +121,17 @@ class StepClock(object):
             self._ends.append(time.perf_counter())
 
     def _try(self, ask, *args):
-        """Ask the framework; whatever it raises costs this epoch its step times and nothing else."""
+        """Ask the framework; if it raises, this epoch has no step times, and nothing else fails."""
         try:
             ask(*args)
         except Exception as error:
-            if not isinstance(error, NotImplementedError):  # which means that nobody knows
+            if not isinstance(error, NotImplementedError):  # the framework cannot say
                 traceback.print_exc()
             self._lost = True
             self._pending.clear()
 
     def last_end(self):
-        """When the epoch's last step was done on the device; None unless as many were seen as it has."""
+        """When the epoch's last step was done on the device; None unless every step's end is known."""
         if self._thread is not None:
             self._thread.join()
             self._thread = None

@@ -41,9 +41,8 @@ def train(framework, model, example, spec, feed, validation_part, events):
         if epoch == 1:
             write_first(events, clock, start, timed["seconds"])
         loss, accuracy = scores.training_scores(logs)
-        result = {"epoch": epoch, "samples": feed.samples, "loss": loss, "accuracy": accuracy}
+        result = dict(timed, epoch=epoch, samples=feed.samples, loss=loss, accuracy=accuracy)
         result["teardown_seconds"] = returned - timer.end
-        result.update(timed)
         metrics = scores.others(logs, example)
         if validation:
             found = validation.scores()

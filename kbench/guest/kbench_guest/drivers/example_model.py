@@ -54,7 +54,7 @@ def model_of(framework, example, data, first):
         raise Refused("example", "build_model of the example returns no Keras model but %r" % type(made).__name__)
     if not getattr(made, "inputs", None) and isinstance(made, keras.models.Sequential):
         batches = [(None,) + tuple(shape) for shape in data["input_shapes"]]
-        made.build(batches[0] if len(batches) == 1 else batches)  # it does not say what it takes in
+        made.build(batches[0] if len(batches) == 1 else batches)  # it does not state its input shape
     elif not getattr(made, "inputs", None):
         framework.build_by_calling(made, first)
     if not made.weights and not getattr(made, "inputs", None):

@@ -111,7 +111,7 @@ class FromFile(object):
 
 
 class Batch(object):
-    """The arrays of a batch as somebody's program gives them. names: the order of inputs that go by name."""
+    """The arrays of a batch of the user's. names: the order of named inputs."""
 
     def __init__(self, x, y, sample_weight=None, names=None):
         self._x, self._y, self._weights = x, y, sample_weight

@@ -26,7 +26,7 @@ OUTPUT = ""
 
 
 # What is compared. batches: has `batch(number)`, the first is 0; predicts: whether the model can be asked for its
-# outputs; loss(outputs): of the first batch, or None; compile(): compiles the model anew, or None if it cannot be;
+# outputs; loss(outputs): of the first batch, or None; compile(): compiles the model again, or None if it cannot;
 # train(batch): returns what Keras reports, or None if nothing is trained.
 Case = collections.namedtuple("Case", "model batches predicts loss channels_first compile optimizer train")
 
@@ -107,7 +107,7 @@ def layer_outputs(framework, model, inputs, nodes):
             found[layer.name] = in_a_line(error)[:MOST]
     forget(model)
     kept = _samples_kept([framework.shape_of(tensor) for _, tensor in tensors], len(inputs[0]))
-    fixed = framework.shape_of(model.inputs[0])[0] is not None  # such a graph takes whole batches alone
+    fixed = framework.shape_of(model.inputs[0])[0] is not None  # such a graph takes only whole batches
     given = inputs if fixed else [x[:kept] for x in inputs]
     try:
         outputs = _predict(model, [tensor for _, tensor in tensors], given)

@@ -35,7 +35,7 @@ class Script(object):
         self._calls = None
         self._shims = None
         self._framework = None
-        self._missing = ""  # what it uses of a TensorFlow that this backend has not
+        self._missing = ""  # the first thing that it uses of a TensorFlow that this backend lacks
         self._asked = None  # the KERAS_BACKEND that it sets itself
         self._reported = False
 
@@ -73,9 +73,9 @@ class Script(object):
     def _watch_imports(self):
         modules = {"keras": (self._before_keras, self._after_keras), "numpy": (None, self._after_numpy)}
         sys.meta_path.insert(0, Watched(modules))
-        alone, old = not _is_there("tensorflow"), not _is_there("keras", "src")
-        if old or alone:  # TensorFlow 1 has a Keras of its own, which is not the one that is measured
-            KerasOfTensorFlow(self._files, alone, self._lacks, self._seed)
+        absent, old = not _is_there("tensorflow"), not _is_there("keras", "src")
+        if old or absent:  # TensorFlow 1 has a Keras of its own, which is not the one that is measured
+            KerasOfTensorFlow(self._files, absent, self._lacks, self._seed)
 
     def _after_numpy(self, module):
         module.random.seed(self._spec["seed"])

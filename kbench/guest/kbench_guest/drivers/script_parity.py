@@ -89,12 +89,12 @@ class FirstModel(object):
         else:
             weights.replay(framework, model, first["weights"], first["backend"])
             self._note(differences(facts, first["facts"], first["backend"]))
-        compile_anew = None
+        recompile = None
         if type(model).compile.__module__.startswith("keras") and vars(model).get(GIVEN) is not None:
-            compile_anew = functools.partial(_compile, model, vars(model)[GIVEN])
+            recompile = functools.partial(_compile, model, vars(model)[GIVEN])
         else:
             self._note(["its compile is its own: how far rounding takes its training was not measured"])
-        model, compile_anew = self._without_dropout(model, compile_anew)
+        model, recompile = self._without_dropout(model, recompile)
         # Keras 3's train_on_batch does not make tensors of everything, as its fit does.
         fits = method in FITS and framework.eager
         class_weights = {"class_weight": given["class_weight"]} if given.get("class_weight") else {}
@@ -104,7 +104,7 @@ class FirstModel(object):
             predicts=predicts,
             loss=None,
             channels_first=False,
-            compile=compile_anew,
+            compile=recompile,
             optimizer=facts.get("optimizer", {}).get("class_name", ""),
             train=functools.partial(_fit if fits else parity.train_on, model, class_weights),
         )
@@ -117,22 +117,22 @@ class FirstModel(object):
         for text in texts:
             self._events.write("note", text=text)
 
-    def _without_dropout(self, model, compile_anew):
-        """(model, how to compile it anew) without dropout, which is part of the graph in Keras 2."""
+    def _without_dropout(self, model, recompile):
+        """(model, how to compile it again) without dropout, which is part of the graph in Keras 2."""
         forms.silence(model)  # once more, for layers made since
         if self._framework.eager or not getattr(model, "_is_graph_network", True):
-            return model, compile_anew
+            return model, recompile
         own = {name: one for name, one in vars(sys.modules["__main__"]).items() if callable(one)}
         try:
             with keras.utils.CustomObjectScope(own):
                 silent = forms.without_dropout(model)
-        except Exception as error:  # anybody's layers
+        except Exception as error:  # of the user's layers
             self._note(
                 ["its dropout could not be turned off (%s): its training differs by chance" % type(error).__name__]
             )
-            return model, compile_anew
-        if silent is model or compile_anew is None:
-            return model, compile_anew
+            return model, recompile
+        if silent is model or recompile is None:
+            return model, recompile
         silent.set_weights(model.get_weights())
         return silent, functools.partial(_compile, silent, vars(model)[GIVEN])
 

@@ -12,7 +12,7 @@ def nodes(model, pictures_channels_first):
     """The nodes of the model's layers, inputs included, each after those that feed it.
 
     pictures_channels_first: whether an input of rank 4 is a picture in that layout.
-    A layer that is used more than once has `inbound` None: what it computes depends on which use is meant.
+    A layer that is used more than once has `inbound` None: its output differs from use to use.
     """
     found = {}
     before = []  # of a Sequential, which has no inbound nodes

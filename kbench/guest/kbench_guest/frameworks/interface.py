@@ -70,7 +70,7 @@ class Framework(object):
         raise NotImplementedError
 
     def calls(self, example, steps):
-        """How often the compiled function is called in an epoch of so many steps."""
+        """How often the compiled function is called in an epoch of `steps` steps."""
         return -(-steps // getattr(example, "STEPS_PER_EXECUTION", 1))
 
     def train_epoch(self, model, epoch, given, clock, callbacks):

@@ -56,7 +56,7 @@ class AnyBackend(keras_models.KerasModels):
 
 
 class TensorFlow1(DoneOnReturn, AnyBackend):
-    """Its session returns what it has waited for."""
+    """Its session returns when the work is done."""
 
     def seed_backend(self, number):
         self.module.set_random_seed(number)

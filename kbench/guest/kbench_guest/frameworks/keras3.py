@@ -125,7 +125,7 @@ class JAX(AnyBackend):
         return "cpu" if platforms == {"cpu"} else "gpu"
 
     def wait(self, model, outputs=None):
-        # While fit is under way, the weights are in the outputs alone.
+        # During fit, only the outputs have the current weights.
         self.module.block_until_ready([weight.value for weight in model.weights] if outputs is None else outputs)
 
     def pending(self, outputs):

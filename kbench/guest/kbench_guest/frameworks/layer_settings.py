@@ -21,7 +21,7 @@ def describe(framework, layer, frozen):
     """[layer class, settings, shapes of its weights] of one layer; frozen: whether a model around it is."""
     try:
         config = layer.get_config()
-    except NotImplementedError:  # somebody's own layer, which Keras 3 cannot list the settings of
+    except NotImplementedError:  # a user's layer whose settings Keras 3 cannot list
         config = {}
     named = not _has_no_config(layer.__class__)
     settings = _settings(config, _rank(framework, layer)) if named else _precision(config)
@@ -141,5 +141,5 @@ def _rank(framework, layer):
     try:
         taken = layer._inbound_nodes[0].input_tensors
         return len(framework.shape_of(taken[0] if isinstance(taken, (list, tuple)) else taken))
-    except Exception:  # a layer that is called inside another one alone
+    except Exception:  # a layer that is only called inside another one
         return None

@@ -26,7 +26,7 @@ def model(framework, made):
     for name, ask in asked:
         try:
             found[name] = ask()
-        except Exception as error:  # anybody's model: it is measured even if it cannot be described
+        except Exception as error:  # of the user's model: it is measured even if it cannot be described
             notes.append("its %s cannot be described (%s)" % (name, type(error).__name__))
     if isinstance(getattr(made, "jit_compile", None), bool):
         found["jit_compile"] = made.jit_compile

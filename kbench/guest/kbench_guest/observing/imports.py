@@ -98,13 +98,13 @@ class Missing(types.ModuleType):
 class KerasOfTensorFlow(object):
     """Takes the place of `__import__`: the program's own `tensorflow.keras` is Keras itself.
 
-    Other imports stay as they are: Keras itself asks whether there is a TensorFlow. alone: whether there is none;
+    Other imports stay as they are: Keras itself asks whether there is a TensorFlow. absent: whether there is none;
     then the program's `tensorflow` has Keras and nothing else.
     """
 
-    def __init__(self, files, alone, report, seed):
+    def __init__(self, files, absent, report, seed):
         self._files = files
-        self._missing = Missing("tensorflow", report, seed) if alone else None
+        self._missing = Missing("tensorflow", report, seed) if absent else None
         self._report = report
         self._import = builtins.__import__
         builtins.__import__ = self

@@ -1,6 +1,6 @@
-"""What has to be equal on all backends beside the layers: optimizer, loss, batch size and dtype.
+"""What must be equal on all backends besides the layers: optimizer, loss, batch size and dtype.
 
-Two cells are compared only if these agree. Values are those that the backend holds, not those that were asked for.
+Two cells are compared only if these agree. The values are the backend's own, not those that were asked for.
 """
 
 import json
