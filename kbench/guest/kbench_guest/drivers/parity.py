@@ -128,14 +128,17 @@ def layers_called(framework, model, batch):
     """
     nodes, found, watched = collections.OrderedDict(), {}, []
 
+    def keep(layer, output):
+        nodes[layer.name] = graph.Node(layer.name, graph.kind_of(layer), {}, None, False, 1)
+        found[layer.name] = output
+
     def watch(layer):
         call = layer.call
 
         def called(*args, **kwargs):
             output = call(*args, **kwargs)
             if layer.name not in found and hasattr(output, "shape"):
-                nodes[layer.name] = graph.Node(layer.name, graph.kind_of(layer), {}, None, False)
-                found[layer.name] = np.asarray(keras.ops.convert_to_numpy(output), "float32")
+                keep(layer, np.asarray(keras.ops.convert_to_numpy(output), "float32"))
             return output
 
         vars(layer)["call"] = called
@@ -149,8 +152,7 @@ def layers_called(framework, model, batch):
         model(arrays.mapped(lambda x: x[:CALLED], batch.model_inputs()), training=False)
     except Exception as error:
         if not found:
-            nodes[model.name] = graph.Node(model.name, graph.kind_of(model), {}, None, False)
-            found[model.name] = in_a_line(error)[:MOST]
+            keep(model, in_a_line(error)[:MOST])
     finally:
         for layer in watched:
             del vars(layer)["call"]

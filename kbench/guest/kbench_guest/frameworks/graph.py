@@ -4,8 +4,9 @@ import collections
 
 from kbench_guest.frameworks.layers import class_name
 
-# inbound: names of the layers that feed it; channels_first: whether its output is a picture in that layout
-Node = collections.namedtuple("Node", "name class_name config inbound channels_first")
+# inbound: names of the layers that feed it; channels_first: whether its output is a picture in that layout; uses: how
+# often the model calls it
+Node = collections.namedtuple("Node", "name class_name config inbound channels_first uses")
 
 
 def nodes(model, pictures_channels_first):
@@ -21,15 +22,9 @@ def nodes(model, pictures_channels_first):
         name = own["name"]
         inbound = _inbound(layer["inbound_nodes"]) if "inbound_nodes" in layer else before
         first = _channels_first(layer, inbound, found, pictures_channels_first)
-        found[name] = Node(name, kind(layer), own, inbound, first)
+        found[name] = Node(name, kind(layer), own, inbound, first, max(1, len(layer.get("inbound_nodes", ()))))
         before = [name]
     return found
-
-
-def uses(model):
-    """{layer's name: how often the model calls it}; a Sequential calls each entry of its list once."""
-    layers = _layers(model.get_config())
-    return {layer["config"]["name"]: max(1, len(layer.get("inbound_nodes", ()))) for layer in layers}
 
 
 def kind(layer):

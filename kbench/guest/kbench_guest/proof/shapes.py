@@ -21,10 +21,14 @@ def inputs(framework, model):
 
 
 def _layers(framework, model, nested, uses):
-    inbound, calls = _graph(model)
+    try:
+        nodes = graph.nodes(model, False)
+    except Exception:  # a model that describes itself in another way: each layer counts once, as behind others
+        nodes = {}
     found, behind_training = [], set()  # names of the layers whose outputs depend on trained weights
     for layer in model.layers:
-        times, before = uses * calls.get(layer.name, 1), inbound.get(layer.name)
+        node = nodes.get(layer.name)
+        times, before = (uses * node.uses, node.inbound) if node else (uses, None)
         trained = bool(getattr(layer, "trainable_weights", layer.weights))
         fed_by_data = not nested and before is not None and not behind_training.intersection(before)
         if trained or not fed_by_data:
@@ -40,14 +44,6 @@ def _layer(framework, layer, uses, trained, fed_by_data):
     found = dict(zip(("class", "settings", "weights"), describe(framework, layer, False)))
     found["inputs"], found["output"] = _first_call(framework, layer)
     return dict(found, uses=uses, trained=trained, fed_by_data=fed_by_data)
-
-
-def _graph(model):
-    """({layer's name: names of the layers that it takes in, None if it is used twice}, {its name: its uses})."""
-    try:
-        return {name: node.inbound for name, node in graph.nodes(model, False).items()}, graph.uses(model)
-    except Exception:  # a model that describes itself in another way: each layer counts once, as behind others
-        return {}, {}
 
 
 def _first_call(framework, layer):
