@@ -100,9 +100,7 @@ class Script(object):
         self._framework.prepare()
         check_loaded(self._spec, self._framework.versions(), self._events)
         self._seed(self._spec["seed"])
-        get_file = getattr(getattr(module, "utils", None), "get_file", None)
-        if get_file is not None:
-            downloads.share(get_file, os.path.expanduser(self._program["downloads"]), self._program["files"])
+        downloads.share(module, self._program["downloads"], self._program["files"])
         if self._program["shims"]:
             self._shims = shims.Shims(module)
             self._shims.install()

@@ -11,11 +11,15 @@ import numpy as np
 PACKAGES = ("keras", "keras_applications", "keras_preprocessing")
 
 
-def share(get_file, folder, files):
+def share(keras, folder, files):
     """Replace get_file in every module of Keras that has it.
 
     folder: used instead of ~/.keras. files: {name: path} of the files that kbench has, whatever their hash.
     """
+    folder = os.path.expanduser(folder)
+    get_file = getattr(getattr(keras, "utils", None), "get_file", None)
+    if get_file is None:
+        return
 
     @functools.wraps(get_file)
     def shared(fname=None, origin=None, *args, **kwargs):
@@ -33,7 +37,6 @@ def share(get_file, folder, files):
             module.get_file = shared
             if hasattr(module, "np") and name.startswith("keras.datasets."):
                 module.np = _Numpy()
-    return shared
 
 
 class _Numpy(object):

@@ -71,12 +71,12 @@ class NotInstalled(ImportError):
 class Missing(types.ModuleType):
     """Stands in for TensorFlow on a backend without it: it has `keras` and `random.set_seed`, nothing else.
 
-    report: called with the name of anything else that the program asks for.
+    report: called with the name of anything else that the program asks for. seed: takes the place of set_seed.
     """
 
     __version__ = "0 (served by kbench)"
 
-    def __init__(self, name, report, seed=None):
+    def __init__(self, name, report, seed):
         super(Missing, self).__init__(name)
         self.__dict__["_report"] = report
         self.__dict__["_seed"] = seed
@@ -84,13 +84,13 @@ class Missing(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        if name == "keras" and self.__name__ == "tensorflow":
-            return importlib.import_module("keras")
-        if name == "random" and self.__name__ == "tensorflow":
-            return Missing("tensorflow.random", self._report, self._seed)
-        if name == "set_seed" and self._seed is not None and self.__name__ == "tensorflow.random":
-            return self._seed
         asked = "%s.%s" % (self.__name__, name)
+        if asked == "tensorflow.keras":
+            return importlib.import_module("keras")
+        if asked == "tensorflow.random":
+            return Missing(asked, self._report, self._seed)
+        if asked == "tensorflow.random.set_seed":
+            return self._seed
         self._report(asked)
         raise NotServed("there is no %s: %s" % (asked, NotServed.TEXT))
 
