@@ -43,7 +43,7 @@ def test_however_a_guest_dies_its_cell_has_failed_for_a_reason(bench: Bench, how
 def test_a_model_of_another_size_than_its_file_states_is_not_measured(bench: Bench) -> None:
     bench.example("my_example.py", EXAMPLE.replace("PARAMETERS = 51", "PARAMETERS = 52"))
     assert bench.measure().status == 1
-    assert bench.reason() == "the model has 51 parameters, where the example states 52"
+    assert bench.reason() == "the model has 51 parameters, but the example states 52"
 
 
 def test_the_cells_after_a_dying_one_are_measured_all_the_same(bench: Bench) -> None:

@@ -263,9 +263,9 @@ def test_secrets_of_the_users_environment_do_not_reach_the_guest(bench: Bench) -
     [
         (
             "image_data_format=channels_first",
-            "Keras loaded image_data_format channels_first, where channels_last was asked for",
+            "Keras loaded image_data_format channels_first, but channels_last was asked for",
         ),
-        ("floatx=float16", "Keras loaded floatx float16, where float32 was asked for"),
+        ("floatx=float16", "Keras loaded floatx float16, but float32 was asked for"),
     ],
 )
 def test_a_keras_that_loads_something_else_fails_the_cell_and_says_so(
@@ -279,7 +279,7 @@ def test_a_keras_that_loads_something_else_fails_the_cell_and_says_so(
 def test_a_keras_of_another_version_than_locked_fails_the_cell_and_says_so(bench: Bench) -> None:
     bench.backend(more='[variables]\nFAKE_KERAS_VERSION = "2.98.0"\n')
     assert bench.measure().status == 1
-    assert bench.reason() == "Keras loaded keras_version 2.98.0, where 2.99.1 was asked for"
+    assert bench.reason() == "Keras loaded keras_version 2.98.0, but 2.99.1 was asked for"
 
 
 def test_two_runs_at_once_in_one_folder_do_not_disturb_each_other(bench: Bench) -> None:

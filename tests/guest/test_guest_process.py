@@ -31,10 +31,6 @@ def test_each_library_is_named_once_and_others_are_not(tmp_path: Path) -> None:
     ]
 
 
-def test_a_system_without_such_a_list_has_no_libraries(tmp_path: Path) -> None:
-    assert process.libraries(str(tmp_path / "missing")) == []
-
-
 def test_the_blas_of_this_numpy_is_found_with_its_threads() -> None:
     np.ones((2, 2)) @ np.ones((2, 2))
     named = process.numpy_blas()

@@ -1,1 +1,1 @@
-"""The guest: builds and measures an example in a backend's own Python. Standard library, numpy and keras alone."""
+"""The guest: runs and measures a program in a backend's own Python. It needs numpy and that framework alone."""

@@ -12,7 +12,7 @@ Part = collections.namedtuple("Part", "inputs targets weights samples divisor in
 
 
 def open_part(data, role, samples):
-    """The first `samples` of the part 'train' or 'validation'; nothing is read until it is used."""
+    """The first `samples` of the part 'train' or 'validation'. Nothing is read before it is used."""
 
     def opened(name):
         return np.load(os.path.join(data["folder"], name), mmap_mode="r")[:samples]
@@ -30,13 +30,12 @@ def open_part(data, role, samples):
 
 def class_numbers(part):
     """The part's targets if they are one class number a sample, else None."""
-    if len(part.targets) != 1 or part.target_names or part.targets[0].dtype.kind not in "iu":
-        return None
-    return part.targets[0] if part.targets[0].ndim == 1 else None
+    found = part.targets[0] if len(part.targets) == 1 and not part.target_names else None
+    return found if found is not None and found.dtype.kind in "iu" and found.ndim == 1 else None
 
 
 def structured(values, names):
-    """Arrays as a model takes them: by their names, a single one alone, or a list."""
+    """Arrays as a model takes them: a dict if they have names, a single array, or a list."""
     if names:
         return dict(zip(names, values))
     return values[0] if len(values) == 1 else list(values)
@@ -50,7 +49,7 @@ def one_hot(labels, num_classes):
 
 
 class Buffer(object):
-    """Model-ready arrays for a fixed number of samples: the one copy that the guest keeps in memory."""
+    """Arrays as the model takes them, for a fixed number of samples: the guest's only copy in memory."""
 
     def __init__(self, part, samples, targets=()):
         self._part = part
@@ -62,7 +61,7 @@ class Buffer(object):
         self.targets, self._weights = copies[: len(targets)], copies[len(targets) :]
 
     def fill(self, order):
-        """Copy the samples with these numbers, in this order, into the buffer; scale pictures to 0..1."""
+        """Copy the samples with these numbers into the buffer, in this order; scale pictures to 0..1."""
         for start in range(0, self.samples, 1024):
             rows = order[start : start + 1024]
             for source, target in zip(self._part.inputs, self.inputs):
@@ -95,6 +94,15 @@ def mapped(do, value):
     return [mapped(do, one) for one in value] if isinstance(value, (list, tuple)) else do(value)
 
 
+def leaves(value):
+    """The arrays in `value`, as for `mapped`; those of a dict in the order of their names."""
+    if isinstance(value, dict):
+        value = [value[name] for name in sorted(value)]
+    if not isinstance(value, (list, tuple)):
+        return [] if value is None else [value]
+    return [array for one in value for array in leaves(one)]
+
+
 def epoch_order(samples, used, seed, epoch):
     """The numbers of the `used` samples that an epoch sees, in order: the same on every backend and Python."""
     return np.random.RandomState([seed, epoch]).permutation(samples)[:used]
@@ -117,14 +125,9 @@ def augment(pictures, settings, channels_first, seed, epoch):
     random = np.random.RandomState([seed, epoch, 1])
     rows, columns = (2, 3) if channels_first else (1, 2)
     height, width = pictures.shape[rows], pictures.shape[columns]
-    down = random.randint(
-        -int(settings["height_shift"] * height),
-        int(settings["height_shift"] * height) + 1,
-        size=len(pictures),
-    )
-    right = random.randint(
-        -int(settings["width_shift"] * width), int(settings["width_shift"] * width) + 1, size=len(pictures)
-    )
+    most_down, most_right = int(settings["height_shift"] * height), int(settings["width_shift"] * width)
+    down = random.randint(-most_down, most_down + 1, size=len(pictures))
+    right = random.randint(-most_right, most_right + 1, size=len(pictures))
     flip = random.randint(0, 2, size=len(pictures)) * bool(settings["horizontal_flip"])
     for number in range(len(pictures)):
         picture = pictures[number]

@@ -1,4 +1,4 @@
-"""One cell from its spec file to its last event: what goes wrong on the way becomes an error event."""
+"""Runs one cell, from its spec file to its last event. An error becomes an event, too."""
 
 import json
 import os
@@ -8,11 +8,11 @@ import traceback
 
 from kbench_guest import turns
 from kbench_guest.drivers import model_file, script
-from kbench_guest.protocol import SCHEMA, Events, Refused, in_a_line
+from kbench_guest.protocol import SCHEMA, Events, reason
 
 
 def main(path):
-    """Run the cell that the spec file describes; 0 if it ended well, 1 otherwise."""
+    """Run the cell that the spec file describes; returns 0 if it ended well, else 1."""
     started = time.perf_counter()
     with open(path, encoding="utf-8") as file:
         spec = json.load(file)
@@ -38,12 +38,7 @@ def main(path):
             model_file.run(spec, events)
     except BaseException as error:
         traceback.print_exc()
-        refused = isinstance(error, Refused)
-        events.write(
-            "error",
-            kind=error.kind if refused else "exception",
-            message=str(error) if refused else in_a_line(error),
-        )
+        events.write("error", **reason(error))
         return 1
     events.write("end", seconds=time.perf_counter() - started - turns.held_seconds())
     return 0

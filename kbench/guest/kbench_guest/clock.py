@@ -1,12 +1,12 @@
-"""Clocks for steps and epochs. They ask the framework for nothing but a hook, and whether its work is done."""
+"""Clocks for steps and epochs. They need two things of a framework: a hook, and to know whether its work is done."""
 
 import collections
 import threading
 import time
 import traceback
 
-RUN_AHEAD = 2  # steps beyond the one that runs, of a framework that would run ahead by more
-WARM_SECONDS = 0.05  # after a pause: until then pipelines are filled and threads wake up
+RUN_AHEAD = 2  # how many steps a framework may begin before earlier ones are done, if steps are slow
+WARM_SECONDS = 0.05  # after a pause, while pipelines fill and threads wake up
 
 
 class EpochClock(object):
@@ -25,16 +25,14 @@ class EpochClock(object):
 
 
 class StepClock(object):
-    """Notes when each step ends, around the model's compiled function and without a hook in the training loop.
+    """Notes when each step ends, around the model's compiled function: batch callbacks would make Keras 3 wait for
+    the device and read the logs in every step.
 
-    steps: the batches of each epoch; None if they are found out, as in a user's program. Batch hooks would make
-    Keras 3 wait for the device and read the logs in every step. Where a framework returns before the work is
-    done, the training looks at every step which ones are done by then, and goes on; when the last has begun, a
-    thread waits for those that are left. (A thread that waits for every step is woken at each, and takes 2 %
-    from short steps on two cores.)
+    If a framework returns before the work is done, each step looks which earlier ones are done by then; when the
+    last has begun, a thread waits for the rest. (A thread that waits for every step costs short steps 2 % on two
+    cores.) If the framework cannot say when a step ends, that epoch has no step times, and nothing fails.
 
-    If the framework cannot say when a step ends, that epoch has no step times, and nothing fails.
-
+    steps: the batches of each epoch; None if that is not known, as in a user's program.
     turns: if the process takes turns with others, it is held between two steps, with no work left on the device.
     """
 
@@ -48,14 +46,14 @@ class StepClock(object):
         self._begin_epoch()
         self._thread = None  # notes the ends of an epoch's last steps
         self._first = True
-        self.first_end = None  # when the very first step was done on the device; None if that is not known
+        self.first_end = None  # when the very first step was done on the device; None if unknown
         framework.step_hook(model, kind, self._timed)
 
     def _begin_epoch(self):
-        self._begun = 0  # steps of this epoch
+        self.begun = 0  # steps of this epoch so far
         self._ends = []
-        self._pending = collections.deque()  # (is_done, wait) of the steps that have not been seen to end
-        self._lost = False  # whether a step's end could not be seen
+        self._pending = collections.deque()  # (is_done, wait) of the steps not known to be done
+        self._lost = False  # whether the end of a step is unknown
         self._rounds = [self._turns.round] if self._turns else []
         self._pauses = {}  # number of the epoch's steps before it: seconds
 
@@ -63,13 +61,13 @@ class StepClock(object):
         def step(*args):
             if not self.active:
                 return function(*args)
-            self._look()
-            # Not before an epoch's first step, whose time also holds what an epoch takes once.
-            if self._turns and not self._first and (self._begun or self._steps == 1) and self._turns.over():
+            self._try(self._take_done)
+            # Not before an epoch's first step, whose time includes what happens once an epoch.
+            if self._turns and not self._first and (self.begun or self._steps == 1) and self._turns.over():
                 self._pause()
             if self._turns and self._turns.slow and len(self._pending) > RUN_AHEAD:
                 self._try(self._wait_for_first)  # or a turn would end dozens of steps late
-            self._begun += 1
+            self.begun += 1
             self._outputs = None
             outputs = function(*args)
             if self._turns:
@@ -100,16 +98,13 @@ class StepClock(object):
         if pending is None:
             self._ends.append(time.perf_counter())
             return
-        self._look()  # the function may have waited for an earlier step
+        self._try(self._take_done)  # the function may have waited for an earlier step
         self._pending.append(pending)
         if len(self._ends) + len(self._pending) == self._steps:
             rest, self._pending = self._pending, collections.deque()
             self._thread = threading.Thread(target=self._try, args=(self._wait, rest))
             self._thread.daemon = True
             self._thread.start()
-
-    def _look(self):
-        self._try(self._take_done)
 
     def _take_done(self):
         while self._pending and self._pending[0][0]():
@@ -126,44 +121,39 @@ class StepClock(object):
             self._ends.append(time.perf_counter())
 
     def _try(self, ask, *args):
-        """Ask the framework; whatever it raises costs this epoch its step times and nothing else."""
+        """Ask the framework; if it raises, this epoch has no step times, and nothing else fails."""
         try:
             ask(*args)
         except Exception as error:
-            if not isinstance(error, NotImplementedError):  # which means that nobody knows
+            if not isinstance(error, NotImplementedError):  # the framework cannot say
                 traceback.print_exc()
             self._lost = True
             self._pending.clear()
 
     def last_end(self):
-        """When the epoch's last step was done on the device; None unless as many were seen as it has."""
+        """When the epoch's last step was done on the device; None unless every step's end is known."""
         if self._thread is not None:
             self._thread.join()
             self._thread = None
         if self._steps is None:
             self._try(self._wait, self._pending)
             self._pending.clear()
-        steps = self._begun if self._steps is None else self._steps
+        steps = self.begun if self._steps is None else self._steps
         seen = not self._lost and not self._pending and len(self._ends) == steps > 0
         return self._ends[-1] if seen else None
 
-    @property
-    def begun(self):
-        """How many steps of this epoch have begun."""
-        return self._begun
-
     def drop(self):
-        """Forget what was noted of an epoch that is not told."""
+        """Forget the steps of an epoch that is not reported."""
         self.last_end()
         self._begin_epoch()
 
     def lap(self, start, end):
         """The epoch's time, without pauses, and its parts: {"seconds", "step_seconds", "rounds"}.
 
-        seconds: from `start` to `end`. The first steps after a pause are slower than usual: until WARM_SECONDS have
-        passed they count as much as the epoch's other steps on average (the first of them left out).
-        step_seconds: from each step's end to the next one's; the first counts from `start`, the last up to `end`, and
-        their sum is `seconds`. Left out unless as many steps were seen as there were batches.
+        seconds: from `start` to `end`. The first steps after a pause are slow: until WARM_SECONDS have passed, each
+        is replaced by the mean of the epoch's other steps.
+        step_seconds: from each step's end to the next one's; the first from `start`, the last to `end`; their sum is
+        `seconds`. Left out unless the end of every step is known.
         rounds: [round, first step, step after the last] of the steps that count in each turn, if there were turns.
         """
         seen = self.last_end() is not None

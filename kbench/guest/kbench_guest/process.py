@@ -6,7 +6,6 @@ threadpoolctl would tell the threads, but the backends' environments do not have
 import ctypes
 import os
 import re
-import sys
 
 import numpy as np
 
@@ -19,9 +18,7 @@ KINDS = (
     )),
     ("MKL", r"(lib)?mkl_(rt|core)|libmklml|libmkldml", ("MKL_Get_Max_Threads",)),
     ("BLIS", r"libblis", ("bli_thread_get_num_threads",)),
-    ("ATLAS", r"lib(t|s)?atlas|libcblas", ()),
     ("BLAS", r"libblas", ()),
-    ("Accelerate", r"Accelerate", ()),
     ("oneDNN", r"libmkldnn|libdnnl", ()),
     ("cuBLAS", r"libcublas\.", ()),
     ("cuDNN", r"libcudnn\.", ()),
@@ -30,11 +27,21 @@ KINDS = (
     ("GNU OpenMP", r"libgomp", ("omp_get_max_threads",)),
 )  # fmt: skip
 
-GONE = " (deleted)"  # what the system adds if the file was replaced meanwhile
+GONE = " (deleted)"  # what the kernel adds if the file was replaced meanwhile
+
+
+def report(framework, events, **more):
+    """Write the events of memory and libraries. At the end: some frameworks load theirs with the first step."""
+    events.write("memory", at="end", peak_mib=peak_memory_mib(), **more)
+    try:
+        threads = framework.threads()
+    except Exception:  # another version of the framework: the cell must not fail
+        threads = {}
+    events.write("libraries", libraries=libraries(), framework_threads=threads, numpy_blas=numpy_blas())
 
 
 def libraries(maps="/proc/self/maps"):
-    """[{kind, file, threads}] of the libraries of linear algebra and threads; [] if the system has no such list."""
+    """[{kind, file, threads}] of the libraries of linear algebra and threads that this process has loaded."""
     found = {}
     for path in _files(maps):
         name = os.path.basename(path)
@@ -59,26 +66,15 @@ def numpy_blas():
 
 
 def peak_memory_mib():
-    """The most memory that this process has held at once, in MiB; None if the system does not say."""
-    try:
-        with open("/proc/self/status") as file:
-            # Not getrusage: on Linux its figure begins with that of the process that started this one.
-            return next(int(line.split()[1]) / 1024.0 for line in file if line.startswith("VmHWM:"))
-    except (OSError, StopIteration):
-        pass
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2.0**20 if sys.platform == "darwin" else 2.0**10)
+    """The most memory that this process has held at once, in MiB; None if the kernel does not say."""
+    with open("/proc/self/status") as file:
+        # Not getrusage: on Linux its figure begins with that of the process that started this one.
+        return next((int(line.split()[1]) / 1024.0 for line in file if line.startswith("VmHWM:")), None)
 
 
 def _files(maps):
-    try:
-        with open(maps, encoding="utf-8", errors="replace") as lines:
-            parts = [line.rstrip("\n").split(None, 5) for line in lines]
-    except OSError:
-        return []
+    with open(maps, encoding="utf-8", errors="replace") as lines:
+        parts = [line.rstrip("\n").split(None, 5) for line in lines]
     paths = {part[5] for part in parts if len(part) == 6 and part[5].startswith("/")}
     return sorted(path[: -len(GONE)] if path.endswith(GONE) else path for path in paths)
 
@@ -86,10 +82,10 @@ def _files(maps):
 def _ask(path, functions):
     """The number of threads that the library would use; None if it has none of the functions."""
     try:
-        library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD)  # it is there: nothing is loaded for the question
+        library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD)  # it is loaded already
         for name in functions:
             if hasattr(library, name):
                 return int(getattr(library, name)())
-    except (OSError, AttributeError):
+    except OSError:
         pass
     return None

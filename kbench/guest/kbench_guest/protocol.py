@@ -4,6 +4,7 @@ One JSON object a line, written and flushed as it happens. EVENTS is plain data:
 without the rest of the guest, so that it imports the standard library alone.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -17,70 +18,43 @@ EVENTS = {
     "phase": {"name": "text", "seconds": "number"},
     "memory": {"at": "text", "peak_mib": "number?", "allocator_peak_mib": "number?"},
     "loaded": {
-        "keras_version": "text",
-        "backend_version": "text",
-        "numpy_version": "text",
-        "keras_backend": "text",
-        "image_data_format": "text",
-        "floatx": "text",
-        "epsilon": "number",
+        "keras_version": "text", "backend_version": "text", "numpy_version": "text", "keras_backend": "text",
+        "image_data_format": "text", "floatx": "text", "epsilon": "number",
     },
     "order": {"sha256": "text"},
     "shapes": {"inputs": "list", "layers": "list"},
     "model": {
-        "parameters": "integer",
-        "form": "text",
-        "weights": "text",
-        "weights_sha256": "text",
-        "weights_left": "list",
-        "dtypes": "list",
-        "layers": "list",
+        "parameters": "integer", "form": "text", "dtypes": "list", "layers": "list",
+        "weights": "text", "weights_sha256": "text", "weights_left": "list",
     },
     "compiled": {"optimizer": "object", "loss": "text", "batch_size": "integer"},
     "settings": {"jit": "text?", "computes_in": "list?"},
     "device": {"device": "text"},
     "probe": {"outputs": "list"},
     "epoch": {
-        "epoch": "integer",
-        "seconds": "number",
-        "samples": "integer",
-        "loss": "number?",
-        "accuracy": "number?",
-        "val_loss": "number?",
-        "val_accuracy": "number?",
-        "evaluation_seconds": "number?",
-        "teardown_seconds": "number?",
-        "step_seconds": "list?",
-        "rounds": "list?",
-        "site": "text?",
-        "first": "integer?",
-        "calls": "integer?",
-        "compilations": "integer?",
-        "metrics": "object?",
+        "epoch": "integer", "seconds": "number", "samples": "integer",
+        "loss": "number?", "accuracy": "number?", "val_loss": "number?", "val_accuracy": "number?",
+        "metrics": "object?", "evaluation_seconds": "number?", "teardown_seconds": "number?",
+        "step_seconds": "list?", "rounds": "list?",
+        "site": "text?", "first": "integer?", "calls": "integer?", "compilations": "integer?",
     },
     "stopped": {"epoch": "integer"},
     "note": {"text": "text"},
     "site": {"site": "text", "task": "text", "facts": "object"},
     "program": {"seconds": "number", "exit_status": "integer", "keras": "integer", "broken": "text"},
     "parity": {
-        "stage": "text",
-        "file": "text?",
-        "samples": "integer?",
-        "loss": "number?",
-        "layers": "list?",
-        "unknown": "text?",
-        "reference_loss": "number?",
-        "optimizer": "text?",
+        "stage": "text", "file": "text?", "samples": "integer?", "loss": "number?", "layers": "list?",
+        "unknown": "text?", "reference_loss": "number?", "optimizer": "text?",
     },
     "libraries": {"libraries": "list", "framework_threads": "object", "numpy_blas": "text"},
     "error": {"kind": "text", "message": "text"},
     "end": {"seconds": "number"},
-}
+}  # fmt: skip
 TYPES = {"integer": int, "number": (int, float), "text": str, "list": list, "object": dict}
 
 
 class Refused(Exception):
-    """The cell cannot go on. `kind` says why: 'mismatch', 'device', 'unsupported' or 'example'."""
+    """The cell cannot go on. kind: 'mismatch', 'device', 'model', 'unsupported' or 'example'."""
 
     def __init__(self, kind, message):
         super(Refused, self).__init__(message)
@@ -88,7 +62,7 @@ class Refused(Exception):
 
 
 def in_a_line(error):
-    """An error's type and the first line of its message, with the one that Keras prints in bold below."""
+    """An error's type and the first line of its message, and the line in bold that Keras puts below."""
     text = str(error).strip()
     first = (text.splitlines() or ["no message"])[0]
     bold = re.search(r"\x1b\[1m(.+?)(\x1b|\n)", text)
@@ -96,26 +70,36 @@ def in_a_line(error):
     return "%s: %s%s" % (type(error).__name__, first, more)
 
 
+def reason(error):
+    """{"kind", "message"} of an event for this error."""
+    if isinstance(error, Refused):
+        return {"kind": error.kind, "message": str(error)}
+    return {"kind": "exception", "message": in_a_line(error)}
+
+
 class Events(object):
-    """Appends events to the file that the host names, so that a dying process leaves all that it measured."""
+    """Appends events to a file one by one, so that what a dying process measured is kept."""
 
     def __init__(self, path):
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 
     def write(self, event, **values):
-        """Write one event. Raises ValueError where EVENTS describes it otherwise."""
+        """Write one event. Raises ValueError if it is not as EVENTS describes it."""
         values = {name: _plain(value) for name, value in values.items()}
         check(event, values)
         line = json.dumps(dict(values, event=event), default=_plain, sort_keys=True)
         os.write(self._file, (line + "\n").encode("utf-8"))
 
+    @contextlib.contextmanager
     def phase(self, name):
-        """A context whose duration is written as the phase `name` if it ends without an exception."""
-        return _Phase(self, name)
+        """A context; its duration is written as the phase `name` unless it raises."""
+        start = time.perf_counter()
+        yield
+        self.write("phase", name=name, seconds=time.perf_counter() - start)
 
 
 def check(event, values):
-    """Raises ValueError if the event, a field or a type is not the one in EVENTS."""
+    """Raises ValueError if the event, a field or a type is not in EVENTS."""
     fields = EVENTS.get(event)
     if fields is None:
         raise ValueError("there is no event %r" % event)
@@ -127,20 +111,6 @@ def check(event, values):
             continue
         if not isinstance(value, TYPES[kind.rstrip("?")]) or isinstance(value, bool):
             raise ValueError("%s of the event %s is %r, not of the type %s" % (name, event, value, kind))
-
-
-class _Phase(object):
-    def __init__(self, events, name):
-        self._events = events
-        self._name = name
-
-    def __enter__(self):
-        self._start = time.perf_counter()
-        return self
-
-    def __exit__(self, kind, error, trace):
-        if kind is None:
-            self._events.write("phase", name=self._name, seconds=time.perf_counter() - self._start)
 
 
 def _plain(value):

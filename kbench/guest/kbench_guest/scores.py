@@ -1,7 +1,7 @@
-"""Loss and accuracy over all samples from a model's predictions, computed alike for every backend.
+"""Loss and accuracy from a model's predictions, computed in the same way for every backend.
 
-Keras 2's evaluate cannot be used for this: on one backend it leaves out a batch, and a graph with a fixed batch
-size cannot take the last, partial one.
+Keras 2's evaluate cannot do this: on one backend it leaves out a batch, and a graph with a fixed batch size cannot
+take a last, partial one.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ LOSSES = {
     "binary_crossentropy": binary_crossentropy,
 }
 
-# What generations call the same metric: the words that examples use, and Keras's long ones.
+# Short names of metrics and Keras's long ones: a generation reports either.
 LONG = {
     "acc": "accuracy",
     "mae": "mean_absolute_error",
@@ -44,12 +44,16 @@ LONG = {
 ACCURACY = ("accuracy", "acc", "categorical_accuracy")
 
 
+def training_scores(logs):
+    """(loss, accuracy) out of the logs of an epoch; accuracy is None if it is not measured."""
+    accuracy = [logs[name] for name in ACCURACY if name in logs]
+    return float(logs["loss"]), float(accuracy[0]) if accuracy else None
+
+
 def others(logs, example):
-    """Metrics but for loss and accuracy, each by the name that the example gives it: {"mae": 2.1}."""
+    """Metrics other than loss and accuracy, by the example's own names: {"mae": 2.1}."""
     words = _words(getattr(example, "METRICS", ()))
-    return {
-        _named(name, words): float(value) for name, value in logs.items() if name != "loss" and name not in ACCURACY
-    }
+    return {_named(name, words): float(logs[name]) for name in logs if name not in ("loss",) + ACCURACY}
 
 
 def of_validation(result, metrics):
@@ -68,7 +72,7 @@ def _words(metrics):
 
 
 def _named(name, words):
-    """What a backend calls a metric of an output, such as `age_mean_absolute_error`, in the example's own words."""
+    """A backend's name of a metric, such as `age_mean_absolute_error`, in the example's own words: `age_mae`."""
     for word in words:
         for other in (word, LONG.get(word), *[short for short in LONG if LONG[short] == word]):
             if other and (name == other or name.endswith("_" + other)):

@@ -1,7 +1,7 @@
-"""The turns of this process among cells that run side by side: one computes, and the others are stopped.
+"""The turns of this process among cells that run side by side: one computes, the others are stopped.
 
-A turn ends between two steps: this process writes a byte to the socket that the host gave it, and waits there for the
-number of the round in which it goes on. Meanwhile the host stops the whole process.
+A turn ends between two steps: this process writes a byte to the socket from the host and waits there for the number
+of its next round. Meanwhile the host stops the whole process.
 """
 
 import os
@@ -10,8 +10,8 @@ import time
 
 VARIABLE = "KBENCH_TURNS"  # holds the number of the socket; not set if the cell runs alone
 SLOW_SECONDS = 0.02  # of a step
-LEAST_SECONDS, MOST_SECONDS = 0.25, 2.0  # of a turn, but for its last step
-TURNS = 20  # at least: a turn of fewer than MOST_SECONDS takes no more than that part of the steps
+LEAST_SECONDS, MOST_SECONDS = 0.25, 2.0  # of a turn, without its last step
+TURNS = 20  # at least, unless they would be shorter than LEAST_SECONDS
 
 _held = [0.0]  # seconds between turns, in all
 
@@ -22,7 +22,7 @@ def held_seconds():
 
 
 class Turns(object):
-    """steps: how many steps this process takes in all."""
+    """steps: how many steps this process takes in total."""
 
     def __init__(self, steps):
         number = os.environ.get(VARIABLE)
@@ -38,7 +38,7 @@ class Turns(object):
         return self._socket is not None
 
     def over(self):
-        """Whether the turn is over; to be asked once before each step but the very first."""
+        """Whether the turn is over. Call it once before each step except the very first."""
         self._steps += 1
         seconds = time.perf_counter() - self._began
         its_part = seconds >= LEAST_SECONDS and self._steps > self._most_steps

@@ -18,6 +18,6 @@ class Callback:
 
 
 class LambdaCallback(Callback):
-    def __init__(self, on_epoch_begin, on_epoch_end):
-        self.on_epoch_begin = on_epoch_begin
-        self.on_epoch_end = on_epoch_end
+    def __init__(self, on_epoch_begin=None, on_epoch_end=None):
+        self.on_epoch_begin = on_epoch_begin or super().on_epoch_begin
+        self.on_epoch_end = on_epoch_end or super().on_epoch_end

@@ -2,27 +2,22 @@
 
 import time
 
-import keras
 import numpy as np
 
 from kbench_guest import arrays, scores
 from kbench_guest.clock import EpochClock, StepClock
 from kbench_guest.drivers import example_file
-from kbench_guest.frameworks.keras_models import training_scores
 from kbench_guest.turns import Turns
 
 
 def probe(model, inputs, batch_size):
-    """Outputs for a first batch of the data, dropout off, before any training: what the model computes."""
+    """Outputs for the first batch of the data, without dropout, before any training."""
     return excerpt(model.predict(inputs, batch_size=batch_size, verbose=0))
 
 
 def excerpt(outputs):
-    """A nested list of shape (4, up to 16): the first samples and the first numbers of each one's outputs."""
-    if isinstance(outputs, dict):
-        outputs = [outputs[name] for name in sorted(outputs)]
-    several = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-    rows = [np.asarray(one[:4]).reshape(len(one[:4]), -1)[:, :16] for one in several]
+    """A nested list of shape (4, up to 16): the first outputs of the first samples."""
+    rows = [np.asarray(one[:4]).reshape(len(one[:4]), -1)[:, :16] for one in arrays.leaves(outputs)]
     return np.concatenate(rows, axis=1)[:, :16].tolist()
 
 
@@ -38,26 +33,16 @@ def train(framework, model, example, spec, feed, validation_part, events):
         timer = EpochClock(framework, model)
         callbacks.begin(epoch)
         called = time.perf_counter()
-        history = framework.fit(
-            model,
-            epochs=epoch,
-            initial_epoch=epoch - 1,
-            verbose=0,
-            callbacks=[keras.callbacks.LambdaCallback(on_epoch_begin=timer.begin, on_epoch_end=timer.finish)]
-            + callbacks.made,
-            **given,
-        )
+        logs = framework.train_epoch(model, epoch, given, timer, callbacks.made)
         returned = time.perf_counter()
         # Some backends compile in fit before the epoch begins: the first epoch counts from the call.
         start = called if epoch == 1 else timer.start
         timed = clock.lap(start, timer.end)
         if epoch == 1:
             write_first(events, clock, start, timed["seconds"])
-        logs = {name: float(values[-1]) for name, values in history.history.items()}
-        loss, accuracy = training_scores(logs)
-        result = {"epoch": epoch, "samples": feed.samples, "loss": loss, "accuracy": accuracy}
+        loss, accuracy = scores.training_scores(logs)
+        result = dict(timed, epoch=epoch, samples=feed.samples, loss=loss, accuracy=accuracy)
         result["teardown_seconds"] = returned - timer.end
-        result.update(timed)
         metrics = scores.others(logs, example)
         if validation:
             found = validation.scores()
@@ -73,7 +58,7 @@ def train(framework, model, example, spec, feed, validation_part, events):
 
 
 def write_first(events, clock, start, seconds):
-    """The phases of the first epoch or pass: its first step, which holds the compilation, and the whole of it."""
+    """The phases of the first epoch or pass: its first step, which compiles, and the whole of it."""
     if clock.first_end is not None:
         events.write("phase", name="first_step", seconds=clock.first_end - start)
     events.write("phase", name="first_epoch", seconds=seconds)
@@ -83,9 +68,9 @@ HOOKS = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end")
 
 
 class Callbacks(object):
-    """The callbacks of an example. kbench trains epoch by epoch: they see one training, whose epochs are validated.
+    """The callbacks of an example. kbench trains epoch by epoch; to them it is one training with validation.
 
-    What they do between the epochs is in no epoch's time.
+    The time that they take between epochs is not in any epoch's time.
     """
 
     def __init__(self, made, model):
@@ -109,7 +94,7 @@ class Callbacks(object):
         self._call("on_epoch_begin", epoch - 1, {})
 
     def end(self, epoch, logs):
-        """The epoch is over: whether they end the training."""
+        """The epoch is over; returns whether they stop the training."""
         if not self.made:
             return False
         self._call("on_epoch_end", epoch - 1, logs)
@@ -126,8 +111,7 @@ def _nothing(*args, **kwargs):
 def validating(framework, model, example, spec, part):
     """What scores the validation samples after each epoch; None if there are none.
 
-    By kbench's own arithmetic if the loss is a cross-entropy of class numbers and nothing else is measured, and by
-    Keras's otherwise.
+    kbench scores them if the loss is a cross-entropy of class numbers without other metrics, else Keras does.
     """
     if not part:
         return None
@@ -139,7 +123,7 @@ def validating(framework, model, example, spec, part):
 
 
 class Predicted(object):
-    """Scores of all validation samples; the last batch is filled up and the surplus cut off."""
+    """Scores all validation samples; the last batch is padded, and the padding's outputs are dropped."""
 
     def __init__(self, model, example, part, batch_size):
         self._model = model
@@ -164,7 +148,7 @@ class Predicted(object):
 
 
 class Evaluated(object):
-    """Scores by the model's own loss and metrics, of as many validation samples as fill whole batches."""
+    """Scores the validation samples that fill whole batches by the model's own loss and metrics."""
 
     def __init__(self, framework, model, example, spec, part):
         self._framework, self._model, self._example = framework, model, example
@@ -185,7 +169,7 @@ class Evaluated(object):
             **self._buffer.weighted(),
         )
         seconds = time.perf_counter() - start
-        loss, accuracy = training_scores(found)
+        loss, accuracy = scores.training_scores(found)
         others = {"val_" + name: value for name, value in scores.others(found, self._example).items()}
         return {"evaluation_seconds": seconds, "val_loss": loss, "val_accuracy": accuracy, "metrics": others}
 
@@ -193,7 +177,7 @@ class Evaluated(object):
 def infer(framework, model, spec, part, events):
     """Run the model over all samples, spec['epochs'] times; the first pass is the cold one.
 
-    Like an epoch, a pass lasts until its last batch is done: what predict does after that is written apart.
+    Like an epoch, a pass lasts until its last batch is done; what predict does after that is reported apart.
     """
     used = part.samples // spec["batch_size"] * spec["batch_size"]
     buffer = arrays.Buffer(part, used)
@@ -205,7 +189,7 @@ def infer(framework, model, spec, part, events):
         start = time.perf_counter()
         outputs = model.predict(buffer.model_inputs(), batch_size=spec["batch_size"], verbose=0)
         returned = time.perf_counter()
-        # Elsewhere the last batch's function may return before its work is done; what predict returned is there.
+        # On a GPU the last batch's function may return before its work is done; predict returns after that.
         seen = clock.last_end() if on_cpu else None
         end = returned if seen is None else min(seen, returned)  # on a busy machine the clock may come late
         timed = clock.lap(start, end)

@@ -1,4 +1,4 @@
-"""What an example's model is trained on: batches drawn from the data, or those that its file makes of it."""
+"""What an example's model is trained on: batches drawn from the data, or those that the example's file makes."""
 
 import hashlib
 import itertools
@@ -16,7 +16,7 @@ def feed(example, spec, part, targets):
 
 
 class FromArrays(object):
-    """Every backend sees the same batches in the same order, and the last, partial batch is left out on all."""
+    """The same batches in the same order on every backend; a last, partial batch is left out."""
 
     def __init__(self, example, spec, part, targets):
         self._example, self._spec, self._part, self._targets = example, spec, part, targets
@@ -63,6 +63,9 @@ class FromArrays(object):
         return order[start : start + self._batch_size]
 
 
+KEPT = 10  # batches, as many as parity trains
+
+
 class FromFile(object):
     """What the example's `batches(x, y, batch_size, seed)` gives: a generator, or a Sequence of Keras."""
 
@@ -77,17 +80,18 @@ class FromFile(object):
         self._first_epoch()
 
     def _first_epoch(self):
-        """A hash of all that the first epoch sees, and some of it to look at."""
+        """Hash all that the first epoch sees, and keep some of it."""
         digest, given = hashlib.sha256(), 0
         for batch in itertools.islice(_each(self._made(1)), self.steps):
             digest.update(repr(arrays.mapped(_described, batch)).encode("ascii"))
+            if not isinstance(batch, (tuple, list)) or len(batch) not in (2, 3):
+                raise Refused("example", "batches of the example must give (x, y) or (x, y, sample_weight)")
             if given < KEPT:
-                self._first.append(Batch(batch))
+                self._first.append(Batch(*batch))
             given += 1
         if given < self.steps:
-            raise Refused(
-                "example", "batches of the example gives %d batches, and an epoch has %d" % (given, self.steps)
-            )
+            few = "batches of the example gives %d batches, but an epoch needs %d"
+            raise Refused("example", few % (given, self.steps))
         self._sha256 = digest.hexdigest()
 
     def _made(self, epoch):
@@ -106,32 +110,23 @@ class FromFile(object):
         return self._first[number % len(self._first)]
 
 
-KEPT = 10  # batches, as many as parity trains
-
-
 class Batch(object):
-    """A batch as somebody's generator gives it: (inputs, targets) or (inputs, targets, weights)."""
+    """The arrays of a batch of the user's. names: the order of named inputs."""
 
-    def __init__(self, given):
-        if not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
-            raise Refused("example", "batches of the example must give (x, y) or (x, y, sample_weight)")
-        self._inputs, self._targets = given[0], given[1]
-        self._weights = {"sample_weight": given[2]} if len(given) == 3 else {}
-
-    @property
-    def inputs(self):
-        if isinstance(self._inputs, dict):
-            return [self._inputs[name] for name in self._inputs]
-        return list(self._inputs) if isinstance(self._inputs, (list, tuple)) else [self._inputs]
+    def __init__(self, x, y, sample_weight=None, names=None):
+        self._x, self._y, self._weights = x, y, sample_weight
+        if isinstance(x, dict):
+            x = [x[name] for name in names or x]
+        self.inputs = list(x) if isinstance(x, (list, tuple)) else [x]
 
     def model_inputs(self):
-        return self._inputs
+        return self._x
 
     def model_targets(self):
-        return self._targets
+        return self._y
 
     def weighted(self):
-        return self._weights
+        return {} if self._weights is None else {"sample_weight": self._weights}
 
 
 def _each(made):

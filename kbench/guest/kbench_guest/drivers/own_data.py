@@ -12,7 +12,7 @@ ROLES = ("x", "y", "w")  # inputs, targets, weights of the samples
 
 
 def run(spec, events):
-    """Write its arrays beside the events. Raises Refused if they are of no use."""
+    """Write its arrays beside the events. Raises Refused if they cannot be used."""
     import keras
 
     from kbench_guest import frameworks
@@ -21,9 +21,7 @@ def run(spec, events):
 
     frameworks.load().seed(spec["seed"])
     example = example_file.load(spec["example"])
-    get_file = getattr(getattr(keras, "utils", None), "get_file", None)
-    if get_file:
-        downloads.share(get_file, os.path.expanduser(spec["load"]["downloads"]), spec["load"]["files"])
+    downloads.share(keras, spec["load"]["downloads"], spec["load"]["files"])
     found = named_arrays(example.load_data())
     np.savez(os.path.join(os.path.dirname(spec["events"]), FILE), **found)
 

@@ -1,9 +1,10 @@
-"""What a model computes on one batch: outputs, every layer, the loss, and its weights after one step and after ten.
+"""What a model computes on one batch: every layer, the outputs, the loss, and its weights after training steps.
 
-The numbers go into .npz files beside the events, float32 and without pickles, and an event names each file.
+The numbers are float32 in .npz files beside the events; an event names each file.
 """
 
 import collections
+import functools
 import os
 
 import keras
@@ -25,24 +26,19 @@ OUTPUT = ""
 
 
 # What is compared. batches: has `batch(number)`, the first is 0; predicts: whether the model can be asked for its
-# outputs; loss(outputs): of the first batch, or None; compile(): compiles the model anew, or None if it cannot be;
+# outputs; loss(outputs): of the first batch, or None; compile(): compiles the model again, or None if it cannot;
 # train(batch): returns what Keras reports, or None if nothing is trained.
 Case = collections.namedtuple("Case", "model batches predicts loss channels_first compile optimizer train")
 
 
 def run(framework, model, example, spec, part, feed, events):
-    """Compare an example's model, which is not compiled yet: on one backend another model's prediction, after that,
-    would leave the trained weights unread."""
+    """Compute all of an example's model. It is compiled later: on one backend, predictions by another model would
+    otherwise hide the trained weights."""
     asked = getattr(example, "LOSS", None)
     known = isinstance(asked, str) and arrays.class_numbers(part) is not None and hasattr(feed, "labels")
     loss = scores.LOSSES.get(asked) if known else None
     image = getattr(example, "INPUT", "sequence") == "image"
     trains = spec["task"] == "train"
-    classes = example_file.class_weights(example)
-
-    def train(batch):
-        return model.train_on_batch(batch.model_inputs(), batch.model_targets(), **dict(classes, **batch.weighted()))
-
     case = Case(
         model=model,
         batches=feed,
@@ -51,9 +47,15 @@ def run(framework, model, example, spec, part, feed, events):
         channels_first=image and spec["image_data_format"] == "channels_first",
         compile=lambda: framework.compile(model, example, spec["device"], spec["ordered_updates"]),
         optimizer=optimizer_of(example) if trains else "",
-        train=train if trains else None,
+        train=functools.partial(train_on, model, example_file.class_weights(example)) if trains else None,
     )
     compute(framework, case, spec, events)
+
+
+def train_on(model, class_weights, batch):
+    """Train on one batch; returns what Keras reports. class_weights: {"class_weight": ...} or {}."""
+    more = dict(class_weights, **batch.weighted())
+    return model.train_on_batch(batch.model_inputs(), batch.model_targets(), **more)
 
 
 def optimizer_of(example):
@@ -62,7 +64,7 @@ def optimizer_of(example):
 
 
 def compute(framework, case, spec, events):
-    """Compute and report."""
+    """Compute, and write files and events."""
     folder = os.path.dirname(spec["events"])
     model, first = case.model, case.batches.batch(0)
     with events.phase("forward"):
@@ -84,9 +86,7 @@ def predicted(model, batch):
     """The model's outputs for a batch; several outputs as one flat array."""
     forget(model)
     outputs = model.predict(batch.model_inputs(), batch_size=len(batch.inputs[0]), verbose=0)
-    if isinstance(outputs, dict):
-        outputs = [outputs[name] for name in sorted(outputs)]
-    return as_one(list(outputs) if isinstance(outputs, (list, tuple)) else [outputs])
+    return as_one(arrays.leaves(outputs))
 
 
 def as_one(outputs):
@@ -97,7 +97,7 @@ def as_one(outputs):
 
 
 def layer_outputs(framework, model, inputs, nodes):
-    """{layer's name: its output, or a text that says why it cannot be read}, in the model's order."""
+    """{layer's name: its output, or why it cannot be read}, in the model's order."""
     layers = [layer for layer in model.layers if nodes[layer.name].class_name != "InputLayer"]
     tensors, found = [], {}
     for layer in layers:
@@ -107,7 +107,7 @@ def layer_outputs(framework, model, inputs, nodes):
             found[layer.name] = in_a_line(error)[:MOST]
     forget(model)
     kept = _samples_kept([framework.shape_of(tensor) for _, tensor in tensors], len(inputs[0]))
-    fixed = framework.shape_of(model.inputs[0])[0] is not None  # such a graph takes whole batches alone
+    fixed = framework.shape_of(model.inputs[0])[0] is not None  # such a graph takes only whole batches
     given = inputs if fixed else [x[:kept] for x in inputs]
     try:
         outputs = _predict(model, [tensor for _, tensor in tensors], given)
@@ -122,11 +122,15 @@ def layer_outputs(framework, model, inputs, nodes):
 
 
 def layers_called(framework, model, batch):
-    """(nodes, outputs) as above, of a model that is Python code: what each of its layers returns when it first runs.
+    """(nodes, outputs) of a model that is Python code: what each layer returns for a few samples when it first runs.
 
-    Of a few samples, and only if a model can be called with numbers.
+    Both are empty if models cannot be called with numbers.
     """
     nodes, found, watched = collections.OrderedDict(), {}, []
+
+    def keep(layer, output):
+        nodes[layer.name] = graph.Node(layer.name, graph.kind_of(layer), {}, None, False, 1)
+        found[layer.name] = output
 
     def watch(layer):
         call = layer.call
@@ -134,8 +138,7 @@ def layers_called(framework, model, batch):
         def called(*args, **kwargs):
             output = call(*args, **kwargs)
             if layer.name not in found and hasattr(output, "shape"):
-                nodes[layer.name] = graph.Node(layer.name, graph.kind_of(layer), {}, None, False)
-                found[layer.name] = np.asarray(keras.ops.convert_to_numpy(output), "float32")
+                keep(layer, np.asarray(keras.ops.convert_to_numpy(output), "float32"))
             return output
 
         vars(layer)["call"] = called
@@ -149,8 +152,7 @@ def layers_called(framework, model, batch):
         model(arrays.mapped(lambda x: x[:CALLED], batch.model_inputs()), training=False)
     except Exception as error:
         if not found:
-            nodes[model.name] = graph.Node(model.name, graph.kind_of(model), {}, None, False)
-            found[model.name] = in_a_line(error)[:MOST]
+            keep(model, in_a_line(error)[:MOST])
     finally:
         for layer in watched:
             del vars(layer)["call"]
@@ -172,13 +174,13 @@ def _predict(model, tensors, inputs):
 
 
 def _samples_kept(shapes, batch_size):
-    """So many samples that the largest layer fills what is kept of one; the same number on every backend."""
+    """As many samples as keep the largest layer's output below KEPT; the same number on every backend."""
     sizes = [int(np.prod([axis or 1 for axis in shape[1:]])) for shape in shapes]
     return min(batch_size, max(1, KEPT // max(sizes + [1])))
 
 
 def expected(framework, model, nodes, inputs, pictures_channels_first):
-    """({layer's name: output by the numpy reference}, "") or (None, what it does not know); OUTPUT is the model's."""
+    """({layer's name: output by the numpy reference}, "") or (None, what it does not know); OUTPUT: of the model."""
     try:
         names, ends = graph.ends(model)
         given = {name: _channels_last(x, pictures_channels_first and x.ndim == 4) for name, x in zip(names, inputs)}
@@ -230,9 +232,9 @@ def _channels_last(value, channels_first):
 
 
 def train(framework, case, steps, folder, events):
-    """Optimizer steps, each on the next batch, and the state of the model after some of them.
+    """Train, each step on the next batch, and keep the weights after some steps.
 
-    Then the same from weights that are moved by one unit in the last place: how far rounding takes this training.
+    Then again from weights moved by one unit in the last place, which shows how far rounding takes this training.
     """
     initial = case.model.get_weights()
     with events.phase("compile"):
@@ -258,14 +260,14 @@ def _take_steps(framework, case, steps, stage, folder, events):
 
 
 def forget(model):
-    """Begin stateful layers anew."""
+    """Reset the state of stateful layers."""
     for layer in getattr(model, "layers", ()):
         if getattr(layer, "stateful", False):
             getattr(layer, "reset_states" if hasattr(layer, "reset_states") else "reset_state")()
 
 
 def moved(value):
-    """About half of the numbers of a weight, drawn alike everywhere, moved by one unit in the last place."""
+    """The weight with half of its numbers, the same on every backend, moved by one unit in the last place."""
     if value.dtype.kind != "f":
         return value
     chosen = np.random.RandomState(0).rand(*value.shape) < 0.5
@@ -273,7 +275,7 @@ def moved(value):
 
 
 def write_step(framework, case, stage, folder, events):
-    """An .npz file with the weights, and its event with the loss that the first batch has now."""
+    """An .npz file with the weights, and its event with the loss of the first batch now."""
     kept, layers = {}, []
     for layer, values in framework.weights(case.model):
         about = {"name": layer.name, "class": graph.kind_of(layer), "weights": []}
@@ -288,7 +290,7 @@ def write_step(framework, case, stage, folder, events):
 
 
 def _drawn_numbers(value):
-    """All numbers of a weight, or many of them, drawn alike on every backend."""
+    """All numbers of a weight, or a random selection that is the same on every backend."""
     flat = np.ascontiguousarray(value, "float32").reshape(-1)
     if flat.size <= KEPT_WEIGHTS:
         return flat

@@ -1,4 +1,4 @@
-"""A user's program, run as it would run by itself, on the backend that was asked for; what it does is observed."""
+"""Runs a user's program as Python would, on the backend that was asked for, and observes what it does."""
 
 import builtins
 import importlib
@@ -12,10 +12,10 @@ import types
 
 from kbench_guest.observing import shims
 from kbench_guest.observing.imports import Files, KerasOfTensorFlow, NotServed, Watched
-from kbench_guest.protocol import Refused, in_a_line
+from kbench_guest.protocol import Refused, reason
 from kbench_guest.turns import Turns, held_seconds
 
-# Packages that are imported under another name than they are installed by.
+# Packages whose import name is not the name that installs them.
 INSTALLED_AS = {
     "PIL": "pillow", "cv2": "opencv-python-headless", "pylab": "matplotlib", "skimage": "scikit-image",
     "sklearn": "scikit-learn", "yaml": "pyyaml",
@@ -35,14 +35,12 @@ class Script(object):
         self._calls = None
         self._shims = None
         self._framework = None
-        self._missing = ""  # what it uses of TensorFlow that is not there
+        self._missing = ""  # the first thing that it uses of a TensorFlow that this backend lacks
         self._asked = None  # the KERAS_BACKEND that it sets itself
-        self._importing = 0.0
-        self._started = 0.0
-        self._told = False
+        self._reported = False
 
     def run(self):
-        """Run it; returns its exit status, or lets its SystemExit pass."""
+        """Run the program; returns its exit status, or raises its SystemExit."""
         sys.path[0] = os.path.dirname(self._file)
         if self._program["packages_folder"]:
             sys.path.append(os.path.expanduser(self._program["packages_folder"]))
@@ -73,13 +71,11 @@ class Script(object):
     # imports
 
     def _watch_imports(self):
-        nothing = types.SimpleNamespace  # called, and thrown away
-        modules = {"keras": (self._before_keras, self._after_keras), "numpy": (nothing, self._after_numpy)}
-        alone = not _is_there("tensorflow")
-        old = not _is_there("keras", "src")
+        modules = {"keras": (self._before_keras, self._after_keras), "numpy": (None, self._after_numpy)}
         sys.meta_path.insert(0, Watched(modules))
-        if old or alone:  # TensorFlow 1 has a Keras of its own, which is not the one that is measured
-            KerasOfTensorFlow(self._files, alone, self._lacks, self._seed)
+        absent, old = not _is_there("tensorflow"), not _is_there("keras", "src")
+        if old or absent:  # TensorFlow 1 has a Keras of its own, which is not the one that is measured
+            KerasOfTensorFlow(self._files, absent, self._lacks, self._seed)
 
     def _after_numpy(self, module):
         module.random.seed(self._spec["seed"])
@@ -104,9 +100,7 @@ class Script(object):
         self._framework.prepare()
         check_loaded(self._spec, self._framework.versions(), self._events)
         self._seed(self._spec["seed"])
-        get_file = getattr(getattr(module, "utils", None), "get_file", None)
-        if get_file is not None:
-            downloads.share(get_file, os.path.expanduser(self._program["downloads"]), self._program["files"])
+        downloads.share(module, self._program["downloads"], self._program["files"])
         if self._program["shims"]:
             self._shims = shims.Shims(module)
             self._shims.install()
@@ -119,7 +113,7 @@ class Script(object):
         self._calls.watch(module.models.Model)
 
     def _seed(self, number):
-        """Seed the backend, and leave Python's and numpy's numbers as the program has them."""
+        """Seed the backend, and leave Python's and numpy's random state as the program has it."""
         if self._framework is None:
             importlib.import_module("keras")
         import numpy
@@ -130,103 +124,88 @@ class Script(object):
         numpy.random.set_state(held[1])
 
     def _lacks(self, name):
-        if not self._missing:
-            self._missing = "line %d uses %s" % (self._files.line()[1], name)
+        self._missing = self._missing or "line %d uses %s" % (self._files.line()[1], name)
 
     # its end
 
     def _end(self, status):
         """End the program where it is."""
-        if status:
-            self._tell(status)
-        else:
-            self._finish(status)
+        (self._report if status else self._finish)(status)
         sys.stdout.flush()
         sys.stderr.flush()
         self._leave(status)
 
     def _exit(self, status):
-        """In place of os._exit: what is known is written before."""
+        """In place of os._exit: writes the last events first."""
         if os.getpid() == self._pid:
             self._finish(status)
         self._leave(status)
 
     def _fail(self, error):
-        """Show the error as Python does, without the frames of kbench, and tell of it."""
+        """Show the error as Python does, without the frames of kbench, and write its event."""
         trace = error.__traceback__.tb_next  # the first frame is this file's
         sys.excepthook(type(error), error.with_traceback(trace), trace)
-        kind, message = "exception", in_a_line(error)
+        found = self._reason(error, trace)
+        self._report(1)
+        self._events.write("error", **found)
+
+    def _reason(self, error, trace):
+        """The fields of the error's event, with the program's line and what may help."""
+        frames = traceback.extract_tb(trace)
+        lines = [one.lineno for one in frames if self._files.named(one.filename)]  # the program's own
+        line = lines[-1] if lines else 0
+        package = (getattr(error, "name", None) or "").partition(".")[0]  # of an import
+        absent = package in self._program["frameworks"] and not _is_there(package)
+        if self._missing and (isinstance(error, (NotServed, ImportError)) or NotServed.TEXT in str(error)):
+            return {"kind": "unsupported", "message": self._missing + ", and this backend has no TensorFlow"}
+        if isinstance(error, ImportError) and absent:
+            message = "line %d imports %s, which this backend does not have" % (line, package)
+            return {"kind": "unsupported", "message": message}
+        found = reason(error)
         if isinstance(error, Refused):
-            kind, message = error.kind, str(error)
-        elif self._missing and (isinstance(error, (NotServed, ImportError)) or NotServed.TEXT in str(error)):
-            kind, message = "unsupported", "%s, and this backend has no TensorFlow" % self._missing
-        elif isinstance(error, ImportError) and _package(error) in self._absent():
-            kind = "unsupported"
-            message = "line %d imports %s, which this backend has not got" % (self._line(trace), _package(error))
-        elif isinstance(error, SyntaxError):
-            message = "line %s is no Python %d.%d: %s" % (
-                error.lineno,
-                sys.version_info[0],
-                sys.version_info[1],
-                error.msg,
-            )
-        else:
-            kind = (
-                "unsupported" if isinstance(error, NotImplementedError) and not _is_ours(trace, self._files) else kind
-            )
-            line = self._line(trace)
-            message = ("line %d: " % line if line else "") + message
-            if isinstance(error, ModuleNotFoundError) and not _is_there(_package(error)):
-                message += "; --with %s installs it" % INSTALLED_AS.get(_package(error), _package(error))
-            elif isinstance(error, ImportError) and PIP.search(message):
-                message += "; --with %s installs it" % PIP.search(message).group(1)
-            elif not self._program["shims"] and shims.SERVED.search(message):
-                message += "; --shims may serve it"
-        self._tell(1)
-        self._events.write("error", kind=kind, message=message)
-
-    def _absent(self):
-        """The frameworks that cannot be imported."""
-        return [name for name in self._program["frameworks"] if not _is_there(name)]
-
-    def _line(self, trace):
-        """The last line of the program's own that led there; 0 if there is none."""
-        lines = [one.lineno for one in traceback.extract_tb(trace) if self._files.named(one.filename)]
-        return lines[-1] if lines else 0
+            return found
+        if isinstance(error, SyntaxError):
+            message = "line %s is not valid in Python %d.%d: %s"
+            return dict(found, message=message % ((error.lineno,) + sys.version_info[:2] + (error.msg,)))
+        if isinstance(error, NotImplementedError) and frames and not self._files.named(frames[-1].filename):
+            found["kind"] = "unsupported"
+        message = ("line %d: " % line if line else "") + found["message"]
+        if isinstance(error, ModuleNotFoundError) and not _is_there(package):
+            message += "; --with %s installs it" % INSTALLED_AS.get(package, package)
+        elif isinstance(error, ImportError) and PIP.search(message):
+            message += "; --with %s installs it" % PIP.search(message).group(1)
+        elif not self._program["shims"] and shims.SERVED.search(message):
+            message += "; --shims may serve it"
+        return dict(found, message=message)
 
     def _finish(self, status):
-        """The last events of a program that ended by itself."""
-        self._tell(status)
+        """Write the last events of a program that ended by itself."""
+        self._report(status)
         if self._spec["parity"] and not getattr(self._calls, "done", False):
             text = "it trains no model by fit or train_on_batch, so there is nothing to compare"
             self._events.write("error", kind="unsupported", message=text)
             return
         self._events.write("end", seconds=time.perf_counter() - self._started - held_seconds())
 
-    def _tell(self, status):
-        if self._told:
+    def _report(self, status):
+        """Write what is known of the program, once."""
+        if self._reported:
             return
-        self._told = True
+        self._reported = True
         seconds = time.perf_counter() - self._started - held_seconds()
+        broken = ""
         if self._calls is not None:
             self._calls.flush()
+            broken = self._calls.broken
         if self._shims is not None and self._shims.used:
             text = "not quite as it was written: --shims served %s" % ", ".join(self._shims.used)
             self._events.write("note", text=text)
-        broken = self._calls.broken if self._calls is not None else ""
         keras = int(self._framework is not None)
         self._events.write("program", seconds=seconds, exit_status=status, keras=keras, broken=broken)
-        if self._framework is None:
-            return
-        from kbench_guest import process
+        if self._framework is not None:
+            from kbench_guest import process
 
-        self._events.write("memory", at="end", peak_mib=process.peak_memory_mib())
-        self._events.write(
-            "libraries",
-            libraries=process.libraries(),
-            framework_threads=self._framework.threads(),
-            numpy_blas=process.numpy_blas(),
-        )
+            process.report(self._framework, self._events)
 
 
 def run(spec, events):
@@ -234,19 +213,8 @@ def run(spec, events):
     return Script(spec, events).run()
 
 
-def _package(error):
-    """The package that could not be imported."""
-    return (getattr(error, "name", None) or "").partition(".")[0]
-
-
-def _is_ours(trace, files):
-    """Whether the program's own code raised it."""
-    frames = traceback.extract_tb(trace)
-    return not frames or bool(files.named(frames[-1].filename))
-
-
 def _as_named(file):
-    """The file as its user would name it in the folder where it starts."""
+    """The file relative to the current folder, if it lies in it."""
     name = os.path.relpath(file)
     return file if name.startswith(os.pardir) else name
 
@@ -257,10 +225,7 @@ def _status(code):
 
 
 def _is_there(name, inside=""):
-    """Whether a package can be imported, and has a folder `inside`; nothing is imported."""
+    """Whether a package can be imported, and has a folder `inside`. Nothing is imported."""
     found = importlib.util.find_spec(name)
-    if found is None:
-        return False
-    return not inside or any(
-        os.path.isdir(os.path.join(one, inside)) for one in found.submodule_search_locations or ()
-    )
+    folders = found.submodule_search_locations or () if found else ()
+    return found is not None and (not inside or any(os.path.isdir(os.path.join(one, inside)) for one in folders))

@@ -1,6 +1,6 @@
-"""Parity of a user's program: what the first model that it trains computes on its first batches; then it ends.
+"""Parity of a user's program: what its first model to be trained computes on its first batches; then it ends.
 
-The first backend to get there keeps the batches and the initial weights in a file; the others take them from there.
+The first backend to get there writes the batches and the initial weights to a file; the others read them from it.
 """
 
 import functools
@@ -11,17 +11,18 @@ import sys
 import keras
 import numpy as np
 
+from kbench_guest import arrays
 from kbench_guest.drivers import parity
+from kbench_guest.drivers.feeding import Batch
 from kbench_guest.observing import about
 from kbench_guest.observing.batches import first_batches
 from kbench_guest.observing.calls import FITS, TRAINS
 from kbench_guest.observing.wrapping import by_name, in_main_thread, wrap_methods
 from kbench_guest.proof import forms, weights
-from kbench_guest.protocol import Refused, in_a_line
+from kbench_guest.protocol import in_a_line, reason
 
 GIVEN = "_kbench_compiled"
-PARTS = ("x", "y", "w")
-COMPARED = ("layers", "optimizer")  # of what is told of a model
+COMPARED = ("layers", "optimizer")  # of the facts about a model
 
 
 class FirstModel(object):
@@ -43,7 +44,7 @@ class FirstModel(object):
         wrap_methods(model_class, TRAINS, self._trains)
 
     def flush(self):
-        """Nothing is kept back."""
+        """There is nothing to write."""
 
     def _compiles(self, method, original):
         @functools.wraps(original)
@@ -65,9 +66,7 @@ class FirstModel(object):
                 status = 0
             except BaseException as error:
                 sys.excepthook(type(error), error, error.__traceback__)
-                refused = isinstance(error, Refused)
-                message = str(error) if refused else in_a_line(error)
-                self._events.write("error", kind=error.kind if refused else "exception", message=message)
+                self._events.write("error", **reason(error))
             return self._end(status)
 
         return called
@@ -77,35 +76,37 @@ class FirstModel(object):
         replayed = _read(path) if os.path.exists(path) else None
         first = replayed or {"batches": first_batches(method, given, max(self._spec["parity"]["steps"]))}
         forms.silence(model)
-        batches = Batches(first["batches"], model, given.get("class_weight"))
+        batches = Batches(first["batches"], model)
         predicts = True
         try:
-            parity.predicted(model, batches.batch(0))  # which makes the weights of a model that has none yet
-        except Exception as error:  # a model that has a train_step alone
+            parity.predicted(model, batches.batch(0))  # also makes the weights of a model that has none yet
+        except Exception as error:  # a model that has only a train_step
             self._note(["its outputs cannot be read (%s)" % in_a_line(error)])
             predicts = False
-        told = {name: value for name, value in about.model(framework, model).items() if name in COMPARED}
+        facts = {name: value for name, value in about.model(framework, model).items() if name in COMPARED}
         if replayed is None:
-            _write(path, self._spec["backend"], told, framework.weights(model), first["batches"])
+            _write(path, self._spec["backend"], facts, framework.weights(model), first["batches"])
         else:
             weights.replay(framework, model, first["weights"], first["backend"])
-            self._note(differences(told, first["told"], first["backend"]))
-        compile_anew = None
+            self._note(differences(facts, first["facts"], first["backend"]))
+        recompile = None
         if type(model).compile.__module__.startswith("keras") and vars(model).get(GIVEN) is not None:
-            compile_anew = functools.partial(_compile, model, vars(model)[GIVEN])
+            recompile = functools.partial(_compile, model, vars(model)[GIVEN])
         else:
             self._note(["its compile is its own: how far rounding takes its training was not measured"])
-        model, compile_anew = self._without_dropout(model, compile_anew)
+        model, recompile = self._without_dropout(model, recompile)
+        # Keras 3's train_on_batch does not make tensors of everything, as its fit does.
+        fits = method in FITS and framework.eager
+        class_weights = {"class_weight": given["class_weight"]} if given.get("class_weight") else {}
         case = parity.Case(
             model=model,
             batches=batches,
             predicts=predicts,
             loss=None,
             channels_first=False,
-            compile=compile_anew,
-            optimizer=told.get("optimizer", {}).get("class_name", ""),
-            # Where Keras 3 trains on one batch, it does not make tensors of everything, as fit does.
-            train=functools.partial(_fit if method in FITS and framework.eager else _train, model),
+            compile=recompile,
+            optimizer=facts.get("optimizer", {}).get("class_name", ""),
+            train=functools.partial(_fit if fits else parity.train_on, model, class_weights),
         )
         try:
             parity.compute(framework, case, self._spec, self._events)
@@ -116,20 +117,22 @@ class FirstModel(object):
         for text in texts:
             self._events.write("note", text=text)
 
-    def _without_dropout(self, model, compile_anew):
-        """(model, how to compile it anew) with dropout at zero; Keras 2 has it in its graph, which is made anew."""
-        forms.silence(model)  # what was made since
+    def _without_dropout(self, model, recompile):
+        """(model, how to compile it again) without dropout, which is part of the graph in Keras 2."""
+        forms.silence(model)  # once more, for layers made since
         if self._framework.eager or not getattr(model, "_is_graph_network", True):
-            return model, compile_anew
+            return model, recompile
         own = {name: one for name, one in vars(sys.modules["__main__"]).items() if callable(one)}
         try:
             with keras.utils.CustomObjectScope(own):
                 silent = forms.without_dropout(model)
-        except Exception as error:  # anybody's layers
-            self._note(["its dropout stayed on (%s): its training differs by chance" % type(error).__name__])
-            return model, compile_anew
-        if silent is model or compile_anew is None:
-            return model, compile_anew
+        except Exception as error:  # of the user's layers
+            self._note(
+                ["its dropout could not be turned off (%s): its training differs by chance" % type(error).__name__]
+            )
+            return model, recompile
+        if silent is model or recompile is None:
+            return model, recompile
         silent.set_weights(model.get_weights())
         return silent, functools.partial(_compile, silent, vars(model)[GIVEN])
 
@@ -143,94 +146,60 @@ def _compile(model, given):
     model.compile(**given)
 
 
-def _fit(model, batch):
-    size = len(batch.inputs[0])
-    done = model.fit(batch.model_inputs(), batch.targets, batch_size=size, shuffle=False, verbose=0, **batch.weighted)
-    return done.history["loss"]
-
-
-def _train(model, batch):
-    return model.train_on_batch(batch.model_inputs(), batch.targets, **batch.weighted)
-
-
-class Batch(object):
-    """The arrays of a batch as the program gives them."""
-
-    def __init__(self, x, y, sample_weight, model, class_weight):
-        self._x, self.targets = x, y
-        self.weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.weighted.update({"class_weight": class_weight} if class_weight else {})
-        order = None
-        if isinstance(x, dict):
-            names = [str(one.name).split(":")[0] for one in getattr(model, "inputs", None) or ()]
-            order = names if set(names) == set(x) else None
-        self.inputs = [value for _, value in _leaves("", x, order)]
-
-    def model_inputs(self):
-        return self._x
+def _fit(model, class_weights, batch):
+    more = dict(class_weights, batch_size=len(batch.inputs[0]), shuffle=False, verbose=0, **batch.weighted())
+    return model.fit(batch.model_inputs(), batch.model_targets(), **more).history["loss"]
 
 
 class Batches(object):
-    """Batches (x, y, sample weights), from the front again where there are no more."""
+    """Batches (x, y, sample weights), from the first again after the last."""
 
-    def __init__(self, batches, model, class_weight):
-        self._batches = [Batch(*(one + (model, class_weight))) for one in batches]
+    def __init__(self, batches, model):
+        self._batches = [Batch(x, y, weight, _names(model, x)) for x, y, weight in batches]
 
     def batch(self, number):
         """The first is number 0."""
         return self._batches[number % len(self._batches)]
 
 
-def _leaves(name, value, order=None):
-    """(name, array) of each array: x, x/0, x/name."""
-    if isinstance(value, dict):
-        for key in order or sorted(value):
-            yield "%s/%s" % (name, key), value[key]
-    elif isinstance(value, list):
-        for number, one in enumerate(value):
-            yield "%s/#%d" % (name, number), one
-    elif value is not None:
-        yield name, value
+def _names(model, x):
+    """The names of inputs in the model's order, or else in alphabetical order; None if they have none."""
+    if not isinstance(x, dict):
+        return None
+    names = [str(one.name).split(":")[0] for one in getattr(model, "inputs", None) or ()]
+    return names if set(names) == set(x) else sorted(x)
 
 
-def _write(path, backend, told, its_weights, batches):
-    """Keep what the others are given."""
-    kept = {"about": np.array(json.dumps({"backend": backend, "told": told, "batches": len(batches)}))}
-    for number, batch in enumerate(batches):
-        for part, value in zip(PARTS, batch):
-            kept.update(_leaves("%d %s" % (number, part), value))
-    for name, values in weights.by_layer(its_weights):
-        kept.update(("weight %s %d" % (name, place), value) for place, value in enumerate(values))
+def _write(path, backend, facts, its_weights, batches):
+    """Keep what the other backends are given: JSON with the number of an array in each array's place."""
+    kept = []
+
+    def keep(array):
+        kept.append(array)
+        return len(kept) - 1
+
+    known = {"backend": backend, "facts": facts, "batches": arrays.mapped(keep, batches)}
+    known["weights"] = {
+        "%s %d" % (name, place): keep(value)
+        for name, values in weights.by_layer(its_weights)
+        for place, value in enumerate(values)
+    }
     with open(path + ".part", "wb") as file:
-        np.savez(file, **kept)
+        np.savez(file, *kept, known=np.array(json.dumps(known)))
     os.replace(path + ".part", path)
 
 
 def _read(path):
-    """{backend, told, batches, weights: {layer: its arrays}} that another backend kept."""
+    """{backend, facts, batches, weights: {layer and place: array}} that another backend kept."""
     with np.load(path, allow_pickle=False) as file:
-        kept = {name: file[name] for name in file.files}
-    found = json.loads(str(kept.pop("about")))
-    found["batches"] = [
-        tuple(_value(kept, "%d %s" % (number, part)) for part in PARTS) for number in range(found["batches"])
-    ]
-    found["weights"] = {name[len("weight ") :]: value for name, value in kept.items() if name.startswith("weight ")}
+        found = json.loads(str(file["known"]))
+        for part in ("batches", "weights"):
+            found[part] = arrays.mapped(lambda number: file["arr_%d" % number], found[part])
     return found
 
 
-def _value(kept, name):
-    if name in kept:
-        return kept[name]
-    inside = {one[len(name) + 1 :]: kept[one] for one in kept if one.startswith(name + "/")}
-    if not inside:
-        return None
-    if all(one.startswith("#") for one in inside):
-        return [inside["#%d" % number] for number in range(len(inside))]
-    return inside
-
-
 def differences(own, others, backend):
-    """[what differs in two descriptions of a model, in words]; dropout is off by then."""
+    """[what differs between two descriptions of a model, in words], apart from dropout, which is off."""
     found = []
     here, there = own.get("optimizer") or {}, others.get("optimizer") or {}
     for name, mine, theirs in _unequal(here, there):

@@ -1,62 +1,57 @@
-"""A model's layers and what each takes in, read from its configuration, in the words of both generations of Keras."""
+"""A model's layers and which layers feed each, read from its configuration in both generations of Keras."""
 
 import collections
 
-from kbench_guest.frameworks.layer_settings import class_name
+from kbench_guest.frameworks.layers import class_name
 
-# inbound: names of the layers whose outputs it takes; channels_first: whether its output is a picture in that layout
-Node = collections.namedtuple("Node", "name class_name config inbound channels_first")
+# inbound: names of the layers that feed it; channels_first: whether its output is a picture in that layout; uses: how
+# often the model calls it
+Node = collections.namedtuple("Node", "name class_name config inbound channels_first uses")
 
 
 def nodes(model, pictures_channels_first):
-    """The nodes of the model's layers, inputs included, each after those that it takes in.
+    """The nodes of the model's layers, inputs included, each after those that feed it.
 
     pictures_channels_first: whether an input of rank 4 is a picture in that layout.
-    A layer that is used more than once has `inbound` None: what it computes depends on which use is meant.
+    A layer that is used more than once has `inbound` None: its output differs from use to use.
     """
-    config = model.get_config()
-    layers = config["layers"] if isinstance(config, dict) else config
     found = {}
     before = []  # of a Sequential, which has no inbound nodes
-    for layer in layers:
+    for layer in _layers(model.get_config()):
         own = layer["config"]
         name = own["name"]
         inbound = _inbound(layer["inbound_nodes"]) if "inbound_nodes" in layer else before
         first = _channels_first(layer, inbound, found, pictures_channels_first)
-        found[name] = Node(name, kind(layer), own, inbound, first)
+        found[name] = Node(name, kind(layer), own, inbound, first, max(1, len(layer.get("inbound_nodes", ()))))
         before = [name]
     return found
 
 
-def uses(model):
-    """{layer's name: how often the model calls it}; a Sequential calls each entry of its list once."""
-    config = model.get_config()
-    layers = config["layers"] if isinstance(config, dict) else config
-    return {layer["config"]["name"]: max(1, len(layer.get("inbound_nodes", ()))) for layer in layers}
-
-
 def kind(layer):
-    """The layer's class as people know it: forms of kbench's own by Keras's name, wrappers with what they wrap."""
+    """The layer's class by Keras's name; a wrapper's with what it wraps: "TimeDistributed(LSTM)"."""
     name = class_name(layer["class_name"])
     inner = layer["config"].get("layer")
     return "%s(%s)" % (name, kind(inner)) if isinstance(inner, dict) and "class_name" in inner else name
 
 
 def kind_of(layer):
-    """The same for a layer itself."""
+    """The same for a layer object."""
     inner = getattr(layer, "layer", getattr(layer, "forward_layer", None))  # of Bidirectional in Keras 3
     own = {} if inner is None else {"layer": {"class_name": inner.__class__.__name__, "config": {}}}
     return kind({"class_name": layer.__class__.__name__, "config": own})
 
 
 def ends(model):
-    """(names of the layers that take the model's inputs, in their order; of those that give its outputs)."""
+    """(names of the model's input layers in their order, names of the layers whose outputs are the model's)."""
     config = model.get_config()
-    layers = config["layers"] if isinstance(config, dict) else config
-    names = [layer["config"]["name"] for layer in layers]
+    names = [layer["config"]["name"] for layer in _layers(config)]
     if "input_layers" not in config:
         return names[:1], names[-1:]
     return _names(config["input_layers"]), _names(config["output_layers"])
+
+
+def _layers(config):
+    return config["layers"] if isinstance(config, dict) else config  # early versions of Keras give a list
 
 
 def _names(places):
@@ -70,25 +65,15 @@ def _inbound(calls):
     """Names out of Keras 2's [[["a", 0, 0, {}], ...]] or Keras 3's tensors with a `keras_history`."""
     if len(calls) > 1:
         return None
-    names = []
-    for call in calls:
-        if isinstance(call, dict):
-            names.extend(_histories(call))
-        else:
-            names.extend(tensor[0] for tensor in call)
-    return names
+    return [name for call in calls for name in (_histories(call) if isinstance(call, dict) else [t[0] for t in call])]
 
 
 def _histories(value):
     if isinstance(value, dict):
         if "keras_history" in value:
-            yield value["keras_history"][0]
-            return
+            return [value["keras_history"][0]]
         value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        for entry in value:
-            for name in _histories(entry):
-                yield name
+    return [name for one in value for name in _histories(one)] if isinstance(value, (list, tuple)) else []
 
 
 def _channels_first(layer, inbound, found, pictures_channels_first):

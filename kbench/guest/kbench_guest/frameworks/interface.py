@@ -1,4 +1,4 @@
-"""What kbench asks of a framework, with answers that hold for one that nobody knows."""
+"""What kbench asks of a framework, with answers that hold for an unknown one."""
 
 import traceback
 
@@ -6,7 +6,7 @@ from kbench_guest.protocol import Refused
 
 
 class Framework(object):
-    """One framework. Subclasses answer more; what is missing below has to be answered by each."""
+    """One framework. Its subclasses override what raises NotImplementedError here, and whatever they know better."""
 
     eager = False  # whether a model can be called with numbers, and is traced when it trains
 
@@ -15,27 +15,26 @@ class Framework(object):
         raise NotImplementedError
 
     def prepare(self):
-        """Change what must be changed before a model is made; nothing as a rule."""
+        """Called before a model is made."""
 
     def seed(self, number):
-        """Seed what draws random numbers while a model trains: dropout. Each framework has a stream of its own."""
+        """Seed the random numbers of training, such as dropout's. They differ from framework to framework."""
         raise NotImplementedError
 
     def device(self, model):
-        """'cpu' or 'gpu': where the framework keeps the model's weights or runs its operations; 'unknown' if it
-        cannot be asked."""
+        """'cpu', 'gpu' or 'unknown': where the model's weights are, or its operations run."""
         return "unknown"
 
     def set_policy(self, policy):
-        """Let the layers that are made from now on compute by this dtype policy. Raises Refused."""
+        """Set the dtype policy of all layers made from now on. Raises Refused."""
         raise Refused("unsupported", "it has no dtype policies")
 
     def set_jit(self, model, on):
-        """Let a compiled model be compiled with XLA and the like, or not. Raises Refused."""
+        """Turn jit_compile of a compiled model on or off. Raises Refused."""
         raise Refused("unsupported", "it has no jit_compile")
 
     def held_settings(self, model):
-        """{"jit": "on" or "off", "computes_in": [dtypes of its layers' arithmetic]} of a model; {} if it has none."""
+        """{"jit": "on" or "off", "computes_in": [dtypes its layers compute in]}; {} if it has no such settings."""
         return {}
 
     def wait(self, model, outputs=None):
@@ -47,10 +46,10 @@ class Framework(object):
         self.values((list(model.trainable_weights) or list(model.weights))[:1])
 
     def pending(self, outputs):
-        """(is_done, wait) of the step that gave these outputs, two functions; None if the step is done already.
+        """(is_done, wait) of the step that gave these outputs; None if the step is done already.
 
-        is_done says whether its work on the device is done; wait returns when it is, and waits for nothing begun
-        later. Raises NotImplementedError if nobody knows.
+        is_done() says whether its work on the device is done; wait() returns when it is, and waits for no later
+        work. Raises NotImplementedError if the framework cannot say.
         """
         raise NotImplementedError
 
@@ -70,18 +69,27 @@ class Framework(object):
         """Let training ('train') or prediction ('predict') call wrap(function) in place of its compiled function."""
         raise NotImplementedError
 
+    def calls(self, example, steps):
+        """How often the compiled function is called in an epoch of `steps` steps."""
+        return -(-steps // getattr(example, "STEPS_PER_EXECUTION", 1))
+
+    def train_epoch(self, model, epoch, given, clock, callbacks):
+        """Train for one epoch, the first is 1; returns {"loss": ..., each metric: its value}.
+
+        given: of `of_epoch` in feeding.py. clock: an EpochClock, whose `begin` and `finish` are called around the
+        batches. callbacks: of Keras.
+        """
+        raise NotImplementedError
+
     def compilations(self):
-        """How often this process has compiled or traced what it trains, so far; None if nobody counts."""
+        """How often this process has compiled or traced what it trains; None if that is not counted."""
         return
 
     def allocator_peak_mib(self, model):
-        """The most that the framework's own allocator had given out at once on the model's GPU, in MiB.
-
-        None on the CPU, and if the framework does not say.
-        """
+        """Peak memory of the framework's own allocator on the model's GPU, in MiB; None on the CPU, or if unknown."""
         try:
             peak = self.allocator_peak_bytes(model) if self.device(model) == "gpu" else None
-        except Exception:  # all is measured by then: the cell must not fail
+        except Exception:  # everything is measured by then: the cell must not fail
             traceback.print_exc()
             return None
         return None if peak is None else peak / 2.0**20
@@ -91,14 +99,7 @@ class Framework(object):
         return
 
     def threads(self):
-        """{name of a setting: its value} as the framework holds it; 0 is its own choice. {} if it does not say."""
-        try:
-            return self.thread_settings()
-        except Exception:  # another version of the framework: the cell must not fail
-            return {}
-
-    def thread_settings(self):
-        """The same; may raise anything."""
+        """{name of a setting: its value} as the framework holds it; 0 is its own choice. May raise anything."""
         return {}
 
 

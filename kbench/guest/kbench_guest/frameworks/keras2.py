@@ -38,10 +38,8 @@ class AnyBackend(keras_models.KerasModels):
         model._set_inputs(inputs)
 
     def fit(self, model, generator=None, **given):
-        if generator is None:
-            return model.fit(**given)
-        # One thread makes batches ahead, so that their order is theirs.
-        return model.fit_generator(generator, **given)
+        # fit_generator makes batches ahead in one thread, which keeps their order.
+        return model.fit(**given) if generator is None else model.fit_generator(generator, **given)
 
     def shape_of(self, weight):
         return K.int_shape(weight)
@@ -58,57 +56,44 @@ class AnyBackend(keras_models.KerasModels):
 
 
 class TensorFlow1(DoneOnReturn, AnyBackend):
-    """Its session returns what it has waited for."""
+    """Its session returns when the work is done."""
 
     def seed_backend(self, number):
-        import tensorflow
-
-        tensorflow.set_random_seed(number)
+        self.module.set_random_seed(number)
 
     def device(self, model):
-        import tensorflow
-
         gpu = any(device.device_type == "GPU" for device in K.get_session().list_devices())
-        return "gpu" if gpu and tensorflow.test.is_built_with_cuda() else "cpu"
+        return "gpu" if gpu and self.module.test.is_built_with_cuda() else "cpu"
 
     def allocator_peak_bytes(self, model):
-        import tensorflow
-
-        with tensorflow.device("/gpu:0"):
-            peak = tensorflow.contrib.memory_stats.MaxBytesInUse()
+        with self.module.device("/gpu:0"):
+            peak = self.module.contrib.memory_stats.MaxBytesInUse()
         return int(K.get_session().run(peak))
 
-    def thread_settings(self):
+    def threads(self):
         held = K.get_session()._config
         return {"intra_op": held.intra_op_parallelism_threads, "inter_op": held.inter_op_parallelism_threads}
 
 
 class CNTK(DoneOnReturn, AnyBackend):
     def seed_backend(self, number):
-        import cntk
-
-        cntk.cntk_py.set_fixed_random_seed(number)
+        self.module.cntk_py.set_fixed_random_seed(number)
 
     def device(self, model):
-        from cntk import device
-
+        device = self.module.device
         return "cpu" if device.use_default_device().type() == device.DeviceKind.CPU else "gpu"
 
 
 class Theano(DoneOnReturn, AnyBackend):
-    """It convolves in the strict sense: with the kernel flipped."""
+    """Its convolutions flip the kernel."""
 
     def device(self, model):
-        import theano
+        return "cpu" if self.module.config.device.startswith("cpu") else "gpu"
 
-        return "cpu" if theano.config.device.startswith("cpu") else "gpu"
-
-    def thread_settings(self):
-        import theano
-
+    def threads(self):
         # Results are made to be published: the user's home folder is not named.
-        flags = str(theano.config.blas.ldflags).replace(os.path.expanduser("~"), "~")
-        return {"openmp": bool(theano.config.openmp), "blas": flags}
+        flags = str(self.module.config.blas.ldflags).replace(os.path.expanduser("~"), "~")
+        return {"openmp": bool(self.module.config.openmp), "blas": flags}
 
     def to_shared(self, owner, name, value):
         if not _is_kernel(owner, name):
@@ -125,22 +110,16 @@ class MXNet(AnyBackend):
     epsilon_under_root = True
 
     def seed_backend(self, number):
-        import mxnet
-
-        mxnet.random.seed(number)
+        self.module.random.seed(number)
 
     def device(self, model):
         contexts = getattr(model, "_context", None) or []
         if not contexts:  # a model that is not compiled runs where MXNet puts it
-            import mxnet
-
-            contexts = [mxnet.gpu(0) if mxnet.context.num_gpus() else mxnet.cpu()]
+            contexts = [self.module.gpu(0) if self.module.context.num_gpus() else self.module.cpu()]
         return contexts[0].device_type
 
     def wait(self, model, outputs=None):
-        import mxnet
-
-        mxnet.nd.waitall()
+        self.module.nd.waitall()
 
     def pending(self, outputs):
         return None  # the loss has been read
@@ -149,23 +128,18 @@ class MXNet(AnyBackend):
         return {"context": ["gpu(0)"]} if device == "gpu" else {}  # the one GPU that the host lets this process see
 
     def shared_shape(self, owner, name, shape):
-        if self._filters_first(owner, name):
-            return tuple(shape[2:]) + (shape[1], shape[0])
-        return tuple(shape)
+        return tuple(shape[axis] for axis in self._axes(owner, name, len(shape)))
 
     def to_shared(self, owner, name, value):
-        if not self._filters_first(owner, name):
-            return value
-        return value.transpose(tuple(range(2, value.ndim)) + (1, 0))
+        return value.transpose(self._axes(owner, name, value.ndim))
 
     def from_shared(self, owner, name, value):
-        if not self._filters_first(owner, name):
-            return value
-        spatial = tuple(range(value.ndim - 2))
-        return value.transpose((value.ndim - 1, value.ndim - 2) + spatial)
+        return value.transpose(np.argsort(self._axes(owner, name, value.ndim)))
 
-    def _filters_first(self, owner, name):
-        return _is_kernel(owner, name) and owner.data_format == "channels_first"
+    def _axes(self, owner, name, rank):
+        """Which of the backend's axes comes first, second, ... in the shared layout."""
+        filters_first = _is_kernel(owner, name) and owner.data_format == "channels_first"
+        return tuple(range(2, rank)) + (1, 0) if filters_first else tuple(range(rank))
 
 
 def _is_kernel(owner, name):
@@ -173,10 +147,10 @@ def _is_kernel(owner, name):
 
 
 def _order_updates(made):
-    """Let an optimizer compute all gradients before any weight changes, and count the step at its end.
+    """Make an optimizer compute all gradients before any weight changes, and count the step last.
 
-    In TensorFlow 1 nothing orders these: a gradient may be computed with a kernel of the next step, and Adam may
-    begin with step 2. TensorFlow's own optimizers order them (gate_gradients of tf.train.Optimizer).
+    TensorFlow 1 does not order these by itself: a gradient may be computed with a kernel of the next step, and Adam
+    may begin with step 2. TensorFlow's own optimizers order them (gate_gradients of tf.train.Optimizer).
     """
     import tensorflow
 

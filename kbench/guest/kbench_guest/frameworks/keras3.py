@@ -13,7 +13,6 @@ class AnyBackend(keras_models.KerasModels):
     """Keras 3, whatever runs below it."""
 
     eager = True
-
     function_maker = "make_"
     # In RMSprop it divides by sqrt(v + epsilon), Keras 2 by sqrt(v) + epsilon.
     epsilon_under_root = True
@@ -81,11 +80,9 @@ class TensorFlow2(AnyBackend):
             vars(model)["train_step"] = self._counted(model.train_step)
 
     def _counted(self, train_step):
-        import tensorflow
-
         @functools.wraps(train_step)
         def step(*args, **kwargs):
-            self._compilations += tensorflow.inside_function()  # it is traced: the graph runs without it
+            self._compilations += self.module.inside_function()  # only while it is traced
             return train_step(*args, **kwargs)
 
         return step
@@ -97,41 +94,30 @@ class TensorFlow2(AnyBackend):
         return "gpu" if "GPU" in model.weights[0].value.device else "cpu"
 
     def wait(self, model, outputs=None):
-        import tensorflow
-
         if outputs is not None:  # at the end of an epoch the logs have been read, which waits
-            tensorflow.test.experimental.sync_devices()
+            self.module.test.experimental.sync_devices()
 
     def pending(self, outputs):
         return None
 
     def allocator_peak_bytes(self, model):
-        import tensorflow
+        return self.module.config.experimental.get_memory_info("GPU:0")["peak"]
 
-        return tensorflow.config.experimental.get_memory_info("GPU:0")["peak"]
-
-    def thread_settings(self):
-        import tensorflow
-
-        held = tensorflow.config.threading
-        return {
-            "intra_op": held.get_intra_op_parallelism_threads(),
-            "inter_op": held.get_inter_op_parallelism_threads(),
-        }
+    def threads(self):
+        of = self.module.config.threading
+        return {"intra_op": of.get_intra_op_parallelism_threads(), "inter_op": of.get_inter_op_parallelism_threads()}
 
 
 class JAX(AnyBackend):
-    _compilations = None  # nobody has asked yet
+    _compilations = None  # not asked yet
 
     def _count(self, event, seconds, **more):
         self._compilations += event.endswith("backend_compile_duration")
 
     def compilations(self):
         if self._compilations is None:
-            import jax
-
             self._compilations = 0
-            jax.monitoring.register_event_duration_secs_listener(self._count)
+            self.module.monitoring.register_event_duration_secs_listener(self._count)
         return self._compilations
 
     def device(self, model):
@@ -139,21 +125,17 @@ class JAX(AnyBackend):
         return "cpu" if platforms == {"cpu"} else "gpu"
 
     def wait(self, model, outputs=None):
-        import jax
-
-        # While fit is under way, the weights are in the outputs alone.
-        jax.block_until_ready([weight.value for weight in model.weights] if outputs is None else outputs)
+        # During fit, only the outputs have the current weights.
+        self.module.block_until_ready([weight.value for weight in model.weights] if outputs is None else outputs)
 
     def pending(self, outputs):
-        import jax
-
         results, _ = outputs  # the state is handed on to the next step and can be waited for no more
-        arrays = jax.tree_util.tree_leaves(results)
+        arrays = self.module.tree_util.tree_leaves(results)
 
         def is_done():
             return all(array.is_ready() for array in arrays)
 
-        return is_done, functools.partial(jax.block_until_ready, arrays)
+        return is_done, functools.partial(self.module.block_until_ready, arrays)
 
     def allocator_peak_bytes(self, model):
         (device,) = model.weights[0].value.devices()
@@ -167,42 +149,32 @@ class PyTorch(AnyBackend):
         return "gpu" if model.weights[0].value.device.type == "cuda" else "cpu"
 
     def wait(self, model, outputs=None):
-        import torch
-
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
+        if self.module.cuda.is_available():
+            self.module.cuda.synchronize()
 
     def pending(self, outputs):
-        import torch
-
-        if not torch.cuda.is_available():
+        if not self.module.cuda.is_available():
             return None
-        event = torch.cuda.Event(blocking=True)  # one that does not spin
+        event = self.module.cuda.Event(blocking=True)  # one that does not spin
         event.record()
         return event.query, event.synchronize
 
     def allocator_peak_bytes(self, model):
-        import torch
+        return self.module.cuda.max_memory_allocated()
 
-        return torch.cuda.max_memory_allocated()
-
-    def thread_settings(self):
-        import torch
-
-        return {"intra_op": torch.get_num_threads(), "inter_op": torch.get_num_interop_threads()}
+    def threads(self):
+        return {"intra_op": self.module.get_num_threads(), "inter_op": self.module.get_num_interop_threads()}
 
 
 class OpenVINO(DoneOnReturn, AnyBackend):
     def prepare(self):
-        """Let it compute in float32, as the others do: on a processor that has bfloat16 it takes that by itself."""
-        import openvino
-
-        compile_model = openvino.compile_model
+        """Make it compute in float32, as the others do: by default it takes bfloat16 if the processor has that."""
+        compile_model = self.module.compile_model
 
         def in_float32(model, device_name="AUTO", config=None):
             return compile_model(model, device_name, dict(config or {}, INFERENCE_PRECISION_HINT="f32"))
 
-        openvino.compile_model = in_float32
+        self.module.compile_model = in_float32
 
     def device(self, model):
         from keras.src.backend.openvino.core import get_device

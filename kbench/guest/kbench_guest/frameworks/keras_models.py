@@ -15,17 +15,19 @@ EPSILON = 1e-7  # the default of both generations
 
 
 class KerasModels(Framework):
-    """Models of Keras; subclasses say what a generation, or a framework below it, does in its own way."""
+    """Models of Keras; subclasses override what differs in a generation, or in the framework below it."""
 
     function_maker = ""  # what the model's methods that make its compiled functions begin with
     epsilon_under_root = False  # whether RMSprop divides by sqrt(v + epsilon) instead of sqrt(v) + epsilon
 
-    def versions(self):
+    def __init__(self):
         try:
-            below = importlib.import_module(keras.backend.backend())
-        except ImportError:  # a backend that is not called like its framework
-            below = None
-        return keras.__version__, getattr(below, "__version__", "unknown")
+            self.module = importlib.import_module(keras.backend.backend())  # of the framework below Keras
+        except ImportError:  # a backend whose name is not its framework's
+            self.module = None
+
+    def versions(self):
+        return keras.__version__, getattr(self.module, "__version__", "unknown")
 
     def describe(self, model):
         return [layer_settings.describe(self, layer, frozen) for layer, frozen in layers(model)]
@@ -40,9 +42,8 @@ class KerasModels(Framework):
         return np.asarray(self.to_shared(owner, name, value), dtype="float32")
 
     def step_hook(self, model, kind, wrap):
-        """The method that makes the function is wrapped: Keras calls it at the beginning of every fit, most backends
-        make the function in the first and keep it, keras-mxnet makes it anew each time. Nothing happens where there
-        is none."""
+        """Wraps the method that makes the function, if there is one. Keras calls it at the start of every fit; most
+        backends make the function once, keras-mxnet every time."""
         name = kind + "_function"
         maker = self.function_maker + name
         make = getattr(model, maker, None)
@@ -82,16 +83,18 @@ class KerasModels(Framework):
         model.compile(loss=example.LOSS, optimizer=made, metrics=metrics, **options)
 
     def several_steps(self, number):
-        """What makes one call of the compiled function take so many steps, as an argument of `compile`."""
+        """The argument of `compile` for this number of steps in each call of the compiled function."""
         raise Refused("unsupported", "it has no steps_per_execution")
 
-    def calls(self, example, steps):
-        """How often the compiled function is called in an epoch of so many steps."""
-        return -(-steps // getattr(example, "STEPS_PER_EXECUTION", 1))
-
     def build_by_calling(self, model, inputs):
-        """Let a model of somebody's own class make its weights, for a batch of what it takes in."""
+        """Call a model of the user's own class with a batch, so that it makes its weights."""
         raise NotImplementedError
+
+    def train_epoch(self, model, epoch, given, clock, callbacks):
+        timed = keras.callbacks.LambdaCallback(on_epoch_begin=clock.begin, on_epoch_end=clock.finish)
+        numbers = {"epochs": epoch, "initial_epoch": epoch - 1, "verbose": 0}
+        history = self.fit(model, callbacks=[timed] + callbacks, **dict(given, **numbers))
+        return {name: float(values[-1]) for name, values in history.history.items()}
 
     def fit(self, model, generator=None, **given):
         """Keras's fit, or its like for a generator."""
@@ -153,9 +156,3 @@ class KerasModels(Framework):
     def from_shared(self, owner, name, value):
         """A weight in the shared layout as this backend wants it."""
         return value
-
-
-def training_scores(logs):
-    """(loss, accuracy) out of the logs of an epoch; accuracy is None if it is not measured."""
-    accuracy = [logs[name] for name in ("accuracy", "acc", "categorical_accuracy") if name in logs]
-    return float(logs["loss"]), float(accuracy[0]) if accuracy else None

@@ -1,15 +1,11 @@
 """What a Keras layer computes, in words that are the same in both generations and on every backend.
 
-All of a layer's configuration counts but for what is listed here: names, initial values, and the form or layout in
-which the same is computed. So a setting that nobody thought of makes a difference, too.
+Every setting counts, even one that Keras may add later, but those in IGNORED, which do not change what is computed.
 """
 
-import keras
-from keras import backend as K
+from kbench_guest.frameworks.layers import class_name, find, owners
 
-from kbench_guest.frameworks.layers import find, owners
-
-# Not what is computed: names, shapes that follow from the data, seeds, initial values, form and layout.
+# Names, shapes that follow from the data, seeds, initial values, and the form or layout of the same computation.
 IGNORED = {
     "name", "dtype", "trainable", "batch_shape", "batch_input_shape", "input_shape", "input_length", "input_dtype",
     "build_config", "build_input_shape", "seed", "unit_forget_bias", "data_format", "unroll", "implementation",
@@ -19,16 +15,16 @@ IGNORED = {
 ALIASES = {"alpha": "negative_slope"}  # LeakyReLU's, before and in Keras 3
 # Settings that one generation lacks, with the value at which both compute the same.
 SAME_AS_ABSENT = {"groups": 1, "renorm_momentum": 0.99}
-OWN_FORMS = ("Folded", "Reordered", "Silent")  # what kbench's own forms put before a class's name
 
 
 def describe(framework, layer, frozen):
     """[layer class, settings, shapes of its weights] of one layer; frozen: whether a model around it is."""
     try:
         config = layer.get_config()
-    except NotImplementedError:  # somebody's own layer, which Keras 3 cannot list the settings of
+    except NotImplementedError:  # a user's layer whose settings Keras 3 cannot list
         config = {}
-    settings = _settings(layer.__class__, config, _rank(framework, layer))
+    named = not _has_no_config(layer.__class__)
+    settings = _settings(config, _rank(framework, layer)) if named else _precision(config)
     trained = not frozen and all(getattr(owner, "trainable", True) for owner in owners(layer))
     if layer.weights and not trained:
         settings["trainable"] = False
@@ -39,13 +35,6 @@ def describe(framework, layer, frozen):
         name, _, owner = find(layer, weight)
         shapes.append(list(framework.shared_shape(owner, name, framework.shape_of(weight))))
     return [class_name(layer.__class__.__name__), settings, shapes]
-
-
-def class_name(name):
-    """The class as people know it: forms of kbench's own by Keras's name."""
-    for own in OWN_FORMS:
-        name = name.replace(own, "")
-    return name.split(">")[-1]
 
 
 def plain(value):
@@ -65,13 +54,11 @@ def plain(value):
 
 
 def dropped_defaults(settings):
-    """Without what is switched off: a setting that one generation does not know yet is the same as its absence."""
+    """Without what is off: a setting that one generation lacks is off there."""
     return {name: value for name, value in settings.items() if value not in (None, False, [], {}, "")}
 
 
-def _settings(known_class, config, rank=None):
-    if known_class is not None and _has_no_config(known_class):
-        return _precision(config)
+def _settings(config, rank=None):
     found = _precision(config)
     for name, value in config.items():
         name = ALIASES.get(name, name)
@@ -88,13 +75,15 @@ def _settings(known_class, config, rank=None):
 
 
 def _has_no_config(layer_class):
-    """Whether it is somebody's own layer that lists no settings: Keras 3 then finds some by itself, Keras 2 none."""
+    """Whether it is a user's layer without a get_config: Keras 3 then finds some settings by itself, Keras 2 none."""
+    import keras
+
     inherited = layer_class.get_config is keras.layers.Layer.get_config
     return inherited and layer_class.__module__.partition(".")[0] != "keras"
 
 
 def _one_direction(found):
-    """Keras 3 writes both directions of a Bidirectional, Keras 2 the forward one: the other only if it is unlike."""
+    """Drop the backward layer of a Bidirectional if it is like the forward one: Keras 2 does not list it."""
     forward, backward = found["layer"][1], found["backward_layer"][1]
     for settings in (forward, backward):
         settings.pop("zero_output_for_mask", None)  # which Keras 3 sets here
@@ -104,17 +93,18 @@ def _one_direction(found):
 
 
 def _precision(config):
-    """{"dtype": ...} of a layer that computes in another precision than the rest of Keras."""
+    """{"dtype": ...} of a layer whose precision differs from the rest of Keras."""
     dtype = config.get("dtype")
     if isinstance(dtype, dict):  # a policy of Keras 3
         dtype = dtype.get("config", {}).get("name")
-    usual = (K.floatx(), _policy())  # which the whole model has, and which is told of it
-    return {"dtype": dtype} if isinstance(dtype, str) and "float" in dtype and dtype not in usual else {}
+    if not isinstance(dtype, str) or "float" not in dtype:
+        return {}
+    import keras
 
-
-def _policy():
-    """The dtype policy of all layers that name none; None in Keras 2."""
-    return keras.config.dtype_policy().name if hasattr(keras, "config") else None
+    usual = [keras.backend.floatx()]  # the whole model's, which is reported apart
+    if hasattr(keras, "config"):
+        usual.append(keras.config.dtype_policy().name)
+    return {} if dtype in usual else {"dtype": dtype}
 
 
 def _object(value):
@@ -125,10 +115,10 @@ def _object(value):
     if not isinstance(config, dict):  # a function: its name
         return plain(config) or name
     if name in ("L1", "L2", "L1L2"):
-        return {"class_name": "L1L2", **_settings(None, config)}
+        return {"class_name": "L1L2", **_settings(config)}
     if "code" in config:
         return "<lambda>"
-    return [class_name(name), _settings(getattr(keras.layers, class_name(name), None), config)]
+    return [class_name(name), _settings(config)]
 
 
 def _axes(value, rank):
@@ -138,16 +128,18 @@ def _axes(value, rank):
         return found[0] if len(found) == 1 else found
     if not isinstance(value, int) or rank is None:
         return plain(value)
+    import keras
+
     place = value % rank
-    if rank >= 4 and K.image_data_format() == "channels_first" and place > 0:
+    if rank >= 4 and keras.backend.image_data_format() == "channels_first" and place > 0:
         place = rank - 1 if place == 1 else place - 1
     return place - rank
 
 
 def _rank(framework, layer):
-    """The number of axes of what the layer takes in, the batch's included; None if that cannot be read."""
+    """The number of axes of the layer's input, with the batch's; None if that cannot be read."""
     try:
         taken = layer._inbound_nodes[0].input_tensors
         return len(framework.shape_of(taken[0] if isinstance(taken, (list, tuple)) else taken))
-    except Exception:  # a layer that is called inside another one alone
+    except Exception:  # a layer that is only called inside another one
         return None

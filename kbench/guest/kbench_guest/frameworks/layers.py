@@ -1,5 +1,14 @@
 """The layers of a Keras model, and to which of them each weight belongs."""
 
+OWN_FORMS = ("Folded", "Reordered", "Silent")  # what kbench's own forms put before a class's name
+
+
+def class_name(name):
+    """The class as people know it: forms of kbench's own by Keras's name."""
+    for own in OWN_FORMS:
+        name = name.replace(own, "")
+    return name.split(">")[-1]
+
 
 def layers(model, frozen=False):
     """(layer, whether a model around it is frozen) of each layer that computes something, nested models opened."""
@@ -14,7 +23,7 @@ def layers(model, frozen=False):
 
 
 def owners(layer):
-    """The layer itself and what it holds: a recurrent layer's cell, a wrapper's layer, the layers in one's own."""
+    """The layer and those inside it: a recurrent layer's cell, a wrapper's layer, the layers of a user's own."""
     yield layer
     held = [getattr(layer, name, None) for name in ("cell", "layer", "forward_layer", "backward_layer")]
     for inner in held + list(getattr(layer, "_layers", None) or ()):
@@ -24,8 +33,7 @@ def owners(layer):
 
 
 def find(layer, weight):
-    """(name, initializer, owner): Keras keeps `kernel_initializer` for kernel, `recurrent_initializer` for
-    recurrent_kernel."""
+    """(name, initializer, owner) of a weight: `recurrent_kernel` has `recurrent_initializer`."""
     for owner in owners(layer):
         for name, value in vars(owner).items():
             if value is weight:

@@ -1,1 +1,1 @@
-"""What is seen of a user's program while it runs: which Keras it loads, and what it calls of its models."""
+"""Observes a user's program while it runs: the Keras that it imports, and the methods of models that it calls."""

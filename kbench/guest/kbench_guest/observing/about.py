@@ -1,4 +1,4 @@
-"""What can be said of a call of fit and of its model, without changing them."""
+"""Describes a call of fit and its model, without changing them."""
 
 import contextlib
 import hashlib
@@ -13,21 +13,21 @@ HASHED_BYTES = 1 << 24  # of each array, from the front
 
 
 def model(framework, made):
-    """{parameters, layers, dtypes, optimizer, loss} as far as it can be told; `notes` say what cannot."""
+    """{parameters, layers, dtypes, optimizer, loss} as far as they are known; `notes` say what is not."""
+    asked = [
+        ("parameters", lambda: int(made.count_params())),
+        ("layers", lambda: framework.describe(made)),
+        ("dtypes", lambda: fingerprint.dtypes(framework, made)),
+    ]
+    if getattr(made, "optimizer", None) is not None:
+        asked.append(("optimizer", lambda: fingerprint.optimizer(framework, made)))
+        asked.append(("loss", lambda: _name(made.loss)))
     found, notes = {}, []
-
-    def tell(name, ask):
+    for name, ask in asked:
         try:
             found[name] = ask()
-        except Exception as error:  # anybody's model: what cannot be described is measured all the same
+        except Exception as error:  # of the user's model: it is measured even if it cannot be described
             notes.append("its %s cannot be described (%s)" % (name, type(error).__name__))
-
-    tell("parameters", lambda: int(made.count_params()))
-    tell("layers", lambda: framework.describe(made))
-    tell("dtypes", lambda: fingerprint.dtypes(framework, made))
-    if getattr(made, "optimizer", None) is not None:
-        tell("optimizer", lambda: fingerprint.compiled(framework, made, "", 0)["optimizer"])
-        tell("loss", lambda: _name(made.loss))
     if isinstance(getattr(made, "jit_compile", None), bool):
         found["jit_compile"] = made.jit_compile
     found["weights"] = "its own"
@@ -37,31 +37,31 @@ def model(framework, made):
 def training(given, hashed):
     """{batch_size, samples, content_sha256, ...} of the arguments of fit, as far as they are known.
 
-    hashed: whether the content of arrays is.
+    hashed: whether to hash the content of arrays.
     """
     found = {}
     x = given.get("x", given.get("generator"))
-    if given.get("validation_split"):
-        found["validation_split"] = float(given["validation_split"])
+    split = float(given.get("validation_split") or 0.0)
+    if split:
+        found["validation_split"] = split
     if _arrays(x):
-        size = given.get("batch_size") or 32
-        found["batch_size"] = int(size)
+        found["batch_size"] = int(given.get("batch_size") or 32)
         found["samples"] = rows(x)
-        found["validation_samples"] = int(rows(x) * (given.get("validation_split") or 0.0))
+        found["validation_samples"] = int(rows(x) * split)
         if hashed:
             with contextlib.suppress(Exception):  # arrays of objects
                 found["content_sha256"] = _sha256(_arrays(x) + _arrays(given.get("y")))
+    else:
+        if isinstance(getattr(x, "batch_size", None), int):
+            found["batch_size"] = x.batch_size
+        found["feeds"] = type(x).__name__
     if isinstance(given.get("validation_data"), (list, tuple)):
         found["validation_samples"] = rows(given["validation_data"][0])
-    if not _arrays(x):
-        size = getattr(x, "batch_size", None)
-        found.update({"batch_size": int(size)} if isinstance(size, int) else {})
-        found["feeds"] = type(x).__name__
     return found
 
 
 def cut(given, program):
-    """Let an epoch have no more than the asked-for steps; they are the first ones."""
+    """Limit an epoch to its first --max-steps steps."""
     most = program.get("max_steps")
     if not most:
         return
@@ -76,31 +76,30 @@ def cut(given, program):
     given["steps_per_epoch"] = min(steps, most) if steps else most
 
 
-def count_samples(given, told):
-    """Let a generator tell how many samples its first batch has, where that is not known."""
+def count_samples(given, facts):
+    """Add the number of samples in a generator's first batch to `facts`, unless that is known."""
     for name in ("x", "generator"):
-        one = given.get(name)
-        if isinstance(one, types.GeneratorType) and "batch_size" not in told:
-            given[name] = _counted(one, told)
+        if isinstance(given.get(name), types.GeneratorType) and "batch_size" not in facts:
+            given[name] = _counted(given[name], facts)
 
 
-def _counted(generator, told):
+def _counted(generator, facts):
     for batch in generator:
-        told.setdefault("batch_size", rows(batch[0] if isinstance(batch, tuple) else batch))
+        facts.setdefault("batch_size", rows(batch[0] if isinstance(batch, tuple) else batch))
         yield batch
 
 
-def samples(told, steps):
-    """How many samples an epoch of so many steps has; 0 if nobody knows."""
-    there, size = told.get("samples", 0), told.get("batch_size", 0)
-    if there:
-        trained = round(there * (1 - told.get("validation_split", 0.0)))
-        return min(trained, steps * size or there)
+def samples(facts, steps):
+    """How many samples an epoch of `steps` steps has; 0 if that is not known."""
+    given, size = facts.get("samples", 0), facts.get("batch_size", 0)
+    if given:
+        trained = round(given * (1 - facts.get("validation_split", 0.0)))
+        return min(trained, steps * size or given)
     return steps * size
 
 
 def rows(x):
-    """How many samples these arrays have; 0 if nobody knows."""
+    """How many samples these arrays have; 0 if that is not known."""
     found = _arrays(x)
     return int(found[0].shape[0]) if found and found[0].ndim else 0
 

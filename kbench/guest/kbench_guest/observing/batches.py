@@ -5,16 +5,16 @@ import operator
 
 import numpy as np
 
-from kbench_guest.arrays import mapped
+from kbench_guest.arrays import leaves, mapped
 from kbench_guest.protocol import Refused
 
 MOST_BYTES = 1 << 28  # of the arrays that hold one batch again and again
 
 
 def first_batches(method, given, count):
-    """[(x, y, sample weights)] of up to so many batches that the call would begin with, as arrays.
+    """[(x, y, sample weights)]: arrays of the call's first batches, at most `count`.
 
-    Raises Refused if the data are no arrays of numbers or texts.
+    Raises Refused if the data are not arrays of numbers or texts.
     """
     x = given.get("x", given.get("generator"))
     whole = (x, given.get("y"), given.get("sample_weight"))
@@ -27,7 +27,7 @@ def first_batches(method, given, count):
     else:
         size = int(given.get("batch_size") or 32)
         whole = tuple(_arrays(one) for one in whole)
-        most = max(1, min(count, len(_flat(whole[0])[0]) // size)) * size
+        most = max(1, min(count, len(leaves(whole[0])[0]) // size)) * size
         batches = [mapped(operator.itemgetter(slice(start, start + size)), whole) for start in range(0, most, size)]
     return [tuple(_arrays(part) for part in one) for one in batches]
 
@@ -54,26 +54,20 @@ def _arrays(value):
     return found
 
 
-def _flat(value):
-    found = []
-    mapped(found.append, value)
-    return found
-
-
 def repeat_first(method, given):
-    """Let a fit have its first batch again and again, from memory: its data then cost next to nothing."""
+    """Feed a fit its first batch again and again, from memory: its data then take almost no time."""
     name = "generator" if "generator" in given else "x"
     source = given[name]
     batch = first_batches(method, dict(given, x=source), 1)[0]
     if hasattr(source, "__next__"):
         given[name] = _forever(batch)
         return
-    size = len(_flat(batch[0])[0])
+    size = len(leaves(batch[0])[0])
     if isinstance(source, (list, tuple, dict)) or hasattr(source, "dtype"):
-        times = -(-len(_flat(source)[0]) // size)
+        times = -(-len(leaves(source)[0]) // size)
     else:
         times = len(source) if hasattr(source, "__len__") else int(given.get("steps_per_epoch") or 20)
-    times = max(1, min(times, MOST_BYTES // max(1, sum(one.nbytes for one in _flat(batch)))))
+    times = max(1, min(times, MOST_BYTES // max(1, sum(one.nbytes for one in leaves(batch)))))
     if name == "generator":  # a Sequence of Keras 2, whose fit_generator takes no arrays
         given[name] = _forever(batch)
         given["steps_per_epoch"] = times

@@ -1,5 +1,6 @@
-"""Keras's get_file: what kbench has is served, and all else is downloaded once for all backends."""
+"""Keras's get_file: serves the files that kbench has, and downloads others once for all backends."""
 
+import contextlib
 import fcntl
 import functools
 import os
@@ -10,11 +11,15 @@ import numpy as np
 PACKAGES = ("keras", "keras_applications", "keras_preprocessing")
 
 
-def share(get_file, folder, files):
-    """Put a get_file in place of Keras's, wherever a module of Keras's has it.
+def share(keras, folder, files):
+    """Replace get_file in every module of Keras that has it.
 
-    folder: takes the place of ~/.keras. files: {name: path} of what is there already, whatever its hash.
+    folder: used instead of ~/.keras. files: {name: path} of the files that kbench has, whatever their hash.
     """
+    folder = os.path.expanduser(folder)
+    get_file = getattr(getattr(keras, "utils", None), "get_file", None)
+    if get_file is None:
+        return
 
     @functools.wraps(get_file)
     def shared(fname=None, origin=None, *args, **kwargs):
@@ -24,7 +29,7 @@ def share(get_file, folder, files):
                 return path
         if kwargs.get("cache_dir") is None and len(args) < 8:
             kwargs["cache_dir"] = folder
-        with _Lock(folder):
+        with _locked(folder):
             return get_file(fname, origin, *args, **kwargs)
 
     for name, module in list(sys.modules.items()):
@@ -32,11 +37,10 @@ def share(get_file, folder, files):
             module.get_file = shared
             if hasattr(module, "np") and name.startswith("keras.datasets."):
                 module.np = _Numpy()
-    return shared
 
 
 class _Numpy(object):
-    """numpy for the loaders of Keras 2.2.4, which come from before its `load` asked whether pickles are meant."""
+    """numpy for the data loaders of Keras 2.2.4: its `load` read pickles by default then."""
 
     def __getattr__(self, name):
         return getattr(np, name)
@@ -46,17 +50,10 @@ class _Numpy(object):
         return np.load(path, allow_pickle=True)
 
 
-class _Lock(object):
+@contextlib.contextmanager
+def _locked(folder):
     """Held by one process at a time."""
-
-    def __init__(self, folder):
-        if not os.path.isdir(folder):
-            os.makedirs(folder)
-        self._path = os.path.join(folder, ".lock")
-
-    def __enter__(self):
-        self._file = open(self._path, "a")
-        fcntl.flock(self._file, fcntl.LOCK_EX)
-
-    def __exit__(self, *error):
-        self._file.close()
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, ".lock"), "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,4 +1,4 @@
-"""Lets something happen before and after a module is imported, and serves `tensorflow.keras` by Keras itself."""
+"""Calls something before and after a module is imported, and gives a program Keras itself as `tensorflow.keras`."""
 
 import ast
 import bisect
@@ -12,9 +12,9 @@ import types
 
 
 class Watched(object):
-    """A finder that wraps the loaders of some modules: `before` and `after` get nothing and the module.
+    """A finder that wraps the loaders of some modules. It comes first in sys.meta_path, and finds nothing itself.
 
-    modules: {name: (before, after)}. It comes first in sys.meta_path, and finds nothing itself.
+    modules: {name: (before, after)}; `before`, which may be None, is called with nothing and `after` with the module.
     """
 
     def __init__(self, modules):
@@ -49,7 +49,8 @@ class _Loader(object):
 
     def exec_module(self, module):
         module.__loader__ = module.__spec__.loader = self._loader
-        self._before()
+        if self._before is not None:
+            self._before()
         self._loader.exec_module(module)
         self._after(module)
 
@@ -58,24 +59,24 @@ class _Loader(object):
 
 
 class NotServed(AttributeError):
-    """The program uses something of TensorFlow's that this backend has not got."""
+    """The program uses something of TensorFlow that this backend does not have."""
 
     TEXT = "this backend has no TensorFlow"  # which Keras may put into an error of its own
 
 
 class NotInstalled(ImportError):
-    """It imports such a thing."""
+    """The program imports something of TensorFlow that this backend does not have."""
 
 
 class Missing(types.ModuleType):
-    """Stands in for TensorFlow on a backend without it: it has `keras`, and seeds; nothing else.
+    """Stands in for TensorFlow on a backend without it: it has `keras` and `random.set_seed`, nothing else.
 
-    report: called with the name of what is asked for and not there.
+    report: called with the name of anything else that the program asks for. seed: takes the place of set_seed.
     """
 
     __version__ = "0 (served by kbench)"
 
-    def __init__(self, name, report, seed=None):
+    def __init__(self, name, report, seed):
         super(Missing, self).__init__(name)
         self.__dict__["_report"] = report
         self.__dict__["_seed"] = seed
@@ -83,13 +84,13 @@ class Missing(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        if name == "keras" and self.__name__ == "tensorflow":
-            return importlib.import_module("keras")
-        if name == "random" and self.__name__ == "tensorflow":
-            return Missing("tensorflow.random", self._report, self._seed)
-        if name == "set_seed" and self._seed is not None and self.__name__ == "tensorflow.random":
-            return self._seed
         asked = "%s.%s" % (self.__name__, name)
+        if asked == "tensorflow.keras":
+            return importlib.import_module("keras")
+        if asked == "tensorflow.random":
+            return Missing(asked, self._report, self._seed)
+        if asked == "tensorflow.random.set_seed":
+            return self._seed
         self._report(asked)
         raise NotServed("there is no %s: %s" % (asked, NotServed.TEXT))
 
@@ -97,13 +98,13 @@ class Missing(types.ModuleType):
 class KerasOfTensorFlow(object):
     """Takes the place of `__import__`: the program's own `tensorflow.keras` is Keras itself.
 
-    What is imported elsewhere is not touched: Keras itself asks whether there is a TensorFlow. alone: whether there
-    is none; then the program's `tensorflow` has Keras and nothing else.
+    Other imports stay as they are: Keras itself asks whether there is a TensorFlow. absent: whether there is none;
+    then the program's `tensorflow` has Keras and nothing else.
     """
 
-    def __init__(self, files, alone, report, seed):
+    def __init__(self, files, absent, report, seed):
         self._files = files
-        self._missing = Missing("tensorflow", report, seed) if alone else None
+        self._missing = Missing("tensorflow", report, seed) if absent else None
         self._report = report
         self._import = builtins.__import__
         builtins.__import__ = self

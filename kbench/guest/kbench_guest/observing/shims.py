@@ -1,6 +1,6 @@
-"""Serves words of the other generation of Keras, if that is asked for, so that a program for one runs on the other.
+"""--shims: adds names and arguments of the other generation of Keras, so that a program for one runs on the other.
 
-Each one that is used is told, since the program is then not quite as it was written.
+Each one that is used is reported, since the program then does not run quite as it was written.
 """
 
 import functools
@@ -9,7 +9,7 @@ import re
 import sys
 import types
 
-# What an error says of a word that a shim serves.
+# What an error says if a shim would help.
 SERVED = re.compile(
     r"\b(lr|decay|nb_epoch|np_utils|(fit|evaluate|predict)_generator|CuDNN(LSTM|GRU)|learning_rate|jit_compile"
     r"|steps_per_execution|set_random_seed|ImageDataGenerator|predict_(classes|proba)|mse"
@@ -21,7 +21,7 @@ OLD_MODULES = (
     "noise", "normalization", "pooling", "recurrent", "wrappers",
 )  # fmt: skip
 OLD_UTILS = ("np_utils", "data_utils", "generic_utils", "vis_utils", "layer_utils")
-# Keras 3 still has these, where no program finds them.
+# Keras 3 still has these modules here.
 LEGACY = "keras.src.legacy.preprocessing."
 LOSSES = {
     "mse": "mean_squared_error", "mae": "mean_absolute_error", "mape": "mean_absolute_percentage_error",
@@ -32,14 +32,14 @@ QUEUE = ("max_queue_size", "max_q_size", "workers", "use_multiprocessing", "pick
 
 
 class Shims(object):
-    """`used` are the names of those that were used."""
+    """used: the names that the program has used."""
 
     def __init__(self, keras):
         self._keras = keras
         self.used = []
 
     def install(self):
-        """Put the shims in place, for the generation of Keras that is there."""
+        """Add what the loaded generation of Keras lacks."""
         if self._keras.__version__.startswith("2."):
             self._for_old()
         else:
@@ -50,7 +50,7 @@ class Shims(object):
             self.used.append(name)
 
     def _renamed(self, owner, method, names, dropped=()):
-        """Let a method take arguments under other names, and do without some."""
+        """Make a method take arguments by other names too, and ignore those in `dropped`."""
         original = getattr(owner, method)
 
         @functools.wraps(original)
@@ -126,7 +126,7 @@ class Shims(object):
         return called
 
     def _module(self, name, served):
-        """A module that was there, with what `served` has now."""
+        """Make the module importable, with the contents of `served`."""
         made = _Module(name, served, self._used)
         try:
             self._more(importlib.import_module(name), made.find)
@@ -137,8 +137,7 @@ class Shims(object):
                 setattr(importlib.import_module(above), last, made)
 
     def _more(self, module, find):
-        """Let a module have what it has not, and `find` finds."""
-
+        """Make a module look up with `find` what it does not have."""
         before = getattr(module, "__getattr__", None)
 
         def missing(name):
@@ -191,14 +190,14 @@ def _classes(model, x, batch_size=32, verbose=0):
 
 
 class _Module(types.ModuleType):
-    """A module under an old name: it has what another one has."""
+    """A module under an old name, with the contents of another one."""
 
     def __init__(self, name, served, used):
         super(_Module, self).__init__(name)
         self.__dict__.update(__path__=[], _served=served, _used=used)
 
     def find(self, name):
-        """What the other one has of that name; None if it has not."""
+        """What the other module has under this name, or None."""
         return getattr(self._served, name, None)
 
     def __getattr__(self, name):

@@ -6,7 +6,7 @@ import threading
 
 
 def wrap_methods(model_class, names, wrap):
-    """Put wrap(name, method) in the place of these methods of Model, and of those that subclasses define anew."""
+    """Replace these methods of Model, and those that override them in subclasses, by wrap(name, method)."""
     for name in names:
         original = getattr(model_class, name, None)
         for one in _subclasses(model_class):
@@ -26,7 +26,7 @@ def in_main_thread(pid):
 
 
 def by_name(function, args, kwargs):
-    """The arguments of a method by their names; None if they are not what it takes."""
+    """The arguments of a method by their names; None if they do not fit the method."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
     named = dict(zip(names, args))

@@ -1,6 +1,6 @@
-"""What has to be equal on all backends beside the layers: optimizer, loss, batch size and dtype.
+"""What must be equal on all backends besides the layers: optimizer, loss, batch size and dtype.
 
-Two cells are compared only if these agree. Values are those that the backend holds, not those that were asked for.
+Two cells are compared only if these agree. The values are the backend's own, not those that were asked for.
 """
 
 import json
@@ -9,11 +9,15 @@ from kbench_guest.frameworks.layer_settings import dropped_defaults, plain
 
 
 def compiled(framework, model, example, batch_size):
-    """{optimizer, loss, batch_size} of a compiled model; the optimizer in Keras 3's words."""
+    """{optimizer, loss, batch_size} of a compiled model."""
     loss = example.LOSS if isinstance(example.LOSS, str) else json.dumps(plain(example.LOSS), sort_keys=True)
+    return {"optimizer": optimizer(framework, model), "loss": loss, "batch_size": batch_size}
+
+
+def optimizer(framework, model):
+    """{class_name, learning_rate, ...} of a compiled model's optimizer, in Keras 3's words."""
     held = framework.optimizer_settings(model.optimizer)
-    optimizer = dropped_defaults({name: plain(value) for name, value in held.items()})
-    return {"optimizer": optimizer, "loss": loss, "batch_size": batch_size}
+    return dropped_defaults({name: plain(value) for name, value in held.items()})
 
 
 def dtypes(framework, model):

@@ -1,8 +1,7 @@
-"""The form in which a model's recurrent layers run, chosen so that they compute what the example says.
+"""Rebuilds a model from its configuration in the form in which its recurrent layers compute what the example says.
 
 Some backends' symbolic loops compute something else (see the backends' files). Unrolled over time they are right; one
-is also right if the hidden state is the last of the loop's states. Some need the batch size in the graph as well. The
-model is made anew from its configuration; its file stays as it is.
+is also right if the hidden state is the last of the loop's states. Some also need a fixed batch size.
 """
 
 import contextlib
@@ -12,20 +11,16 @@ from keras import backend as K
 
 RECURRENT = ("LSTM", "GRU", "SimpleRNN")
 NOISE = {
-    "Dropout": ("rate",),
-    "SpatialDropout1D": ("rate",),
-    "SpatialDropout2D": ("rate",),
-    "SpatialDropout3D": ("rate",),
-    "AlphaDropout": ("rate",),
-    "GaussianDropout": ("rate",),
-    "GaussianNoise": ("stddev",),
-}
+    "Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "AlphaDropout", "GaussianDropout",
+    "GaussianNoise",
+}  # fmt: skip
+OF_NOISE = ("rate", "stddev")  # their settings
 WITHIN = ("dropout", "recurrent_dropout", "_dropout")  # of a recurrent layer, of attention
-DROPPED = {name for names in NOISE.values() for name in names}.union(WITHIN)
+DROPPED = set(OF_NOISE + WITHIN)
 
 
 def arrange(model, recurrent, fixed_batch, batch_size):
-    """(model, form, fixed): the model in its right form, the form's name, and whether its batch size is fixed.
+    """(model, form): the model in its right form, and the form's name.
 
     recurrent: layer class -> 'unrolled' or 'hidden state last', fixed_batch: layer classes, both as the backend's
     file declares them.
@@ -33,15 +28,15 @@ def arrange(model, recurrent, fixed_batch, batch_size):
     with ', fixed batch' if it has one.
     """
     try:
-        used = set(_class_names(model.get_config()))
+        config = model.get_config()
     except NotImplementedError:  # it is Python code
-        return model, "", False
+        return model, ""
+    used = {layer["class_name"] for layer in _layers(config)}
     if not used.intersection(RECURRENT):
-        return model, "", False
+        return model, ""
     fixed = bool(used.intersection(fixed_batch))
     if not used.intersection(recurrent) and not fixed:
-        return model, "symbolic", False
-    config = model.get_config()
+        return model, "symbolic"
     forms, custom = set(), own_layers(model)
     for layer in _layers(config):
         form = recurrent.get(layer["class_name"])
@@ -56,11 +51,11 @@ def arrange(model, recurrent, fixed_batch, batch_size):
     if fixed:
         custom["TimeDistributed"] = FoldedTimeDistributed
     arranged = type(model).from_config(config, custom_objects=custom)
-    return arranged, " and ".join(sorted(forms) or ["symbolic"]) + (", fixed batch" if fixed else ""), fixed
+    return arranged, " and ".join(sorted(forms) or ["symbolic"]) + (", fixed batch" if fixed else "")
 
 
 def without_dropout(model):
-    """The model with every dropout and noise at zero, made anew if it has any."""
+    """The model without dropout and noise; rebuilt if it has any."""
     try:
         config = model.get_config()
     except NotImplementedError:  # it is Python code
@@ -68,7 +63,7 @@ def without_dropout(model):
         return model
     changed = False
     for layer in _layers(config):
-        for key in WITHIN + NOISE.get(layer["class_name"], ()):
+        for key in WITHIN + (OF_NOISE if layer["class_name"] in NOISE else ()):
             if layer["config"].get(key):
                 layer["config"][key] = 0.0
                 changed = True
@@ -83,23 +78,22 @@ def without_dropout(model):
 
 
 def silence(model):
-    """Turn dropout and noise off where they lie, which holds for whatever is traced from now on."""
+    """Turn dropout and noise off in place, for whatever is traced from now on."""
     for layer in model._flatten_layers() if hasattr(model, "_flatten_layers") else list(getattr(model, "layers", ())):
-        kinds = [one.__name__ for one in type(layer).__mro__]
-        names = [name for kind in kinds for name in NOISE.get(kind, ())]
-        for name in names + list(WITHIN):
+        noisy = NOISE.intersection(one.__name__ for one in type(layer).__mro__)
+        for name in WITHIN + (OF_NOISE if noisy else ()):
             if isinstance(getattr(layer, name, None), (int, float)):
                 with contextlib.suppress(AttributeError):  # an LSTM's, which asks its cell
                     setattr(layer, name, 0.0)
 
 
 def own_layers(model):
-    """Class name -> class, of the layers of a model that is to be made anew: an example may bring its own."""
+    """{class name: class} of the model's layers, to rebuild a model with layers of the example's own."""
     return {layer.__class__.__name__: layer.__class__ for layer in model.layers}
 
 
 class SilentDropout(keras.layers.Dropout):
-    """Dropout that drops nothing: Keras's own then returns its input, of which keras-mxnet can make no copy."""
+    """Dropout that drops nothing: Keras's own would return its input, which keras-mxnet cannot copy."""
 
     def call(self, inputs, training=None):
         return inputs * 1.0
@@ -125,9 +119,9 @@ class ReorderedLSTMCell(keras.layers.LSTMCell):
 
 
 class FoldedTimeDistributed(keras.layers.TimeDistributed):
-    """TimeDistributed for a known batch size: the steps are folded into the batch by a reshape, and back.
+    """TimeDistributed for a fixed batch size: reshapes time steps into the batch, and back.
 
-    Keras's own takes a symbolic loop there, which fails on the backend that needs a fixed batch.
+    Keras's own uses a symbolic loop there, which fails on the backend that needs a fixed batch.
     """
 
     def call(self, inputs, training=None, mask=None):
@@ -149,7 +143,3 @@ def _layers(config):
     for value in values:
         for layer in _layers(value):
             yield layer
-
-
-def _class_names(config):
-    return [layer["class_name"] for layer in _layers(config)]

@@ -1,4 +1,4 @@
-"""What a model computes, by numpy alone, in float64: a forward pass that shares no code with any backend.
+"""A model's forward pass in numpy and float64, which shares no code with any backend.
 
 Weights and outputs are in the layouts that all backends share: kernels (rows, columns, inputs, filters), pictures
 (samples, rows, columns, channels). Equations: Hochreiter and Schmidhuber (1997) with forget gates for the LSTM, Cho

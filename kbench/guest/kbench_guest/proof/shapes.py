@@ -1,8 +1,6 @@
-"""What each layer takes in and gives back, of the model as its file describes it: enough to count its operations.
+"""The shapes of each layer's inputs, output and weights: enough to count a model's operations."""
 
-Read before the model is given another form, and kept apart from the fingerprint.
-"""
-
+from kbench_guest import arrays
 from kbench_guest.frameworks import graph
 from kbench_guest.frameworks.layer_settings import describe
 
@@ -23,10 +21,14 @@ def inputs(framework, model):
 
 
 def _layers(framework, model, nested, uses):
-    inbound, calls = _graph(model)
+    try:
+        nodes = graph.nodes(model, False)
+    except Exception:  # a model that describes itself in another way: each layer counts once, as behind others
+        nodes = {}
     found, behind_training = [], set()  # names of the layers whose outputs depend on trained weights
     for layer in model.layers:
-        times, before = uses * calls.get(layer.name, 1), inbound.get(layer.name)
+        node = nodes.get(layer.name)
+        times, before = (uses * node.uses, node.inbound) if node else (uses, None)
         trained = bool(getattr(layer, "trainable_weights", layer.weights))
         fed_by_data = not nested and before is not None and not behind_training.intersection(before)
         if trained or not fed_by_data:
@@ -39,43 +41,20 @@ def _layers(framework, model, nested, uses):
 
 
 def _layer(framework, layer, uses, trained, fed_by_data):
-    name, settings, weights = describe(framework, layer, False)
-    taken, given = _first_call(framework, layer)
-    return {
-        "class": name,
-        "settings": settings,
-        "weights": weights,
-        "inputs": taken,
-        "output": given,
-        "uses": uses,
-        "trained": trained,
-        "fed_by_data": fed_by_data,
-    }
-
-
-def _graph(model):
-    """({layer's name: names of the layers that it takes in, None if it is used twice}, {its name: its uses})."""
-    try:
-        return {name: node.inbound for name, node in graph.nodes(model, False).items()}, graph.uses(model)
-    except Exception:  # a model that describes itself in another way: each layer counts once, as behind others
-        return {}, {}
+    found = dict(zip(("class", "settings", "weights"), describe(framework, layer, False)))
+    found["inputs"], found["output"] = _first_call(framework, layer)
+    return dict(found, uses=uses, trained=trained, fed_by_data=fed_by_data)
 
 
 def _first_call(framework, layer):
     """(shapes of the inputs, shape of the output) of the layer's first use; (None, None) if they cannot be read."""
     try:
         node = layer._inbound_nodes[0]
-        given = _list(node.output_tensors)[0]
-        return [_without_batch(framework, tensor) for tensor in _list(node.input_tensors)], _without_batch(
-            framework, given
-        )
-    except Exception:  # a layer that is called inside another one alone
+        taken, given = arrays.leaves(node.input_tensors), arrays.leaves(node.output_tensors)[0]
+        return [_without_batch(framework, tensor) for tensor in taken], _without_batch(framework, given)
+    except Exception:  # a layer that is only called inside another one
         return None, None
 
 
 def _without_batch(framework, tensor):
     return [None if axis is None else int(axis) for axis in framework.shape_of(tensor)[1:]]
-
-
-def _list(tensors):
-    return list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
