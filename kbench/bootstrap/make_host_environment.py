@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import importlib.metadata
 import importlib.util
 import os
 import re
@@ -19,7 +18,6 @@ from typing import IO
 from kbench.bootstrap.host_environment import MARKER, digest, python_of, ready
 from kbench.errors import UserError
 
-PIP_WITH_PYTHON_OPTION = (22, 3)
 LONGEST_REASON = 300  # characters
 
 
@@ -62,26 +60,15 @@ def commands(folder: Path, lock: Path) -> tuple[list[str], list[str]]:
     """The two commands that make an environment: create it, install into it."""
     # -I: no PYTHONPATH and no user site, whose packages pip would take for installed ones.
     create = [sys.executable, "-I", "-m", "venv", str(folder)]
-    pip = [str(python_of(folder)), "-I", "-m", "pip"]
     if importlib.util.find_spec("ensurepip") is None:  # Debian and Ubuntu keep it in a package of its own
-        if _pip_version() < PIP_WITH_PYTHON_OPTION:
-            version = f"{sys.version_info.major}.{sys.version_info.minor}"
-            raise UserError(
-                f"this Python cannot make environments (it has no ensurepip): install python{version}-venv, "
-                f"on Debian and Ubuntu with `sudo apt install python{version}-venv`, and start again."
-            )
-        create.append("--without-pip")
-        pip = [sys.executable, "-I", "-m", "pip", "--python", str(python_of(folder))]
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        raise UserError(
+            f"this Python cannot make environments (it has no ensurepip): install python{version}-venv, "
+            f"on Debian and Ubuntu with `sudo apt install python{version}-venv`, and start again."
+        )
     options = ["--quiet", "--no-input", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]
-    return create, [*pip, "install", *options, "--require-hashes", "-r", str(lock)]
-
-
-def _pip_version() -> tuple[int, ...]:
-    """The running Python's pip, as (major, minor); (0,) if it has none."""
-    try:
-        return tuple(int(part) for part in importlib.metadata.version("pip").split(".")[:2])
-    except (importlib.metadata.PackageNotFoundError, ValueError):
-        return (0,)
+    pip = [str(python_of(folder)), "-I", "-m", "pip", "install", *options, "--require-hashes", "-r", str(lock)]
+    return create, pip
 
 
 def _run(command: list[str], log: Path, purpose: str, held: IO[bytes]) -> None:

@@ -2,11 +2,4 @@
 
 from __future__ import annotations
 
-import argparse
-
-from kbench.commands import run
-
-
-def main(options: argparse.Namespace) -> int:
-    """Measure what the options ask for; returns the exit status. Raises UserError."""
-    return run.main(options)
+from kbench.commands.run import main as main

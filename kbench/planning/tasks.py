@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from kbench.paths import GUEST
+from kbench.selection import sources
 from kbench.values import Build, Cell
 
 FLOATX = "float32"
@@ -85,12 +86,8 @@ def start_of_sha256(secret: str) -> str:
 
 @cache
 def guest_sha256(folder: Path = GUEST) -> str:
-    """Of all code below the guest's folder: names and contents."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(folder).as_posix()} {len(content)}\n".encode() + content)
-    return digest.hexdigest()
+    """Of all code below the guest's folder."""
+    return sources.sha256(folder)
 
 
 def locked_versions(build: Build, distribution: str) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -103,11 +104,7 @@ def select_baseline(text: str, names: Iterable[str], where: str = "--baseline") 
 
 def _own_example(item: str, known: Mapping[str, Example]) -> Example:
     path = paths.expanded(item)
-    try:
-        there = path.is_file()
-    except OSError:  # a name that no file can have: too long
-        there = False
-    if not there:
+    if not os.path.isfile(path):  # noqa: PTH113  # pathlib's raises for a name that is too long
         raise UserError(f"There is no example file {item}{nearest(path.stem, known)}")
     example = examples.load(path)
     if example.name in known and known[example.name].path != example.path.resolve():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -56,11 +57,7 @@ def load(path: Path) -> Example:
     """The program in the file `path`. Raises UserError, one sentence."""
     if path.suffix == ".ipynb":
         raise UserError(f"{path} is a notebook: make a script of it with `jupyter nbconvert --to script {path}`.")
-    try:
-        there = path.is_file()
-    except OSError:  # a name that no file can have
-        there = False
-    if not there:
+    if not os.path.isfile(path):  # noqa: PTH113  # pathlib's raises for a name that is too long
         raise UserError(f"There is no script {path}.")
     content, tree = parsed(path, "script")
     return Example(

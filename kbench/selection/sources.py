@@ -20,7 +20,7 @@ def find(package: str, text: str) -> dict[str, Path]:
 
 
 def sha256(package: Path) -> str:
-    """Of its Python files."""
+    """Of all Python files below the folder: names and contents."""
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         digest.update(f"{path.relative_to(package)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())

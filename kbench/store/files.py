@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -25,16 +25,15 @@ def replace(path: Path, content: bytes, durable: bool = True) -> None:
     # Not from tempfile: its files are readable by their owner alone, and results are there to be shared.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with temporary.open("xb") as file:
-            file.write(content)
+        with may_be_refused("write", path):
+            with temporary.open("xb") as file:
+                file.write(content)
+                if durable:
+                    file.flush()
+                    os.fsync(file.fileno())
+            temporary.replace(path)
             if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        temporary.replace(path)
-        if durable:
-            _sync_folder(path.parent)
-    except OSError as error:
-        raise cannot("write", path, error) from error
+                _sync_folder(path.parent)
     finally:
         with contextlib.suppress(OSError):  # it has its name, or could not be made
             temporary.unlink()
@@ -48,10 +47,8 @@ def replace_json(path: Path, value: object) -> None:
 def read_json(path: Path) -> Mapping[str, Any]:
     """The object in the file at `path`. Raises UserError where it is missing, torn or anything else."""
     try:
-        with open_regular(path) as file:
+        with may_be_refused("read", path), open_regular(path) as file:
             value = loads(file.read())
-    except OSError as error:
-        raise cannot("read", path, error) from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged: it is not readable as JSON.") from error
     if not isinstance(value, dict):
@@ -66,10 +63,8 @@ def remove_others(folder: Path, own: Collection[str], kept: Collection[str]) -> 
     """
     for path in {found for pattern in own for found in folder.glob(pattern)}:
         if path.name not in kept and path.is_file() and not path.is_symlink():
-            try:
+            with may_be_refused("remove", path):
                 path.unlink(missing_ok=True)
-            except OSError as error:
-                raise cannot("remove", path, error) from error
 
 
 def loads(text: bytes) -> Any:
@@ -83,6 +78,15 @@ def loads(text: bytes) -> Any:
 def cannot(do: str, path: Path, error: OSError) -> UserError:
     """The sentence for a file or folder that the system refuses."""
     return UserError(f"Cannot {do} {path}: {error.strerror or error}.")
+
+
+@contextlib.contextmanager
+def may_be_refused(do: str, path: Path) -> Iterator[None]:
+    """Turns the system's refusal of a file or folder into a UserError."""
+    try:
+        yield
+    except OSError as error:
+        raise cannot(do, path, error) from error
 
 
 def _sync_folder(folder: Path) -> None:

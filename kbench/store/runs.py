@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from kbench.errors import UserError
-from kbench.store.files import cannot, read_json, replace_json
+from kbench.store.files import cannot, may_be_refused, read_json, replace_json
 from kbench.values import Backend, Cell, Data, Example, Outcome
 
 SCHEMA = 1
@@ -154,17 +154,14 @@ def filling(run: Path) -> Iterator[None]:
     """While this lasts, no other host fills `run`; one that was killed holds nothing. Raises UserError."""
     from filelock import FileLock, Timeout  # here, since most commands fill no run
 
-    lock = FileLock(run / ".lock")
     try:
-        lock.acquire(timeout=0)
+        held = FileLock(run / ".lock").acquire(timeout=0)
     except Timeout:
         raise UserError(f"{run} is being measured by another kbench: wait until that has ended, or end it.") from None
     except OSError as error:
         raise cannot("write", run / ".lock", error) from error
-    try:
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 def replan(run: Path, plan: Mapping[str, Any]) -> None:
@@ -176,10 +173,8 @@ def update(run: Path, plan: Mapping[str, Any], resumed: Mapping[str, Any]) -> No
     """Give `run` another plan, and note what `resumed` says of the time and the machine. Raises UserError."""
     record = read_json(run / "run.json")
     earlier = record.get("resumed")
-    replace_json(
-        run / "run.json",
-        {**record, "plan": plan, "resumed": [*(earlier if isinstance(earlier, list) else []), resumed]},
-    )
+    sittings = [*(earlier if isinstance(earlier, list) else []), resumed]
+    replace_json(run / "run.json", {**record, "plan": plan, "resumed": sittings})
 
 
 def set_aside(run: Path, cell_id: str) -> None:
@@ -187,12 +182,10 @@ def set_aside(run: Path, cell_id: str) -> None:
     folder = run / "cells" / cell_id
     if not os.path.lexists(folder):
         return
-    try:
+    with may_be_refused("set aside", folder):
         (run / "earlier").mkdir(exist_ok=True)
         number = next(n for n in itertools.count(1) if not os.path.lexists(run / "earlier" / f"{cell_id}.{n}"))
         folder.rename(run / "earlier" / f"{cell_id}.{number}")
-    except OSError as error:
-        raise cannot("set aside", folder, error) from error
 
 
 def cell_folder(run: Path, cell: Cell) -> CellFolder:
@@ -218,10 +211,8 @@ def stdin(run: Path) -> Path:
 def write_spec(run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mapping[str, Any]) -> Path:
     """Make the cell's folder with the guest's spec and its keras.json; return the spec's path. Raises UserError."""
     folder = cell_folder(run, cell)
-    try:
+    with may_be_refused("make", folder.path):
         folder.keras_home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot("make", folder.path, error) from error
     replace_json(folder.keras_home / "keras.json", keras_json)
     replace_json(folder.spec, spec)
     return folder.spec
@@ -230,11 +221,9 @@ def write_spec(run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mappi
 def keep_lock(run: Path, backend: str, lock: Path) -> None:
     """Keep a lock file that was made for this run, with its results. Raises UserError."""
     place = run / "locks" / f"{backend.replace('/', '-')}.lock"
-    try:
+    with may_be_refused("write", place):
         place.parent.mkdir(exist_ok=True)
         place.write_bytes(lock.read_bytes())
-    except OSError as error:
-        raise cannot("write", place, error) from error
 
 
 def write_outcome(run: Path, cell: Cell, outcome: Outcome) -> None:
@@ -242,11 +231,9 @@ def write_outcome(run: Path, cell: Cell, outcome: Outcome) -> None:
     folder = cell_folder(run, cell)
     if _is_not(folder.path, stat.S_ISDIR) or _is_not(folder.outcome, stat.S_ISREG):
         set_aside(run, cell.id)  # what a guest has put there is in the way, or leads elsewhere
-    try:
+    with may_be_refused("make", folder.path):
         # A cell whose environment cannot be made has no spec, and yet an outcome.
         folder.path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot("make", folder.path, error) from error
     replace_json(folder.outcome, outcome)
 
 
