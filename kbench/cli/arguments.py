@@ -1,4 +1,4 @@
-"""The command line: each command's description and options, and how they are read."""
+"""Defines each command's description and options, and parses the command line."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     place = arguments.index("--") if command in ("script", "parity") and "--" in arguments else len(arguments)
     found = parser.parse_args(arguments[:place])
     if getattr(found, "channel", None):
-        os.environ[CHANNEL] = found.channel  # which whoever makes a Python reads
+        os.environ[CHANNEL] = found.channel  # read where a Python is installed
     found.arguments = tuple(arguments[place + 1 :])  # of the script
     found.command = command
     found.argv = list(argv)

@@ -1,4 +1,4 @@
-"""Reads the values of options; what does not fit is an error that says what does."""
+"""Parses the values of options, with errors that say what is accepted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def list_of(words: Sequence[str] = ()) -> Callable[[str], tuple[str, ...]]:
 
 
 def above_0(highest: float, what: str) -> Callable[[str], float]:
-    """Reads a number above 0 and below `highest`; `what` it is says the error."""
+    """Reads a number above 0 and below `highest`; the error calls it `what`."""
 
     def read(text: str) -> float:
         try:
@@ -41,7 +41,7 @@ def above_0(highest: float, what: str) -> Callable[[str], float]:
 
 
 def with_unit(units: Mapping[str, float], what: str) -> Callable[[str], float]:
-    """Reads a number above 0 that is followed by a unit; `what` it is says the error."""
+    """Reads a number above 0 that is followed by a unit; the error calls it `what`."""
 
     def read(text: str) -> float:
         form = rf"(\d{{1,9}}(?:\.\d{{1,3}})?)\s*({'|'.join(units)})"

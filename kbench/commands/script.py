@@ -1,4 +1,4 @@
-"""`script`: run a user's own Keras program, as it is, on each backend."""
+"""`script`: runs a user's own Keras program on each backend; see `run`."""
 
 from __future__ import annotations
 

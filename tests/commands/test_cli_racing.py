@@ -132,8 +132,8 @@ def test_nothing_is_measured_more_often_than_ten_times(race: Bench) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--repeats", "2", "--budget", "5m"), "--repeats says how often each cell is measured"),
-        (("--repeats", "2", "--precision", "0.1"), "give one or the other"),
+        (("--repeats", "2", "--budget", "5m"), "--repeats fixes how often cells are measured"),
+        (("--repeats", "2", "--precision", "0.1"), "leave it out, or --precision and --budget"),
         (("--budget", "ten"), "'ten' is not a time such as 90s, 10m or 1h"),
         (("--budget", "0m"), "'0m' is not a time"),
         (("--precision", "1.5"), "'1.5' is not a number between 0 and 1"),

@@ -68,7 +68,7 @@ def test_exactly_the_cells_without_an_outcome_are_measured(bench: Bench) -> None
     said = bench("resume", "mine")
     assert said.status == 0, said
     assert launched == ["b", "c"]
-    assert "Resuming mine: 2 of 3 cells are to be measured." in said.out
+    assert "Resuming mine: 2 of 3 cells to measure." in said.out
     assert statuses(bench) == {"a": "ok", "b": "ok", "c": "ok"}
     assert next(run.glob("cells/a__*/outcome.json")).read_bytes() == first
 
@@ -190,7 +190,7 @@ def test_another_machine_is_refused_and_another_kernel_is_said(bench: Bench) -> 
     assert said.status == 2 and "was measured on another machine (processor Another instead of " in said.err
     bench.patch.setattr(provenance, "read", lambda *asked: {**here(*asked), "memory_mib": 1})
     said = bench("resume", "mine")
-    assert said.status == 0 and "  not as it was: memory (MiB) 1 instead of " in said.out
+    assert said.status == 0 and "  changed: memory (MiB) 1 instead of " in said.out
 
 
 def test_a_variable_that_its_cells_were_given_has_to_be_there_again(bench: Bench) -> None:
@@ -205,9 +205,7 @@ def test_a_variable_that_its_cells_were_given_has_to_be_there_again(bench: Bench
     bench.patch.delenv("MY_LICENCE")
     said = bench("resume", "mine")
     assert said.status == 2
-    assert (
-        "The run's cells are given the variable MY_LICENCE (--pass-env), which is not set here: set it." in said.err
-    )
+    assert "The run's cells are given the variable MY_LICENCE (--pass-env), which is not set: set it." in said.err
     bench.patch.setenv("MY_LICENCE", "hunter2")
     assert bench("resume", "mine").status == 0
 
@@ -260,7 +258,7 @@ def test_a_run_of_parity_is_refused_and_one_that_goes_on_is_not_disturbed(bench:
     said = bench("resume", "same")
     assert said.status == 2 and said.err.count("\n") == 1
     assert "There is no run in" in bench("resume").err, "the latest is the latest that can be resumed"
-    assert "same is a run of `parity`, which is computed anew and not resumed." in said.err
+    assert "same is a run of `parity`, which cannot be resumed: start a new one." in said.err
     assert ended == []
 
 

@@ -64,14 +64,14 @@ def test_options_make_all_combinations_and_leave_out_what_is_the_default() -> No
 @pytest.mark.parametrize(
     ("item", "words"),
     [
-        ("jax@", "'' is no version, such as 0.9"),
-        ("jax@newest", "'newest' is no version"),
+        ("jax@", "'' is neither a version, such as 0.9"),
+        ("jax@newest", "'newest' is neither a version"),
         ("jax+", "does not say which version or setting"),
-        ("jax+jit", "'jit' is no setting: take jit=on"),
-        ("jax+jit=yes", "'jit=yes' is no setting"),
-        ("jax+policy=float8", "'policy=float8' is no setting"),
-        ("jax+KERAS_BACKEND=torch", "'KERAS_BACKEND=torch' is no setting"),
-        ("jax+XLA_FLAGS=--a --b", "a row's name cannot hold that value"),
+        ("jax+jit", "'jit' is not a setting: use jit=on"),
+        ("jax+jit=yes", "'jit=yes' is not a setting"),
+        ("jax+policy=float8", "'policy=float8' is not a setting"),
+        ("jax+KERAS_BACKEND=torch", "'KERAS_BACKEND=torch' is not a setting"),
+        ("jax+XLA_FLAGS=--a --b", "the value may have only letters"),
         ("nobody@1", "There is no backend 'nobody'"),
     ],
 )
