@@ -45,10 +45,6 @@ def _newest(results: Path, before: set[Path]) -> Path:
 
 def _option(name: str, value: Word | Sequence[Word]) -> list[str]:
     """The option as the command line has it: True is a flag, a list one with commas."""
-    if value is None or value is False:
-        return []
-    if value is True:
-        return [name]
-    if isinstance(value, list | tuple):
-        return [name, ",".join(map(str, value))]
-    return [name, str(value)]
+    if value is None or isinstance(value, bool):
+        return [name] if value else []
+    return [name, ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)]

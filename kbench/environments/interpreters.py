@@ -138,12 +138,11 @@ def _search(backend: Backend, cache: Path) -> tuple[Interpreter | None, str]:
     for version in backend.python:
         for path in _candidates(version, cache):
             found = probe(path) if os.access(path, os.X_OK) else None
-            if found is None or found.minor != version:
-                continue
-            fault = _fault(found, backend)
-            if not fault:
-                return found, ""
-            unfit = unfit or f" (the one at {path} {fault})"
+            if found is not None and found.minor == version:
+                fault = _fault(found, backend)
+                if not fault:
+                    return found, ""
+                unfit = unfit or f" (the one at {path} {fault})"
     return None, unfit
 
 
@@ -173,8 +172,7 @@ def _explicit(backend: Backend, path: Path) -> Interpreter:
             f"{backend.name} needs Python {' or '.join(backend.python)}, and {path} is {found.version}: name "
             "another one with --python"
         )
-    fault = _fault(found, backend)
-    if fault:
+    if fault := _fault(found, backend):
         raise UserError(f"the Python named for {backend.name}, {path}, {fault}: name another one with --python")
     return found
 
@@ -239,10 +237,8 @@ def channel() -> str:
 
 
 def _not_found(backend: Backend, instead: str) -> str:
-    version = backend.python[0]
-    patch = {"3.6": "3.6.15", "3.7": "3.7.17"}.get(version, version)
     shared = "PYTHON_CONFIGURE_OPTS=--enable-shared " if backend.shared_libpython else ""
     return (
         f"Python {' or '.join(backend.python)} was not found{instead} install it with pyenv ({shared}pyenv "
-        f"install {patch}) or conda, or name one with --python {backend.name}=/path/to/python"
+        f"install {backend.python[0]}) or conda, or name one with --python {backend.name}=/path/to/python"
     )

@@ -35,19 +35,14 @@ def read(devices: Sequence[Device], argv: Sequence[str], nvml: Any = None) -> di
         "kbench": {"version": __version__, **known(lambda: _checkout(PACKAGE.parent), {})},
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         **host.read(),
-        "gpus": [
-            {
-                "index": device.index,
-                "name": device.name,
-                "driver": device.driver,
-                "memory_mib": device.memory_mib,
-                "compute_capability": device.compute_capability,
-                **({"state": states[device.label]} if device.label in states else {}),
-            }
-            for device in devices
-            if device.kind == "gpu"
-        ],
+        "gpus": [_gpu_facts(device, states) for device in devices if device.kind == "gpu"],
     }
+
+
+def _gpu_facts(device: Device, states: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("index", "name", "driver", "memory_mib", "compute_capability")  # not the uuid, which identifies the card
+    state = {"state": states[device.label]} if device.label in states else {}
+    return {**{name: getattr(device, name) for name in names}, **state}
 
 
 def ended(devices: Sequence[Device], nvml: Any = None) -> dict[str, Any]:

@@ -143,15 +143,13 @@ def load(path: Path) -> Example:
 
 def _target(path: Path, constants: Constants) -> str:
     """The metric and value up to which training is timed; empty if there is none. Raises UserError."""
-    both = constants.TARGET is not None and constants.TARGET_ACCURACY is not None
-    if both:
+    target, accuracy = constants.TARGET, constants.TARGET_ACCURACY
+    if target is not None and accuracy is not None:
         raise _wrong(path, "has both TARGET and TARGET_ACCURACY")
-    accuracy = constants.TARGET_ACCURACY
-    name = "TARGET" if accuracy is None else "TARGET_ACCURACY"
-    target = constants.TARGET if accuracy is None else f"val_accuracy >= {accuracy:g}"
-    if target and constants.TASK == "infer":
+    if (target or accuracy) and constants.TASK == "infer":
+        name = "TARGET" if target else "TARGET_ACCURACY"
         raise _wrong(path, f"has a {name}, but TASK is 'infer', which learns nothing")
-    return target or ""
+    return target or (f"val_accuracy >= {accuracy:g}" if accuracy else "")
 
 
 def parsed(path: Path, what: str) -> tuple[bytes, ast.Module]:

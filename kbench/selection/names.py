@@ -56,14 +56,11 @@ def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
     return Chosen(tuple(chosen.values()), frozenset(named))
 
 
-def in_settings(chosen: Chosen[Backend], *settings: Sequence[str]) -> Chosen[Backend]:
-    """Every backend in every combination of the settings (see `variants.expanded`). Raises UserError."""
-    made = {one.name: one for one in variants.expanded(chosen.chosen, *settings)}
-    return Chosen(tuple(made.values()), frozenset(name for name in made if _named(name, chosen.named)))
-
-
-def _named(name: str, named: Collection[str]) -> bool:
-    return any(name == one or name.startswith(f"{one}+") for one in named)
+def in_settings(chosen: Chosen[Backend], choices: Sequence[Sequence[str]]) -> Chosen[Backend]:
+    """Every backend in every combination of settings (see `variants.expanded`). Raises UserError."""
+    made = {backend.name: variants.expanded(backend, choices) for backend in chosen.chosen}
+    named = frozenset(one.name for name, found in made.items() if name in chosen.named for one in found)
+    return Chosen(tuple({one.name: one for found in made.values() for one in found}.values()), named)
 
 
 def select_examples(text: str, known: Mapping[str, Example]) -> Chosen[Example]:

@@ -6,6 +6,7 @@ Each has its own row in the tables, under this name.
 from __future__ import annotations
 
 import colorsys
+import functools
 import itertools
 import re
 import zlib
@@ -20,6 +21,7 @@ from kbench.selection import sources
 from kbench.values import Backend, base
 
 JIT = ("on", "off", "auto")
+DEFAULTS = ("", "jit=auto", "policy=float32")  # settings that change nothing
 NIGHTLY = "nightly"
 _NAME = re.compile(r"(?P<base>[^@+]+)(@(?P<version>[^+]*))?(?P<settings>(\+[^+]*)*)")
 _VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?")
@@ -46,32 +48,12 @@ def named(item: str, backend: Backend) -> Backend:
     return made
 
 
-def expanded(
-    backends: Iterable[Backend],
-    jit: Sequence[str] = (),
-    policies: Sequence[str] = (),
-    variables: Sequence[str] = (),
-    keras: Sequence[str] = (),
-    packages: Sequence[str] = (),
-) -> list[Backend]:
-    """Every backend in every combination of these settings; `auto` and float32 are its defaults.
-
-    Each is also there without each of the variables and packages. Raises UserError.
-    """
-    choices: list[list[str]] = [
-        [f"jit={one}" for one in jit] or ["jit=auto"],
-        [f"policy={one}" for one in policies] or ["policy=float32"],
-        ["", *variables],
-        [f"keras={one}" for one in keras] or [""],
-        ["", *packages],
-    ]
+def expanded(backend: Backend, choices: Iterable[Sequence[str]]) -> list[Backend]:
+    """The backend in every combination of settings, one of each of `choices`. Raises UserError."""
     made = []
-    for backend in backends:
-        for settings in itertools.product(*choices):
-            one = backend
-            for setting in settings:
-                one = _with(one, setting) if setting not in ("", "jit=auto", "policy=float32") else one
-            made.append(one)
+    for settings in itertools.product(*choices):
+        changes = [one for one in settings if one not in DEFAULTS]
+        made.append(functools.reduce(_with, changes, backend))
     return made
 
 

@@ -18,14 +18,14 @@ from kbench.selection import backends, examples, scripts
 from kbench.selection import names as selection
 from kbench.values import Backend, Device, Example
 
+# Options that multiply the backends -> the start of such a setting in a backend's name.
+SETTINGS = {"jit": "jit=", "precision_policy": "policy=", "env_set": "", "keras": "keras=", "package": ""}
+
 
 def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
     """The request in the options of `run`, `script` or `parity`, named like its fields. Raises UserError."""
     chosen = selection.select_backends(options.backends, known)
-    chosen = selection.in_settings(
-        chosen,
-        *(getattr(options, name, None) or () for name in ("jit", "precision_policy", "env_set", "keras", "package")),
-    )
+    chosen = selection.in_settings(chosen, [_settings(options, name) for name in SETTINGS])
     script = scripts.load(paths.expanded(options.file)) if getattr(options, "file", None) else None
     if script is None:
         named = selection.select_examples(options.examples, known_examples())
@@ -51,6 +51,12 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
         how["packages"] = (*how["packages"], *scripts.of_its_own(script.path, known))
         asked["script"] = Script(**how)
     return Request(**asked)
+
+
+def _settings(options: argparse.Namespace, option: str) -> list[str]:
+    """The settings that an option of SETTINGS asks for; variables and packages come in addition to none."""
+    given = [SETTINGS[option] + one for one in getattr(options, option, None) or ()]
+    return given if given and SETTINGS[option] else ["", *given]
 
 
 def _how_often(options: argparse.Namespace) -> dict[str, float | None]:

@@ -84,23 +84,18 @@ def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any],
     Raises UserError if `parent` is a file or cannot be written, or the name is taken.
     """
     started = datetime.now(timezone.utc)
+    by_time = started.astimezone().strftime("%Y-%m-%dT%H-%M-%S")
+    possible: Iterator[str] = itertools.chain([by_time], (f"{by_time}-{number}" for number in itertools.count(2)))
     if name is not None:
         check_name(parent, name)
-    stem = started.astimezone().strftime("%Y-%m-%dT%H-%M-%S")
-    further = (f"{stem}-{number}" for number in itertools.count(2))
+        possible = iter([name])
     making = parent / f"{MAKING}{secrets.token_hex(8)}"
     try:
         making.mkdir(parents=True)
         _remove_abandoned(parent)
-        for run in [parent / name] if name is not None else map(parent.joinpath, itertools.chain([stem], further)):
-            record = {
-                "schema": SCHEMA,
-                "name": run.name,
-                "created": started.isoformat(timespec="microseconds"),
-                "plan": plan,
-                "provenance": provenance,
-            }
-            replace_json(making / "run.json", record)
+        for run in map(parent.joinpath, possible):
+            record = {"schema": SCHEMA, "name": run.name, "created": started.isoformat(timespec="microseconds")}
+            replace_json(making / "run.json", {**record, "plan": plan, "provenance": provenance})
             # A run has its run.json or does not exist, so a host that is killed here does not take up a name.
             if _renamed(making, run):
                 return run

@@ -91,7 +91,7 @@ def test_not_found_says_what_to_install(backend: Backend, machine: Path) -> None
         interpreters.at_hand(backend, machine / "cache")
     assert str(reason.value) == (
         "Python 3.6 was not found: the first run tries to make it from conda-forge; or install it with pyenv (pyenv "
-        "install 3.6.15) or conda, or name one with --python keras9/tiny=/path/to/python"
+        "install 3.6) or conda, or name one with --python keras9/tiny=/path/to/python"
     )
 
 

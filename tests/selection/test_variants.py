@@ -52,13 +52,13 @@ def test_groups_take_them_and_a_bare_name_finds_its_generation() -> None:
 
 
 def test_options_make_all_combinations_and_leave_out_what_is_the_default() -> None:
-    jax = [KNOWN["keras3/jax"]]
-    assert [one.name for one in variants.expanded(jax)] == ["keras3/jax"]
-    made = variants.expanded(jax, jit=["on", "auto"], policies=["float32", "mixed_float16"])
+    jax = KNOWN["keras3/jax"]
+    assert [one.name for one in variants.expanded(jax, [])] == ["keras3/jax"]
+    made = variants.expanded(jax, [["jit=on", "jit=auto"], ["policy=float32", "policy=mixed_float16"]])
     assert [one.name.removeprefix("keras3/jax") for one in made] == [
         "+jit=on", "+jit=on+policy=mixed_float16", "", "+policy=mixed_float16",
     ]  # fmt: skip
-    assert [one.name for one in variants.expanded(jax, variables=["A=1"])] == ["keras3/jax", "keras3/jax+A=1"]
+    assert [one.name for one in variants.expanded(jax, [["", "A=1"]])] == ["keras3/jax", "keras3/jax+A=1"]
 
 
 @pytest.mark.parametrize(
