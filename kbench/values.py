@@ -53,6 +53,7 @@ Variables = Annotated[
     Mapping[str, Filled], Meta(description=f"a table of texts with no other placeholders than {_KNOWN}")
 ]
 Flag = Annotated[bool, Meta(description="true or false")]
+Sources = Annotated[Mapping[str, Path], Meta(description="a table of C sources next to it")]
 Layout = Annotated[
     Literal["channels_first", "channels_last"], Meta(description=f"{CHANNELS_FIRST} or {CHANNELS_LAST}")
 ]
@@ -122,9 +123,7 @@ class Backend:
     shared_libpython: Flag = False  # needs libpythonX.Y.so
     libraries: Table = field(default_factory=dict)  # library name -> file of the environment to use for it
     # library name -> C source next to the backend's file
-    compiled: Annotated[Mapping[str, Path], Meta(description="a table of C sources beside it")] = field(
-        default_factory=dict
-    )
+    compiled: Sources = field(default_factory=dict)
     programs: Texts = ()  # programs that must be on PATH when it runs, such as "g++"
     compiles: Text = ""  # the folder of its compiled code for an example, with {example}
     # layer class -> the form to run, if the default computes something else
@@ -138,9 +137,7 @@ class Backend:
     # Only of a variant.
     jit: str = ""  # "on", "off" or empty: Keras's jit_compile
     policy: str = ""  # Keras's dtype policy, such as "mixed_float16"
-    sources: Mapping[str, Path] = field(
-        default_factory=dict
-    )  # package as it is imported -> the user's folder that has it
+    sources: Mapping[str, Path] = field(default_factory=dict)  # a package's import name -> its local folder
     # the same in every plot
     color: Annotated[str, Meta(pattern=r"\A#[0-9a-fA-F]{6}\Z", description='a colour such as "#0072B2"')]
     # known differences from the other backends
@@ -346,9 +343,8 @@ class Summary:
     form: str = ""  # the form of the recurrent layers; empty if there are none
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds, medians over the repeats
     evaluation_seconds: float | None = None  # of one evaluation: median over epochs and repeats
-    seconds_per_1000_samples: float | None = field(
-        default=None, metadata=column("seconds_per_1000_images", "infer")
-    )  # of the steady epochs
+    # of the steady epochs
+    seconds_per_1000_samples: float | None = field(default=None, metadata=column("seconds_per_1000_images", "infer"))
     batch_size: int = 0
     samples: int = 0  # in an epoch, as asked for
     validation_samples: int = 0

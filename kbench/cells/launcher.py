@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import subprocess
 import time
@@ -115,7 +114,7 @@ def launch(
             _end(process)
             raise
         finally:
-            _signal(process.pid, signal.SIGKILL)
+            orphans.signal_group(process.pid, signal.SIGKILL)
             process.wait()
             orphans.end(mark)  # what has left its group
             for one in written:
@@ -176,14 +175,9 @@ class Memory:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Send SIGTERM to the group and wait a while; the caller kills what is left."""
-    _signal(process.pid, signal.SIGTERM)
-    _signal(process.pid, signal.SIGCONT)  # a stopped process takes no other signal
+    orphans.signal_group(process.pid, signal.SIGTERM)
+    orphans.signal_group(process.pid, signal.SIGCONT)  # a stopped process takes no other signal
     _wait(process, GRACE_SECONDS)
-
-
-def _signal(group: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:

@@ -41,6 +41,12 @@ def find(marked: str) -> list[int]:
     return found
 
 
+def signal_group(group: int, number: int) -> None:
+    """Send a signal to a process group, if it is still there."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
 def end(marked: str) -> None:
     """Kill the processes that `find` finds."""
     for _ in range(ROUNDS):

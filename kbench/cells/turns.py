@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from kbench.cells.orphans import signal_group
 from kbench.machine import host
 
 VARIABLE = "KBENCH_TURNS"  # as kbench_guest.turns reads it
@@ -48,7 +49,7 @@ class Turn:
 
     def hold(self) -> None:
         """Stop the guest: its turn is over."""
-        _signal(self.pid, signal.SIGSTOP)
+        signal_group(self.pid, signal.SIGSTOP)
         self.held, self._since = True, time.monotonic()
         clock, busy, own = (after - before for after, before in zip(self._times(), self._before, strict=True))
         if self._round and busy - own > DISTURBED * clock * len(os.sched_getaffinity(0)):
@@ -58,7 +59,7 @@ class Turn:
         """Start its turn in the round `number`."""
         self._held_seconds = self.held_seconds
         self.held, self._round, self._before = False, number, self._times()
-        _signal(self.pid, signal.SIGCONT)
+        signal_group(self.pid, signal.SIGCONT)
         with contextlib.suppress(OSError):  # it has ended
             self.ours.send(struct.pack("!I", number))
 
@@ -153,8 +154,3 @@ def _resident_mib(pid: int) -> float:
     with contextlib.suppress(psutil.Error):
         return float(psutil.Process(pid).memory_info().rss / 2**20)
     return 0.0
-
-
-def _signal(group: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)

@@ -12,7 +12,6 @@ from pathlib import Path
 from kbench import store
 from kbench.cells.spec import Here
 from kbench.errors import UserError
-from kbench.planning.request import COPY
 from kbench.planning.tasks import CellTask
 from kbench.store import CellFolder
 
@@ -36,7 +35,7 @@ def work(task: CellTask, here: Here, files: CellFolder) -> Iterator[Work]:
     below = os.path.relpath(here.started_in, root)
     inside = "" if below.startswith(os.pardir) else below
     assert task.script is not None
-    if task.script["workdir"] != COPY:
+    if task.script["workdir"] == "same":
         yield Work(original, root / inside)
         return
     copy = files.path / "files"

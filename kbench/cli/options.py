@@ -36,8 +36,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--backends": {
         "required": True,
         "metavar": "LIST",
-        "help": "backends as `list` names them (keras3/jax, or jax if that is clear), a generation such as keras3, "
-        "or all",
+        "help": "names from `list` (the part after / is enough if it is clear), a generation such as keras3, or all",
     },
     "--examples": {
         "default": "all",

@@ -42,7 +42,7 @@ def read() -> dict[str, Any]:
         },
         "memory_mib": known(lambda: psutil.virtual_memory().total // _MIB, None),
         "memory_available_mib": known(lambda: psutil.virtual_memory().available // _MIB, None),
-        "memory_limit_mib": known(lambda: min(_memory_limits(), default=None), None),
+        "memory_limit_mib": known(lambda: min(_memory_limits().values()) // _MIB, None),
         "load_average": load_average(),
     }
 
@@ -55,14 +55,12 @@ def busy_cores() -> float:
 def available_mib() -> float:
     """Memory available to further processes on this machine and in each cgroup above this process."""
     free = [psutil.virtual_memory().available / _MIB]
-    for folder in known(lambda: _own_cgroups("memory"), list[Path]()):
-        limit = _words(folder / "memory.max") or _words(folder / "memory.limit_in_bytes")
-        used = _words(folder / "memory.current") or _words(folder / "memory.usage_in_bytes")
+    for folder, limit in known(_memory_limits, dict[Path, int]()).items():
+        used = _words(folder / "memory.current") or _words(folder / "memory.usage_in_bytes") or ["0"]
         words = _words(folder / "memory.stat")
         stat = dict(zip(words[::2], words[1::2], strict=False))
         dropped = stat.get("total_inactive_file", stat.get("inactive_file", "0"))  # reclaimed if memory is needed
-        if limit and used and limit[0].isdigit():
-            free.append((int(limit[0]) - int(used[0]) + int(dropped)) / _MIB)
+        free.append((limit - int(used[0]) + int(dropped)) / _MIB)
     return min(free)
 
 
@@ -117,13 +115,14 @@ def _cpu_limits() -> list[float]:
     return limits
 
 
-def _memory_limits() -> list[int]:
-    limits = []
+def _memory_limits() -> dict[Path, int]:
+    """Bytes that each cgroup above this process allows; those without a limit are left out."""
+    limits = {}
     for folder in _own_cgroups("memory"):
         limit = _words(folder / "memory.max") or _words(folder / "memory.limit_in_bytes")
         # Version 1 spells "no limit" as a number close to 2**63.
         if limit and limit[0].isdigit() and int(limit[0]) < 1 << 60:
-            limits.append(int(limit[0]) // _MIB)
+            limits[folder] = int(limit[0])
     return limits
 
 

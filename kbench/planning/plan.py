@@ -10,7 +10,7 @@ from kbench import paths
 from kbench.environments import locks
 from kbench.errors import Unsupported, UserError
 from kbench.machine import devices
-from kbench.planning.request import BOTH, DIFFERENT, LAST_SEED, NATIVE, Request
+from kbench.planning.request import LAST_SEED, Request
 from kbench.planning.tasks import CellTask, guest_sha256, of_build, start_of_sha256
 from kbench.selection import examples, scripts, sources, variants
 from kbench.selection.builds import pick_build
@@ -84,7 +84,7 @@ def make(
         raise UserError("--augment: none of the chosen examples says how its pictures are augmented.")
     if request.seed_of(request.repeats) > LAST_SEED:
         raise UserError(
-            f"--seeds {DIFFERENT}: {request.repeats} seeds from {request.seed} on go beyond {LAST_SEED:,}; "
+            f"--seeds different: {request.repeats} seeds from {request.seed} on go beyond {LAST_SEED:,}; "
             "choose a smaller --seed."
         )
     tasks, verdicts = [], {}
@@ -214,6 +214,6 @@ def _layouts(example: Example, backend: Backend, asked: str, device: Device) -> 
     if example.task == SCRIPT or example.input != "image":  # Keras's default, which a Conv1D has, too
         return [CHANNELS_LAST]
     native = backend.gpu_image_data_format if device.kind == "gpu" else backend.image_data_format
-    if asked == NATIVE:
-        return [native]
-    return [CHANNELS_FIRST, CHANNELS_LAST] if asked == BOTH else [asked]
+    if asked == "both":
+        return [CHANNELS_FIRST, CHANNELS_LAST]
+    return [native if asked == "native" else asked]

@@ -16,15 +16,11 @@ from kbench.errors import UserError
 from kbench.machine.host import visible_cores
 from kbench.values import base
 
-NATIVE, BOTH = "native", "both"
-# Whether all repeats use the same seed, or each its own.
-SAME, DIFFERENT = "same", "different"
 PRECISION, BUDGET = 0.1, 600.0  # defaults; BUDGET in seconds
 LAST_SEED = 2**32 - 1  # what numpy takes
 
 SAME_BATCH: Final = "same-batch"
 OTHER_JIT: Final = "other-jit"
-COPY = "copy"  # a script runs in a copy of its folder
 
 Names = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -75,9 +71,8 @@ class Request:
     # A row is repeated until it differs from the fastest or its ratio is known to within this; None: never.
     precision: Positive | None = None
     budget: Positive | None = None  # seconds of all cells together, after which nothing is repeated
-    further: Mapping[str, tuple[Count, ...]] = field(
-        default_factory=dict
-    )  # "EXAMPLE BACKEND" -> repeats added so far
+    # "EXAMPLE BACKEND" -> repeats added so far
+    further: Mapping[str, tuple[Count, ...]] = field(default_factory=dict)
     interleave: Literal["on", "off"] = "on"  # whether the cells of an example run side by side, in turns
     seed: Annotated[int, msgspec.Meta(ge=0, le=LAST_SEED)] = 0
     seeds: Literal["same", "different"] = "same"
@@ -97,7 +92,7 @@ class Request:
 
     def seed_of(self, repeat: int) -> int:
         """The seed of a repeat (1, 2, ...): the same for all backends."""
-        return self.seed + (repeat - 1) * (self.seeds == DIFFERENT)
+        return self.seed + (repeat - 1) * (self.seeds == "different")
 
     def passed(self) -> dict[str, str]:
         """The variables of `pass_env` with their values. Raises UserError if one is not set."""

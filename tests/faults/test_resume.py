@@ -205,7 +205,7 @@ def test_a_variable_that_its_cells_were_given_has_to_be_there_again(bench: Bench
     bench.patch.delenv("MY_LICENCE")
     said = bench("resume", "mine")
     assert said.status == 2
-    assert "The run's cells are given the variable MY_LICENCE (--pass-env), which is not set: set it." in said.err
+    assert "The run's cells need the variable MY_LICENCE (--pass-env), which is not set: set it." in said.err
     bench.patch.setenv("MY_LICENCE", "hunter2")
     assert bench("resume", "mine").status == 0
 
@@ -277,7 +277,7 @@ def test_a_run_that_does_not_tell_how_it_was_asked_for_is_refused(bench: Bench) 
     del whole["plan"]["request"]
     (run / "run.json").write_text(json.dumps(whole))
     said = bench("resume", "mine")
-    assert said.status == 2 and "does not tell how it was asked for, as runs of older versions" in said.err
+    assert said.status == 2 and "is from an older version, which did not keep its options" in said.err
 
 
 @pytest.mark.parametrize(
