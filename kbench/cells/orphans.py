@@ -16,6 +16,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+
 from kbench.paths import PACKAGE
 
 MARK = "KBENCH_GUEST_OF"  # the variable; its value is `RUN|HOST`
@@ -31,14 +33,8 @@ def mark(run: Path) -> str:
 
 def find(marked: str) -> list[int]:
     """The ids of the processes whose mark begins with `marked`."""
-    variable = os.fsencode(f"{MARK}={marked}")
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # another user's process, or it has ended
-            variables = (folder / "environ").read_bytes().split(b"\0")
-            if any(one.startswith(variable) for one in variables):
-                found.append(int(folder.name))
-    return found
+    processes = psutil.process_iter(["environ"])  # None for another user's
+    return [one.pid for one in processes if (one.info["environ"] or {}).get(MARK, "").startswith(marked)]
 
 
 def signal_group(group: int, number: int) -> None:

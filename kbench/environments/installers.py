@@ -13,8 +13,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import uv
+
 from kbench.environments.pip_config import uv_variables
-from kbench.errors import Unavailable
 
 
 class InstallFailed(Exception):
@@ -22,16 +23,8 @@ class InstallFailed(Exception):
 
 
 def uv_program() -> str:
-    """The uv to use: the one installed with kbench, else the one on PATH. Raises Unavailable."""
-    try:
-        import uv
-
-        return os.fsdecode(uv.find_uv_bin())
-    except (ImportError, FileNotFoundError):
-        found = shutil.which("uv")
-    if found is None:
-        raise Unavailable("uv, which installs the backends, was not found: install it (pip install uv)")
-    return found
+    """The uv that is installed with kbench."""
+    return os.fsdecode(uv.find_uv_bin())
 
 
 def uv_environment() -> dict[str, str]:

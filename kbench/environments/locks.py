@@ -41,24 +41,17 @@ def _lock(backend: Backend, build: Build, report: Callable[[str], None]) -> Path
     lock = paths.cache_folder() / "locks" / f"{backend.name.replace('/', '-')}.{build.name}.{key}.lock"
     if not lock.is_file():
         report(f"{backend.name}: finding its versions ({', '.join(build.requirements)})")
-        _resolve(backend, build, wanted, lock)
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=lock.parent, prefix=".making-") as folder:
+            try:
+                _compiled(backend, wanted, build.indexes, Path(folder), ["--generate-hashes"]).replace(lock)
+            except installers.InstallFailed as failure:
+                raise UserError(f"There is no {backend.name}: {failure}.") from None
     return lock
 
 
-def _resolve(backend: Backend, build: Build, wanted: str, lock: Path) -> None:
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=lock.parent, prefix=".making-") as folder:
-        try:
-            text = _compiled(backend, wanted, build.indexes, Path(folder), ["--generate-hashes"])
-        except installers.InstallFailed as failure:
-            raise UserError(f"There is no {backend.name}: {failure}.") from None
-        made = Path(folder) / "made.lock"
-        made.write_text(text, encoding="utf-8")
-        made.replace(lock)
-
-
-def _compiled(backend: Backend, wanted: str, indexes: Sequence[str], folder: Path, how: Sequence[str]) -> str:
-    """The lock file that uv makes of the requirements `wanted`. Raises InstallFailed."""
+def _compiled(backend: Backend, wanted: str, indexes: Sequence[str], folder: Path, how: Sequence[str]) -> Path:
+    """The lock file that uv makes of the requirements `wanted`, in `folder`. Raises InstallFailed."""
     asked, made = folder / "requirements.in", folder / "compiled.txt"
     asked.write_text(wanted, encoding="utf-8")
     command = [
@@ -72,7 +65,7 @@ def _compiled(backend: Backend, wanted: str, indexes: Sequence[str], folder: Pat
         environ["UV_INDEX"] = " ".join([environ.get("UV_INDEX", ""), *indexes]).strip()
     made.unlink(missing_ok=True)
     installers.run(command, folder / "log.txt", environ, folder, RESOLVE_SECONDS)
-    return made.read_text(encoding="utf-8")
+    return made
 
 
 def versions(backend: Backend, package: str, good: str, bad: str) -> list[str]:
@@ -87,11 +80,11 @@ def versions(backend: Backend, package: str, good: str, bad: str) -> list[str]:
         while True:
             asked = f"{package}>={good},{below}"
             try:
-                text = _compiled(backend, asked + "\n", (), Path(folder), ["--no-deps"])
+                made = _compiled(backend, asked + "\n", (), Path(folder), ["--no-deps"])
             except installers.InstallFailed as failure:
                 if found and Version(found[-1]) >= Version(good):
                     return found[::-1]
                 raise UserError(f"There is no release {asked} for {backend.name}: {failure}.") from None
-            (newest,) = pinned(text).values()
+            (newest,) = pinned(made.read_text(encoding="utf-8")).values()
             found.append(newest)
             below = f"<{newest}"

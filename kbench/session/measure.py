@@ -80,9 +80,7 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
                 print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
             return interrupts.INTERRUPTED_STATUS
         except UserError as error:
-            raise UserError(
-                f"{str(error).rstrip('.')}; once that is mended, {terminal.resuming(here.run)}"
-            ) from error
+            raise UserError(f"{str(error).rstrip('.')}; once that is fixed, {terminal.resuming(here.run)}") from error
         return finish(the_plan, here.run, options)
 
 
@@ -103,7 +101,7 @@ def _add(
     store.replan(here.run, record.plan_record(the_plan, here))
     if detail != terminal.QUIET:
         backends = ", ".join(task.backend for task in tasks)
-        terminal.say(f"Not decided yet, and measured again: {tasks[0].example} on {backends}.")
+        terminal.say(f"Undecided, repeated: {tasks[0].example} on {backends}.")
     run_cells(replace(the_plan, tasks=tuple(tasks)), here, reference, detail, cell_done=cell_done)
 
 
@@ -116,7 +114,7 @@ def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
     except UserError as error:
         terminal.print_rows(there, rows, form)
         terminal.print_resuming(there, sys.stderr)
-        raise UserError(f"{str(error).rstrip('.')}; once that is mended, {terminal.reporting(run)}") from error
+        raise UserError(f"{str(error).rstrip('.')}; once that is fixed, {terminal.reporting(run)}") from error
     terminal.print_results(there, rows, form, options.plots)
     beside = None if form == terminal.TABLE else sys.stderr
     terminal.print_open(there, open_rows(rows, the_plan.request.precision or math.inf), beside)

@@ -232,8 +232,8 @@ def print_open(run: store.RunResults, found: Mapping[str, Sequence[Summary]], fi
     if not found:
         return
     named = "; ".join(f"{example} on {', '.join(row.backend for row in rows[1:])}" for example, rows in found.items())
-    print(textwrap.fill(f"Not decided: {named}.", width()), file=file or sys.stdout)
-    print(f"To measure that again, {resuming(run.folder, ' --budget 10m')}", file=file or sys.stdout)
+    print(textwrap.fill(f"Undecided: {named}.", width()), file=file or sys.stdout)
+    print(f"To repeat them, {resuming(run.folder, ' --budget 10m')}", file=file or sys.stdout)
 
 
 def print_resuming(run: store.RunResults, file: TextIO | None = None) -> None:
@@ -245,12 +245,12 @@ def print_resuming(run: store.RunResults, file: TextIO | None = None) -> None:
         print(f"Not measured: {unfinished} of {len(statuses)} cells; {resuming(run.folder)}", file=file or sys.stdout)
     elif failed:
         again = resuming(run.folder, " --retry " + ",".join(failed))
-        print(f"To try again what did not end ok, {again}", file=file or sys.stdout)
+        print(f"To repeat the cells that did not end ok, {again}", file=file or sys.stdout)
 
 
 def resuming(run: Path, options: str = "") -> str:
     """How to continue the run in that folder: the end of a sentence."""
-    return f"go on with `{arguments.program()} resume {shlex.quote(str(_short(run)))}{options}`."
+    return f"continue with `{arguments.program()} resume {shlex.quote(str(_short(run)))}{options}`."
 
 
 def reporting(run: Path) -> str:

@@ -76,11 +76,11 @@ def test_exactly_the_cells_without_an_outcome_are_measured(bench: Bench) -> None
 def test_how_to_go_on_is_said_where_a_run_was_interrupted_and_where_cells_failed(bench: Bench) -> None:
     bench.example("a.py", dying("raise ValueError"))
     said = bench.measure("--name", "mine", examples="a.py")
-    assert "go on with `kbench resume results/mine --retry failed`." in said.out
+    assert "continue with `kbench resume results/mine --retry failed`." in said.out
     bench.example("b.py")
     interrupt_at(bench, 1)
     said = bench.measure("--name", "other", examples="b.py")
-    assert "Not measured: 1 of 1 cells; go on with `kbench resume results/other`." in said.out
+    assert "Not measured: 1 of 1 cells; continue with `kbench resume results/other`." in said.out
 
 
 def test_a_run_that_is_whole_is_left_as_it_is(bench: Bench) -> None:
@@ -335,6 +335,6 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_resume_does_the_rest(bench
         patch.setattr(store.files.os, "fsync", full)
         said = bench.measure("--name", "mine", examples=NAMES)
     assert said.status == 2
-    assert "No space left on device; once that is mended, go on with `kbench resume results/mine`." in said.err
+    assert "No space left on device; once that is fixed, continue with `kbench resume results/mine`." in said.err
     assert bench("resume", "mine").status == 0
     assert statuses(bench) == {"a": "ok", "b": "ok", "c": "ok"}
