@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kbench.version import __version__
 
-TYPE_CHECKING = False  # as typing's, without its import: the front door comes by here before it has any package
+TYPE_CHECKING = False  # without importing typing: run.py imports this before there are any packages
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
@@ -18,11 +18,11 @@ __all__ = ["__version__", "load", "run", "script"]
 def run(
     backends: str | Sequence[str], examples: str | Sequence[str] = "all", **options: Word | Sequence[Word]
 ) -> RunData:
-    """Measure examples on backends, as the command `run` does; what it measured comes as pandas DataFrames.
+    """Measure examples on backends like the command `run`; returns the measurements as pandas DataFrames.
 
     options: those of the command line, with underscores: `profile="smoke", repeats=3, no_plots=True`. The run's
-    folder lies in `results`, or where `results=` says. In a notebook the value shows its tables and plots. Raises
-    kbench.errors.UserError, in one sentence, if the request is wrong.
+    folder is in `results`, or in `results=`. In a notebook the value shows its tables and plots. Raises
+    kbench.errors.UserError, with one sentence, if the request is wrong.
     """
     from kbench.commands import from_python
 
@@ -35,7 +35,7 @@ def script(
     arguments: Sequence[str] = (),
     **options: Word | Sequence[Word],
 ) -> RunData:
-    """Measure a Keras program of your own, as the command `script` does; `arguments` are the program's own.
+    """Measure your own Keras program like the command `script`; `arguments` are passed to the program.
 
     See `run` for the rest.
     """
@@ -46,6 +46,6 @@ def script(
 
 def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str] = "results") -> RunData:
     """A run as pandas DataFrames: `.summary`, `.epochs`, `.cells`, and `.provenance`."""
-    from kbench.exports import dataframes  # here, because most of kbench does without pandas
+    from kbench.exports import dataframes  # here, because most of kbench does not need pandas
 
     return dataframes.load(run, results_folder)

@@ -6,7 +6,7 @@ import sys
 
 
 def start() -> int:
-    """Run the command line; where a package that it needs is not installed, say how to get it."""
+    """Run the command line; if a package is missing, say how to install it."""
     try:
         from kbench.cli.main import main
     except ModuleNotFoundError as error:

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import msgspec
 
-MOST = 2**53  # of a count: from there on a float does not hold every whole number
+MOST = 2**53  # of a count: a float cannot hold all whole numbers beyond this
 Count = Annotated[int, msgspec.Meta(ge=0, lt=MOST)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=sys.float_info.max)]  # so no infinity
 
 
 class Epoch(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag="epoch"):
-    """One epoch (or one pass of inference) as the guest measured it; decoded from its line of JSON as it stands."""
+    """One epoch (or inference pass) that the guest measured, decoded from its line of JSON."""
 
     epoch: Count  # 1, 2, ...
     seconds: Seconds  # training alone, without validation

@@ -1,15 +1,15 @@
-"""Errors that are sentences for the person at the keyboard."""
+"""Exceptions whose text is one sentence for the user."""
 
 from __future__ import annotations
 
 
 class UserError(Exception):
-    """The request was wrong. Its text is one sentence that says how to right it; exit status 2."""
+    """The request was wrong. The text says how to correct it; exit status 2."""
 
 
 class Unavailable(Exception):
-    """A backend's environment cannot be made on this machine. Its text is the cell's one-line reason."""
+    """A backend's environment cannot be created on this machine. The text is the cell's reason."""
 
 
 class Unsupported(Exception):
-    """A backend cannot do this on this device. Its text is the cell's one-line reason."""
+    """A backend cannot do this on this device. The text is the cell's reason."""

@@ -1,4 +1,4 @@
-"""Where things are: the project's own files, and the user's cache folder."""
+"""Paths of the project's own files and the user's cache folder."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ GUEST = PACKAGE / "guest"
 
 
 def project_folder(name: str) -> Path:
-    """The folder `name` (`backends`, `examples_models`, `results`): of the checkout, or else as installed by pip."""
+    """The folder `name` (`backends`, `examples_models`, `results`): in the checkout, or as installed by pip."""
     in_checkout = (PACKAGE.parent / "pyproject.toml").is_file()
     return PACKAGE.parent / name if in_checkout else PACKAGE / "_data" / name
 
 
 def further_backends() -> Path | None:
-    """The folder `KBENCH_BACKENDS` with backends of the user's own, if any. Raises UserError where it is none."""
+    """The folder KBENCH_BACKENDS with the user's own backends, if set. Raises UserError if it is not a folder."""
     chosen = os.environ.get("KBENCH_BACKENDS")
     if not chosen:
         return None
@@ -31,12 +31,12 @@ def further_backends() -> Path | None:
 
 
 def expanded(text: str) -> Path:
-    """The path with `~` filled in where there is such a user; pathlib's own raises where there is none."""
+    """The path with `~` filled in; unlike pathlib's, this does not raise if there is no such user."""
     return Path(os.path.expanduser(text))  # noqa: PTH111
 
 
 def cache_folder() -> Path:
-    """Where environments, data and compiled code live: `KBENCH_CACHE`, or the user's cache folder."""
+    """The folder of environments, data and compiled code: KBENCH_CACHE, or the user's cache folder."""
     chosen = os.environ.get("KBENCH_CACHE")
     return expanded(chosen).absolute() if chosen else Path(platformdirs.user_cache_dir("kbench"))
 

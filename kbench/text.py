@@ -1,4 +1,4 @@
-"""How numbers and text from elsewhere are shown to people, the same in tables and in pictures."""
+"""Formats numbers and untrusted text, the same in tables and plots."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from kbench.values import NO_DIFFERENCE
 MISSING = "-"
 
 _TERMINAL_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # colours and cursor movements, by ECMA-48
-# Those that turn the direction of writing are among them: text would read otherwise than it is.
+# With those that change the direction of text, which could disguise it.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
-# What a spreadsheet takes for a formula, by OWASP's "CSV injection"; the wide forms count where Japanese is set.
+# What spreadsheets treat as a formula, by OWASP's "CSV injection"; the wide forms count in Japanese ones.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def significant(value: float | None, digits: int = 3) -> str:
-    """`value` with `digits` significant figures, never fewer than its whole part: 0.0123, 1.23, 12,346."""
+    """`value` with `digits` significant figures, but always all of its whole part: 0.0123, 1.23, 12,346."""
     if value is None:
         return MISSING
     if value == 0 or not math.isfinite(value):
         return f"{value:.0f}"
-    # By way of the rounded value, so that 9.999 becomes 10.0 and not 10.00.
+    # The exponent of the rounded value, so that 9.999 becomes 10.0 and not 10.00.
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
     return f"{value:,.{max(0, digits - 1 - exponent)}f}"
 
 
 def compared(ratio: float | None, verdict: str) -> str:
-    """The ratio, after a ~ where no difference is shown."""
+    """The ratio, with ~ in front if no difference is shown."""
     return ("~" if verdict == NO_DIFFERENCE else "") + significant(ratio)
 
 
 def plain(text: str) -> str:
-    """`text` on one line, without control characters: what a guest or a file says cannot steer a terminal."""
+    """`text` on one line, without control characters, which could control the terminal."""
     return " ".join(_CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", text)).split())
 
 
 def indented(line: str) -> str:
-    """A line of a program's output, `plain` but for the blanks that it begins with, and those within it."""
+    """A line of a program's output without control characters; its blanks are kept."""
     return _CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", line)).rstrip()
 
 
 def no_formula(text: str) -> str:
-    """`text` as a cell of a CSV file that a spreadsheet shows and does not run: with ' before what it would run."""
+    """`text` as a cell of a CSV file, with ' in front if a spreadsheet would run it as a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
@@ -59,6 +59,6 @@ def size(count: int) -> str:
 
 
 def beside_one(ratio: float) -> str:
-    """A ratio by which one sees on which side of 1 it lies: 1.003 and not 1.00."""
+    """A ratio that is visibly above or below 1: 1.003 and not 1.00."""
     shown = significant(ratio)
     return significant(ratio, 4) if shown == significant(1.0) and ratio != 1 else shown

@@ -1,4 +1,4 @@
-"""The values that travel from the selection to the tables: small, frozen, without behaviour."""
+"""The values that all wings share, such as Backend, Example, Cell and Summary. They are frozen."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ FAILED = "failed"
 INTERRUPTED = "interrupted"
 STATUSES = (OK, UNSUPPORTED, UNAVAILABLE, TIMEOUT, FAILED, INTERRUPTED)
 
-# What a row's steady time is shown to be, against the fastest row or the baseline.
+# The verdict on a row's steady time, compared with the fastest row or the baseline.
 FASTEST = "fastest"
 BASELINE = "baseline"
 FASTER = "faster"
 SLOWER = "slower"
 NO_DIFFERENCE = "no difference shown"
 
-# What was resampled for a row's intervals.
+# What the intervals of a row were resampled from.
 REPEATS = "repeats"
 EPOCHS = "epochs"
 
-# What the backends are compared in, in the order of the table.
+# The quantities that parity compares, in the order of the table.
 Quantity = Literal["outputs", "layers", "loss", "1 step", "10 steps"]
 QUANTITIES = get_args(Quantity)
 
-SCRIPT = "script"  # the task of a user's program, beside "train" and "infer"
+SCRIPT = "script"  # the task of a user's program; others are "train" and "infer"
 
 CHANNELS_FIRST = "channels_first"
 CHANNELS_LAST = "channels_last"
 
 
-# What a backend's file can say, and how that is described to somebody who wrote something else.
+# The types of values in a backend's file; an error shows their description.
 PLACEHOLDERS = ("env", "cache", "example", "threads", "threads_from_2", "python_lib", "inherited")
 _KNOWN = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
 Text = Annotated[str, Meta(pattern=r"\A[^\n]*\S[^\n]*\Z", description="a text of one line")]
@@ -53,6 +53,7 @@ Variables = Annotated[
     Mapping[str, Filled], Meta(description=f"a table of texts with no other placeholders than {_KNOWN}")
 ]
 Flag = Annotated[bool, Meta(description="true or false")]
+Sources = Annotated[Mapping[str, Path], Meta(description="a table of C sources next to it")]
 Layout = Annotated[
     Literal["channels_first", "channels_last"], Meta(description=f"{CHANNELS_FIRST} or {CHANNELS_LAST}")
 ]
@@ -68,7 +69,7 @@ class Build:
     ]
     device: Annotated[Literal["cpu", "gpu"], Meta(description="cpu or gpu")]
     requirements: Annotated[Texts, Meta(description='a list of requirements such as ["keras==3.15.1"]')]
-    lock: Path | None = None  # exact versions and hashes; None where only an environment of the user's own can serve
+    lock: Path | None = None  # exact versions and hashes; None if only the user's own environment can be used
     # lowest and highest GPU architecture, inclusive
     compute_capability: Annotated[
         tuple[float, float] | None,
@@ -76,26 +77,26 @@ class Build:
     ] = None
     # lowest NVIDIA driver version; empty where none is known
     driver: Annotated[str, Meta(pattern=r"\A\d+(\.\d+)*\Z", description='a driver version such as "410.48"')] = ""
-    indexes: Texts = ()  # further package indexes, tried only where the user's own have not got it
+    indexes: Texts = ()  # further package indexes, used if the user's own fail
     variables: Variables = field(default_factory=dict)
-    locked_variables: Variables = field(default_factory=dict)  # only where the locked packages are used
+    locked_variables: Variables = field(default_factory=dict)  # only if the locked packages are used
     note: Text = ""  # e.g. "not run on hardware"
     distribution: Text = ""  # the package whose version is the backend's version, in this build: "x-gpu"
-    resolved: bool = False  # whether its versions are the user's, and its lock is made for them
+    resolved: bool = False  # whether the user chose versions, for which a lock file is made
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A difference from the other backends that is known and understood; read from a backend's file."""
+    """A known difference from the other backends, from a backend's file."""
 
     what: Annotated[tuple[Quantity, ...], Meta(min_length=1)]
-    bound: Annotated[float, Meta(gt=0, le=1e308)]  # up to so much; a larger one is not explained
+    bound: Annotated[float, Meta(gt=0, le=1e308)]  # the largest difference that is explained
     reason: Text
-    layer: Text = ""  # only where a layer of this class differs most; empty for all
+    layer: Text = ""  # only if a layer of this class differs most; empty for all
     optimizer: Text = ""  # only of models that this optimizer trains; empty for all
     with_layer: Text = ""  # only of models that have a layer of this class; empty for all
     unlike: Texts = ()  # only from these backends or generations; empty for all
-    as_shipped: bool = False  # only where kbench leaves the backend as it ships
+    as_shipped: bool = False  # only if kbench leaves the backend as it ships
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,31 +117,27 @@ class Backend:
     image_data_format: Layout  # its native one, on the CPU
     gpu_image_data_format: Layout  # its native one, on a GPU
     can: Annotated[frozenset[Literal["train", "infer"]], Meta(min_length=1, description="a list of train and infer")]
-    cannot: Text = ""  # why it cannot do the rest, one sentence; empty where it can do all
+    cannot: Text = ""  # why it cannot do the rest, one sentence; empty if it can do all
     builds: tuple[Build, ...] = ()
     variables: Variables = field(default_factory=dict)  # of its cells; with PLACEHOLDERS
     shared_libpython: Flag = False  # needs libpythonX.Y.so
-    libraries: Table = field(default_factory=dict)  # library name -> file of the environment that stands in for it
+    libraries: Table = field(default_factory=dict)  # library name -> file of the environment to use for it
     # library name -> C source next to the backend's file
-    compiled: Annotated[Mapping[str, Path], Meta(description="a table of C sources beside it")] = field(
-        default_factory=dict
-    )
+    compiled: Sources = field(default_factory=dict)
     programs: Texts = ()  # programs that must be on PATH when it runs, such as "g++"
-    compiles: Text = ""  # the folder of what it compiles for an example at its first step and keeps, with {example}
-    # layer class -> the form to run, where the default one computes something else
+    compiles: Text = ""  # the folder of its compiled code for an example, with {example}
+    # layer class -> the form to run, if the default computes something else
     recurrent: Annotated[
         Mapping[str, Literal["unrolled", "hidden state last"]],
         Meta(description='a table of layer classes, each "unrolled" or "hidden state last"'),
     ] = field(default_factory=dict)
     fixed_batch: Texts = ()  # layer classes that need the batch size in the graph
-    ordered_updates: Flag = False  # whether the guest has to put gradients, updates and the step counter in order
-    notes: Texts = ()  # what a reader of its rows should know
-    # Of a variant, which no file says.
-    jit: str = ""  # "on", "off" or empty: whether Keras compiles the model with XLA and the like
+    ordered_updates: Flag = False  # whether the guest must order gradients, updates and the step counter
+    notes: Texts = ()  # notes for the reader of its rows
+    # Only of a variant.
+    jit: str = ""  # "on", "off" or empty: Keras's jit_compile
     policy: str = ""  # Keras's dtype policy, such as "mixed_float16"
-    sources: Mapping[str, Path] = field(
-        default_factory=dict
-    )  # package as it is imported -> the user's folder that has it
+    sources: Mapping[str, Path] = field(default_factory=dict)  # a package's import name -> its local folder
     # the same in every plot
     color: Annotated[str, Meta(pattern=r"\A#[0-9a-fA-F]{6}\Z", description='a colour such as "#0072B2"')]
     # known differences from the other backends
@@ -154,7 +151,7 @@ class Backend:
 
 
 def base(name: str) -> str:
-    """The name of the backend of which `name` is another version or setting; its own if it is none."""
+    """The backend's name without version and settings."""
     return re.split(r"[@+]", name, maxsplit=1)[0]
 
 
@@ -164,8 +161,8 @@ class Profile:
 
     name: str  # "smoke", "quick", "full"
     samples: int
-    validation_samples: int  # 0 where nothing is validated
-    epochs: int  # passes, where nothing is trained
+    validation_samples: int  # 0 without validation
+    epochs: int  # passes, if it only infers
 
 
 @dataclass(frozen=True)
@@ -179,39 +176,39 @@ class Example:
     data: str  # a dataset's name, or the absolute path of an .npz file, or of the example itself if it has load_data
     input: str  # "image" (image_data_format applies), "flat" or "sequence"
     batch_size: int
-    parameters: int | None  # weights of the model, where the file states them
+    parameters: int | None  # of the model, if the file states them
     profiles: Mapping[str, Profile]
     sha256: str  # of the file
-    augmentation: bool = False  # whether it says how its pictures are augmented
-    published_weights: str = ""  # file name of published weights, used where the data folder has it
-    target: str = ""  # training up to it is timed: "val_accuracy >= 0.99"
+    augmentation: bool = False  # whether it defines an augmentation of its images
+    published_weights: str = ""  # file name of published weights, used if the data folder has it
+    target: str = ""  # the training time up to it is reported: "val_accuracy >= 0.99"
 
     @property
     def own_data(self) -> bool:
-        """Whether its file makes its data, by load_data."""
+        """Whether the example defines load_data."""
         return self.data == str(self.path)
 
 
 @dataclass(frozen=True)
 class Data:
-    """Arrays that lie ready for the guest: .npy files without pickles, in one layout."""
+    """Arrays for the guest: .npy files without pickles, in one layout."""
 
     name: str  # "mnist"
     source: str  # "real" or "synthetic"
     folder: Path
     train: tuple[str, ...]  # file names of the inputs, in the model's order: ("x_train.npy",)
-    train_targets: tuple[str, ...]  # so too; one array of integers (samples,) holds class numbers; none where unknown
+    train_targets: tuple[str, ...]  # one array of integers (samples,) holds class numbers; empty if unknown
     validation: tuple[str, ...]
     validation_targets: tuple[str, ...]
-    num_classes: int  # 0 where the targets are no class numbers
-    divisor: float  # stored values are divided by this: 255.0 for pictures kept as uint8
+    num_classes: int  # 0 if the targets are not class numbers
+    divisor: float  # stored values are divided by this: 255.0 for images stored as uint8
     input_shapes: tuple[tuple[int, ...], ...]  # per input, without the batch axis
     sha256: str  # over all arrays: names, dtypes, shapes, bytes
-    samples: int = 0  # to train on; 0 where nobody counted
+    samples: int = 0  # to train on; 0 if unknown
     validation_samples: int = 0
     train_weights: str = ""  # file name of the samples' weights
     validation_weights: str = ""
-    input_names: tuple[str, ...] = ()  # where inputs go by name
+    input_names: tuple[str, ...] = ()  # if inputs have names
     target_names: tuple[str, ...] = ()
 
 
@@ -222,11 +219,11 @@ class Environment:
     backend: str
     build: str
     python: Path
-    folder: Path | None  # None where the user brought an environment of their own
+    folder: Path | None  # None for the user's own environment
     variables: Mapping[str, str]
     lock_sha256: str
-    compiles: str = ""  # the folder of what it compiles for an example, with {example}; empty for none
-    packages: Path | None = None  # a folder of further ones, for a script
+    compiles: str = ""  # the folder of compiled code for an example, with {example}; empty for none
+    packages: Path | None = None  # a folder of further packages, for a script
 
 
 @dataclass(frozen=True)
@@ -265,32 +262,32 @@ class Cell:
 
     @property
     def id(self) -> str:
-        """Unique within its run, and fit for a folder's name."""
+        """Unique in its run, and valid as a folder's name."""
         parts = (self.example, self.backend, self.image_data_format, self.device, f"r{self.repeat}")
         return "__".join(parts).replace("/", "-").replace(":", "")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a cell."""
+    """The outcome of a cell."""
 
     status: str
-    reason: str = ""  # one line; empty where the status is ok
+    reason: str = ""  # one line; empty if the status is ok
     seconds: float | None = None  # wall clock of the guest's process
     exit_code: int | None = None
-    tree_memory_mib: float | None = None  # of the guest's process and all below it, the most that was seen
-    reference_seconds: float | None = None  # of a fixed computation on this machine just before the cell
-    reference_samples: tuple[float, ...] = ()  # of it in one process or more of its own: what that is the median of
-    disturbed_rounds: tuple[int, ...] = ()  # in which other programs took much of its turn's time
-    device_memory_mib: float | None = None  # on the GPU, the most that was seen; None on the CPU
+    tree_memory_mib: float | None = None  # peak of the guest's process and its descendants
+    reference_seconds: float | None = None  # of a fixed computation just before the cell
+    reference_samples: tuple[float, ...] = ()  # of the same: their median is reference_seconds
+    disturbed_rounds: tuple[int, ...] = ()  # rounds in which other programs took much of its turn
+    device_memory_mib: float | None = None  # peak on the GPU; None on the CPU
     device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
-    last_event: str = ""  # the last thing that the guest told, such as "epoch 2", where the status is not ok
-    last_lines: tuple[str, ...] = ()  # of its log, where the status is not ok
+    last_event: str = ""  # the guest's last event, such as "epoch 2", if the status is not ok
+    last_lines: tuple[str, ...] = ()  # of its log, if the status is not ok
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A finished cell as the store gives it back: what was asked, what came of it, what the guest told."""
+    """A finished cell: the cell, its outcome, and the guest's report."""
 
     cell: Cell
     outcome: Outcome
@@ -308,9 +305,9 @@ class Interval:
 
 
 def column(name: str, of_task: str = "") -> dict[str, str]:
-    """What a field of `Summary` is called in summary.csv, where not by its own name; empty: it is no column there.
+    """The name of a field of `Summary` in summary.csv, if not its own; empty if it is not a column.
 
-    `of_task`: the only task ("train" or "infer") of which its value is written.
+    `of_task`: the only task ("train" or "infer") for which its value is written.
     """
     return {"column": name, "of_task": of_task}
 
@@ -319,7 +316,7 @@ def column(name: str, of_task: str = "") -> dict[str, str]:
 class Summary:
     """One row of an example's table: a backend, over all repeats of its cell.
 
-    Its fields are the columns of summary.csv. Programs read the first 19 by place; a new one goes behind the others.
+    Its fields are the columns of summary.csv. Programs read the first 19 by position; new ones go to the end.
     """
 
     example: str
@@ -341,14 +338,13 @@ class Summary:
     parameters: int | None
     keras_version: str
     backend_version: str
-    # Up to here the place of a column is a promise.
+    # The position of the columns up to here never changes.
     task: str = "train"
-    form: str = ""  # the form of the recurrent layers that was used; empty where the model has none
+    form: str = ""  # the form of the recurrent layers; empty if there are none
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds, medians over the repeats
     evaluation_seconds: float | None = None  # of one evaluation: median over epochs and repeats
-    seconds_per_1000_samples: float | None = field(
-        default=None, metadata=column("seconds_per_1000_images", "infer")
-    )  # of the steady epochs
+    # of the steady epochs
+    seconds_per_1000_samples: float | None = field(default=None, metadata=column("seconds_per_1000_images", "infer"))
     batch_size: int = 0
     samples: int = 0  # in an epoch, as asked for
     validation_samples: int = 0
@@ -356,45 +352,45 @@ class Summary:
     data: str = ""  # the dataset's name
     data_source: str = ""  # "real" or "synthetic"
     data_sha256: str = ""
-    notes: tuple[str, ...] = ()  # what a reader of this row should know
+    notes: tuple[str, ...] = ()  # for the reader of this row
     epoch_interval: Interval | None = field(default=None, metadata=column("epoch_seconds"))  # of epoch_seconds
     relative_interval: Interval | None = field(default=None, metadata=column("relative"))  # of relative_to_fastest
-    verdict: str = ""  # FASTEST, BASELINE, FASTER, SLOWER, NO_DIFFERENCE; empty where nothing can be said
+    verdict: str = ""  # FASTEST, BASELINE, FASTER, SLOWER, NO_DIFFERENCE; empty if unknown
     baseline: str = ""  # the backend that the user named as the baseline
     relative_to_baseline: float | None = None
     baseline_interval: Interval | None = field(default=None, metadata=column("relative_to_baseline"))
-    resampled: str = ""  # REPEATS or EPOCHS, what the row's own interval is made of; empty where it has none
+    resampled: str = ""  # REPEATS or EPOCHS, the source of epoch_interval; empty if there is none
     resampled_values: int | None = None  # how many of them
     final_accuracy_sd: float | None = None  # over the repeats that ended ok: sample standard deviation
     final_val_accuracy_sd: float | None = None
     target: str = ""  # the example's own: "val_accuracy >= 0.99"
     epochs_to_target: float | None = None  # until it is first reached: median over repeats
     seconds_to_target: float | None = None  # of training, the first epoch included
-    repeats_to_target: int | None = None  # how many reached it; None where the example states no target
-    deterministic: bool | None = None  # whether repeats with one seed gave the same losses; None where there are none
-    peak_memory_mib: float | None = None  # the most that the guest's process held at once: median over the repeats
-    import_memory_mib: float | None = None  # of that, what it held once the framework was imported
-    tree_memory_mib: float | None = None  # with the processes below it, such as compilers: the most seen
+    repeats_to_target: int | None = None  # how many reached it; None without a target
+    deterministic: bool | None = None  # whether repeats with the same seed gave the same losses; None without repeats
+    peak_memory_mib: float | None = None  # peak of the guest's process: median over the repeats
+    import_memory_mib: float | None = None  # the same after the import of the framework
+    tree_memory_mib: float | None = None  # peak with its child processes, such as compilers
     weights: str = ""  # where the initial weights are from: "seeded", "backend" or "published"
-    fingerprint: str = ""  # a short hash of all that has to be equal for rows to be compared
-    differs: tuple[str, ...] = ()  # in what this row was not measured like the others; it then has no ratio
+    fingerprint: str = ""  # a short hash of everything that must be equal to compare rows
+    differs: tuple[str, ...] = ()  # how this row differs from the others; it then has no ratio
     step_seconds_median: float | None = None  # of all steps of the steady epochs
     step_seconds_p95: float | None = None
-    compile_seconds: float | None = None  # the first step beyond a steady one: median over the repeats
-    device_memory_mib: float | None = None  # on the GPU, the most seen: median over the repeats
+    compile_seconds: float | None = None  # of the first step, minus a steady one: median over the repeats
+    device_memory_mib: float | None = None  # peak on the GPU: median over the repeats
     device_memory_source: str = ""  # "process", "device", or both
-    allocator_peak_mib: float | None = None  # the most that the framework's own allocator gave out on the GPU
-    operations_per_sample: int | None = None  # floating-point ones, counted from the layers; of training if it trains
-    percent_of_limit: float | None = None  # 100: as fast as this machine's arithmetic and memory allow
+    allocator_peak_mib: float | None = None  # peak of the framework's own allocator on the GPU
+    operations_per_sample: int | None = None  # floating-point operations, counted from the layers
+    percent_of_limit: float | None = None  # 100: the speed that this machine's arithmetic and memory allow
     teardown_seconds: float | None = None  # from the last batch until fit or predict returned: mean of steady epochs
-    between_process_factor: float | None = None  # the factor by which processes differ, where the intervals hold that
-    unit: str = ""  # what its times are of, if a script's: "epoch", "call" or "run"
-    metrics: Mapping[str, float] = field(default_factory=dict, metadata=column("final_metrics"))  # by their names
-    relative_to_default: float | None = None  # a variant's ratio to its backend as it is
+    between_process_factor: float | None = None  # the factor by which processes differ, if the intervals include it
+    unit: str = ""  # of its times, for a script: "epoch", "call" or "run"
+    metrics: Mapping[str, float] = field(default_factory=dict, metadata=column("final_metrics"))  # by name
+    relative_to_default: float | None = None  # a variant's ratio to its backend without settings
     default_interval: Interval | None = field(default=None, metadata=column("relative_to_default"))
     # No columns.
     input: str = field(default="", metadata=column(""))  # "image", "flat" or "sequence"
     available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting
     per_1000_interval: Interval | None = field(default=None, metadata=column(""))  # of seconds_per_1000_samples
-    steps: int = field(default=0, metadata=column(""))  # of an epoch, counted; 0 where nobody counted
-    seeds: int = field(default=0, metadata=column(""))  # how many different ones the repeats that ended ok had
+    steps: int = field(default=0, metadata=column(""))  # per epoch; 0 if unknown
+    seeds: int = field(default=0, metadata=column(""))  # the number of different seeds of the repeats that ended ok

@@ -299,9 +299,9 @@ def test_a_variable_that_the_user_names_reaches_the_guest_and_its_name_alone_is_
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("MY_LICENCE=hunter2", "takes the name of a variable alone, 'MY_LICENCE'"),
-        ("KERAS_BACKEND", "keras.json of its own"),
-        ("keras_home", "keras.json of its own"),
+        ("MY_LICENCE=hunter2", "takes only the name of a variable, 'MY_LICENCE'"),
+        ("KERAS_BACKEND", "its own keras.json"),
+        ("keras_home", "its own keras.json"),
         ("NOT_SET_ANYWHERE", "there is no such environment variable"),
         ("", "there is no such environment variable"),
     ],

@@ -1,1 +1,1 @@
-"""What runs before kbench's own environment is there: makes it and hands over. No packages."""
+"""Creates kbench's own environment and hands over to it. Needs no packages."""

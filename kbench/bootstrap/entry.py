@@ -1,4 +1,4 @@
-"""The front door behind run.py: hands over to kbench's own environment, or runs the checks. No packages."""
+"""Entry point of run.py: hands over to kbench's own environment, or runs the checks. Needs no packages."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def main(arguments: list[str]) -> int:
 
 
 def ensure(lock: Path, cache: Path, purpose: str, duration: str) -> Path:
-    """The interpreter of `lock`'s environment, which is made first if there is none.
+    """The interpreter of `lock`'s environment, which is created if missing.
 
     `purpose` and `duration` go into the line on stderr: "kbench's own environment", "about half a minute".
     Raises UserError with pip's reason if it cannot be made.
     """
     folder = host_environment.folder_for(lock, cache)
     if not host_environment.ready(folder, lock):
-        from kbench.bootstrap import make_host_environment  # here, because every later call does without it
+        from kbench.bootstrap import make_host_environment  # here, because later calls do not need it
 
         make_host_environment.make(folder, lock, purpose, duration)
     return host_environment.python_of(folder)
@@ -79,12 +79,12 @@ def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
         return {"pytest": [*pytest, *arguments]}
     # One more than the cores: many a test waits for a process.
     workers = min(len(os.sched_getaffinity(0)) + 1, MOST_TEST_WORKERS)
-    # worksteal: a test lasts from a millisecond to a minute, and an idle worker takes another's queued ones.
+    # worksteal: tests take from a millisecond to a minute, so idle workers take queued tests from others.
     return {**lint, "pytest": [*pytest, "-n", str(workers), "--dist", "worksteal"]}
 
 
 def _passes(name: str, command: list[str]) -> bool:
-    import subprocess  # here and below, because most calls do without it
+    import subprocess  # here, because most calls do not need it
 
     print(f"== {name}", flush=True)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -92,8 +92,8 @@ def _passes(name: str, command: list[str]) -> bool:
 
 
 def _run_here(arguments: list[str]) -> int:
-    """Run kbench in this interpreter, which has what it needs."""
-    # What is on PYTHONPATH belongs to another Python; the variable stays, for a backend's own Python.
+    """Run kbench in this interpreter, which has all packages."""
+    # PYTHONPATH is for another Python; the variable stays set, for a backend's own Python.
     foreign = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     elsewhere = {CHECKOUT, *(Path(entry).absolute() for entry in foreign if entry)}
     own = [entry for entry in sys.path if Path(entry).absolute() not in elsewhere]
@@ -104,7 +104,7 @@ def _run_here(arguments: list[str]) -> int:
 
 
 def _hand_over(command: list[str]) -> NoReturn:
-    """Become `command`; it keeps the working directory, the terminal and the environment variables."""
+    """Replace this process by `command`."""
     sys.stdout.flush()
     sys.stderr.flush()
     # PYTHONHOME names the standard library of another Python.

@@ -1,4 +1,4 @@
-"""kbench's own environment: where it is, and whether it is whole; made the first time."""
+"""Finds kbench's own environment, and checks whether it is complete."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 
 from kbench.errors import UserError
 
-MARKER = "kbench-lock.sha256"  # written last: an environment without it is half made
+MARKER = "kbench-lock.sha256"  # written last: an environment without it is incomplete
 
 
 def cache_folder() -> Path:
-    """What `kbench.paths.cache_folder` returns, for a Python that has no platformdirs yet."""
+    """The same as `kbench.paths.cache_folder`, without platformdirs."""
     try:
         chosen = os.environ.get("KBENCH_CACHE")
         if chosen:
             return Path(chosen).expanduser().absolute()
         xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
         return (xdg if xdg.is_absolute() else Path.home() / ".cache") / "kbench"
-    except RuntimeError as error:  # no such user, or a user without a home
+    except RuntimeError as error:  # no such user, or no home folder
         raise UserError(f"no cache folder ({error}): name one with the variable KBENCH_CACHE.") from error
 
 
@@ -35,7 +35,7 @@ def digest(lock: Path) -> str:
 
 def folder_for(lock: Path, cache: Path) -> Path:
     """Where `lock`'s environment for the running interpreter is or will be: <cache>/<lock's stem>/<key>."""
-    # An environment borrows its interpreter's files, so each installed Python has its own.
+    # An environment uses its interpreter's files, so each installed Python has its own.
     flavour = (str(sys.implementation.cache_tag), getattr(sys, "abiflags", ""), sysconfig.get_platform())
     key = hashlib.sha256("\n".join((digest(lock), *flavour, sys.base_prefix)).encode()).hexdigest()[:16]
     return cache / lock.stem / key
@@ -47,7 +47,7 @@ def python_of(folder: Path) -> Path:
 
 
 def ready(folder: Path, lock: Path) -> bool:
-    """True if `folder` holds the whole environment of `lock`, and its interpreter is still there."""
+    """True if `folder` holds the complete environment of `lock`, and its interpreter still exists."""
     try:
         marker = (folder / MARKER).read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""Makes kbench's own environment from a lock file, with venv and pip: once, and whole or not at all."""
+"""Creates kbench's own environment from a lock file, with venv and pip: completely or not at all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONGEST_REASON = 300  # characters
 
 
 def make(folder: Path, lock: Path, purpose: str, duration: str) -> None:
-    """Make the environment of `lock` in `folder`, unless another process does so meanwhile.
+    """Create the environment of `lock` in `folder`, unless another process just did.
 
     Raises UserError if it cannot be made.
     """
@@ -41,7 +41,7 @@ def make(folder: Path, lock: Path, purpose: str, duration: str) -> None:
 
 
 def _make(folder: Path, lock: Path, purpose: str, duration: str, held: IO[bytes]) -> None:
-    """Make the environment in `folder`, leaving nothing there if that fails or is interrupted."""
+    """Create the environment in `folder`; leaves nothing there if that fails or is interrupted."""
     print(f"Setting up {purpose} in {folder} (once, {duration}) ...", file=sys.stderr, flush=True)
     start = time.monotonic()
     log = folder.with_suffix(".log")
@@ -59,8 +59,8 @@ def _make(folder: Path, lock: Path, purpose: str, duration: str, held: IO[bytes]
 
 
 def commands(folder: Path, lock: Path) -> tuple[list[str], list[str]]:
-    """The two commands that make an environment: create it, install into it."""
-    # -I: no PYTHONPATH and no user site, whose packages pip would take for installed ones.
+    """The two commands: create the environment, install into it."""
+    # -I: no PYTHONPATH or user site, because pip would treat their packages as installed.
     create = [sys.executable, "-I", "-m", "venv", str(folder)]
     pip = [str(python_of(folder)), "-I", "-m", "pip"]
     if importlib.util.find_spec("ensurepip") is None:  # Debian and Ubuntu keep it in a package of its own
@@ -87,7 +87,7 @@ def _pip_version() -> tuple[int, ...]:
 def _run(command: list[str], log: Path, purpose: str, held: IO[bytes]) -> None:
     """Run one command with its output in `log`; raises UserError with the reason if it fails."""
     # PIP_USER=0: a `user = true` in the user's pip configuration is an error inside an environment.
-    # The child inherits the file lock: if this process is killed, the folder is locked until the child ends.
+    # The child inherits the file lock: if this process is killed, the folder stays locked until the child ends.
     with log.open("wb") as output:
         done = subprocess.run(
             command,
@@ -115,7 +115,7 @@ def essence(output: str) -> str:
 
 
 def _remove(folder: Path) -> None:
-    """Remove an environment, its marker first, so that no moment shows a marked half."""
+    """Remove an environment, its marker first, so that a partial one is never marked."""
     (folder / MARKER).unlink(missing_ok=True)
     if folder.exists():
         shutil.rmtree(folder)
@@ -123,7 +123,7 @@ def _remove(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path, purpose: str) -> Iterator[IO[bytes]]:
-    """Hold the file lock `path`, saying so if another process has it."""
+    """Hold the file lock `path`, and print a message if another process has it."""
     with path.open("ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,1 +1,1 @@
-"""What is in the user's cache folder: what it takes, and what can be freed."""
+"""Lists and frees kbench's cache folder."""

@@ -1,6 +1,6 @@
-"""kbench's cache folder: its marker, the lock of whoever uses it, what lies in it, and how a kind of it is removed.
+"""Marks, locks, lists and frees kbench's cache folder.
 
-Only known names are looked at, in a folder that carries kbench's marker, and no link is followed.
+Touches only known names, in a folder with kbench's marker, and follows no links.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from kbench.errors import UserError
 TAG = "CACHEDIR.TAG"
 SIGNATURE = "Signature: 8a477f597d28d172789f06886806bc55"  # https://bford.info/cachedir/: backups leave it out
 OWNER = "# kbench's cache folder: environments, data and compiled code. `clean` frees them."
-LOCK = "in-use.lock"  # shared by each kbench that needs what is there, exclusive while something is removed
+LOCK = "in-use.lock"  # shared by each running kbench, exclusive while something is removed
 OWN_MARKER = "kbench-lock.sha256"  # of bootstrap.host_environment
 
 _KEY = "[0-9a-f]"
-# What can be downloaded again; another file was brought by the user and stays.
+# Files that can be downloaded again; others were put there by the user and stay.
 _DOWNLOADS = (file for one in REGISTRY.values() for files in one.variants for file in files if file.addresses)
 MADE = {
     "environments": (
@@ -48,17 +48,17 @@ MADE = {
 
 @dataclass
 class Removed:
-    """What came of removing."""
+    """The result of `remove`."""
 
     paths: list[Path] = field(default_factory=list)
     kept: list[Path] = field(default_factory=list)  # a process runs in it
     failed: dict[Path, str] = field(default_factory=dict)  # why
     freed: int = 0  # bytes
-    shared: int = 0  # bytes that uv's own cache has as well: they stay on the disk
+    shared: int = 0  # bytes that uv's own cache shares: they stay on the disk
 
 
 def mark(cache: Path) -> None:
-    """Make the folder known as kbench's; `clean` touches no other. Raises OSError."""
+    """Mark the folder as kbench's; `clean` touches no other. Raises OSError."""
     if not is_marked(cache):
         cache.mkdir(parents=True, exist_ok=True)
         (cache / TAG).write_text(f"{SIGNATURE}\n{OWNER}\n", encoding="ascii")
@@ -74,9 +74,9 @@ def is_marked(cache: Path) -> bool:
 
 @contextlib.contextmanager
 def in_use(cache: Path) -> Iterator[None]:
-    """While this lasts, `clean` removes nothing. It ends with the process, however that ends."""
+    """Keep `clean` from removing anything; a killed process no longer holds this lock."""
     with contextlib.ExitStack() as held:
-        # A cache that cannot be written may still have all that is needed, and nobody can clean it either.
+        # A read-only cache may still have everything that is needed, and cannot be cleaned.
         with contextlib.suppress(OSError):
             mark(cache)
             fcntl.flock(held.enter_context((cache / LOCK).open("a")), fcntl.LOCK_SH)
@@ -84,13 +84,13 @@ def in_use(cache: Path) -> Iterator[None]:
 
 
 def made(cache: Path, kind: str) -> list[Path]:
-    """What kbench made of one kind of MADE, without links and what lies behind them."""
+    """The paths of one kind of MADE, without links."""
     found = [path for pattern in MADE[kind] for path in sorted(cache.glob(pattern))]
     return [path for path in found if not any(one.is_symlink() for one in _below(cache, path))]
 
 
 def remove(cache: Path, kinds: Sequence[str]) -> Removed:
-    """Remove all that kbench made of these kinds.
+    """Remove everything of these kinds.
 
     Raises UserError if the folder is not kbench's, or a kbench is using it.
     """
@@ -122,7 +122,7 @@ def remove(cache: Path, kinds: Sequence[str]) -> Removed:
 
 
 def size(paths: Iterable[Path]) -> tuple[int, int]:
-    """(bytes on the disk, of these the bytes of files that have another name: in uv's own cache)."""
+    """(bytes on the disk, bytes of these that are shared with uv's own cache by hard links)."""
     files = {(about.st_dev, about.st_ino): about for path in paths for about in _files(path)}
     shared = sum(about.st_blocks for about in files.values() if about.st_nlink > 1)
     return 512 * sum(about.st_blocks for about in files.values()), 512 * shared
@@ -133,12 +133,12 @@ def _files(path: Path) -> Iterator[os.stat_result]:
         [path] if not path.is_dir() else (Path(place, name) for place, _, names in os.walk(path) for name in names)
     )
     for name in names:
-        with contextlib.suppress(OSError):  # gone meanwhile, or not ours to read
+        with contextlib.suppress(OSError):  # removed meanwhile, or not readable
             yield name.lstat()
 
 
 def _delete(path: Path) -> None:
-    for marker in (MARKER, OWN_MARKER, "complete"):  # first: what is half removed must not count as made
+    for marker in (MARKER, OWN_MARKER, "complete"):  # first: a half-removed environment must not count as complete
         if (path / marker).is_file():
             (path / marker).unlink()
     if path.is_dir():

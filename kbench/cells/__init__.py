@@ -1,1 +1,1 @@
-"""Runs the cells of a plan: each in a process of its own, watched, and cleaned up after."""
+"""Runs cells: each in a process of its own, with limits, and cleans up afterwards."""

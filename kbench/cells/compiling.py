@@ -1,4 +1,4 @@
-"""Compiles before anything is timed, for backends that keep what they compile: several at a time."""
+"""Compiles before the measurement, for backends that cache compiled code: several examples at a time."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def compile_first(
     launcher: Launcher,
     report: Callable[[str], None],
 ) -> float:
-    """Let each backend that keeps what it compiles do so where that is missing; returns how many seconds it took.
+    """Have each backend that caches compiled code compile what is missing; returns the seconds that this took.
 
-    A batch and an epoch of the example are enough. As many compile at a time as there are cores. What fails here
-    fails again when it is measured, and is reported then. Raises KeyboardInterrupt.
+    It runs one epoch of one batch of each example, as many at a time as there are cores. An error here is ignored: it
+    occurs again in the measurement. Raises KeyboardInterrupt.
     """
     missing: dict[Path, CellTask] = {}
     for task in tasks:
@@ -44,8 +44,8 @@ def compile_first(
         return 0.0
     start = time.monotonic()
     backends = ", ".join(dict.fromkeys(task.backend for task in missing.values()))
-    what = f"{len(missing)} examples, before the time of any" if len(missing) > 1 else "1 example, before its time"
-    report(f"{backends}: compiling for {what} is taken (once; minutes)")
+    what = f"{len(missing)} example{'s' * (len(missing) > 1)}"
+    report(f"{backends}: compiling {what} before the measurement (once; minutes)")
     cores = len(psutil.Process().cpu_affinity() or [0])
     with tempfile.TemporaryDirectory(prefix="kbench-") as nowhere, contextlib.ExitStack() as stack:
         waiting, running = list(missing.items()), dict[Path, tuple[CellTask, Running[Outcome]]]()
@@ -61,17 +61,17 @@ def compile_first(
                 except StopIteration as end:
                     del running[folder]
                     if end.value.status == OK:
-                        report(f"{task.backend}: compiled for {task.example} in {end.value.seconds:.0f} s")
-                    else:  # half of it would pass for all
+                        report(f"{task.backend}: compiled {task.example} in {end.value.seconds:.0f} s")
+                    else:  # a half-filled folder would pass for a complete one
                         shutil.rmtree(folder, ignore_errors=True)
             time.sleep(launchers.POLL_SECONDS)
     return time.monotonic() - start
 
 
 def _compiled(task: CellTask, here: Here) -> Path | None:
-    """Where the task's backend keeps what it compiles for the task's example."""
+    """The folder of the backend's compiled code for the task's example, if it has one."""
     environment = here.environments.get(task.backend)
-    if task.script is not None:  # it cannot be told to do a little
+    if task.script is not None:  # it cannot be shortened
         return None
     if not isinstance(environment, Environment) or not environment.compiles:
         return None

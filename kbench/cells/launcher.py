@@ -1,16 +1,15 @@
-"""Starts a guest in a session of its own and looks after it: the one place where cells become processes."""
+"""Starts a guest in a session of its own and watches it. Only this module starts cells."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import psutil
 
@@ -19,12 +18,12 @@ from kbench.cells.turns import Turn
 from kbench.machine.gpu_memory import DeviceMemory
 from kbench.store import guest_files
 
-POLL_SECONDS = 0.25  # the host sleeps between two looks: a spinning parent would disturb what it measures
-MEMORY_SECONDS = 1.0  # between two looks at the memory, which cost some milliseconds
-GRACE_SECONDS = 5.0  # between the request to end and the end
+POLL_SECONDS = 0.25  # between two checks: a busy host would disturb the measurement
+MEMORY_SECONDS = 1.0  # between two readings of the memory, which take milliseconds
+GRACE_SECONDS = 5.0  # between SIGTERM and SIGKILL
 
 T = TypeVar("T")
-# A process that runs, looked at whenever it is asked for the next value; it returns something of its end.
+# A running process, which is checked whenever the next value is requested; returns something at its end.
 Running = Generator[subprocess.Popen[bytes], None, T]
 
 
@@ -35,29 +34,13 @@ class Exit:
     code: int  # negative: the number of the signal that ended it
     seconds: float  # wall clock
     timed_out: bool = False
-    peak_memory_mib: float | None = None  # of the process and all below it; None if it ended before a look
-    device_memory_mib: float | None = None  # of the same on the GPU, where one was looked at
+    peak_memory_mib: float | None = None  # of the process and its descendants; None if it ended too soon
+    device_memory_mib: float | None = None  # of the same on the GPU, if one is used
     device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
-    over_memory: bool = False  # it held more than it was allowed to
+    over_memory: bool = False  # it exceeded its memory limit
 
 
-class Launcher(Protocol):
-    """Runs a command; tests use another one than the real."""
-
-    def __call__(
-        self,
-        command: Sequence[str],
-        *,
-        variables: Mapping[str, str],
-        folder: Path,
-        log: Path,
-        timeout: float,
-        watch: Callable[[], None],
-        memory_limit_mib: float | None = None,
-        turn: Turn | None = None,
-        stdin: Path | None = None,
-        stdout: Path | None = None,
-    ) -> Running[Exit]: ...
+Launcher = Callable[..., Running[Exit]]  # `launch`, or what stands in for it in a test
 
 
 def launch(
@@ -75,17 +58,17 @@ def launch(
     gpu: int | None = None,
     mark: str = "",
 ) -> Running[Exit]:
-    """Run `command` in `folder` with just these environment variables; its output goes to `log`.
+    """Run `command` in `folder` with only these environment variables; its output goes to `log`.
 
-    With `stdout` only its stderr does; it reads the file `stdin` if that is there.
+    With `stdout`, only its stderr goes to `log`. It reads the file `stdin` if there is one. The caller requests the
+    next value a few times a second; `watch` is called each time. `gpu`: the GPU whose memory is measured.
 
-    The caller asks for the next value a few times a second; `watch` is called each time. `gpu` is the number of the
-    one whose memory is looked at. After `timeout` seconds, without those in which it was held between two turns, and
-    if this process is interrupted, the whole process group is asked to end and then killed; beyond
-    `memory_limit_mib` it is killed at once. Nothing that it started stays behind, in any group or session: it is
-    found by `mark`, which goes into its environment. Raises OSError where the command cannot be started.
+    After `timeout` seconds, not counting those in which it was held between two turns, and if this process is
+    interrupted, the process group gets SIGTERM and then SIGKILL; beyond `memory_limit_mib` it gets SIGKILL at once.
+    All processes that it started end with it, in any group or session: they have `mark` in their environment. Raises
+    OSError if the command cannot be started.
     """
-    mark = f"{mark or orphans.mark(folder)}|{log.parent.name}|"  # of this cell alone: others may run beside it
+    mark = f"{mark or orphans.mark(folder)}|{log.parent.name}|"  # only of this cell: others may run side by side
     with contextlib.ExitStack() as stack:
         on_device = None if gpu is None else stack.enter_context(contextlib.closing(DeviceMemory(gpu)))
         start = time.monotonic()
@@ -131,7 +114,7 @@ def launch(
             _end(process)
             raise
         finally:
-            _signal(process.pid, signal.SIGKILL)
+            orphans.signal_group(process.pid, signal.SIGKILL)
             process.wait()
             orphans.end(mark)  # what has left its group
             for one in written:
@@ -148,7 +131,7 @@ def launch(
 
 
 def to_its_end(running: Running[T]) -> T:
-    """Wait for a process that runs; what came of it."""
+    """Wait for a running process; returns its result."""
     with contextlib.closing(running):
         while True:
             try:
@@ -159,9 +142,9 @@ def to_its_end(running: Running[T]) -> T:
 
 
 class Memory:
-    """The largest sum of resident memory over a process and its descendants, of all looks at it.
+    """The peak of the resident memory of a process and its descendants, over all calls of `look`.
 
-    Pages that they share are counted for each, and a peak between two looks is missed. `on_device` looks along.
+    Shared pages count for each process, and a peak between two calls is missed. Also measures `on_device`.
     """
 
     def __init__(self, pid: int, between: float, on_device: DeviceMemory | None = None) -> None:
@@ -172,7 +155,7 @@ class Memory:
         self.peak_mib: float | None = None
 
     def look(self) -> None:
-        """Look, if the last look is long enough ago."""
+        """Measure, if the last measurement is long enough ago."""
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + self._between
@@ -191,18 +174,13 @@ class Memory:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM to the group; whoever is still there after a while is killed by the caller."""
-    _signal(process.pid, signal.SIGTERM)
-    _signal(process.pid, signal.SIGCONT)  # a stopped process takes no other signal
+    """Send SIGTERM to the group and wait a while; the caller kills what is left."""
+    orphans.signal_group(process.pid, signal.SIGTERM)
+    orphans.signal_group(process.pid, signal.SIGCONT)  # a stopped process takes no other signal
     _wait(process, GRACE_SECONDS)
 
 
-def _signal(group: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
-
-
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
-    """Return when `process` has ended or the time is over."""
+    """Wait until `process` has ended, at most this long."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(seconds)

@@ -1,7 +1,7 @@
-"""Finds the processes of a run by a mark in their environment, and ends them: also if the host was killed.
+"""Finds the processes of a run by a mark in their environment and ends them, even if the host was killed.
 
-A process can leave its group and its session, and outlive its parent; what it starts inherits its environment all the
-same. So everything that a guest started is found, however it was started, unless it was given another environment.
+A process can leave its group and session and outlive its parent, but its children still inherit its environment. So
+everything that a guest started is found, unless it was given another environment.
 """
 
 from __future__ import annotations
@@ -16,29 +16,31 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+
 from kbench.paths import PACKAGE
 
 MARK = "KBENCH_GUEST_OF"  # the variable; its value is `RUN|HOST`
-ROUNDS = 50  # what is being started while it is looked for is found in the next round
+ROUNDS = 50  # a process that is started during the search is found in the next round
 PAUSE = 0.02  # seconds between two of them
-LOOKS = 100  # after the host's end: a guest that was just being started gets its mark seconds later on a busy machine
+LOOKS = 100  # after the host's end: on a busy machine, a new guest has its mark only seconds later
 
 
 def mark(run: Path) -> str:
-    """A value of MARK for all guests that one host starts for the run in the folder `run`."""
+    """The value of MARK for all guests that this host starts for the run in the folder `run`."""
     return f"{_of(run)}{secrets.token_hex(8)}"
 
 
 def find(marked: str) -> list[int]:
-    """The numbers of the processes whose mark begins with `marked`."""
-    variable = os.fsencode(f"{MARK}={marked}")
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it is another user's, or has ended
-            variables = (folder / "environ").read_bytes().split(b"\0")
-            if any(one.startswith(variable) for one in variables):
-                found.append(int(folder.name))
-    return found
+    """The ids of the processes whose mark begins with `marked`."""
+    processes = psutil.process_iter(["environ"])  # None for another user's
+    return [one.pid for one in processes if (one.info["environ"] or {}).get(MARK, "").startswith(marked)]
+
+
+def signal_group(group: int, number: int) -> None:
+    """Send a signal to a process group, if it is still there."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
 
 
 def end(marked: str) -> None:
@@ -54,30 +56,30 @@ def end(marked: str) -> None:
 
 
 def end_of_run(run: Path) -> None:
-    """Kill what any host has left of the run in the folder `run`."""
+    """Kill all processes of the run in the folder `run`, of any host."""
     end(_of(run))
 
 
 @contextlib.contextmanager
 def ended_with_this_process(marked: str) -> Iterator[None]:
-    """While this lasts, the end of this process, by SIGKILL too, is the end of all processes that are marked so.
+    """If this process ends meanwhile, even by SIGKILL, all processes with this mark are ended.
 
-    A process beside this one holds the reading end of a pipe, whose other end the system closes with this process. So
-    nothing polls, and a guest that is stopped or deep in C code is ended as well.
+    A watchdog process reads from a pipe, whose other end the system closes when this process ends. So nothing polls,
+    and a guest that is stopped or deep in C code is ended, too.
     """
     watchdog = subprocess.Popen(
         [sys.executable, "-m", __name__, marked],
-        cwd=PACKAGE.parent,  # from where it imports kbench
+        cwd=PACKAGE.parent,  # so that it can import kbench
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # what the terminal sends to the host is not for it
+        start_new_session=True,  # no signals from the terminal
     )
     with watchdog:
         try:
             yield
         finally:
-            end(marked)  # what was started and not yet waited for when an interrupt came
+            end(marked)  # started, but not yet waited for when an interrupt came
             watchdog.kill()
 
 
@@ -86,8 +88,8 @@ def _of(run: Path) -> str:
 
 
 def _main(marked: str) -> None:
-    """Wait until the host is gone, then end what it has left."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a batch system sends them to everybody
+    """Wait until the host has ended, then end its guests."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a batch system sends them to all processes
         signal.signal(number, signal.SIG_IGN)
     sys.stdin.buffer.read()
     for _ in range(LOOKS):

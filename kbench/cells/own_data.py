@@ -1,4 +1,4 @@
-"""Runs an example's load_data, once and in one backend's environment, for the data that all backends share."""
+"""Runs an example's load_data once, in one backend's environment; all backends share the data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILE = "own_data.npz"
 
 
 def load(task: CellTask, here: Here, launcher: Launcher, report: Callable[[str], None]) -> Path:
-    """The .npz file with its arrays, in the folder of `here`, which outlives it. Raises UserError."""
+    """The .npz file with its arrays, in the run's folder of `here`. Raises UserError."""
     name = here.examples[task.example].name
     report(f"{name}: load_data() runs on {task.backend}, for all backends")
     loading = replace(task, task=LOAD, image_data_format=CHANNELS_LAST, epochs=0, parity=None, repeat=1)

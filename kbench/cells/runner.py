@@ -1,4 +1,4 @@
-"""Runs tasks: launch cells, one after the other or in turns, read what their guests reported, record the outcomes."""
+"""Runs tasks: launches cells, one after the other or in turns, reads their reports, records the outcomes."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from kbench.values import FAILED, INTERRUPTED, OK, SCRIPT, TIMEOUT, UNAVAILABLE,
 
 LINES_KEPT = 12  # of the log of a cell that did not end ok
 MOST_REASON = 500  # characters
-# Of fewer values nobody knows how far they lie apart: in a run, and before the first table of cells in turns.
+# The least number of reference times that show their spread: in a run, and before the first table in turns.
 ENOUGH_REFERENCES, ENOUGH_IN_TURNS = 6, 12
 
 
 @dataclass(frozen=True)
 class EpochProgress:
-    """How far a running cell is: its epochs that are done, and what the last of them came to."""
+    """The progress of a running cell: its finished epochs, and the values of the last one."""
 
     epochs: int = 0
     seconds: float | None = None
     loss: float | None = None
-    accuracy: float | None = None  # of validation where there is one
+    accuracy: float | None = None  # of validation if there is one
 
 
 @dataclass(frozen=True)
 class Listener:
-    """Who wants to know how the run goes."""
+    """Callbacks for the progress of a run."""
 
     started: Callable[[CellTask], None]
     epoch: Callable[[CellTask, EpochProgress], None]  # a few times a second
     ended: Callable[[CellTask, Outcome], None]
-    note: Callable[[str], None] = lambda line: None  # what else a reader should know
+    note: Callable[[str], None] = lambda line: None  # other information
 
 
 def run(
@@ -65,11 +65,11 @@ def run(
 ) -> list[Outcome]:
     """Run the tasks and record each outcome in the run's folder as soon as it is known.
 
-    One after the other, or with `interleave` those of an example side by side, in turns. `verdicts` are of cells that
-    are known not to run, by id. `reference` times a fixed computation in so many processes, before each cell that is
-    measured: how steady the machine is. They are more where few cells are compared. `before` is called with the first
-    task of what is measured next. One cell's fate never stops the run. On an interrupt the running cells are recorded
-    as interrupted and KeyboardInterrupt goes on to the caller. Raises UserError where results cannot be written.
+    They run one after the other, or with `interleave` those of an example side by side, in turns. `verdicts`: the
+    outcomes of cells that cannot run, by id. `reference` times a fixed computation in so many processes, before each
+    measurement, to see how steady the machine is; more of them if few cells are compared. `before` is called with the
+    first task of each measurement. No failed cell stops the run. On an interrupt the running cells are recorded as
+    interrupted, and KeyboardInterrupt is raised again. Raises UserError if results cannot be written.
     """
     known = {task.id: verdict for task in tasks if (verdict := verdicts.get(task.id) or _unavailable(task, here))}
     times = math.ceil(ENOUGH_REFERENCES / max(1, len(tasks) - len(known)))
@@ -82,7 +82,7 @@ def run(
         listener.started(task)
 
     def ended(task: CellTask, outcome: Outcome) -> None:
-        # Recorded here and not at the end: a later failure must not lose what is known.
+        # Recorded at once, so that a later failure does not lose it.
         try:
             store.write_outcome(here.run, task, outcome)
         except KeyboardInterrupt:
@@ -131,7 +131,7 @@ def run(
 
 
 def _of_examples(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
-    """The tasks that are compared with each other: one repeat of an example."""
+    """The tasks grouped by example and repeat: those of a group are compared."""
     groups: dict[tuple[str, int], list[CellTask]] = {}
     for task in tasks:
         groups.setdefault((task.example, task.repeat), []).append(task)
@@ -144,7 +144,7 @@ def _in_turns(
     ended: Callable[[CellTask, Outcome], None],
     note: Callable[[str], None],
 ) -> None:
-    """Run these cells side by side, one computing at a time; each begins when all others are held."""
+    """Run these cells side by side, one computing at a time; each starts while all others are held."""
     waiting = list(tasks)
     running: dict[Turn, tuple[CellTask, Running[Outcome]]] = {}
     noted = False
@@ -182,7 +182,7 @@ def _unavailable(task: CellTask, here: Here) -> Outcome | None:
 def measure(
     task: CellTask, here: Here, launcher: Launcher, listener: Listener, turn: Turn | None = None
 ) -> Running[Outcome]:
-    """Measure a task on this machine, where its backend has an environment; what came of it."""
+    """Measure a task on this machine, in its backend's environment; returns the outcome."""
     if task.script is None:
         return (yield from _measure(task, here, launcher, listener, turn))
     try:
@@ -238,7 +238,7 @@ def _measure(
 
 
 class Progress:
-    """What an events file reports of epochs, reading only what was added since the last look."""
+    """Reads the epochs from an events file, only those added since the last call."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -266,7 +266,7 @@ class Progress:
 
 
 def judge(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> Outcome:
-    """What came of a cell, from how its process ended and what its guest reported before."""
+    """The outcome of a cell, from the end of its process and the guest's report."""
     error = str(report.facts.get("error", ""))
     epochs = report.facts.get("stopped_after", task.epochs)
     complete = "guest_seconds" in report.facts and (task.task == SCRIPT or len(report.epochs) == epochs)
@@ -317,15 +317,15 @@ def _signal_name(number: int) -> str:
 
 
 def _of_memory(ended: Exit) -> str:
-    """What SIGKILL most often means, where the system sent it."""
+    """The most likely reason for a SIGKILL from the system."""
     if ended.code != -signal.SIGKILL:
         return ""
     held = "" if ended.peak_memory_mib is None else f"; it held {ended.peak_memory_mib:.0f} MiB"
-    return f", as the system does where memory runs out{held}"
+    return f", as the system does if memory runs out{held}"
 
 
 def _last_words(report: store.GuestReport, lines: Sequence[str]) -> str:
-    """The last event, damage and the last line of the log, for the one-line reason."""
+    """The last event, damaged events and the last line of the log, for the one-line reason."""
     damaged = report.facts.get("events_damaged")
     facts = [f"last event: {report.last}" if report.last else "it reported nothing"]
     facts += [f"{damaged} damaged lines among its events"] if damaged else []

@@ -1,4 +1,4 @@
-"""What a guest is given on this machine: its spec, its keras.json and its environment variables."""
+"""Makes the inputs of a guest: its spec, its keras.json and its environment variables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kbench.values import CHANNELS_LAST, Data, Device, Environment
 LOAD = "load"  # the task of running an example's load_data
 CAPTURED = "captured.npz"  # a script's first batches and weights, for all backends of a parity run
 
-# What a guest inherits: enough to find programs, libraries and its own caches, and none of the user's secrets.
+# The variables that a guest inherits: enough to find programs, libraries and caches, but no secrets.
 INHERITED = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "XDG_CACHE_HOME",
     "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDNN_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD",
@@ -26,18 +26,18 @@ INHERITED = (
     "OMP_NUM_THREADS", "OMP_PROC_BIND", "KMP_AFFINITY",
 )  # fmt: skip
 
-# Inherited variables that change what a framework computes, or how fast, and are kept with the results.
+# Inherited variables that may change a framework's results or speed: kept with the results.
 MATTERS = re.compile(
     r"(OMP|GOMP|KMP|MKL|DNNL|ONEDNN|OPENBLAS|GOTO|BLIS|VECLIB|NUMEXPR|TBB|XLA|TF|CUDA|CUDNN|NVIDIA|NCCL|MALLOC"
     r"|TCMALLOC)_.*|LD_PRELOAD|LD_LIBRARY_PATH"
 )
 NOT_A_PROGRAMS = re.compile(r"(PYTHON|KERAS_|KBENCH_|VIRTUAL_ENV|__PYVENV).*")
-# Not for print, whatever it is for.
+# Never kept.
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE")
 
 
 def that_matter(variables: Mapping[str, str], of_backend: Collection[str]) -> dict[str, str]:
-    """What a reader of a cell's figures should know of its variables: its backend's, and some inherited ones."""
+    """The variables to keep with the results: the backend's, and some inherited ones."""
     return {
         name: value
         for name, value in sorted(variables.items())
@@ -47,18 +47,18 @@ def that_matter(variables: Mapping[str, str], of_backend: Collection[str]) -> di
 
 @dataclass(frozen=True, kw_only=True)
 class Here:
-    """What this machine adds to the tasks of a run: the device, and where things lie."""
+    """What this machine adds to the tasks of a run: the device and paths."""
 
     run: Path  # the run's folder
     device: Device
     examples: Mapping[str, Path]
     data: Mapping[tuple[str, str], Data]  # by example and image_data_format
     published_weights: Mapping[str, Path]  # by example
-    environments: Mapping[str, Environment | str]  # by backend; a sentence where there is none
+    environments: Mapping[str, Environment | str]  # by backend; a sentence if there is none
     passed: Mapping[str, str]  # the variables of --pass-env
     guest: Path = field(default_factory=lambda: paths.GUEST)
-    keras_files: Mapping[str, Path] = field(default_factory=dict)  # that a script may ask for, by name
-    frameworks: Collection[str] = ()  # what keras.json can call a backend
+    keras_files: Mapping[str, Path] = field(default_factory=dict)  # datasets that a script may load, by name
+    frameworks: Collection[str] = ()  # all names of backends in keras.json
     started_in: Path = field(default_factory=Path.cwd)
 
 
@@ -73,9 +73,9 @@ def keras_json(task: CellTask) -> dict[str, Any]:
 
 
 def spec(task: CellTask, here: Here, script: Path | None = None) -> dict[str, Any]:
-    """The guest's spec: the task, and where things lie. Below the user's home folder paths begin with `~`.
+    """The guest's spec: the task and paths, with the home folder as `~`.
 
-    `script` is where the program lies that is run, if the task is one.
+    `script`: the path of the program, if the task is a script.
     """
     data = here.data.get((task.example, task.image_data_format))
     weights = here.published_weights.get(task.example)
@@ -96,7 +96,7 @@ def spec(task: CellTask, here: Here, script: Path | None = None) -> dict[str, An
 
 
 def _script(task: CellTask, here: Here, file: Path) -> dict[str, Any]:
-    """Its options, where it lies, what Keras's get_file finds, and its packages."""
+    """The script's options, path, packages, and the files that Keras's get_file finds."""
     environment = here.environments[task.backend]
     assert not isinstance(environment, str)
     return {
@@ -121,10 +121,10 @@ def environment_variables(
     keras_home: Path,
     of_program: bool = False,
 ) -> dict[str, str]:
-    """The guest's whole environment: a short list of the user's variables, the backend's and the device's.
+    """All environment variables of a guest: a few of the user's, the backend's and the device's.
 
-    KERAS_BACKEND is left out on purpose: it would win over keras.json. `of_program`: a user's own program gets all
-    their variables, but for what steers Python, Keras and kbench.
+    KERAS_BACKEND is left out, because it would override keras.json. `of_program`: a user's own program gets all of
+    the user's variables, except those that control Python, Keras and kbench.
     """
     kept = {name: inherited[name] for name in INHERITED if name in inherited}
     if of_program:

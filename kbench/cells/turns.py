@@ -1,7 +1,7 @@
-"""Guests that run side by side take turns: one computes at a time, and the others are stopped.
+"""Gives turns to guests that run side by side: one computes at a time, and the others are stopped.
 
-A guest computes until it says through its socket that its turn is over (see `kbench_guest.turns`). Then it is stopped
-with all its threads and all it started. In each round every guest has one turn, in an order drawn anew.
+A guest computes until it reports on its socket that its turn is over (see `kbench_guest.turns`). Then it is stopped,
+with all its threads and children. In each round every guest has one turn, in a new random order.
 """
 
 from __future__ import annotations
@@ -18,57 +18,58 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from kbench.cells.orphans import signal_group
 from kbench.machine import host
 
 VARIABLE = "KBENCH_TURNS"  # as kbench_guest.turns reads it
-# A turn in which other programs took more than this part of the cores' time says nothing.
+# A turn in which other programs used more than this share of the cores' time does not count.
 DISTURBED = 0.1
-LEAST_MIB = 2048.0  # that have to be free before one more is started
+LEAST_MIB = 2048.0  # must be free before another guest is started
 
 
 @dataclass(eq=False)
 class Turn:
-    """One guest's part in it."""
+    """The turns of one guest."""
 
     ours: socket.socket
     guests: socket.socket
     pid: int = 0
     held: bool = False
     over: bool = False  # its process has ended, or is about to
-    disturbed: list[int] = field(default_factory=list)  # rounds in which other programs took much of its time
-    _held_seconds: float = 0.0  # before it was held the last time
+    disturbed: list[int] = field(default_factory=list)  # rounds in which other programs took much of the time
+    _held_seconds: float = 0.0  # up to the last hold
     _since: float = 0.0
-    _round: int = 0  # its last one; it is 0 until its first turn is over
+    _round: int = 0  # the current one; 0 during the first turn
     _before: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def started(self, pid: int) -> None:
-        """Its process is there."""
+        """Its process has started."""
         self.pid = pid
         self.guests.close()
 
     def hold(self) -> None:
-        """Stop it: its turn is over."""
-        _signal(self.pid, signal.SIGSTOP)
+        """Stop the guest: its turn is over."""
+        signal_group(self.pid, signal.SIGSTOP)
         self.held, self._since = True, time.monotonic()
         clock, busy, own = (after - before for after, before in zip(self._times(), self._before, strict=True))
         if self._round and busy - own > DISTURBED * clock * len(os.sched_getaffinity(0)):
             self.disturbed.append(self._round)
 
     def go_on(self, number: int) -> None:
-        """Its turn in that round begins."""
+        """Start its turn in the round `number`."""
         self._held_seconds = self.held_seconds
         self.held, self._round, self._before = False, number, self._times()
-        _signal(self.pid, signal.SIGCONT)
+        signal_group(self.pid, signal.SIGCONT)
         with contextlib.suppress(OSError):  # it has ended
             self.ours.send(struct.pack("!I", number))
 
     @property
     def held_seconds(self) -> float:
-        """In all, until now."""
+        """The seconds in which it was held so far."""
         return self._held_seconds + (time.monotonic() - self._since if self.held else 0.0)
 
     def _times(self) -> tuple[float, float, float]:
-        """Seconds: of the clock, that the cores which cells may use were busy, and that this guest used of them."""
+        """Seconds of the clock, of all busy cores that cells may use, and of these the seconds of this guest."""
         cores = psutil.cpu_times(percpu=True)
         may_use = [cores[number] for number in os.sched_getaffinity(0) if number < len(cores)]
         busy = sum(sum(one) - one.idle - one.iowait - one.guest - one.guest_nice for one in may_use)
@@ -80,7 +81,7 @@ class Turn:
 
 
 class Turns:
-    """All guests in it. `seed` draws the order of each round."""
+    """All guests that take turns. `seed` is for the random order of the rounds."""
 
     def __init__(self, seed: str) -> None:
         self._random = random.Random(seed)
@@ -90,7 +91,7 @@ class Turns:
         self._round = 0
 
     def join(self) -> Turn:
-        """A guest that is about to be started, all others being held: it computes until its first turn is over."""
+        """Add a guest that is about to start, while all others are held. It computes until its first turn is over."""
         turn = Turn(*socket.socketpair())
         self._turns.append(turn)
         self._selector.register(turn.ours, selectors.EVENT_READ, turn)
@@ -104,7 +105,7 @@ class Turns:
         self._turns.remove(turn)
 
     def room(self) -> bool:
-        """Whether there is memory for one more, which may need half as much again as the largest of those held."""
+        """Whether there is memory for another guest, assuming 1.5 times that of the largest one."""
         held = [_resident_mib(turn.pid) for turn in self._turns]
         return not held or host.available_mib() > max(LEAST_MIB, 1.5 * max(held))
 
@@ -113,7 +114,7 @@ class Turns:
         return all(turn.held for turn in self._turns)
 
     def next(self) -> Turn:
-        """The guest whose turn it is now, all of them being held."""
+        """Start the next turn, while all guests are held; returns its guest."""
         self._left = [turn for turn in self._left if turn in self._turns]
         if not self._left:
             self._round += 1
@@ -123,15 +124,15 @@ class Turns:
         return turn
 
     def wait(self, seconds: float) -> list[Turn]:
-        """Return when a guest's turn or its process is over, or the time is: those whose process is."""
+        """Wait until a turn or a process ends, at most this long; returns the guests whose process has ended."""
         ended = []
         for key, _ in self._selector.select(seconds):
             turn: Turn = key.data
             try:
-                said = turn.ours.recv(16)
+                report = turn.ours.recv(16)
             except OSError:
-                said = b""
-            if said:
+                report = b""
+            if report:
                 turn.hold()
             else:
                 self._forget(turn)
@@ -153,8 +154,3 @@ def _resident_mib(pid: int) -> float:
     with contextlib.suppress(psutil.Error):
         return float(psutil.Process(pid).memory_info().rss / 2**20)
     return 0.0
-
-
-def _signal(group: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)

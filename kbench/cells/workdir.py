@@ -1,4 +1,4 @@
-"""Where a script runs: in a fresh copy of its folder, so that backends do not overwrite each other's files."""
+"""Copies a script's folder for each cell, so that backends do not overwrite each other's files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 from kbench import store
 from kbench.cells.spec import Here
 from kbench.errors import UserError
-from kbench.planning.request import COPY
 from kbench.planning.tasks import CellTask
 from kbench.store import CellFolder
 
@@ -22,7 +21,7 @@ MOST_BYTES = 2 * 2**30  # of a folder that is copied for each cell
 
 @dataclass(frozen=True)
 class Work:
-    """What a script's process is started with."""
+    """The file and working directory of a script's process."""
 
     file: Path
     folder: Path  # its working directory
@@ -30,13 +29,13 @@ class Work:
 
 @contextlib.contextmanager
 def work(task: CellTask, here: Here, files: CellFolder) -> Iterator[Work]:
-    """The script's file and working directory; a copy of the script's folder is removed afterwards, unless kept."""
+    """The script's file and working directory; removes the copy of its folder afterwards, unless it is to be kept."""
     original = here.examples[task.example]
     root = original.parent
     below = os.path.relpath(here.started_in, root)
     inside = "" if below.startswith(os.pardir) else below
     assert task.script is not None
-    if task.script["workdir"] != COPY:
+    if task.script["workdir"] == "same":
         yield Work(original, root / inside)
         return
     copy = files.path / "files"
@@ -53,7 +52,7 @@ def work(task: CellTask, here: Here, files: CellFolder) -> Iterator[Work]:
 
 
 def check(script: Path, results: Path) -> None:
-    """Raises UserError where a script's folder is too large to be copied for each cell."""
+    """Raises UserError if a script's folder is too large to be copied for each cell."""
     total = 0
     ignored = _ignored(results)
     for folder, folders, files in os.walk(script.parent):
@@ -70,7 +69,7 @@ def check(script: Path, results: Path) -> None:
 
 
 def _ignored(results: Path) -> Callable[[str | os.PathLike[str], list[str]], set[str]]:
-    """What is not copied: results, environments, and what no program reads."""
+    """A filter of what is not copied: results, environments, version control."""
     kept_out = results.resolve()
 
     def ignored(folder: str | os.PathLike[str], names: list[str]) -> set[str]:

@@ -1,4 +1,4 @@
-"""The command line: each command's description and options, and how they are read."""
+"""Defines each command's description and options, and parses the command line."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _SELECTION = ("--backends", "--device", "--python", "--channel", "--examples")
 _OF_CELLS = ("--image-data-format", "--threads", "--timeout", "--memory-limit", "--pass-env")
 # A group of options with a title of its own.
 _NUMBERS = (
-    "instead of the profile's and the example's numbers",
+    "override the profile and the example",
     ("--epochs", "--samples", "--batch-size", "--seed", "--seeds", "--init", "--augment"),
 )
 _VARIANTS = (
-    "backends in several settings, or versions: also as NAME@0.9 or NAME+jit=off in --backends",
+    "measure each backend in several versions or settings (for one backend: NAME@0.9 or NAME+jit=off in --backends)",
     ("--jit", "--precision-policy", "--env-set", "--keras", "--package of a run"),
 )
-_HOW_OFTEN = ("how often it is measured", ("--repeats", "--precision", "--budget", "--interleave"))
+_HOW_OFTEN = ("how often each cell is measured", ("--repeats", "--precision", "--budget", "--interleave"))
 _DATA = ("data", ("--data", "--data-dir"))
 _DETAIL = ("", ("--quiet", "--verbose"))  # without a title: one or the other
 
-# Command -> what it does, and its options. "run" is the one without a name.
+# Command -> what it does, and its options. `run` is the default.
 COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] = {
     "run": (
-        "Measure examples on backends: seconds per epoch and convergence, in tables and plots.",
+        "Measure examples on backends: seconds per epoch, loss and accuracy, as tables and plots.",
         (
             *_SELECTION, _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN, *_OF_CELLS, _DATA, "--baseline", "--name",
             "--dry-run", _DETAIL, "--no-plots", "--format",
@@ -40,53 +40,53 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         ),
     ),
     "script": (
-        "Run a Keras program of your own, as it is, on each backend: time and scores of each of its calls of fit, "
-        "evaluate and predict.",
+        "Run your own Keras program, unchanged, on each backend: time and scores of every call of fit, evaluate and "
+        "predict.",
         (
             "file", "--backends", "--device", "--python", "--channel", "--with", "--shims", "--max-epochs",
-            "--max-steps", "--seed of a script", "--init of a script", "--workdir", "--keep-files", _HOW_OFTEN,
-            "--threads", "--timeout of a script", "--memory-limit", "--data-dir", "--baseline", "--name", "--dry-run",
+            "--max-steps", "--seed", "--init of a script", "--workdir", "--keep-files", _HOW_OFTEN,
+            "--threads", "--timeout", "--memory-limit", "--data-dir", "--baseline", "--name", "--dry-run",
             _DETAIL, "--explain", "--show-output", "--no-plots", "--format", "--results",
         ),
     ),
     "new": (
-        "Write an example of your own to begin with: a commented file that runs at once.",
+        "Write a commented example file to start from. It runs at once.",
         ("new_file", "--like"),
     ),
     "bisect": (
-        "Find the release of Keras, or of a backend's framework, that made an example slower, or learn otherwise.",
+        "Find the release of Keras, or of a backend's framework, that made an example slower or changed its loss.",
         (
             "backend", "--package", "--good", "--bad", "--example", "--by", "--profile", "--budget of bisect",
             "--threads", "--data-dir", "--results",
         ),
     ),
     "resume": (
-        "Continue a run: measure the cells that have no finished outcome, or whose files changed. With --budget, "
-        "also measure again what is still open.",
+        "Continue a run: measure the cells that are missing, or whose files have changed. With --budget, also repeat "
+        "undecided rows.",
         ("run", "--retry", "--budget of resume", _DETAIL, "--no-plots", "--format", "--results"),
     ),
     "list": (
-        "Show backends and examples: what each is and can do, and whether it is installed; or what others published.",
+        "List backends and examples: what each is and can do, whether it is installed; or list published figures.",
         ("what to list", "workload", "--format", "--python"),
     ),
     "setup": (
-        "Make the backends' environments, or find that they are there. Measures nothing.",
+        "Create the backends' environments where they are missing. Measures nothing.",
         ("--backends", "--device", "--python", "--channel"),
     ),
     "report": (
-        "Make the tables, plots and pages of a run again from what was measured, and print the tables; or put "
-        "several runs on one page.",
+        "Write a run's tables, plots and pages again from its measurements, and print the tables; or put several "
+        "runs on one page.",
         ("runs", "--output", "--plot-style", "--plot-size", "--no-plots", "--baseline", "--format", "--results"),
     ),
     "compare": (
-        "Compare runs side by side. For each example and backend: steady times, their ratio with its 95 % interval "
-        "and what that shows, final accuracy, time to accuracy, and whether the losses are the same.",
+        "Compare runs side by side. For each example and backend: steady times, their ratio with its 95 % interval, "
+        "a verdict, final accuracy, time to accuracy, and whether the losses are the same.",
         ("runs to compare", "--fail-above", "--allow", "--format", "--results"),
     ),
-    "export": ("Write a run's data for other programs.", ("run", "--to", "--out", "--results")),
+    "export": ("Write a run's data in a format of other programs.", ("run", "--to", "--out", "--results")),
     "parity": (
-        "Compare what backends compute on one batch, from the same weights and with dropout off: the outputs of the "
-        "model and of each layer, the loss, and the weights after 1 and after 10 steps.",
+        "Check whether backends compute the same on one batch, from the same weights and without dropout: the "
+        "outputs of the model and of each layer, the loss, and the weights after 1 and 10 steps.",
         (
             *_SELECTION, "--batch-size", "--seed", "--form", "--script", "--with", "--shims", *_OF_CELLS, _DATA,
             "--name", "--dry-run", "--format", "--results",
@@ -97,8 +97,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         ("--data-dir", "--device", "--python"),
     ),
     "clean": (
-        "Show what lies in kbench's cache folder, or remove a kind of it. The next run makes it again. Results are "
-        "never touched, and nothing is removed while a run goes on.",
+        "Show what is in kbench's cache folder, or remove one kind of it. The next run creates what it needs again. "
+        "Results are never touched, and nothing is removed while a run goes on.",
         ("what to free",),
     ),
 }  # fmt: skip
@@ -138,7 +138,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     place = arguments.index("--") if command in ("script", "parity") and "--" in arguments else len(arguments)
     found = parser.parse_args(arguments[:place])
     if getattr(found, "channel", None):
-        os.environ[CHANNEL] = found.channel  # which whoever makes a Python reads
+        os.environ[CHANNEL] = found.channel  # read where a Python is installed
     found.arguments = tuple(arguments[place + 1 :])  # of the script
     found.command = command
     found.argv = list(argv)
@@ -165,5 +165,5 @@ def _parser(prog: str, usage: str | None = None) -> Parser:
 
 
 def _text(name: str) -> str:
-    """Help that names backends: it lies in a file, since code names none."""
+    """Help that names backends: in a file, because code must not name any."""
     return (Path(__file__).parent / "help" / f"{name}.txt").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""What a shell offers after the Tab key, by argcomplete: commands, options, and the names that they take."""
+"""Completes commands, options and names in the shell, with argcomplete."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kbench.cli import arguments
 from kbench.errors import UserError
 from kbench.selection import backends, examples
 
-ASKED = "_ARGCOMPLETE"  # set by the shell where it asks
+ASKED = "_ARGCOMPLETE"  # set by the shell if it asks
 
 
 def answer() -> None:
-    """Answer the shell and end, if it is what asks; else do nothing."""
+    """Answer the shell and exit, if it asks; otherwise do nothing."""
     if ASKED not in os.environ:
         return
     import argcomplete
@@ -35,13 +35,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add(parser: argparse.ArgumentParser, command: str) -> None:
     arguments.add_options(parser, command)
-    names = {
-        "backends": _backends, "backend": _backends, "baseline": _backends, "examples": _examples,
-        "example": _examples, "like": _kinds, "run": _runs, "runs": _runs,
-    }  # fmt: skip
     for action in parser._actions:
-        if action.dest in names:
-            action.completer = _last_of_list(names[action.dest])  # type: ignore[attr-defined]
+        for destinations, names in _NAMES.items():
+            if action.dest in destinations:
+                action.completer = _last_of_list(names)  # type: ignore[attr-defined]
 
 
 def _last_of_list(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
@@ -63,13 +60,9 @@ def _backends() -> list[str]:
     return ["all", *generations, *known, *dict.fromkeys(name.partition("/")[2] for name in known)]
 
 
-def _examples() -> list[str]:
-    return ["all", *examples.load_all(paths.project_folder("examples_models"))]
-
-
-def _kinds() -> list[str]:
-    return [path.stem for path in examples.files()]
-
-
-def _runs() -> list[str]:
-    return ["latest", *store.names(paths.expanded("results"))]
+_NAMES: dict[tuple[str, ...], Callable[[], list[str]]] = {
+    ("backends", "backend", "baseline"): _backends,
+    ("examples", "example"): lambda: ["all", *examples.load_all(paths.project_folder("examples_models"))],
+    ("like",): lambda: [path.stem for path in examples.files()],
+    ("run", "runs"): lambda: ["latest", *store.names(paths.expanded("results"))],
+}

@@ -1,4 +1,4 @@
-"""The `kbench` command: parse, dispatch, and say in one sentence what was wrong."""
+"""The `kbench` command: parses, dispatches, and reports errors in one sentence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kbench.cli import arguments, completion
 from kbench.errors import UserError
 from kbench.text import plain
 
-# New objects until Python looks for cycles among them: in a large run there are millions, and hardly a cycle.
+# New objects until garbage collection looks for cycles: a large run has many objects and hardly a cycle.
 _SELDOM = 100_000
 
 
@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise UserError(f"kbench runs on Linux, and this is {sys.platform}.")
         completion.answer()
         options = arguments.parse(sys.argv[1:] if argv is None else argv)
-        # A command brings its own packages, and one that needs few should start at once.
+        # Import only the packages of this command, so that it starts fast.
         command = importlib.import_module(f"kbench.commands.{options.command}")
         status: int = command.main(options)
         sys.stdout.flush()
@@ -37,10 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("kbench: interrupted.", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # `| head`: nobody reads on, and flushing at exit must not complain either
+    except BrokenPipeError:  # such as `| head`; flushing at exit must not complain either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:  # a path that the system refuses outright, such as one with too long a name
+    except OSError as error:  # an impossible path, such as one with too long a name
         where = f"Cannot use {error.filename}" if error.filename else "The system refuses"
         print(f"kbench: error: {plain(f'{where}: {error.strerror or error}')}.", file=sys.stderr)
         return 2

@@ -1,39 +1,32 @@
-"""Reads the values of options; what does not fit is an error that says what does."""
+"""Parses the values of options, with errors that say what is accepted."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kbench.errors import UserError
 from kbench.selection.scripts import requirements
 
 
-def some_of(words: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
-    """Reads a list of some of the words."""
+def list_of(words: Sequence[str] = ()) -> Callable[[str], tuple[str, ...]]:
+    """Reads a list separated by commas: of these words, or of any if there are none."""
 
     def read(text: str) -> tuple[str, ...]:
         items = tuple(item.strip() for item in text.split(",") if item.strip())
-        wrong = [item for item in items if item not in words]
-        if wrong or not items:
-            what = f"{wrong[0][:50]!r} is" if wrong else "it is empty and"
-            raise argparse.ArgumentTypeError(f"{what} not one of {', '.join(words)}")
+        wrong = [item for item in items or [text] if words and item not in words]
+        if wrong:
+            raise argparse.ArgumentTypeError(f"{wrong[0][:50]!r} is not one of {', '.join(words)}")
+        if not items:
+            raise argparse.ArgumentTypeError("the list is empty")
         return items
 
     return read
 
 
-def words(text: str) -> tuple[str, ...]:
-    """Reads a list of words."""
-    items = tuple(item.strip() for item in text.split(",") if item.strip())
-    if not items:
-        raise argparse.ArgumentTypeError("the list is empty")
-    return items
-
-
 def above_0(highest: float, what: str) -> Callable[[str], float]:
-    """Reads a number above 0 and below `highest`; `what` it is says the error."""
+    """Reads a number above 0 and below `highest`; the error calls it `what`."""
 
     def read(text: str) -> float:
         try:
@@ -47,15 +40,24 @@ def above_0(highest: float, what: str) -> Callable[[str], float]:
     return read
 
 
-def duration(text: str) -> float:
-    """A time such as 90s, 10m or 1.5h, in seconds."""
-    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*([smh])", text.strip(), re.ASCII | re.IGNORECASE)
-    number = float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2].lower()] if found else 0.0
-    if number <= 0:
-        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a time such as 90s, 10m or 1h")
-    return number
+def with_unit(units: Mapping[str, float], what: str) -> Callable[[str], float]:
+    """Reads a number above 0 that is followed by a unit; the error calls it `what`."""
+
+    def read(text: str) -> float:
+        form = rf"(\d{{1,9}}(?:\.\d{{1,3}})?)\s*({'|'.join(units)})"
+        found = re.fullmatch(form, text.strip().lower(), re.ASCII)
+        number = float(found[1]) * units[found[2]] if found else 0.0
+        if number <= 0:
+            raise argparse.ArgumentTypeError(f"{text[:50]!r} is not {what}")
+        return number
+
+    return read
 
 
+duration = with_unit({"s": 1, "m": 60, "h": 3600}, "a time such as 90s, 10m or 1h")
+mib = with_unit(
+    {"mb": 1, "mib": 1, "gb": 2**10, "gib": 2**10, "tb": 2**20, "tib": 2**20}, "a size such as 8GiB or 500MiB"
+)
 share = above_0(1, "a number between 0 and 1, such as 0.1")
 ratio = above_0(1e6, "a ratio above 0, such as 1.10")
 seconds = above_0(1e9, "a number of seconds above 0")
@@ -71,15 +73,6 @@ def whole(lowest: int, highest: int) -> Callable[[str], int]:
         raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a whole number from {lowest} to {highest:,}")
 
     return read
-
-
-def mib(text: str) -> float:
-    """A size such as 8GiB, in MiB."""
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s*([MGT])i?B", text.strip(), re.IGNORECASE)
-    number = float(found[1]) * {"M": 1, "G": 2**10, "T": 2**20}[found[2].upper()] if found else 0.0
-    if number <= 0:
-        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a size such as 8GiB or 500MiB")
-    return number
 
 
 def packages(text: str) -> tuple[str, ...]:

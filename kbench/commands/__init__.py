@@ -1,1 +1,1 @@
-"""The commands of the command line, a module each, with `main(options) -> exit status`."""
+"""The commands, one module each, with `main(options) -> exit status`."""

@@ -1,4 +1,4 @@
-"""`bisect`: which release made an example slower, or learn otherwise? Each is measured beside the good one."""
+"""`bisect`: finds the release that made an example slower or changed its loss."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ from kbench.tables.grid import Grid, printed
 from kbench.text import significant
 from kbench.values import OK, SLOWER, Backend, Interval
 
-SAME_LOSS = 0.01  # losses of two releases that lie no further apart, as a part of the good one's, are the same
+SAME_LOSS = 0.01  # losses that differ by less than this share of the good release's count as equal
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A release beside the good one."""
+    """A release compared with the good one."""
 
     version: str
-    ratio: float  # of its time, or of its loss
+    ratio: float  # of time or loss
     interval: Interval | None
-    differs: bool  # whether that is shown
+    differs: bool  # whether a difference is shown
     run: str
 
     def row(self) -> list[str]:
-        """What the table says of it."""
+        """Its row in the table."""
         of = "" if self.interval is None else f"{significant(self.interval.low)}-{significant(self.interval.high)}"
         return [self.version, significant(self.ratio), of or "-", self.run]
 
 
 def main(options: argparse.Namespace) -> int:
-    """Search, and print what was found; 1 where the two ends do not differ. Raises UserError."""
+    """Search and print the result; 1 if the two ends do not differ. Raises UserError."""
     known = choices.known_backends()
     (backend, *others) = names.select_backends(options.backend, known).chosen
     if others:
         raise UserError(f"bisect takes one backend, and {options.backend!r} names {1 + len(others)}.")
     suffix = _suffix(backend, options.package)
-    for version in (options.good, options.bad):
-        _checked(version)
-    if Version(options.good) >= Version(options.bad):
+    if _version(options.good) >= _version(options.bad):
         raise UserError(f"--good {options.good} is not older than --bad {options.bad}.")
-    releases = _released(locks.versions(backend, _distribution(backend, suffix), options.good, options.bad))
+    package = backend.builds[0].distribution if suffix == "@" else variants.keras_of(backend)
+    every = locks.versions(backend, package, options.good, options.bad)
+    releases = [one for one in every if not Version(one).is_prerelease]
     terminal.say(f"{len(releases)} releases from {releases[0]} to {releases[-1]}: {', '.join(releases)}")
     good, probes = releases[0], list[Probe]()
 
@@ -65,7 +65,7 @@ def main(options: argparse.Namespace) -> int:
 
     bad = probe(releases[-1])
     if bad.differs:
-        # The first release that is nearer to the bad one than to the good one.
+        # Find the first release that is nearer to the bad one than to the good one.
         between = math.sqrt(bad.ratio) if bad.ratio > 0 else 1.0
         low, high = 0, len(releases) - 1
         while high - low > 1:
@@ -75,7 +75,7 @@ def main(options: argparse.Namespace) -> int:
             low, high = (low, middle) if is_bad else (middle, high)
     _show(options, probes)
     if not bad.differs:
-        print(f"{options.package} {bad.version} is not shown to be worse than {good} here: there is nothing to find.")
+        print(f"{options.package} {bad.version} is not shown to be worse than {good} here: nothing to find.")
         return 1
     first = next((one for one in probes if one.version == releases[high]), bad)
     what = "takes" if options.by == "time" else "ends with a loss of"
@@ -87,7 +87,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _suffix(backend: Backend, package: str) -> str:
-    """What names a variant with a version of the package, but for the version. Raises UserError."""
+    """The part of a variant's name before the version of the package. Raises UserError."""
     if package == "keras":
         return "+keras="
     own = {backend.distribution, backend.keras_backend, *(build.distribution for build in backend.builds)}
@@ -96,24 +96,15 @@ def _suffix(backend: Backend, package: str) -> str:
     raise UserError(f"--package takes keras or {backend.distribution} for {backend.name}, not {package[:50]!r}.")
 
 
-def _distribution(backend: Backend, suffix: str) -> str:
-    return backend.builds[0].distribution if suffix == "@" else variants.keras_of(backend)
-
-
-def _checked(version: str) -> None:
+def _version(text: str) -> Version:
     try:
-        Version(version)
+        return Version(text)
     except InvalidVersion:
-        raise UserError(f"{version[:50]!r} is no version, such as 3.8 or 3.15.1.") from None
-
-
-def _released(found: Sequence[str]) -> list[str]:
-    """The releases without pre-releases."""
-    return [one for one in found if not Version(one).is_prerelease]
+        raise UserError(f"{text[:50]!r} is not a version, such as 3.8 or 3.15.1.") from None
 
 
 def _measured(options: argparse.Namespace, good: str, other: str, version: str) -> Probe:
-    """The two beside each other, until they are told apart or the budget is spent."""
+    """Measure the two side by side until a difference is shown or the budget is spent."""
     argv = [
         "run", "--backends", f"{good},{other}", "--examples", options.example, "--baseline", good,
         "--profile", options.profile, "--device", "cpu", "--no-plots", "--quiet",
@@ -121,8 +112,8 @@ def _measured(options: argparse.Namespace, good: str, other: str, version: str) 
     ]  # fmt: skip
     argv += ["--threads", str(options.threads)] if options.threads else []
     argv += ["--data-dir", str(options.data_dir)] if options.data_dir else []
-    terminal.say(f"{other} beside {good}")
-    with contextlib.redirect_stdout(io.StringIO()):  # its tables lie in its folder
+    terminal.say(f"{other} and {good}, side by side")
+    with contextlib.redirect_stdout(io.StringIO()):  # its tables are in its folder
         run.main(arguments.parse(argv))
     there = store.read(store.latest(paths.expanded(str(options.results)), timed=True))
     rows = {row.backend: row for row in summarised(there)}

@@ -1,4 +1,4 @@
-"""`clean`: what lies in the cache folder, and removal of a kind of it; results are never touched."""
+"""`clean`: lists what is in the cache folder, or removes one kind of it; never touches results."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kbench.text import size
 ABOUT = {
     "environments": "the backends' environments",
     "data": "downloads and prepared arrays",
-    "compiled": "what backends compiled",
-    "interpreters": "Pythons that kbench made",
+    "compiled": "code that backends compiled",
+    "interpreters": "Pythons that kbench installed",
     "kbench": "kbench's own environments",
 }
 
 
 def main(options: argparse.Namespace) -> int:
-    """Show what there is, or remove what was asked for; 1 if something could not be removed. Raises UserError."""
+    """List the kinds, or remove one; 1 if something could not be removed. Raises UserError."""
     cache = paths.cache_folder()
     if not options.what:
         there = {kind: folder.made(cache, kind) for kind in ABOUT}

@@ -1,4 +1,4 @@
-"""`compare`: runs, or backends of one run, side by side."""
+"""`compare`: compares runs, or backends of one run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def main(options: argparse.Namespace) -> int:
-    """Compare and print; returns 1 where --fail-above finds what it looks for. Raises UserError."""
+    """Compare and print; returns 1 if --fail-above applies. Raises UserError."""
     if not 2 <= len(options.runs) <= len(_LETTERS):
         raise UserError(
             f"Name two runs to compare, or up to {len(_LETTERS)}: `compare {options.runs[0]} {REFERENCE}`, "
@@ -49,16 +49,16 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _with_published(options: argparse.Namespace, parent: Path) -> int:
-    """A run beside the figures in print."""
+    """Compare a run with published figures."""
     runs = [text for text in options.runs if text != PUBLISHED]
     if len(runs) != 1:
-        raise UserError(f"Name one run beside {PUBLISHED}: `compare latest {PUBLISHED}`.")
+        raise UserError(f"Name exactly one run with {PUBLISHED}: `compare latest {PUBLISHED}`.")
     if options.fail_above is not None:
-        raise UserError(f"--fail-above is for runs: what is {PUBLISHED} was measured on other machines.")
+        raise UserError(f"--fail-above is for runs: {PUBLISHED} figures were measured on other machines.")
     side = _side("A", runs[0], parent)
     found = published.held([one.summary for one in side.rows], published.read())
     if not found:
-        raise UserError(f"There is no published figure for what {runs[0]} measured; see `list {PUBLISHED}`.")
+        raise UserError(f"There is no published figure for any row of {runs[0]}; see `list {PUBLISHED}`.")
     if options.format == "table":
         terminal.show(published_tables.text(found, side.about.machine, terminal.width()))
     elif options.format == "markdown":
@@ -83,7 +83,7 @@ def _show(abouts: list[About], found: list[Pair], form: str) -> None:
 
 
 def _status(found: list[Pair], limit: float | None) -> int:
-    """The exit status, with the reason on stderr. Raises UserError where nothing could be compared."""
+    """The exit status, with the reason on stderr. Raises UserError if nothing could be compared."""
     if all(pair.ratio is None for pair in found):
         kinds = sorted({kind for pair in found for kind in pair.kinds})
         advice = f"`--allow {','.join(kinds)}` compares all the same." if kinds else "their rows say why."
@@ -116,7 +116,7 @@ def _about(letter: str, text: str, folder: Path, record: store.RunRecord) -> Abo
 
 
 def _located(text: str, parent: Path) -> tuple[Path, str]:
-    """The run's folder, and the backend that is named after a colon; a folder's own name may have one."""
+    """The run's folder, and the backend after a colon; the folder's name may contain a colon, too."""
     run, colon, backend = text.rpartition(":")
     if not colon or _exists(text, parent):
         return _run(text, parent), ""
@@ -134,5 +134,5 @@ def _run(text: str, parent: Path) -> Path:
     if text == REFERENCE and not _exists(text, parent):
         if (shipped / "run.json").is_file():
             return shipped
-        raise UserError("The reference run comes with a checkout of kbench, and this is none: name another run.")
+        raise UserError("The reference run is only in a checkout of kbench, which this is not: name another run.")
     return store.find(text, parent, timed=True)

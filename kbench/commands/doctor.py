@@ -1,4 +1,4 @@
-"""`doctor`: checks this machine for all that a run needs; each line is ok, or what to type."""
+"""`doctor`: checks this machine for everything that a run needs; each line is ok or says what to type."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TO_DO = "to do"
 
 
 def main(options: argparse.Namespace) -> int:
-    """Look everything over and print it; 1 if there is something to do. Raises UserError."""
+    """Check everything and print it; 1 if there is something to do. Raises UserError."""
     known = choices.known_backends()
     pythons = choices.chosen_pythons(options, known)
     gpus = devices.gpus()
@@ -58,7 +58,7 @@ def _line(finding: Finding, width: int) -> str:
     text = plain(f"{finding.found}: {finding.advice}" if finding.advice else finding.found)
     state = TO_DO if finding.advice else "ok"
     head = f"  {state:<{len(TO_DO)}}  {finding.what:<{width}}  "
-    # Neither at hyphens nor within words: what is to be typed has to be whole.
+    # Not at hyphens or within words: commands must stay whole.
     return textwrap.fill(
         text,
         terminal.width(),

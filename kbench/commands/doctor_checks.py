@@ -1,4 +1,4 @@
-"""The checks of `doctor`: each finds that a thing is fine, or what to type."""
+"""The checks of `doctor`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FOR_RESULTS = GIB // 10
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of a check."""
 
     what: str
     found: str
@@ -39,7 +39,7 @@ class Finding:
 
 
 def machine(cache: Path, results: Path, to_make: int, device: Device) -> list[Finding]:
-    """kbench itself, its cache folder, and the disks under that and under the results."""
+    """kbench, its cache folder, and the disks of cache and results."""
     system = f"{platform.system()} on {platform.machine()}"
     python = f"{platform.python_implementation()} {platform.python_version()}"
     there = {kind: cache_folder.made(cache, kind) for kind in cache_folder.MADE}
@@ -50,12 +50,11 @@ def machine(cache: Path, results: Path, to_make: int, device: Device) -> list[Fi
         Finding("cache", f"{cache}: {', '.join(sizes) or 'nothing in it yet'}", _writable(cache)),
         _disk("disk, cache", cache, for_cache, "`clean` frees some, KBENCH_CACHE names another disk"),
         _disk("disk, results", results, FOR_RESULTS, "choose another place with --results"),
-        _keras_json(),
     ]
 
 
 def compilers(backends: Iterable[Backend]) -> list[Finding]:
-    """The programs that backends need, each once, with who needs it."""
+    """The programs that backends need, each once."""
     needing: dict[str, list[str]] = {}
     for backend in backends:
         for program in ensure.programs(backend):
@@ -76,7 +75,7 @@ def gpus(found: Sequence[Device]) -> list[Finding]:
 
 
 def backend(one: Backend, device: Device, choice: Choice | None, cache: Path, setup: str) -> tuple[Finding, bool]:
-    """(a backend's build, Python and environment, whether its environment is still to be made)."""
+    """(a backend's build, Python and environment, whether its environment is missing)."""
     try:
         build = pick_build(one, device, as_is=choice is not None and choice.as_is)
     except Unsupported as error:
@@ -92,7 +91,7 @@ def backend(one: Backend, device: Device, choice: Choice | None, cache: Path, se
 
 
 def data(name: str, mirror: Path | None, cache: Path) -> Finding:
-    """Whether a dataset is there and whole, can be downloaded, or has to be brought."""
+    """Whether a dataset is there and undamaged, can be downloaded, or must be provided by the user."""
     variants = REGISTRY[name].variants
     if not variants:
         return Finding(name, "generated")
@@ -156,12 +155,6 @@ def _disk(what: str, folder: Path, wanted: int, advice: str) -> Finding:
     try:
         free = shutil.disk_usage(existing).free
     except OSError as error:
-        return Finding(what, str(existing), f"it cannot be looked at: {error.strerror}")
+        return Finding(what, str(existing), f"it cannot be read: {error.strerror}")
     found = f"{size(free)} free in {existing}"
-    return Finding(what, found, f"about {size(wanted)} are wanted there: {advice}" if free < wanted else "")
-
-
-def _keras_json() -> Finding:
-    path = Path.home() / ".keras" / "keras.json"
-    there = "is yours" if path.exists() else "is not there"
-    return Finding("keras.json", f"{path} {there}: kbench neither reads nor writes it, each cell has its own")
+    return Finding(what, found, f"about {size(wanted)} are needed there: {advice}" if free < wanted else "")

@@ -1,4 +1,4 @@
-"""`export`: a run's data for other programs."""
+"""`export`: writes a run's data for other programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kbench.parity import reading
 
 
 def main(options: argparse.Namespace) -> int:
-    """Write the run to each target and print where. Raises UserError."""
+    """Write the run in each format and print the paths. Raises UserError."""
     run = store.find(options.run, paths.expanded(str(options.results)), timed=True)
     read = store.read(run)
     if reading.is_parity(read):

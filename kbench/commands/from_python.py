@@ -1,4 +1,4 @@
-"""`kbench.run(...)` and `kbench.script(...)`: the same commands from Python, for notebooks and programs."""
+"""`kbench.run(...)` and `kbench.script(...)`: the commands from Python, for notebooks and programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Word = str | int | float | bool | PathLike[str] | None
 def measured(
     command: str, place: Sequence[str], behind: Sequence[str], words: Mapping[str, Word | Sequence[Word]]
 ) -> RunData:
-    """Run the command with these options, named as on the command line, and give what it measured.
+    """Run the command with these options, named as on the command line; returns its measurements.
 
     Progress is printed on stderr. Raises kbench.errors.UserError, in one sentence.
     """
@@ -30,7 +30,7 @@ def measured(
         argv += _option(f"--{name.replace('_', '-')}", value)
     options = arguments.parse([*argv, *(["--", *behind] if behind else [])])
     if options.dry_run:
-        raise UserError("dry_run measures nothing, so there is nothing to give: leave it out.")
+        raise UserError("dry_run measures nothing, so there is nothing to return: leave it out.")
     results = paths.expanded(str(options.results)).absolute()
     before = {path.parent for path in results.glob("*/run.json")}
     with contextlib.redirect_stdout(io.StringIO()):  # tables come as DataFrames
@@ -45,10 +45,6 @@ def _newest(results: Path, before: set[Path]) -> Path:
 
 def _option(name: str, value: Word | Sequence[Word]) -> list[str]:
     """The option as the command line has it: True is a flag, a list one with commas."""
-    if value is None or value is False:
-        return []
-    if value is True:
-        return [name]
-    if isinstance(value, list | tuple):
-        return [name, ",".join(map(str, value))]
-    return [name, str(value)]
+    if value is None or isinstance(value, bool):
+        return [name] if value else []
+    return [name, ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)]

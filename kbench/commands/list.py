@@ -1,4 +1,4 @@
-"""`list`: backends and examples, what each is and can do, and whether it is installed or why not."""
+"""`list`: prints backends and examples, what each can do, and whether it is installed."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _PUBLISHED = "published"
 
 
 def main(options: argparse.Namespace) -> int:
-    """Print the tables that were asked for. Raises UserError."""
+    """Print the requested tables. Raises UserError."""
     if options.what == _PUBLISHED:
         _show_published(options)
         return 0
     if options.workload:
-        raise UserError(f"{options.workload!r} follows {_PUBLISHED} alone: `list {_PUBLISHED} {options.workload}`.")
+        raise UserError(f"{options.workload!r} is for {_PUBLISHED}: `list {_PUBLISHED} {options.workload}`.")
     known = choices.known_backends()
     shown: dict[str, grid.Grid] = {}
     if options.what in ("all", "backends"):

@@ -1,10 +1,10 @@
-"""`new`: write an example of your own to begin with, which runs at once."""
+"""`new`: writes an example file to start from, which runs at once."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from pathlib import Path
+import shlex
 
 from kbench import paths
 from kbench.cli import arguments
@@ -19,7 +19,7 @@ def main(options: argparse.Namespace) -> int:
     path = paths.expanded(options.new_file)
     path = path if path.suffix == ".py" else path.with_name(f"{path.name}.py")
     if not re.fullmatch(r"[A-Za-z0-9_-]+", path.stem):
-        raise UserError(f"{path.stem[:50]!r} is no name for an example: take letters, digits, - and _.")
+        raise UserError(f"{path.stem[:50]!r} cannot be an example's name: use letters, digits, - and _.")
     known = {one.stem: one for one in examples.files()}
     if options.like not in known:
         raise UserError(f"--like: there is no example {options.like!r}{nearest(options.like, known)}")
@@ -28,13 +28,9 @@ def main(options: argparse.Namespace) -> int:
         with path.open("x", encoding="utf-8") as file:
             file.write(content)
     except FileExistsError:
-        raise UserError(f"{path} is there already: choose another name.") from None
+        raise UserError(f"{path} exists already: choose another name.") from None
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}.") from None
     terminal.say(f"Wrote {path}, an example like {options.like}. Run it:")
-    terminal.say(f"  {arguments.program()} --backends all --examples {_given(path)}")
+    terminal.say(f"  {arguments.program()} --backends all --examples {shlex.quote(str(path))}")
     return 0
-
-
-def _given(path: Path) -> str:
-    return str(path) if " " not in str(path) else f"'{path}'"

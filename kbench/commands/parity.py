@@ -1,4 +1,4 @@
-"""`parity`: do the backends compute the same thing? Outputs, layers, loss and some steps on one batch."""
+"""`parity`: checks whether backends compute the same outputs, layers, loss and steps on one batch."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kbench import paths, store
-from kbench.cells import workdir
-from kbench.cli import arguments
+from kbench import store
 from kbench.cli.options import OPTIONS
 from kbench.errors import UserError
-from kbench.machine import devices, provenance
+from kbench.machine import devices
 from kbench.outputs import parity_run
 from kbench.parity import agreement, reading
 from kbench.planning import plan
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
-from kbench.session import choices, interrupts, measure, prepare, record, terminal
+from kbench.session import choices, interrupts, measure, prepare, terminal
 from kbench.values import OK, Backend, Device
 
 PROFILE = "parity"
@@ -36,47 +34,36 @@ def main(options: argparse.Namespace) -> int:
     request = choices.request(options, known, gpus)
     request = replace(request, profile="full", timeout=request.timeout or TIMEOUT)
     form = options.form or (DEFAULT_FORM if request.script else "right")
-    if form == DEFAULT_FORM:
-        known = {
-            name: replace(backend, recurrent={}, fixed_batch=(), ordered_updates=False)
-            for name, backend in known.items()
-        }
-    else:
-        known = {
-            name: replace(backend, explained=tuple(one for one in backend.explained if not one.as_shipped))
-            for name, backend in known.items()
-        }
-    place = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
-    measure.check_place(place, options.name)
-    if request.script:
-        workdir.check(paths.expanded(request.examples[0]), place)
+    known = {name: _in_form(backend, form) for name, backend in known.items()}
+    place = measure.place(options, request)
     the_plan = _plan(request, known, gpus)
     beside = None if options.format == terminal.TABLE else sys.stderr
     terminal.print_plan(the_plan, prepare.to_make(the_plan), "parity: one batch, dropout off", beside)
     if options.dry_run:
         return 0
     with prepare.reserved():
-        the_plan, here = prepare.arrays(the_plan)
-        here = replace(here, environments=prepare.make_environments(the_plan))
-        machine = provenance.read(gpus, [*arguments.program().split(), *options.argv])
-        machine["environments"] = record.of_environments(the_plan, here)
-        kept = record.plan_record(the_plan, here) | {"kind": reading.KIND, "form": form, "profile": PROFILE}
-        run = store.create(place, kept, machine, options.name)
-        if request.script:
-            prepare.keep_input(run)
-        with store.filling(run), interrupts.ended_as_interrupted():
+        kept = {"kind": reading.KIND, "form": form, "profile": PROFILE}
+        the_plan, here = measure.new_run(the_plan, place, options, gpus, **kept)
+        with store.filling(here.run), interrupts.ended_as_interrupted():
             try:
-                measure.run_cells(the_plan, replace(here, run=run))
+                measure.run_cells(the_plan, here)
             except KeyboardInterrupt:
-                show(run, options.format)
+                show(here.run, options.format)
                 print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
                 return interrupts.INTERRUPTED_STATUS
-            agree = show(run, options.format)
-    return 0 if agree and measure.acceptable(the_plan, store.read(run)) else 1
+            agree = show(here.run, options.format)
+    return 0 if agree and measure.acceptable(the_plan, store.read(here.run)) else 1
+
+
+def _in_form(backend: Backend, form: str) -> Backend:
+    """The backend with its recurrent layers as they ship, or in the right form."""
+    if form == DEFAULT_FORM:
+        return replace(backend, recurrent={}, fixed_batch=(), ordered_updates=False)
+    return replace(backend, explained=tuple(one for one in backend.explained if not one.as_shipped))
 
 
 def show(run: Path, form: str = terminal.TABLE) -> bool:
-    """Write the tables anew and print them in a format; whether all that was compared is the same or explained."""
+    """Write the tables and print them; returns whether everything compared is the same or explained."""
     read = store.read(run)
     rows = parity_run.rebuild(read)
     terminal.print_parity(rows, parity_run.heading_facts(read), form)
@@ -86,7 +73,7 @@ def show(run: Path, form: str = terminal.TABLE) -> bool:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raises UserError where options of examples and of a script stand together."""
+    """Raises UserError if options for examples are combined with options for a script."""
     if options.file is None:
         if options.arguments or options.packages or options.shims:
             raise UserError(
@@ -100,7 +87,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _plan(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Plan:
-    """A cell for each example and backend; a backend that cannot train shows its outputs and layers alone."""
+    """A cell for each example and backend; without training if the backend cannot train."""
     if request.script:
         made = plan.make(request, known, gpus)
         return replace(made, tasks=tuple(map(_small, made.tasks)))
@@ -112,7 +99,7 @@ def _plan(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device]
 
 
 def _small(task: CellTask) -> CellTask:
-    """The task with as many batches as there are steps, where the data have so many."""
+    """The task with one batch per step, or fewer if the data has fewer."""
     return replace(
         task,
         profile=PROFILE,

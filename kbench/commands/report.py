@@ -1,4 +1,4 @@
-"""`report`: a run's tables, plots and pages, made anew from what was measured; or several runs on one page."""
+"""`report`: writes a run's tables, plots and pages again; or puts several runs on one page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kbench.store import RunResults
 
 
 def main(options: argparse.Namespace) -> int:
-    """Rebuild what is derived and print the tables, or where the page of several runs is. Raises UserError."""
+    """Write the derived files and print the tables, or write the page of several runs. Raises UserError."""
     place = paths.expanded(str(options.results))
     names = dict.fromkeys(options.runs) or ["latest"]
     runs = list(dict.fromkeys(store.find(name, place) for name in names))

@@ -1,4 +1,4 @@
-"""`resume`: go on with a run, measuring exactly the cells that have no finished outcome."""
+"""`resume`: continues a run, measuring exactly the cells without a finished outcome."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kbench.session import choices, measure, prepare, racing, record, terminal
 from kbench.store import RunResults
 from kbench.values import INTERRUPTED, UNAVAILABLE, Device
 
-# What has changed about a cell, by the field of its task; the first that applies is said.
+# What has changed about a cell, by the field of its task; the first one that applies is reported.
 CHANGED = {
     "example_sha256": "{0.example}: its file has changed",
     "lock_sha256": "{0.backend}: its lock file has changed",
@@ -37,8 +37,8 @@ def main(options: argparse.Namespace) -> int:
     with store.filling(folder):
         there = store.read(folder)
         if "kind" in there.plan:
-            raise UserError(f"{folder} is a run of `{there.plan['kind']}`, which is computed anew and not resumed.")
-        orphans.end_of_run(folder)  # of a host that was killed together with its watchdog
+            raise UserError(f"{folder} is a run of `{there.plan['kind']}`, which cannot be resumed: start a new one.")
+        orphans.end_of_run(folder)  # left by a host that was killed together with its watchdog
         gpus = devices.gpus()
         asked = request.read(there.plan.get("request"), folder)
         if options.budget is not None:
@@ -54,22 +54,22 @@ def _go_on(the_plan: Plan, there: RunResults, gpus: Sequence[Device], options: a
     now = provenance.read(gpus, argv)
     if other := provenance.machine_differences(now, there.provenance):
         raise UserError(
-            f"{there.folder} was measured on another machine ({'; '.join(other)}): rows of two machines do not stand "
-            "in one table; start a new run here."
+            f"{there.folder} was measured on another machine ({'; '.join(other)}): one table cannot have "
+            "rows of two machines; start a new run here."
         )
     differences = provenance.other_differences(now, there.provenance)
     the_plan, here = prepare.arrays(the_plan)
     missing, changed = _missing(the_plan, there, options.retry)
     if options.detail != terminal.QUIET:
         out = sys.stdout if options.format == terminal.TABLE else sys.stderr
-        print(f"Resuming {there.name}: {len(missing)} of {len(the_plan.tasks)} cells are to be measured.", file=out)
-        lines = [f"{one} since: measured again" for one in changed] + [f"not as it was: {one}" for one in differences]
+        print(f"Resuming {there.name}: {len(missing)} of {len(the_plan.tasks)} cells to measure.", file=out)
+        lines = [f"{one} since: measured again" for one in changed] + [f"changed: {one}" for one in differences]
         for line in lines:
             print(f"  {line}", file=out)
     if not missing and options.budget is None:
         return measure.finish(the_plan, there.folder, options)
     rest = replace(the_plan, tasks=tuple(missing))
-    needed = rest if the_plan.request.precision is None else the_plan  # any cell may be measured again
+    needed = rest if the_plan.request.precision is None else the_plan  # any cell may be repeated
     here = replace(here, run=there.folder, environments=prepare.make_environments(needed))
     machine = record.machine(the_plan, here, gpus, argv)
     kept = {task.id for task in the_plan.tasks} - {task.id for task in missing}
@@ -96,11 +96,11 @@ def _missing(the_plan: Plan, there: RunResults, retried: Collection[str]) -> tup
 
 
 def _change(task: CellTask, was: Mapping[str, Any], status: str) -> str:
-    """Why a cell is another one than its guest was given to measure; empty where it is the same."""
-    # Without a spec no guest was started: there was no environment, or it was known not to run.
+    """What has changed about a cell since its guest was started; empty if nothing."""
+    # Without a spec no guest was started: there was no environment, or the cell could not run.
     if was.get("identity") == task.identity or (not was and status == UNAVAILABLE):
         return ""
     return next(
-        (said for name, said in CHANGED.items() if was.get(name, getattr(task, name)) != getattr(task, name)),
+        (reported for name, reported in CHANGED.items() if was.get(name, getattr(task, name)) != getattr(task, name)),
         OTHERWISE,
     )

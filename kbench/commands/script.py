@@ -1,12 +1,5 @@
-"""`script`: run a user's own Keras program, as it is, on each backend."""
+"""`script`: runs a user's own Keras program on each backend; see `run`."""
 
 from __future__ import annotations
 
-import argparse
-
-from kbench.commands import run
-
-
-def main(options: argparse.Namespace) -> int:
-    """Measure what the options ask for; returns the exit status. Raises UserError."""
-    return run.main(options)
+from kbench.commands.run import main as main

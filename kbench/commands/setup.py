@@ -1,4 +1,4 @@
-"""`setup`: the backends' environments, made and not used."""
+"""`setup`: creates the backends' environments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kbench.values import base
 
 
 def main(options: argparse.Namespace) -> int:
-    """Make each environment or find it; 1 where one that was named cannot be made."""
+    """Create each environment if missing; 1 if one that was named cannot be created."""
     known = choices.known_backends()
     selected = names.select_backends(options.backends, known)
     pythons = choices.chosen_pythons(options, known)

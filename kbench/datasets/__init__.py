@@ -1,4 +1,4 @@
-"""Makes datasets ready for the guest: plain arrays in the cache, from a mirror, a download or a generator."""
+"""Prepares datasets as plain arrays in the cache, from a local folder, a download or a generator."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["INPUTS", "REAL", "SYNTHETIC", "names", "prepare", "title"]
 
 
 def names() -> tuple[str, ...]:
-    """The datasets that are known by name; any .npz file is one too."""
+    """The datasets with a name; any .npz file is a dataset, too."""
     return tuple(REGISTRY)
 
 
 def title(name: str) -> str:
-    """One line for people about the dataset `name`, or the path itself if it is the user's own file."""
+    """A line about the dataset `name`, or the path itself if it is the user's own file."""
     return REGISTRY[name].title if name in REGISTRY else name
 
 
@@ -40,14 +40,13 @@ def prepare(
     samples: int | None = None,
     registry: Registry = REGISTRY,
 ) -> Data:
-    """The dataset `name` as arrays in the cache; made on the first call, found in milliseconds later.
+    """The dataset `name` as arrays in the cache; created by the first call, found in milliseconds later.
 
     `name` is one of `names()` or the path of the user's own .npz file. `input` is "image" (in the given
-    image_data_format), "flat" or "sequence". `source` is "real", or "synthetic" for generated stand-ins of
-    the same shapes; the user's own file needs none and is always used itself. `mirror` is a folder with
-    published files, looked at first. `cache` is the folder for downloads and arrays. `samples` limits
-    random_images and nothing else. Raises UserError for wrong requests, and if data cannot be had, read or
-    written.
+    image_data_format), "flat" or "sequence". `source` is "real", or "synthetic" for generated data of the same
+    shapes; the user's own file is always used itself. `mirror` is a folder with the published files, searched
+    first. `cache` is the folder for downloads and arrays. `samples` limits only random_images. Raises UserError for
+    wrong requests, and if data cannot be found, read or written.
     """
     _check(name, input, mirror, registry)
     folder = paths.cache_folder() / "data" if cache is None else cache
@@ -91,7 +90,7 @@ def _published(
     def at_hand(files: tuple[File, ...]) -> bool:
         return all(fetch.locate(file, mirror, brought) for file in files)
 
-    # The files at hand decide; without any, what was prepared from some before; else the net.
+    # Files on this machine are preferred, then arrays that were prepared earlier, then a download.
     present = next(filter(at_hand, variants), None)
     for files in (present,) if present else variants:
         found = prepared.find(_recipe(name, input, layout, files), parent)
@@ -102,12 +101,12 @@ def _published(
     recipe = _recipe(name, input, layout, files)
     try:
         return _found_or_made(recipe, parent, sources, files)
-    except archives.Damaged as damage:  # a disk's fault, or a download of long ago
+    except archives.Damaged as damage:  # by the disk, or an old download
         try:
             for file, path in zip(files, sources, strict=True):
                 fetch.renew(file, path, brought, dataset=name, progress=progress)
         except (UserError, OSError):
-            raise damage from None  # it names what to do without a network
+            raise damage from None  # whose text says what to do without a network
         return _found_or_made(recipe, parent, sources, files)
 
 

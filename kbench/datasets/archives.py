@@ -1,4 +1,4 @@
-"""Reads published files, and members of archives, into memory: by their digests, and never onto the disk."""
+"""Reads published files and members of archives into memory, verified by their digests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kbench.errors import UserError
 
 
 class Damaged(UserError):
-    """A file is there but is not the published one."""
+    """The file exists but is not the published one."""
 
 
 def verified(path: Path, file: File) -> bytes:

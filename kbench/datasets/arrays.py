@@ -26,11 +26,11 @@ Create = Callable[[str, tuple[int, ...], npt.DTypeLike], Array]
 
 @dataclass(frozen=True)
 class Contents:
-    """What is known of the arrays and not in their files."""
+    """Facts about the arrays that their files do not hold."""
 
-    num_classes: int  # 0 if there are no class numbers
+    num_classes: int  # 0 if the targets are not class numbers
     divisor: float = 1.0
-    input_names: tuple[str, ...] = ()  # if they go by name
+    input_names: tuple[str, ...] = ()  # if the model's inputs have names
     target_names: tuple[str, ...] = ()
 
 
@@ -40,11 +40,11 @@ Write = Callable[[Create], Contents]
 def write_arrays(
     folder: Path, write: Write, image_data_format: str = ""
 ) -> tuple[Contents, dict[str, dict[str, object]], str]:
-    """Lets `write` fill arrays in `folder`, pictures in `image_data_format`.
+    """Has `write` fill arrays in `folder`, with images in `image_data_format`.
 
     Returns its contents, {file name: {"dtype", "shape", "bytes" of the file}}, and the SHA-256 over names,
-    dtypes, shapes and bytes of all arrays, pictures as channels_last: the same pictures have the same hash in
-    either layout. Files are on the disk when it returns. Raises OSError.
+    dtypes, shapes and bytes of all arrays. Images are hashed as channels_last, so that the hash is the same in
+    either layout. The files are on the disk when it returns. Raises OSError.
     """
     made: dict[str, Array] = {}
 

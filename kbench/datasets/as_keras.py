@@ -1,4 +1,4 @@
-"""The datasets in the files that Keras's own loaders read, for programs that call `keras.datasets` or `get_file`."""
+"""Provides datasets as files for Keras's own loaders: for programs that call `keras.datasets` or `get_file`."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _BATCHES = "cifar-10-batches-py"
 
 
 def folder() -> Path:
-    """Where Keras's downloads go, in the place of ~/.keras: one folder for all backends."""
+    """The folder that replaces ~/.keras for Keras's downloads, the same for all backends."""
     return paths.cache_folder() / "data" / "keras"
 
 
 def files(program: str, mirror: Path | None) -> dict[str, Path]:
-    """Name -> file or folder, of the datasets that the text of a program seems to load.
+    """Name -> file or folder of each dataset that the text of a program seems to load.
 
-    What cannot be had is left out: Keras's own loader then tries to download it, and says what is wrong.
+    A dataset that cannot be found is left out: Keras's own loader then tries to download it, and reports errors.
     """
     if not re.search(r"\bdatasets\b|\bget_file\b", program):
         return {}

@@ -1,4 +1,4 @@
-"""Finds a published file in the mirror folder or the cache, and downloads it if neither has it."""
+"""Finds a published file in the user's folder or the cache, or downloads it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from kbench.datasets import archives
 from kbench.datasets.registry import File
 from kbench.errors import UserError
 
-# Seconds to connect and between two packets: on a machine without internet it should fail at once.
+# Seconds to connect and between two packets: without internet it should fail quickly.
 TIMEOUT = (4.0, 30.0)
 CHUNK = 256 * 1024
 
 
 def locate(file: File, mirror: Path | None, folder: Path) -> Path | None:
-    """Where `file` lies: in the mirror folder, or else in `folder`, the cache's. None if in neither."""
+    """The path of `file` in the mirror folder, or else in `folder`, the cache's; None if it is in neither."""
     for place in (mirror, folder):
         if place is not None and (place / file.name).is_file():
             return place / file.name
@@ -28,9 +28,9 @@ def locate(file: File, mirror: Path | None, folder: Path) -> Path | None:
 
 
 def obtain(file: File, mirror: Path | None, folder: Path, *, dataset: str, progress: bool) -> Path:
-    """The path of `file`, downloaded into `folder` if it lies nowhere yet.
+    """The path of `file`, downloaded into `folder` if needed.
 
-    Raises UserError if it cannot be downloaded: which file to put where, and from which address.
+    Raises UserError if it cannot be downloaded; the text says which file to put where.
     """
     found = locate(file, mirror, folder)
     if found is not None:
@@ -48,9 +48,9 @@ def obtain(file: File, mirror: Path | None, folder: Path, *, dataset: str, progr
 
 
 def renew(file: File, path: Path, folder: Path, *, dataset: str, progress: bool) -> None:
-    """Downloads `file` anew if the one at `path` is damaged, lies in `folder`, the cache's, and has an address.
+    """Downloads `file` again if `path` is a damaged file in `folder`, the cache's, and it has an address.
 
-    What lies there stays until the new one has come whole. Raises UserError if none can be had.
+    The old file stays until the new one is complete. Raises UserError if the download fails.
     """
     if path.parent != folder or not file.addresses:
         return
@@ -62,14 +62,14 @@ def renew(file: File, path: Path, folder: Path, *, dataset: str, progress: bool)
 
 
 def _download(file: File, folder: Path, *, dataset: str, progress: bool) -> Path:
-    # Imported late: it takes a quarter of a second, which a run with all data at hand should not pay.
+    # Imported late: this takes a quarter of a second.
     import pooch
     import requests
 
-    pooch.get_logger().setLevel(logging.WARNING)  # it announces each file and its hash; the progress bar is enough
+    pooch.get_logger().setLevel(logging.WARNING)  # the progress bar is enough
     downloader = pooch.HTTPDownloader(progressbar=progress, chunk_size=CHUNK, timeout=TIMEOUT)
     why = "it is published at no address"
-    partial = folder / f".{file.name}.partial"  # the lock is ours: what is there is of a killed process
+    partial = folder / f".{file.name}.partial"  # we hold the lock, so a leftover is from a killed process
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(mode=0o700)
     try:
@@ -85,7 +85,7 @@ def _download(file: File, folder: Path, *, dataset: str, progress: bool) -> Path
             except requests.RequestException as error:
                 why = f"no connection to {urlsplit(address).hostname}: {type(error).__name__}"
             except (ValueError, UserError):
-                why = "what came from there is not the published file"
+                why = "the server sent another file than the published one"
                 (partial / file.name).unlink(missing_ok=True)
             else:
                 (partial / file.name).chmod(0o644)  # temporary files are for one user, a cache may be shared

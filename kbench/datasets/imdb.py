@@ -26,8 +26,7 @@ Reviews = Callable[[int], Sequence[int]]  # the frequency ranks of review i
 def write(create: Create, file: File, path: Path) -> Contents:
     """Fills x_train, y_train, x_validation, y_validation: int32 tokens (samples, 150) and int64 classes.
 
-    Class 1 is a favourable review. `file` is Keras's imdb.npz or imdb_ranks.npz, distinguished by what is in
-    it. Raises UserError.
+    Class 1 is a favourable review. `file` is Keras's imdb.npz or imdb_ranks.npz. Raises UserError.
     """
     content = io.BytesIO(archives.verified(path, file))
     random = np.random.RandomState(SHUFFLE_SEED)

@@ -1,4 +1,4 @@
-"""Lays pictures out as an example asks for them: as an image in either format, flat, or as a sequence."""
+"""Arranges images as an example wants them: as an image in either format, flat, or as a sequence."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def shape(picture: tuple[int, int, int], input: str, image_data_format: str) -> 
 
 
 def arrange(pictures: Array, input: str, image_data_format: str) -> Array:
-    """`pictures` (samples, height, width, channels) in that shape: a view wherever it can be one.
+    """`pictures` (samples, height, width, channels) in that shape, as a view if possible.
 
-    A sequence is one of rows, so that image_data_format does not apply to it.
+    A sequence is one of rows; image_data_format does not apply.
     """
     if input == "flat":
         return pictures.reshape(len(pictures), -1)

@@ -1,4 +1,4 @@
-"""Sends each dataset to the module that makes its arrays."""
+"""Calls the module that prepares a dataset's arrays."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ LABEL_LIMIT = 2**31  # class numbers become int32 in some backends
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of the file. Raises UserError if it is not there or cannot be read."""
+    """The SHA-256 of the file. Raises UserError if it does not exist or cannot be read."""
     if not path.is_file():
-        raise UserError(f"{path} is not there: name an existing .npz file as the example's data")
+        raise UserError(f"{path} does not exist: name an existing .npz file as the example's data")
     sha256 = hashlib.sha256()
     try:
         with path.open("rb") as stream:
@@ -35,11 +35,10 @@ def digest(path: Path) -> str:
 def write(create: Create, path: Path, input: str, image_data_format: str) -> Contents:
     """Fills x_train, y_train, x_validation, y_validation from the file, one array in memory at a time.
 
-    Several inputs are x_train_0, x_train_1, ... there and here, and so are several targets; w_train and w_test are
-    weights of the samples; x_names and y_names are names of inputs and targets. Values stay as they are; class
-    numbers become int64. As "image", arrays (samples, height, width, channels) are laid out as asked; as "flat",
-    each sample of an input becomes one row. Raises UserError for arrays that are missing, of objects, or do not fit
-    together.
+    Several inputs are x_train_0, x_train_1, ..., and several targets likewise; w_train and w_test are sample weights;
+    x_names and y_names are names of inputs and targets. Values are not changed, but class numbers become int64. As
+    "image", arrays (samples, height, width, channels) get the image_data_format; as "flat", each sample becomes one
+    row. Raises UserError for arrays that are missing, hold objects, or do not fit together.
     """
     with _reading(path):
         file: Any = np.load(path, allow_pickle=False)  # a pickle in somebody's file could run anything
@@ -71,7 +70,7 @@ def write(create: Create, path: Path, input: str, image_data_format: str) -> Con
                         f"x_{part}{suffix} in {path} holds {x.dtype} samples of shape {x.shape[1:]} and "
                         f"x_train{suffix} {kind[0]} of {kind[1]}: make them equal"
                     )
-                if input != "image" or x.ndim == 4:  # another input may stand beside the picture
+                if input != "image" or x.ndim == 4:  # there may be another input beside the image
                     x = layout.arrange(x, input, image_data_format)
                 create(f"x_{role}{suffix}", x.shape, x.dtype)[...] = x
                 del x
@@ -120,6 +119,8 @@ def _load(path: Path, file: Any, name: str) -> Array:
         array = file[name]
         if not isinstance(array, np.ndarray):
             raise ValueError(f"{name} in it is not an array")
+    if array.dtype.kind not in "biuf":
+        raise UserError(f"{name} in {path} is {array.dtype}: store it as an array of numbers")
     return array
 
 
@@ -130,31 +131,27 @@ def _is_labels(y: Array) -> bool:
 def _targets(path: Path, file: Any, name: str, single: bool) -> Array:
     """Class numbers of shape (samples,), where there is a `single` integer a sample, or numbers as they are."""
     y = _load(path, file, name)
-    if y.dtype.kind not in "biuf":
-        raise UserError(f"{name} in {path} is {y.dtype}: store it as an array of numbers")
     if not y.size or not y.ndim:
         raise UserError(f"{name} in {path} is empty: store at least one sample")
     if not single or y.dtype.kind not in "iu" or y.shape not in (y.shape[:1], (*y.shape[:1], 1)):
         return y
     if y.min() < 0 or y.max() >= LABEL_LIMIT:
         raise UserError(
-            f"{name} in {path} holds {y.min()} to {y.max()}: number the classes from 0, and store what is no class "
-            "number as float32"
+            f"{name} in {path} holds {y.min()} to {y.max()}: number the classes from 0, and store other "
+            "targets as float32"
         )
     return y.reshape(-1).astype(np.int64)
 
 
 def _weights(path: Path, file: Any, name: str, count: int) -> Array:
     w = _load(path, file, name)
-    if w.dtype.kind not in "biuf" or w.shape[:1] != (count,):
+    if w.shape[:1] != (count,):
         raise UserError(f"{name} in {path} is {w.dtype} of shape {w.shape}: store one number for each sample")
     return w
 
 
 def _samples(path: Path, file: Any, name: str, count: int) -> Array:
     x = _load(path, file, name)
-    if x.dtype.kind not in "biuf":
-        raise UserError(f"{name} in {path} is {x.dtype}: store it as an array of numbers")
     if x.ndim < 2 or 0 in x.shape[1:]:
         raise UserError(f"{name} in {path} has shape {x.shape}: store (samples, values, ...)")
     if len(x) != count:

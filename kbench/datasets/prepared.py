@@ -1,4 +1,4 @@
-"""Keeps prepared datasets in the cache: found in milliseconds, made at once or not at all."""
+"""Keeps prepared datasets in the cache. A dataset is there completely or not at all."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from kbench.errors import UserError
 from kbench.values import Data
 
 SCHEMA = 1  # of meta.json
-VERSION = 2  # of what the preparation makes from the same sources: raise it when an array or its hash would change
+VERSION = 2  # of the preparation: raise it when an array or its hash changes
 META = "meta.json"
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that decides the content of a prepared dataset."""
+    """Everything that decides the content of a prepared dataset."""
 
     name: str
     input: str
@@ -42,7 +42,7 @@ class Recipe:
 
 
 def find(recipe: Recipe, parent: Path) -> Data | None:
-    """The prepared dataset in `parent`, or None if it is not there whole.
+    """The prepared dataset in `parent`, or None if it is missing or damaged.
 
     Sizes are compared, contents are not hashed again: a folder appears only once it is complete.
     """
@@ -74,12 +74,11 @@ def make(recipe: Recipe, parent: Path, fill: Callable[[Path], dict[str, object]]
                     shutil.rmtree(leftover)
             unfinished.mkdir(mode=0o700)
             try:
-                meta = {"schema": SCHEMA, "version": VERSION, "name": recipe.name, "source": recipe.source}
-                meta |= {"input": recipe.input, "layout": recipe.layout, "digests": recipe.digests}
-                (unfinished / META).write_text(json.dumps(meta | fill(unfinished), indent=1), encoding="utf-8")
+                meta = {"schema": SCHEMA, "version": VERSION, **vars(recipe), **fill(unfinished)}
+                (unfinished / META).write_text(json.dumps(meta, indent=1), encoding="utf-8")
                 sync(unfinished / META)
                 sync(unfinished)
-                unfinished.chmod(0o755)  # until now it was for one user, a cache may be shared
+                unfinished.chmod(0o755)  # it was private until now; a cache may be shared
                 unfinished.replace(folder)
                 sync(parent)
             finally:
@@ -89,14 +88,11 @@ def make(recipe: Recipe, parent: Path, fill: Callable[[Path], dict[str, object]]
             f"prepared data cannot be written to {parent} ({error.strerror or error}): free space there, or "
             "name another cache folder by KBENCH_CACHE"
         ) from error
-    done = find(recipe, parent)
-    if done is None:
-        raise UserError(f"{folder} changed while it was made: run again")
-    return done
+    return _data(meta, folder)
 
 
 def sync(path: Path) -> None:
-    """Returns when what the file or folder holds is on the disk. Raises OSError."""
+    """Waits until the contents of the file or folder are on the disk. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Which datasets there are, of which published files each is made, where those are, and what proves them."""
+"""The known datasets: their published files, addresses and digests."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Member:
 
 @dataclass(frozen=True)
 class File:
-    """One published file. Its own digest proves it, or those of its members where archives differ."""
+    """One published file, verified by its own digest, or by its members' if archives differ."""
 
-    name: str  # in the mirror folder and in the cache
-    addresses: tuple[str, ...]  # tried in order; empty if it can only be brought
+    name: str  # in the user's folder and in the cache
+    addresses: tuple[str, ...]  # tried in order; empty if the user must provide it
     digest: str = ""  # of the file from any origin; empty if the members' digests decide
     download_digest: str = ""  # of the file at its addresses, where only that is known
     members: tuple[Member, ...] = ()
 
     @property
     def digests(self) -> tuple[str, ...]:
-        """What pins the content: the file's own digest, or those of its members."""
+        """The file's own digest, or those of its members."""
         return (self.digest,) if self.digest else tuple(member.digest for member in self.members)
 
 
@@ -62,7 +62,7 @@ MNIST = (
     _mnist("t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
 )
 
-# The archive is often packed again by mirrors, so the batches' own digests decide, not the archive's.
+# Mirrors often repack the archive, so the digests of its batches count.
 _BATCHES = "cifar-10-batches-py/"
 CIFAR10 = File(
     "cifar-10-python.tar.gz",
@@ -95,7 +95,7 @@ IMDB_KERAS = File(
     ("https://storage.googleapis.com/tensorflow/tf-keras-datasets/imdb.npz",),
     digest="sha256:69664113be75683a8fe16e3ed0ab59fda8886cb3cd7ada244f7d9544e4676b9f",
 )
-# The same reviews in another order and without pickles, for those who bring their own copy.
+# The same reviews in another order and without pickles, for users with their own copy.
 IMDB_RANKS = File(
     "imdb_ranks.npz",
     (),

@@ -1,4 +1,4 @@
-"""Generates data: stand-ins for the real datasets, of the same shapes and counts, and random pictures."""
+"""Generates synthetic data with the shapes and counts of the real datasets, and random images."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kbench.datasets.arrays import Array, Contents, Create
 from kbench.datasets.babi import pad_front, tokens
 from kbench.datasets.imdb import INDEX_FROM, LENGTH, START, VOCABULARY
 
-# Integers only, drawn by RandomState: the same on every machine, in every version of numpy.
+# Only integers from RandomState: the same on every machine and with every numpy.
 SEED = 1
 CHUNK = 1000  # pictures drawn at a time; part of what the values depend on
 

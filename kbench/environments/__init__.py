@@ -1,1 +1,1 @@
-"""A backend's own Python: found or made, installed from its lock file, reused."""
+"""Finds or creates each backend's Python environment, from its lock file."""

@@ -1,4 +1,4 @@
-"""Makes and finds a backend's environment: one per lock file, build and Python version, kept for good."""
+"""Finds or creates a backend's environment: one per lock file, build and Python version, kept in the cache."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import hashlib
 import json
 import os
 import platform
-import re
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from datetime import datetime, timezone
 from pathlib import Path
 
 import filelock
@@ -21,6 +19,7 @@ from kbench.environments import installers, interpreters
 from kbench.environments.folders import MARKER, SCHEMA, compiled, finished, lock_text, named
 from kbench.environments.folders import python as python_of
 from kbench.environments.interpreters import Choice, Interpreter
+from kbench.environments.packages import pinned
 from kbench.errors import Unavailable, UserError
 from kbench.values import Backend, Build, Environment
 
@@ -39,7 +38,7 @@ def find(
 ) -> Environment | None:
     """The finished environment, or None. Milliseconds: starts no process and installs nothing.
 
-    An environment that is used as it is (`explicit.as_is`) has to be asked: that is left to `ensure`.
+    An existing environment of the user's (`explicit.as_is`) has to be checked: only `ensure` does that.
     """
     if build.lock is None or (explicit is not None and explicit.as_is):
         return None
@@ -60,10 +59,10 @@ def ensure(
     cache: Path | None = None,
     report: Callable[[str], None] = lambda text: None,
 ) -> Environment:
-    """The backend's environment, made first if it is not there yet. `report` gets a line per slow step.
+    """The backend's environment, created if missing. `report` gets a line per slow step.
 
-    Two processes may ask at once: one makes it, the other waits. Raises Unavailable if it cannot be made
-    on this machine, UserError if the user's own Python does not fit; the text is one sentence.
+    If two processes ask at once, one creates it and the other waits. Raises Unavailable if it cannot be created on
+    this machine, UserError if the user's own Python does not fit; the text is one sentence.
     """
     cache = paths.cache_folder() if cache is None else cache
     check_programs(backend)
@@ -93,8 +92,7 @@ def ensure(
 def variables(environment: Environment, threads: int, example: str = "{example}") -> dict[str, str]:
     """The environment variables of one cell: those of the backend and its build, every placeholder filled in.
 
-    `example`: its name, for folders that are of one example. `{inherited}` stands for the variable's value in
-    kbench's own environment.
+    `example`: for folders of one example. `{inherited}` is the variable's value in kbench's own environment.
     """
     filled = {}
     for name, text in environment.variables.items():
@@ -111,17 +109,17 @@ def variables(environment: Environment, threads: int, example: str = "{example}"
 def _make(
     backend: Backend, build: Build, folder: Path, interpreter: Interpreter, report: Callable[[str], None]
 ) -> None:
-    """Makes the environment in its final place (a venv cannot be moved), and the marker last."""
+    """Creates the environment in its final place (a venv cannot be moved), and the marker last."""
     assert build.lock is not None
     log = folder.parent / "logs" / f"{folder.name}.log"
     log.unlink(missing_ok=True)
     if folder.is_symlink() or folder.is_file():
         folder.unlink()
     shutil.rmtree(folder, ignore_errors=True)
-    packages = len(re.findall(r"^[\w.-]+==", lock_text(build.lock), re.MULTILINE))
+    count = len(pinned(lock_text(build.lock)))
     report(
         f"{backend.name}: making its environment ({build.name}, Python {interpreter.version}, "
-        f"{packages} packages) in {folder}"
+        f"{count} packages) in {folder}"
     )
     command = [installers.uv_program(), "venv", "--python", str(interpreter.path), str(folder)]
     try:
@@ -130,7 +128,7 @@ def _make(
         installers.sync(python, build.lock, build.indexes, log, INSTALL_SECONDS)
         _add_libraries(backend, folder, log)
         _check_installed(build, python, folder, log)
-        _mark(backend, build, folder, interpreter)
+        _mark(build, folder, interpreter)
     except installers.InstallFailed as failure:
         shutil.rmtree(folder, ignore_errors=True)
         raise Unavailable(f"the environment of {backend.name} could not be made: {failure} (see {log})") from None
@@ -139,18 +137,14 @@ def _make(
         raise
 
 
-def _mark(backend: Backend, build: Build, folder: Path, interpreter: Interpreter) -> None:
+def _mark(build: Build, folder: Path, interpreter: Interpreter) -> None:
     assert build.lock is not None
     details = {
         "schema": SCHEMA,
-        "backend": backend.name,
-        "build": build.name,
         "folder": str(folder),
         "lock_sha256": _sha256(build.lock),
-        "python": interpreter.version,
         "interpreter": str(interpreter.path),
         "library_folder": str(interpreter.library_folder or ""),
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }
     draft = folder / f"{MARKER}.draft"
     draft.write_text(json.dumps(details, indent=1), encoding="utf-8")
@@ -158,7 +152,7 @@ def _mark(backend: Backend, build: Build, folder: Path, interpreter: Interpreter
 
 
 def _add_libraries(backend: Backend, folder: Path, log: Path) -> None:
-    """Puts what the packages want under the names that they want, into one folder of the environment."""
+    """Puts the shared libraries that the packages need into a folder of the environment."""
     if not backend.libraries and not backend.compiled:
         return
     target = folder / LIBRARIES
@@ -173,7 +167,7 @@ def _add_libraries(backend: Backend, folder: Path, log: Path) -> None:
 
 
 def _check_installed(build: Build, python: Path, folder: Path, log: Path) -> None:
-    """That Python starts and the backend's package is there; to import it would cost seconds."""
+    """Checks that Python starts and the backend's package is there, without importing it, which takes seconds."""
     installers.run([str(python), "-I", "-c", "pass"], log, os.environ, folder, INSTALL_SECONDS)
     found = folder.glob("lib/python*/site-packages/*.dist-info")
     there = {canonicalize_name(path.name.partition("-")[0]) for path in found}
@@ -182,29 +176,15 @@ def _check_installed(build: Build, python: Path, folder: Path, log: Path) -> Non
 
 
 def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Environment:
-    """The user's own environment: nothing is installed, it only has to have Keras and the backend."""
+    """The user's own environment: it must have Keras and the backend; nothing is installed."""
     interpreter = interpreters.probe(choice.path)
     if interpreter is None:
         raise UserError(f"the Python named for {backend.name}, {choice.path}, does not start")
-    key = hashlib.sha256(str(choice.path).encode()).hexdigest()[:12]
-    kept = compiled(cache, f"own-{key}")
-    variables = _variables(
-        {**backend.variables, **build.variables, **_sources(backend)},
-        interpreter.prefix,
-        kept,
-        str(interpreter.library_folder or ""),
-    )
-    compiles = backend.compiles.replace("{cache}", str(kept))
-    environment = Environment(backend.name, build.name, choice.path, None, variables, "", compiles)
-    log = cache / "environments" / "logs" / f"own-{key}.log"
+    name = f"own-{hashlib.sha256(str(choice.path).encode()).hexdigest()[:12]}"
+    log = cache / "environments" / "logs" / f"{name}.log"
+    check = [str(choice.path), "-c", CHECK_AS_IS, "keras", backend.keras_backend]
     try:
-        output = installers.run(
-            [str(choice.path), "-c", CHECK_AS_IS, "keras", backend.keras_backend],
-            log,
-            os.environ,
-            Path.home(),
-            interpreters.PROBE_SECONDS,
-        )
+        output = installers.run(check, log, os.environ, Path.home(), interpreters.PROBE_SECONDS)
     except installers.InstallFailed as failure:
         raise UserError(f"the Python named for {backend.name}, {choice.path}, does not work: {failure}") from None
     missing = output.rpartition("missing:")[2].split()
@@ -213,7 +193,10 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
             f"the environment named for {backend.name}, {choice.path}, has no {' and no '.join(missing)}: "
             f"install it there, or leave out `{interpreters.AS_IS}` to have one made from that Python"
         )
-    return environment
+    variables, compiles = _filled(
+        backend, build.variables, interpreter.prefix, compiled(cache, name), str(interpreter.library_folder or "")
+    )
+    return Environment(backend.name, build.name, choice.path, None, variables, "", compiles)
 
 
 def programs(backend: Backend) -> tuple[str, ...]:
@@ -257,25 +240,24 @@ def _locked(folder: Path, report: Callable[[str], None]) -> AbstractContextManag
 
 def _environment(backend: Backend, build: Build, folder: Path, library_folder: str, cache: Path) -> Environment:
     assert build.lock is not None
-    own = {**backend.variables, **build.variables, **build.locked_variables, **_sources(backend)}
-    kept = compiled(cache, folder.name)
-    variables = _variables(own, folder, kept, library_folder)
-    compiles = backend.compiles.replace("{cache}", str(kept))
+    own = {**build.variables, **build.locked_variables}
+    variables, compiles = _filled(backend, own, folder, compiled(cache, folder.name), library_folder)
     return Environment(backend.name, build.name, python_of(folder), folder, variables, _sha256(build.lock), compiles)
 
 
-def _sources(backend: Backend) -> dict[str, str]:
-    """What makes Python import the user's own packages before the installed ones."""
-    folders = os.pathsep.join(map(str, backend.sources.values()))
-    return {"PYTHONPATH": folders} if folders else {}
+def _filled(
+    backend: Backend, of_build: Mapping[str, str], folder: Path, kept: Path, library_folder: str
+) -> tuple[dict[str, str], str]:
+    """(the variables, the folder of what it compiles) with {env}, {cache} and {python_lib} filled in.
 
-
-def _variables(texts: Mapping[str, str], folder: Path, compiled: Path, library_folder: str) -> dict[str, str]:
-    """With {env}, {cache} and {python_lib} filled in; {threads}, {example} and {inherited} are the cell's."""
-    filled = dict(texts)
-    for placeholder, value in (("{env}", folder), ("{cache}", compiled), ("{python_lib}", library_folder)):
-        filled = {name: text.replace(placeholder, str(value)) for name, text in filled.items()}
-    return filled
+    {threads}, {example} and {inherited} are the cell's.
+    """
+    texts = {**backend.variables, **of_build, "": backend.compiles}
+    if backend.sources:  # Python imports the user's own packages before the installed ones
+        texts["PYTHONPATH"] = os.pathsep.join(map(str, backend.sources.values()))
+    for placeholder, value in (("{env}", folder), ("{cache}", kept), ("{python_lib}", library_folder)):
+        texts = {name: text.replace(placeholder, str(value)) for name, text in texts.items()}
+    return texts, texts.pop("")
 
 
 def _sha256(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""What an environment's folder is called, and whether it is whole."""
+"""The name of an environment's folder, and whether the environment is complete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARKER = "kbench.json"  # written last: an environment without it is half-made a
 
 
 def named(backend: Backend, build: Build, version: str, explicit: Choice | None, cache: Path) -> Path:
-    """Named by all that its contents come from, so that a changed lock file or shim gives another one."""
+    """The folder is named after everything that decides its contents, such as the lock file."""
     assert build.lock is not None
     digest = hashlib.sha256(f"{SCHEMA} {lock_text(build.lock)}".encode())
     digest.update(repr(sorted(backend.libraries.items())).encode())
@@ -24,7 +24,7 @@ def named(backend: Backend, build: Build, version: str, explicit: Choice | None,
         digest.update(name.encode() + source.read_bytes())
     if explicit is not None:
         digest.update(str(explicit.path).encode())
-    # A variant with other settings has the same one.
+    # Variants that differ only in settings share it.
     name = f"{base(backend.name).replace('/', '-')}-{build.name}-py{version}-{digest.hexdigest()[:12]}"
     return cache / "environments" / name
 
@@ -43,7 +43,7 @@ def python(folder: Path) -> Path:
 
 
 def compiled(cache: Path, name: str) -> Path:
-    """Where the backend in the environment called `name` keeps what it compiles."""
+    """Where the backend in the environment `name` keeps its compiled code."""
     return cache / "compiled" / name
 
 

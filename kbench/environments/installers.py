@@ -1,4 +1,4 @@
-"""Starts the programs that install: uv, the C compiler, py-rattler. Their output goes to a log, whole."""
+"""Runs uv, the C compiler and py-rattler. All of their output goes to a log."""
 
 from __future__ import annotations
 
@@ -13,37 +13,30 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import uv
+
 from kbench.environments.pip_config import uv_variables
-from kbench.errors import Unavailable
 
 
 class InstallFailed(Exception):
-    """An installing program ended with an error. Its text is the essence of the output."""
+    """An installer failed. The text is the essential line of its output."""
 
 
 def uv_program() -> str:
-    """The uv to use: the one installed with kbench, else the one on PATH. Raises Unavailable."""
-    try:
-        import uv
-
-        return os.fsdecode(uv.find_uv_bin())
-    except (ImportError, FileNotFoundError):
-        found = shutil.which("uv")
-    if found is None:
-        raise Unavailable("uv, which installs the backends, was not found: install it (pip install uv)")
-    return found
+    """The uv that is installed with kbench."""
+    return os.fsdecode(uv.find_uv_bin())
 
 
 def uv_environment() -> dict[str, str]:
-    """The environment variables for uv and conda: the user's, with pip's settings in uv's names."""
+    """The environment variables for uv: the user's, and pip's settings in uv's names."""
     environ = {name: value for name, value in os.environ.items() if name not in NOT_FOR_INSTALLERS}
     return {**environ, **uv_variables(environ)}
 
 
 def sync(python: Path, lock: Path, indexes: Sequence[str], log: Path, timeout: float) -> None:
-    """Makes the environment of `python` hold exactly what `lock` says, by hash; raises InstallFailed.
+    """Installs exactly the packages of `lock`, checked by hash, for `python`; raises InstallFailed.
 
-    A second attempt has the further `indexes`, and takes nothing from uv's own cache, which may be damaged.
+    If that fails, it tries again with the further `indexes` and without uv's cache, which may be damaged.
     `timeout` is in seconds.
     """
     command = [uv_program(), "pip", "sync", "--require-hashes", "--python", str(python), str(lock)]
@@ -62,7 +55,7 @@ def sync(python: Path, lock: Path, indexes: Sequence[str], log: Path, timeout: f
 
 
 def tools(lock: Path, parent: Path, log: Path, timeout: float) -> Path:
-    """A folder below `parent` with the packages of `lock`, by hash, for a program to import; made if it is not there.
+    """A folder below `parent` with the packages of `lock`, checked by hash; created if missing.
 
     Raises InstallFailed.
     """
@@ -115,7 +108,7 @@ def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path
 
 
 def _ends_with_this_process() -> Callable[[], None]:
-    """What makes a child end when this process is killed, so that it does not write on where the next one begins."""
+    """A preexec_fn that ends the child when this process is killed, so that it cannot disturb the next attempt."""
     prctl, host = ctypes.CDLL(None).prctl, os.getpid()  # loaded here: between fork and exec little is allowed
 
     def ask() -> None:
@@ -127,7 +120,7 @@ def _ends_with_this_process() -> Callable[[], None]:
 
 
 def essence(output: str) -> str:
-    """One line from an installer's output: what failed and the innermost cause, of uv's tree of causes."""
+    """One line from an installer's output: what failed, and the innermost cause that uv names."""
     lines = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", output).splitlines() if line.strip()]
     parts: list[str] = []
     for line in lines:
@@ -143,7 +136,7 @@ def essence(output: str) -> str:
     return text.rstrip(". ")[:300]
 
 
-# They would point uv, conda and the Pythons at another environment than the one that is being made.
+# These would point uv and Python at another environment than the one being created.
 NOT_FOR_INSTALLERS = frozenset(
     ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "UV_PYTHON", "UV_SYSTEM_PYTHON", "UV_PROJECT_ENVIRONMENT")
 )

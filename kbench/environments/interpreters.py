@@ -1,7 +1,8 @@
-"""Finds a Python for a backend: the user's, on PATH, of pyenv or conda; or else made by uv or from conda packages."""
+"""Finds a Python for a backend: the user's choice, on PATH, from pyenv or conda; or else installs one."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -41,12 +42,12 @@ print(json.dumps({"version": "%d.%d.%d" % sys.version_info[:3],
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python that was started and answered."""
+    """A Python that starts."""
 
     path: Path
     version: str  # "3.6.15"
     prefix: Path  # of its environment
-    library_folder: Path | None  # where its shared libpython lies; None if it has none
+    library_folder: Path | None  # of its shared libpython; None if it has none
 
     @property
     def minor(self) -> str:
@@ -56,7 +57,7 @@ class Interpreter:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user chose with `--python`: make the environment from this Python, or use it as it is."""
+    """The choice of `--python`: create an environment from this Python, or use it as it is."""
 
     path: Path
     as_is: bool
@@ -99,23 +100,21 @@ def find(
 ) -> Interpreter:
     """A Python of a version that the backend can use, with a shared libpython if it needs one.
 
-    What is on the machine comes first; else uv makes one under `cache`, or py-rattler does from conda packages.
+    One on the machine is preferred. Otherwise uv installs one under `cache`, or py-rattler does from conda packages.
     Raises UserError if the explicit one does not fit, Unavailable if there is none.
     """
     if explicit is not None:
         return _explicit(backend, explicit)
     found, unfit = _search(backend, cache)
     why = ""
-    for version in () if found else backend.python:
-        for make in (_from_uv, _from_channel):
-            try:
-                make(version, cache, report)
-            except (installers.InstallFailed, OSError) as failure:
-                why = str(failure)
-                continue
+    for version, make in itertools.product(backend.python, (_from_uv, _from_channel)):
+        if found is not None:
+            return found
+        try:
+            make(version, cache, report)
             found, _ = _search(backend, cache)
-            if found is not None:
-                return found
+        except (installers.InstallFailed, OSError) as failure:
+            why = str(failure)
     if found is None:
         instead = f"{unfit}, and {channel()} gave none ({why}): name another channel with --channel,"
         raise Unavailable(_not_found(backend, instead))
@@ -123,7 +122,7 @@ def find(
 
 
 def at_hand(backend: Backend, cache: Path, explicit: Path | None = None) -> Interpreter:
-    """The same, of what is on this machine already. Raises Unavailable also where one could be made."""
+    """Like `find`, but installs nothing: raises Unavailable even if a Python could be installed."""
     if explicit is not None:
         return _explicit(backend, explicit)
     found, unfit = _search(backend, cache)
@@ -134,22 +133,21 @@ def at_hand(backend: Backend, cache: Path, explicit: Path | None = None) -> Inte
 
 
 def _search(backend: Backend, cache: Path) -> tuple[Interpreter | None, str]:
-    """(the Python, why those that were found do not fit). All usable versions come before any download."""
+    """(the Python or None, why the ones found do not fit)."""
     unfit = ""
     for version in backend.python:
         for path in _candidates(version, cache):
             found = probe(path) if os.access(path, os.X_OK) else None
-            if found is None or found.minor != version:
-                continue
-            fault = _fault(found, backend)
-            if not fault:
-                return found, ""
-            unfit = unfit or f" (the one at {path} {fault})"
+            if found is not None and found.minor == version:
+                fault = _fault(found, backend)
+                if not fault:
+                    return found, ""
+                unfit = unfit or f" (the one at {path} {fault})"
     return None, unfit
 
 
 def probe(path: Path) -> Interpreter | None:
-    """What the Python at `path` reports of itself; None if it does not start, such as a shim without a version."""
+    """What the Python at `path` reports about itself; None if it does not start."""
     try:
         done = subprocess.run(
             [str(path), "-I", "-c", PROBE],
@@ -174,8 +172,7 @@ def _explicit(backend: Backend, path: Path) -> Interpreter:
             f"{backend.name} needs Python {' or '.join(backend.python)}, and {path} is {found.version}: name "
             "another one with --python"
         )
-    fault = _fault(found, backend)
-    if fault:
+    if fault := _fault(found, backend):
         raise UserError(f"the Python named for {backend.name}, {path}, {fault}: name another one with --python")
     return found
 
@@ -187,7 +184,7 @@ def _fault(found: Interpreter, backend: Backend) -> str:
 
 
 def _candidates(version: str, cache: Path) -> Iterator[Path]:
-    """Where a Python of this version can be, likeliest first: each kind of installation has a bin/pythonX.Y."""
+    """Paths where a Python of this version may be, likeliest first."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     made = cache / "interpreters"
     folders = [Path(sys.base_prefix) / "bin", *map(Path, filter(None, os.environ.get("PATH", "").split(os.pathsep)))]
@@ -198,13 +195,13 @@ def _candidates(version: str, cache: Path) -> Iterator[Path]:
 
 
 def _patch(folder: Path) -> int:
-    """9 of `3.6.9`, so that 3.6.15 counts as newer."""
+    """9 of `3.6.9`: as a number, so that 3.6.15 is newer."""
     number = re.fullmatch(r"\d+\.\d+\.(\d+)", folder.name)
     return int(number[1]) if number else -1
 
 
 def _from_uv(version: str, cache: Path, report: Callable[[str], None]) -> None:
-    """Let uv download a Python into `cache`. Raises InstallFailed, OSError."""
+    """Have uv install a Python in `cache`. Raises InstallFailed, OSError."""
     folder = cache / "interpreters" / "uv"
     environ = {**installers.uv_environment(), "UV_PYTHON_INSTALL_DIR": str(folder), "UV_PYTHON_INSTALL_BIN": "0"}
     report(f"Python {version} is not on this machine: asking uv for it")
@@ -215,7 +212,7 @@ def _from_uv(version: str, cache: Path, report: Callable[[str], None]) -> None:
 
 
 def _from_channel(version: str, cache: Path, report: Callable[[str], None]) -> None:
-    """Let py-rattler make a Python in `cache` from conda packages. Raises InstallFailed, OSError."""
+    """Have py-rattler install a Python in `cache` from conda packages. Raises InstallFailed, OSError."""
     folder = cache / "interpreters" / f"py{version}"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with filelock.FileLock(folder.with_name(f"{folder.name}.lock")):
@@ -233,17 +230,15 @@ def _from_channel(version: str, cache: Path, report: Callable[[str], None]) -> N
 
 
 def channel() -> str:
-    """Where conda packages are from: a name such as conda-forge, an address, or a folder."""
+    """The conda channel: a name such as conda-forge, an address, or a folder."""
     chosen = os.environ.get(CHANNEL) or DEFAULT_CHANNEL
     here = paths.expanded(chosen)
     return here.absolute().as_uri() if here.is_dir() else chosen
 
 
 def _not_found(backend: Backend, instead: str) -> str:
-    version = backend.python[0]
-    patch = {"3.6": "3.6.15", "3.7": "3.7.17"}.get(version, version)
     shared = "PYTHON_CONFIGURE_OPTS=--enable-shared " if backend.shared_libpython else ""
     return (
         f"Python {' or '.join(backend.python)} was not found{instead} install it with pyenv ({shared}pyenv "
-        f"install {patch}) or conda, or name one with --python {backend.name}=/path/to/python"
+        f"install {backend.python[0]}) or conda, or name one with --python {backend.name}=/path/to/python"
     )

@@ -1,4 +1,4 @@
-"""Packages that a user's program needs: a folder over a backend's locked environment, made once and kept."""
+"""Installs packages for a user's program in a folder of its own, on top of a backend's locked environment."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from filelock import FileLock
 from packaging.utils import canonicalize_name
 
 from kbench.environments import installers
-from kbench.environments.packages import packages
+from kbench.environments.packages import packages, pinned
 from kbench.errors import Unavailable, UserError
 from kbench.values import Environment
 
-LOCK = "kbench.lock"  # what is in it, with hashes; written last
+LOCK = "kbench.lock"  # its packages with hashes; written last
 SECONDS = 1800
 
 
 def ensure(environment: Environment, requirements: Sequence[str], report: Callable[[str], None]) -> Environment:
-    """The environment with a folder of these requirements and what they need, beside what it has already.
+    """The environment with a folder that adds these requirements and their dependencies.
 
-    The versions of the environment hold: what does not go with them is Unavailable, with the reason. Raises UserError
-    for an environment of the user's own, which is not changed.
+    The environment's own versions stay. Raises Unavailable if the requirements conflict with them, UserError for an
+    environment of the user's, which is not changed.
     """
     if not requirements:
         return environment
@@ -56,7 +56,7 @@ def ensure(environment: Environment, requirements: Sequence[str], report: Callab
 
 
 def _make(environment: Environment, folder: Path, wanted: str, fixed: str, log: Path) -> None:
-    """Resolve beside the environment's own versions, and install what it has not got."""
+    """Resolve with the environment's versions fixed, and install what is missing."""
     folder.mkdir()
     asked, constraints, lock = (folder / name for name in ("asked.txt", "constraints.txt", "resolved.txt"))
     asked.write_text(wanted)
@@ -80,8 +80,7 @@ def _make(environment: Environment, folder: Path, wanted: str, fixed: str, log: 
 
 
 def versions(environment: Environment) -> dict[str, str]:
-    """Name -> version of what the folder holds; empty if there is none."""
+    """Name -> version of the packages in the folder; empty if there is none."""
     if environment.packages is None:
         return {}
-    text = (environment.packages / LOCK).read_text()
-    return dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s\\;]+)", text, re.MULTILINE))
+    return pinned((environment.packages / LOCK).read_text())

@@ -1,9 +1,8 @@
-"""Finds exact versions and hashes where the user chose versions; they then lie in the cache."""
+"""Makes lock files for versions that the user chose; they are kept in the cache."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from packaging.version import Version
 
 from kbench import paths
 from kbench.environments import installers
+from kbench.environments.packages import pinned
 from kbench.errors import UserError
 from kbench.values import Backend, Build
 
@@ -22,7 +22,7 @@ RESOLVE_SECONDS = 600
 
 
 def locked(backend: Backend, device: str, report: Callable[[str], None]) -> Backend:
-    """The backend, with a lock for its builds for the `device` whose versions the user chose.
+    """The backend with lock files for those of its builds for `device` whose versions the user chose.
 
     Raises UserError if there are no such versions.
     """
@@ -36,29 +36,22 @@ def locked(backend: Backend, device: str, report: Callable[[str], None]) -> Back
 def _lock(backend: Backend, build: Build, report: Callable[[str], None]) -> Path:
     wanted = "\n".join(build.requirements) + "\n"
     if any(one.endswith("-nightly") for one in build.requirements):
-        wanted += f"# {date.today()}\n"  # another one every day
+        wanted += f"# {date.today()}\n"  # nightlies: a new lock every day
     key = hashlib.sha256(f"{PLATFORM} {backend.python[0]} {build.indexes} {wanted}".encode()).hexdigest()[:16]
     lock = paths.cache_folder() / "locks" / f"{backend.name.replace('/', '-')}.{build.name}.{key}.lock"
     if not lock.is_file():
         report(f"{backend.name}: finding its versions ({', '.join(build.requirements)})")
-        _resolve(backend, build, wanted, lock)
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=lock.parent, prefix=".making-") as folder:
+            try:
+                _compiled(backend, wanted, build.indexes, Path(folder), ["--generate-hashes"]).replace(lock)
+            except installers.InstallFailed as failure:
+                raise UserError(f"There is no {backend.name}: {failure}.") from None
     return lock
 
 
-def _resolve(backend: Backend, build: Build, wanted: str, lock: Path) -> None:
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=lock.parent, prefix=".making-") as folder:
-        try:
-            text = _compiled(backend, wanted, build.indexes, Path(folder), ["--generate-hashes"])
-        except installers.InstallFailed as failure:
-            raise UserError(f"There is no {backend.name}: {failure}.") from None
-        made = Path(folder) / "made.lock"
-        made.write_text(text, encoding="utf-8")
-        made.replace(lock)
-
-
-def _compiled(backend: Backend, wanted: str, indexes: Sequence[str], folder: Path, how: Sequence[str]) -> str:
-    """What uv makes of the requirements `wanted`. Raises InstallFailed."""
+def _compiled(backend: Backend, wanted: str, indexes: Sequence[str], folder: Path, how: Sequence[str]) -> Path:
+    """The lock file that uv makes of the requirements `wanted`, in `folder`. Raises InstallFailed."""
     asked, made = folder / "requirements.in", folder / "compiled.txt"
     asked.write_text(wanted, encoding="utf-8")
     command = [
@@ -72,14 +65,14 @@ def _compiled(backend: Backend, wanted: str, indexes: Sequence[str], folder: Pat
         environ["UV_INDEX"] = " ".join([environ.get("UV_INDEX", ""), *indexes]).strip()
     made.unlink(missing_ok=True)
     installers.run(command, folder / "log.txt", environ, folder, RESOLVE_SECONDS)
-    return made.read_text(encoding="utf-8")
+    return made
 
 
 def versions(backend: Backend, package: str, good: str, bad: str) -> list[str]:
-    """The releases of a package that the backend could have, from `good` up to `bad`, oldest first.
+    """The releases of a package that the backend can use, from `good` to `bad`, oldest first.
 
-    Each answer of the index is the newest one below the last: so its settings, Python and platform count. Raises
-    UserError where one of the ends is none of them.
+    uv is asked again and again for the newest release below the last, so that it respects the index, Python and
+    platform. Raises UserError if there is none.
     """
     found: list[str] = []
     below = f"<={bad}" + (".99999" if bad.count(".") < 2 else "")
@@ -87,11 +80,11 @@ def versions(backend: Backend, package: str, good: str, bad: str) -> list[str]:
         while True:
             asked = f"{package}>={good},{below}"
             try:
-                text = _compiled(backend, asked + "\n", (), Path(folder), ["--no-deps"])
+                made = _compiled(backend, asked + "\n", (), Path(folder), ["--no-deps"])
             except installers.InstallFailed as failure:
                 if found and Version(found[-1]) >= Version(good):
                     return found[::-1]
                 raise UserError(f"There is no release {asked} for {backend.name}: {failure}.") from None
-            (newest,) = re.findall(r"^[\w.-]+==([^\s\\;]+)", text, re.MULTILINE)
+            (newest,) = pinned(made.read_text(encoding="utf-8")).values()
             found.append(newest)
             below = f"<{newest}"

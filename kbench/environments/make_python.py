@@ -1,4 +1,4 @@
-"""Makes a Python from conda packages: a program of its own, with py-rattler, which nothing else here needs.
+"""Installs a Python from conda packages with py-rattler. Runs as a separate program.
 
 Mirrors, proxies and certificates are those of pixi's configuration (https://pixi.sh/latest/reference/pixi_configuration).
 """
@@ -16,7 +16,7 @@ CONFIGURED = "pixi"  # whose configuration is read
 
 
 async def make(channel: str, version: str, folder: Path, cache: Path) -> None:
-    """Solve, install into `folder`, and keep there what was installed, with hashes."""
+    """Solve, install into `folder`, and write the list of packages with hashes there."""
     rattle: Any = importlib.import_module("rattler")
     config = rattle.Config.load_from_default_locations(CONFIGURED)
     client = rattle.Client.from_config(config)

@@ -1,10 +1,11 @@
-"""The packages that a backend's environment has, read from their metadata: nothing of them is started."""
+"""Lists the packages of a backend's environment from their metadata, without importing them."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,12 @@ from kbench.values import Environment
 
 SECONDS = 30  # a Python on a cold network folder takes its time
 SEARCH_PATH = "import json, sys; print(json.dumps(sys.path[1:]))"  # without the current folder
+
+
+def pinned(lock: str) -> dict[str, str]:
+    """Name -> version of each package that the text of a lock file names."""
+    found = re.findall(r"^([A-Za-z0-9._-]+)==([^\s\\;]+)", lock, re.MULTILINE)
+    return {canonicalize_name(name): version for name, version in found}
 
 
 def packages(environment: Environment) -> dict[str, str]:
@@ -32,7 +39,7 @@ def packages(environment: Environment) -> dict[str, str]:
 
 
 def _search_path(python: Path) -> list[str]:
-    """Where the Python looks for modules when it runs a cell, as it reports itself."""
+    """The module search path of this Python when it runs a cell."""
     answer = subprocess.run(
         [str(python), "-c", SEARCH_PATH],
         env={**os.environ, "PYTHONNOUSERSITE": "1", "PYTHONPATH": ""},

@@ -1,7 +1,6 @@
-"""Translates the user's pip configuration for uv, which does not read it: mirrors, proxies, wheels, certificates.
+"""Translates the user's pip configuration (mirrors, proxies, certificates) for uv, which does not read it.
 
-Standard library only. Reads the files where pip documents them, in pip's order, because asking pip itself
-costs about a second and the host's environment need not have pip.
+Reads the files that pip documents, in pip's order: running pip takes a second, and pip may not be installed.
 https://pip.pypa.io/en/stable/topics/configuration/
 """
 
@@ -13,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-# pip's option -> uv's variables for the same. Where the user has set one of them already, it stays as it is.
+# pip's option -> uv's variables for it. One that the user has already set takes precedence.
 UV_VARIABLES = {
     "index-url": ("UV_DEFAULT_INDEX", "UV_INDEX_URL"),
     "extra-index-url": ("UV_INDEX", "UV_EXTRA_INDEX_URL"),
@@ -22,15 +21,13 @@ UV_VARIABLES = {
     "cert": ("SSL_CERT_FILE",),
     "client-cert": ("SSL_CLIENT_CERT",),
     "trusted-host": ("UV_INSECURE_HOST",),
-    "timeout": ("UV_HTTP_TIMEOUT", "UV_REQUEST_TIMEOUT"),
-    "retries": ("UV_HTTP_RETRIES",),
     "keyring-provider": ("UV_KEYRING_PROVIDER",),
     "proxy": ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"),
 }
 
 
 def uv_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Environment variables that make uv look where the user's pip looks. What is set for uv already wins."""
+    """Environment variables that make uv use the same indexes as the user's pip."""
     # pip takes the best version of all indexes together; uv by default only asks the first that has the name.
     chosen = {} if "UV_INDEX_STRATEGY" in environ else {"UV_INDEX_STRATEGY": "unsafe-best-match"}
     for option, value in settings(environ).items():
@@ -53,7 +50,7 @@ def settings(environ: Mapping[str, str]) -> dict[str, str]:
         try:
             parser.read(path, encoding="utf-8")
         except (configparser.Error, OSError, UnicodeDecodeError):
-            continue  # pip itself will say what is wrong with it; the other files still count
+            continue  # pip reports what is wrong; the other files still count
         for section in ("global", "install"):
             if parser.has_section(section):
                 values.update({_option(name): value for name, value in parser.items(section) if value is not None})
@@ -77,8 +74,7 @@ def _files(environ: Mapping[str, str]) -> list[Path]:
 
 
 def _option(name: str) -> str:
-    option = name.lower().replace("_", "-").removeprefix("--")
-    return "timeout" if option == "default-timeout" else option
+    return name.lower().replace("_", "-").removeprefix("--")
 
 
 def _translated(option: str, value: str) -> str:
@@ -87,8 +83,6 @@ def _translated(option: str, value: str) -> str:
         return "1" if value.strip().lower() in ("1", "true", "yes", "on", "t", "y") else ""
     if option == "find-links":
         return ",".join(parts)  # uv splits this one at commas, the others at spaces
-    if option == "timeout":
-        return str(int(float(value))) if value.replace(".", "", 1).isdigit() else ""
     if option == "proxy":
         return value if "://" in value or not value else f"http://{value}"
     if option == "keyring-provider":

@@ -1,1 +1,1 @@
-"""What this machine is and how fast: processor, GPUs, memory, and a fixed computation."""
+"""Describes this machine and measures its speed: processor, memory, GPUs."""

@@ -1,4 +1,4 @@
-"""The GPUs of this machine (through NVML), the one asked for, and the build of a backend that can use it."""
+"""Finds this machine's GPUs through NVML, and the device that the user asked for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CPU = Device("cpu")
 def gpus(nvml: Any = None, environ: Mapping[str, str] | None = None) -> tuple[Device, ...]:
     """NVIDIA's GPUs in the order of the PCI bus, without those that CUDA_VISIBLE_DEVICES hides.
 
-    Empty if there is no driver. `nvml` is the module that answers: pynvml unless another is given.
+    Empty if there is no driver. `nvml` replaces the module pynvml in tests.
     """
     environ = os.environ if environ is None else environ
     found: list[Device] = []
@@ -29,7 +29,7 @@ def gpus(nvml: Any = None, environ: Mapping[str, str] | None = None) -> tuple[De
 
 @contextlib.contextmanager
 def driver(nvml: Any = None) -> Iterator[Any]:
-    """NVIDIA's driver, as long as it is asked. Raises anything: no package, no driver, no permission."""
+    """A session with NVIDIA's driver. Raises any exception if there is no package, driver or permission."""
     if nvml is None:
         nvml = importlib.import_module("pynvml")
     nvml.nvmlInit()
@@ -40,7 +40,7 @@ def driver(nvml: Any = None) -> Iterator[Any]:
 
 
 def choose(request: str, found: Sequence[Device]) -> Device:
-    """The device that `--device` means: `auto` (the first GPU, else the CPU), `cpu`, `gpu` or `gpu:N`.
+    """The device for `--device`: `auto` (the first GPU, else the CPU), `cpu`, `gpu` or `gpu:N`.
 
     N counts as `nvidia-smi` does. Raises UserError, also if a GPU is asked for and there is none.
     """
@@ -61,7 +61,7 @@ def choose(request: str, found: Sequence[Device]) -> Device:
 
 
 def pin_variables(device: Device) -> dict[str, str]:
-    """Environment variables that show a process this device and no other GPU."""
+    """Environment variables that hide all other GPUs from a process."""
     visible = "-1" if device.kind == "cpu" else device.uuid or str(device.index)
     return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": visible}
 
@@ -81,7 +81,7 @@ def _device(nvml: Any, index: int, driver: str) -> Device:
 
 
 def _visible(found: Sequence[Device], shown: str | None) -> tuple[Device, ...]:
-    """As CUDA reads the variable: numbers or beginnings of UUIDs, up to the first that names none."""
+    """Reads the variable like CUDA: numbers or prefixes of UUIDs, up to the first invalid one."""
     if shown is None:
         return tuple(found)
     visible: list[Device] = []

@@ -1,4 +1,4 @@
-"""Runs a measurement of the machine in a process of its own, as each cell has one."""
+"""Runs a measurement of the machine in a process of its own, like a cell."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ TIMEOUT = 60.0  # seconds
 def run(module: str, arguments: tuple[object, ...], variables: Mapping[str, str]) -> Any:
     """What `python -m module` prints with these arguments, read as JSON; None if it fails. Never raises.
 
-    The process has just these environment variables: the host may have some that guests do not get, such as
-    OPENBLAS_CORETYPE, which can halve what numpy does.
+    The process gets only these environment variables, like a guest: others, such as OPENBLAS_CORETYPE, can halve
+    numpy's speed.
     """
     try:
         done = subprocess.run(

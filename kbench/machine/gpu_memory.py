@@ -1,4 +1,4 @@
-"""How much of a GPU's memory a cell's processes hold, as the driver reports through NVML."""
+"""Measures the GPU memory of a cell's processes through NVML."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 
 from kbench.machine.devices import driver
 
-# Whose memory was read: that of the cell's processes, or the whole device's beyond what was held there before.
+# Whose memory was read: that of the cell's processes, or the increase on the whole device.
 PROCESS = "process"
 DEVICE = "device"
 
 
 class DeviceMemory:
-    """The most memory on one GPU that some processes held, of all looks at it.
+    """The peak memory of some processes on one GPU, over all calls of `look`.
 
-    If the driver does not report it by process, as in a container that has process numbers of its own, it is what
-    the whole device holds beyond what it held before: another program's memory counts then, too.
+    If the driver does not report memory by process, as in a container, it is the increase on the whole device, which
+    includes other programs.
     """
 
     def __init__(self, index: int, nvml: Any = None) -> None:
-        """index: of the GPU, as the driver counts; nvml: the module that answers, pynvml unless another is given."""
+        """index: of the GPU, as the driver counts; nvml replaces the module pynvml in tests."""
         self._nvml: Any = None
         self._open = contextlib.ExitStack()
         self._of_processes = self._of_device = 0
-        with contextlib.suppress(Exception):  # no driver: nothing is seen
+        with contextlib.suppress(Exception):  # no driver: nothing is measured
             self._nvml = nvml = self._open.enter_context(driver(nvml))
             self._handle = nvml.nvmlDeviceGetHandleByIndex(index)
             self._before: int = nvml.nvmlDeviceGetMemoryInfo(self._handle).used
@@ -34,7 +34,7 @@ class DeviceMemory:
         """Look at what these processes hold now."""
         if self._nvml is None:
             return
-        with contextlib.suppress(Exception):  # a driver may know one of the two only
+        with contextlib.suppress(Exception):  # a driver may report only one of the two
             running = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)
             own = sum(one.usedGpuMemory or 0 for one in running if one.pid in pids)
             self._of_processes = max(self._of_processes, own)
@@ -44,12 +44,12 @@ class DeviceMemory:
 
     @property
     def peak_mib(self) -> float | None:
-        """None if nothing was seen."""
+        """None if nothing was measured."""
         return (self._of_processes or self._of_device) / 2**20 or None
 
     @property
     def source(self) -> str:
-        """PROCESS or DEVICE, whose memory `peak_mib` is; empty if nothing was seen."""
+        """PROCESS or DEVICE: whose memory `peak_mib` is; empty if nothing was measured."""
         return PROCESS if self._of_processes else DEVICE if self._of_device else ""
 
     def close(self) -> None:

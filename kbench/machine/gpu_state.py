@@ -1,4 +1,4 @@
-"""What GPUs are doing, through NVML: clocks, what slows them down, power, temperature."""
+"""Reads the state of GPUs through NVML: clocks, throttling, power, temperature."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REASONS = {
 
 
 def states(devices: Sequence[Device], nvml: Any = None) -> dict[str, dict[str, Any]]:
-    """Label of a GPU -> what its driver reports of it; empty if nothing answers. Never raises."""
+    """GPU's label -> the facts that its driver reports; empty if there is no driver. Never raises."""
     found: dict[str, dict[str, Any]] = {}
     gpus = [device for device in devices if device.kind == "gpu"]
     with contextlib.suppress(Exception), driver(nvml) if gpus else contextlib.nullcontext() as nvml:
@@ -35,7 +35,7 @@ def states(devices: Sequence[Device], nvml: Any = None) -> dict[str, dict[str, A
             handle = nvml.nvmlDeviceGetHandleByUUID(gpu.uuid)
             facts: dict[str, Any] = {}
             for name, ask in _FACTS.items():
-                with contextlib.suppress(Exception):  # each card and driver leaves out another one
+                with contextlib.suppress(Exception):  # no card and driver has all of them
                     facts[name] = ask(nvml, handle)
             found |= {gpu.label: facts} if facts else {}
     return found

@@ -1,4 +1,4 @@
-"""The machine: system, processor with its caches, what the cgroup allows, memory and load."""
+"""Describes the machine: system, processor and caches, memory, load, and the cgroup's limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CPU = Path("/sys/devices/system/cpu/cpu0")
 
 
 def read() -> dict[str, Any]:
-    """JSON-able facts; what cannot be read is None, or empty if it is text or a list."""
+    """Facts for JSON; unknown ones are None, or empty if they are text or a list."""
     return {
         "system": {
             "name": platform.system(),
@@ -42,27 +42,25 @@ def read() -> dict[str, Any]:
         },
         "memory_mib": known(lambda: psutil.virtual_memory().total // _MIB, None),
         "memory_available_mib": known(lambda: psutil.virtual_memory().available // _MIB, None),
-        "memory_limit_mib": known(lambda: min(_memory_limits(), default=None), None),
+        "memory_limit_mib": known(lambda: min(_memory_limits().values()) // _MIB, None),
         "load_average": load_average(),
     }
 
 
 def busy_cores() -> float:
-    """How many cores other programs keep busy, over a fifth of a second."""
+    """The number of cores that are busy, measured over a fifth of a second."""
     return psutil.cpu_percent(LISTEN_SECONDS) / 100 * (psutil.cpu_count() or 1)
 
 
 def available_mib() -> float:
-    """Memory that further processes may use, by the machine and by each cgroup above this process."""
+    """Memory available to further processes on this machine and in each cgroup above this process."""
     free = [psutil.virtual_memory().available / _MIB]
-    for folder in known(lambda: _own_cgroups("memory"), list[Path]()):
-        limit = _words(folder / "memory.max") or _words(folder / "memory.limit_in_bytes")
-        used = _words(folder / "memory.current") or _words(folder / "memory.usage_in_bytes")
+    for folder, limit in known(_memory_limits, dict[Path, int]()).items():
+        used = _words(folder / "memory.current") or _words(folder / "memory.usage_in_bytes") or ["0"]
         words = _words(folder / "memory.stat")
         stat = dict(zip(words[::2], words[1::2], strict=False))
-        dropped = stat.get("total_inactive_file", stat.get("inactive_file", "0"))  # when somebody needs the memory
-        if limit and used and limit[0].isdigit():
-            free.append((int(limit[0]) - int(used[0]) + int(dropped)) / _MIB)
+        dropped = stat.get("total_inactive_file", stat.get("inactive_file", "0"))  # reclaimed if memory is needed
+        free.append((limit - int(used[0]) + int(dropped)) / _MIB)
     return min(free)
 
 
@@ -72,7 +70,7 @@ def load_average() -> list[float] | None:
 
 
 def caches_kib() -> dict[str, int]:
-    """The caches that the first core sees, as the system lists them: {"L1d": 32, "L2": 512, "L3": 32768}."""
+    """The caches of the first core: {"L1d": 32, "L2": 512, "L3": 32768}."""
     found = {}
     for folder in sorted((_CPU / "cache").glob("index*")):
         level, kind, size = ((folder / name).read_text().strip() for name in ("level", "type", "size"))
@@ -89,15 +87,15 @@ def visible_cores() -> float:
 
 
 def known(fact: Callable[[], T], otherwise: T) -> T:
-    """`fact()`, or `otherwise` if this machine does not know it."""
+    """`fact()`, or `otherwise` if that fails."""
     try:
         return fact()
-    except Exception:  # what a system lacks must not keep a run from starting
+    except Exception:  # a run must start on any system
         return otherwise
 
 
 def _cpu_model() -> str:
-    """The processor's name without marks of ownership."""
+    """The processor's name without trademarks."""
     cpuinfo = Path("/proc/cpuinfo")
     text = cpuinfo.read_text(errors="replace") if cpuinfo.exists() else ""
     # The key differs by architecture: x86, some ARM boards, POWER.
@@ -117,13 +115,14 @@ def _cpu_limits() -> list[float]:
     return limits
 
 
-def _memory_limits() -> list[int]:
-    limits = []
+def _memory_limits() -> dict[Path, int]:
+    """Bytes that each cgroup above this process allows; those without a limit are left out."""
+    limits = {}
     for folder in _own_cgroups("memory"):
         limit = _words(folder / "memory.max") or _words(folder / "memory.limit_in_bytes")
         # Version 1 spells "no limit" as a number close to 2**63.
         if limit and limit[0].isdigit() and int(limit[0]) < 1 << 60:
-            limits.append(int(limit[0]) // _MIB)
+            limits[folder] = int(limit[0])
     return limits
 
 

@@ -1,4 +1,4 @@
-"""What this machine's processor and memory do at most, measured in half a second with numpy.
+"""Measures the peak rates of this machine's processor and memory, in half a second with numpy.
 
 The arithmetic is a float32 matrix product by numpy's BLAS. The memory traffic is that of STREAM's copy and scale
 (McCalpin, "Memory Bandwidth and Machine Balance in Current High Performance Computers", 1995): the bytes read plus
@@ -20,15 +20,15 @@ import threadpoolctl
 
 from kbench.machine import fresh_process
 
-MATRIX = 768  # rows and columns to begin with
+MATRIX = 768  # rows and columns of the first product
 LARGEST_MATRIX = 6144
-PRODUCT_SECONDS = 0.008  # a product that takes less does not keep many cores busy: a larger one is taken
-SMALLEST_ARRAY, LARGEST_ARRAY = 32 << 20, 64 << 20  # bytes: the system needs a tenth of a second to hand these out
-ROUNDS = 12  # a tenth of a second or more for each way to do the work
+PRODUCT_SECONDS = 0.008  # below this, many cores are not kept busy: a larger matrix is used
+SMALLEST_ARRAY, LARGEST_ARRAY = 32 << 20, 64 << 20  # bytes
+ROUNDS = 12  # each operation runs for a tenth of a second or more
 
 
 def measure(threads: int, cache_bytes: int | None, variables: Mapping[str, str]) -> dict[str, Any] | None:
-    """The `rates` in a process of their own with just these environment variables; None if there are none.
+    """The `rates` in a separate process with only these environment variables; None if they cannot be measured.
 
     Never raises.
     """
@@ -43,7 +43,7 @@ def rates(threads: int, cache_bytes: int | None = None) -> dict[str, Any] | None
     """
     try:
         products = []
-        # Where other programs keep cores busy, one thread can do more than several that wait for each other.
+        # If other programs keep cores busy, one thread can be faster than several that wait for each other.
         for count in sorted({1, threads}, reverse=True):
             with threadpoolctl.threadpool_limits(count, user_api="blas"):
                 products.append(_product_rate())
@@ -52,7 +52,7 @@ def rates(threads: int, cache_bytes: int | None = None) -> dict[str, Any] | None
         if psutil.virtual_memory().available < 8 * array:
             return None
         moved = _move_seconds(array, threads)
-    except Exception:  # not enough memory, no threads: a run does not fail for a column of its table
+    except Exception:  # out of memory or threads: a run must not fail because of this
         return None
     return {
         "threads": threads,
@@ -82,18 +82,18 @@ def _move_seconds(size: int, threads: int) -> float:
     target = np.zeros_like(source)
     parts = list(zip(np.array_split(source, threads), np.array_split(target, threads), strict=True))
     factor = np.float32(3)
-    with ThreadPoolExecutor(threads) as pool:  # numpy lets go of the interpreter's lock meanwhile
+    with ThreadPoolExecutor(threads) as pool:  # numpy releases the interpreter's lock meanwhile
         copying = _best(lambda: list(pool.map(lambda part: np.copyto(part[1], part[0]), parts)))
         return min(copying, _best(lambda: list(pool.map(lambda part: np.multiply(part[0], factor, part[1]), parts))))
 
 
 def _best(work: Callable[[], object]) -> float:
-    """The least seconds that `work` took: what disturbs makes slower, nothing makes faster."""
+    """The shortest time of `work`: disturbances only make it slower."""
     return min(timeit.repeat(work, repeat=ROUNDS, number=1))
 
 
 def _rounded(rate: float) -> float:
-    """To four figures: no measurement of half a second has more."""
+    """Four significant digits; the measurement is no more precise."""
     return float(f"{rate:.4g}")
 
 

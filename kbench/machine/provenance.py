@@ -1,6 +1,6 @@
-"""What a run ran on, read from the machine and never typed in: system, processor, memory, GPU, versions.
+"""Records what a run ran on: system, processor, memory, GPUs, versions.
 
-No host, user or home folder name is kept: results are made to be published.
+Names of hosts, users and home folders are left out, because results are published.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from kbench.version import __version__
 
 
 def read(devices: Sequence[Device], argv: Sequence[str], nvml: Any = None) -> dict[str, Any]:
-    """JSON-able facts about this machine, `devices` and the command line `argv`.
+    """Facts for JSON about this machine, `devices` and the command line `argv`.
 
-    Never raises: what cannot be read is None, or empty if it is text. Takes a quarter of a second, most of it to
-    measure how busy the processor is. `nvml` answers for the GPUs: pynvml unless another is given.
+    Never raises: unknown facts are None, or empty if they are text. Takes a quarter of a second, mostly to measure
+    how busy the processor is. `nvml` replaces the module pynvml in tests.
     """
     states = gpu_state.states(devices, nvml)
     return {
@@ -35,23 +35,18 @@ def read(devices: Sequence[Device], argv: Sequence[str], nvml: Any = None) -> di
         "kbench": {"version": __version__, **known(lambda: _checkout(PACKAGE.parent), {})},
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         **host.read(),
-        "gpus": [
-            {
-                "index": device.index,
-                "name": device.name,
-                "driver": device.driver,
-                "memory_mib": device.memory_mib,
-                "compute_capability": device.compute_capability,
-                **({"state": states[device.label]} if device.label in states else {}),
-            }
-            for device in devices
-            if device.kind == "gpu"
-        ],
+        "gpus": [_gpu_facts(device, states) for device in devices if device.kind == "gpu"],
     }
 
 
+def _gpu_facts(device: Device, states: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("index", "name", "driver", "memory_mib", "compute_capability")  # not the uuid, which identifies the card
+    state = {"state": states[device.label]} if device.label in states else {}
+    return {**{name: getattr(device, name) for name in names}, **state}
+
+
 def ended(devices: Sequence[Device], nvml: Any = None) -> dict[str, Any]:
-    """JSON-able facts that change while a run goes on, as they are at its end. Never raises."""
+    """The facts that may have changed at the end of a run, for JSON. Never raises."""
     return {"time": _now(), "load_average": host.load_average(), "gpus": gpu_state.states(devices, nvml)}
 
 
@@ -75,10 +70,10 @@ def describe(provenance: Mapping[str, Any]) -> str:
 
 
 def machine_differences(provenance: Mapping[str, Any], other: Mapping[str, Any], with_gpu: bool = True) -> list[str]:
-    """In what this machine differs from the `other`, in words: processor, cores and, `with_gpu`, the GPUs.
+    """How this machine differs from the `other`, in words: processor, cores and, `with_gpu`, the GPUs.
 
-    Memory and kernel are left out: they move no steady time, and change from one start of a virtual machine to the
-    next. What one of the two does not know is not compared.
+    Memory and kernel are left out: they do not affect steady times, and may change when a virtual machine restarts.
+    Facts that are unknown on either machine are not compared.
     """
     facts = {"processor": processor, "cores": _cores, **({"GPU": gpu_names} if with_gpu else {})}
     both = [(words, fact(provenance), fact(other)) for words, fact in facts.items()]
@@ -86,7 +81,7 @@ def machine_differences(provenance: Mapping[str, Any], other: Mapping[str, Any],
 
 
 def other_differences(provenance: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """What else is not as it was, on what may well be the same machine: kernel, drivers, memory, kbench."""
+    """Other changes, possibly on the same machine: kernel, drivers, memory, kbench."""
     facts = {
         "kernel": lambda of: _object(of.get("system")).get("kernel"),
         "GPU drivers": lambda of: ", ".join(str(_object(one).get("driver")) for one in of.get("gpus") or ()),
@@ -132,7 +127,7 @@ def _checkout(root: Path) -> dict[str, object]:
         return {}
     answer = subprocess.run(
         ["git", "-C", str(root), "status", "--porcelain=v2", "--branch", "--untracked-files=no"],
-        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},  # only looks: must not disturb a git of the user's
+        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},  # must not disturb the user's own git commands
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -1,7 +1,7 @@
-"""Times a fixed numpy computation in new processes: how fast this machine is just now, and how far processes differ.
+"""Times a fixed numpy computation in new processes: how fast the machine is now, and how much processes differ.
 
-Of two processes that do the same one is faster, by where its memory and its threads happen to lie. Several processes
-take turns, as cells do, so that what the machine does meanwhile meets all of them.
+Two processes with the same work differ in speed because of the placement of their memory and threads. Several
+processes take turns, like cells, so that disturbances affect all of them.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from kbench.paths import PACKAGE
 SIZE = 384  # rows and columns
 ROUNDS = 20  # of turns
 PRODUCTS = 15  # in a turn: ten milliseconds or so
-TOLD = 150  # products, whose seconds are told
-WARMING = 10  # products
+REPORTED = 150  # products: the reported seconds are for so many
+WARMUP = 10  # products
 TIMEOUT = 60.0  # seconds, for all
 
 Process = subprocess.Popen[str]
 
 
 def measure(number: int, threads: int, variables: Mapping[str, str]) -> tuple[float, ...]:
-    """The reference seconds of so many new processes, which have just these environment variables.
+    """The reference seconds of `number` new processes with only these environment variables.
 
-    They are those of a usual round: a process is compared with the others of each round. A process takes about 0.4 s.
-    Empty if one fails. Never raises but for an interrupt.
+    Each process is compared with the others of each round; the seconds are for a median round. A process takes about
+    0.4 s. Empty if one fails. Raises only KeyboardInterrupt.
     """
     processes: list[Process] = []
     with _killed(processes):
@@ -52,11 +52,10 @@ def measure(number: int, threads: int, variables: Mapping[str, str]) -> tuple[fl
     usual = taken.mean(axis=1, keepdims=True)
     if not usual.min() > 0:
         return ()
-    return tuple((np.median(taken / usual, axis=0) * np.median(usual) * (TOLD / PRODUCTS)).tolist())
+    return tuple((np.median(taken / usual, axis=0) * np.median(usual) * (REPORTED / PRODUCTS)).tolist())
 
 
 def _started(threads: int, variables: Mapping[str, str]) -> Process:
-    # The host may have variables that guests do not get, such as OPENBLAS_CORETYPE, which can halve what numpy does.
     return subprocess.Popen(
         [sys.executable, "-m", __name__, str(threads)],
         env={**variables, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},  # numpy, from where it is here
@@ -69,7 +68,7 @@ def _started(threads: int, variables: Mapping[str, str]) -> Process:
 
 
 def _turn(process: Process) -> float:
-    """Seconds of a turn; the process is stopped after it, with all threads that spin. Raises OSError, ValueError."""
+    """Seconds of a turn, after which the process is stopped with all its threads. Raises OSError, ValueError."""
     assert process.stdin is not None and process.stdout is not None
     process.send_signal(signal.SIGCONT)
     process.stdin.write("\n")
@@ -81,7 +80,7 @@ def _turn(process: Process) -> float:
 
 @contextlib.contextmanager
 def _killed(processes: Sequence[Process]) -> Iterator[None]:
-    """Kill them in the end, or when they take too long."""
+    """Kill the processes at the end, or if they take too long."""
 
     def kill() -> None:
         for process in processes:
@@ -103,7 +102,7 @@ def work(threads: int) -> None:
     """A turn for each line of the standard input: products of matrices and sorting, by numpy."""
     matrix = np.random.RandomState(0).normal(size=(SIZE, SIZE)).astype(np.float32)
     with threadpoolctl.threadpool_limits(threads, user_api="blas"):
-        _products(matrix, WARMING)
+        _products(matrix, WARMUP)
         for _ in sys.stdin:
             start = time.perf_counter()
             _products(matrix, PRODUCTS)

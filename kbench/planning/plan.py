@@ -1,4 +1,4 @@
-"""From a request to a plan: which cells, in which order, in which environments, and what is known not to work."""
+"""Plans a run: its cells, their order and environments, and which cells are known not to work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kbench import paths
 from kbench.environments import locks
 from kbench.errors import Unsupported, UserError
 from kbench.machine import devices
-from kbench.planning.request import BOTH, DIFFERENT, LAST_SEED, NATIVE, Request
+from kbench.planning.request import LAST_SEED, Request
 from kbench.planning.tasks import CellTask, guest_sha256, of_build, start_of_sha256
 from kbench.selection import examples, scripts, sources, variants
 from kbench.selection.builds import pick_build
@@ -28,11 +28,11 @@ from kbench.values import (
     Outcome,
 )
 
-# Limits are against a hang, not against slowness. The slowest cell of the reference run takes 0.02 s a sample that
-# it trains on and 0.7 s one that goes through ResNet-50, and compiling its model took up to 160 s.
-START_SECONDS = 900.0  # to import, to compile, to end
+# Time limits only catch cells that hang. The slowest cells of the reference run took 0.02 s per training sample,
+# 0.7 s per sample of ResNet-50's inference, and 160 s to compile.
+START_SECONDS = 900.0  # for imports, compilation and exit
 SAMPLE_SECONDS = {"train": 0.2, "infer": 5.0}
-SCRIPT_SECONDS = 3600.0  # what a script takes is its own
+SCRIPT_SECONDS = 3600.0
 LONGEST_SECONDS = 48 * 3600.0
 
 
@@ -43,22 +43,22 @@ class Plan:
     request: Request
     device: Device
     tasks: tuple[CellTask, ...]
-    verdicts: Mapping[str, Outcome]  # of cells that are known not to run, by id
+    verdicts: Mapping[str, Outcome]  # of cells that cannot run, by id
     backends: tuple[Backend, ...]
     examples: tuple[Example, ...]
-    frameworks: frozenset[str] = frozenset()  # of all backends that there are, as keras.json calls them
+    frameworks: frozenset[str] = frozenset()  # the keras.json names of all backends
 
     def to_measure(self) -> tuple[CellTask, ...]:
         """The tasks without a verdict."""
         return tuple(task for task in self.tasks if task.id not in self.verdicts)
 
     def in_turns(self) -> bool:
-        """Whether the cells of an example run side by side. On a GPU they do not: frameworks take all its memory."""
+        """Whether the cells of an example run side by side. Not on a GPU, because frameworks take all its memory."""
         compares = any(task.parity is None for task in self.to_measure())
         return compares and self.request.interleave == "on" and self.device.kind == "cpu"
 
     def environments(self) -> list[tuple[Backend, Build]]:
-        """The backends' builds that the cells need, each once."""
+        """The backends and builds that the cells need, each once."""
         needed = {(task.backend, task.build): None for task in self.to_measure()}
         builds = {(one.name, build.name): (one, build) for one in self.backends for build in one.builds}
         return [builds[names] for names in needed]
@@ -71,11 +71,10 @@ def make(
     task: str = "",
     report: Callable[[str], None] = lambda line: None,
 ) -> Plan:
-    """The plan for a request, from today's files of backends and examples; `task` stands in for the examples' own.
+    """The plan for a request, from the current files of backends and examples; `task` replaces the examples' own.
 
-    `report` gets a line where versions have to be found first.
-
-    Raises UserError where a number does not fit an example, or a backend, an example or the device is not there.
+    `report` gets a line if versions have to be found first. Raises UserError if a number does not fit an example, or
+    if a backend, an example or the device does not exist.
     """
     device = devices.choose(request.device, gpus)
     chosen = tuple(_backend(name, known, device, report) for name in request.backends)
@@ -85,20 +84,19 @@ def make(
         raise UserError("--augment: none of the chosen examples says how its pictures are augmented.")
     if request.seed_of(request.repeats) > LAST_SEED:
         raise UserError(
-            f"--seeds {DIFFERENT}: {request.repeats} seeds from {request.seed} on go beyond {LAST_SEED:,}; "
+            f"--seeds different: {request.repeats} seeds from {request.seed} on go beyond {LAST_SEED:,}; "
             "choose a smaller --seed."
         )
     tasks, verdicts = [], {}
     passed = {name: start_of_sha256(value) for name, value in request.passed().items()}
     for example in loaded:
         of_example = _of_example(replace(example, task=task or example.task), request)
-        added = {number for name in chosen for number in request.further.get(f"{example.name} {name.name}", ())}
-        for repeat in sorted({*range(1, request.repeats + 1), *added}):
-            for backend in _rotated(chosen, repeat - 1):
-                if repeat > request.repeats and repeat not in request.further.get(
-                    f"{example.name} {backend.name}", ()
-                ):
-                    continue
+        repeats = {
+            one.name: {*range(1, request.repeats + 1), *request.further.get(f"{example.name} {one.name}", ())}
+            for one in chosen
+        }
+        for repeat in sorted(set[int]().union(*repeats.values())):
+            for backend in (one for one in _rotated(chosen, repeat - 1) if repeat in repeats[one.name]):
                 of_backend, verdict = _of_backend(backend, of_example["task"], request, device)
                 for layout in _layouts(example, backend, request.image_data_format, device):
                     made = CellTask(
@@ -123,17 +121,17 @@ def make(
 
 
 def _backend(name: str, known: Mapping[str, Backend], device: Device, report: Callable[[str], None]) -> Backend:
-    """The backend or variant, with a lock of what is installed on this device."""
+    """The backend or variant, with the lock file for this device."""
     backend = variants.find(name, known)
     if backend is None:
-        raise UserError(f"There is no backend {name} any more: measure the run anew without it.")
+        raise UserError(f"There is no backend {name} any more: start a new run without it.")
     return locks.locked(backend, device.kind, report)
 
 
 def acceptable(plan: Plan, task: CellTask, outcome: Outcome) -> bool:
-    """Whether the run still counts as ok: the cell is, or cannot be measured here and nobody asked for it by name.
+    """Whether the run still counts as ok: the cell is ok, or cannot be measured here and was not named by the user.
 
-    `unavailable` counts against a backend that was named, `unsupported` against a backend and example both named.
+    `unavailable` counts as a failure if the backend was named, `unsupported` if backend and example were.
     """
     named = task.backend in plan.request.named_backends
     if outcome.status == UNAVAILABLE:
@@ -147,12 +145,7 @@ def _of_example(example: Example, request: Request) -> dict[str, Any]:
     """The fields of a task that come from its example and the request."""
     profile = example.profiles[request.profile]
     if example.task == SCRIPT:
-        counts = {
-            "batch_size": 0,
-            "samples": 0,
-            "validation_samples": 0,
-            "epochs": 0,
-        }  # they are found, not asked for
+        counts = dict.fromkeys(("batch_size", "samples", "validation_samples", "epochs"), 0)  # found, not asked for
         return {**_of_file(example), **counts, "profile": profile.name, "timeout": request.timeout or SCRIPT_SECONDS}
     batch_size = request.batch_size or example.batch_size
     samples = request.samples or profile.samples
@@ -180,61 +173,47 @@ def _of_example(example: Example, request: Request) -> dict[str, Any]:
 
 
 def _of_file(example: Example) -> dict[str, Any]:
-    return {
-        "example": example.name,
-        "example_sha256": example.sha256,
-        "task": example.task,
-        "input": example.input,
-        "parameters": example.parameters,
-    }
+    same = {name: getattr(example, name) for name in ("task", "input", "parameters")}
+    return {"example": example.name, "example_sha256": example.sha256, **same}
 
 
 def _of_backend(
     backend: Backend, task: str, request: Request, device: Device
 ) -> tuple[dict[str, Any], Outcome | None]:
-    """The fields of a task that come from its backend, and what is known of it without measuring."""
+    """The fields of a task that come from its backend, and the outcome if it cannot run."""
+    same = ("keras_backend", "recurrent", "fixed_batch", "ordered_updates", "jit", "policy")
     made: dict[str, Any] = {
         "backend": backend.name,
-        "keras_backend": backend.keras_backend,
-        "recurrent": backend.recurrent,
-        "fixed_batch": backend.fixed_batch,
-        "ordered_updates": backend.ordered_updates,
-        "jit": backend.jit,
-        "policy": backend.policy,
+        **{name: getattr(backend, name) for name in same},
         "sources": {name: sources.sha256(folder / name) for name, folder in backend.sources.items()},
     }
     choice = request.python(backend.name)
     as_is = choice is not None and choice.as_is
     try:
-        if task not in backend.can and task != SCRIPT:  # what a script does is found out
+        if task not in backend.can and task != SCRIPT:  # unknown for a script
             raise Unsupported(backend.cannot or f"{backend.name} cannot {task}")
         of_its_build = of_build(pick_build(backend, device, as_is=as_is), backend.distribution, as_is)
     except Unsupported as error:
         return made, Outcome(UNSUPPORTED, str(error))
-    variables = {**backend.variables, **of_its_build.pop("variables")}
-    locked = of_its_build.pop("versions")
-    versions = {name: one for name, one in locked.items() if _is_locked(name, backend)}
-    return {**made, **of_its_build, "variables": variables, "versions": versions}, None
-
-
-def _is_locked(name: str, backend: Backend) -> bool:
-    """Whether the version of `keras` or of the `backend` is the lock's: a source of the user's has one of its own."""
-    return not backend.sources.keys() & (
-        {"keras"} if name == "keras" else {backend.keras_backend, backend.distribution}
-    )
+    of_its_build["variables"] = {**backend.variables, **of_its_build["variables"]}
+    # The user's own source has another version than the lock file.
+    packages = {"keras": {"keras"}, "backend": {backend.keras_backend, backend.distribution}}
+    for name in [name for name, names in packages.items() if names & backend.sources.keys()]:
+        of_its_build["versions"].pop(name, None)
+    return {**made, **of_its_build}, None
 
 
 def _rotated(backends: Sequence[Backend], by: int) -> list[Backend]:
-    """Another backend begins in each repeat, so that a drift of the machine does not always hit the same one."""
+    """Each repeat starts with another backend, so that a drift of the machine does not always affect the same one."""
     shift = by % len(backends)
     return [*backends[shift:], *backends[:shift]]
 
 
 def _layouts(example: Example, backend: Backend, asked: str, device: Device) -> list[str]:
     """The image_data_formats to run."""
-    if example.task == SCRIPT or example.input != "image":  # Keras's own default: a Conv1D has one, too
+    if example.task == SCRIPT or example.input != "image":  # Keras's default, which a Conv1D has, too
         return [CHANNELS_LAST]
     native = backend.gpu_image_data_format if device.kind == "gpu" else backend.image_data_format
-    if asked == NATIVE:
-        return [native]
-    return [CHANNELS_FIRST, CHANNELS_LAST] if asked == BOTH else [asked]
+    if asked == "both":
+        return [CHANNELS_FIRST, CHANNELS_LAST]
+    return [native if asked == "native" else asked]

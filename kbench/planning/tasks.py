@@ -1,10 +1,9 @@
-"""A cell as it travels from the plan to its guest: one value, whose fields are the keys of the guest's spec file."""
+"""Defines CellTask: everything that measuring a cell takes. Its fields are the keys of the guest's spec file."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
@@ -14,43 +13,45 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from kbench.environments.packages import pinned
 from kbench.paths import GUEST
+from kbench.selection import sources
 from kbench.values import Build, Cell
 
 FLOATX = "float32"
 EPSILON = 1e-7
-# Enough to see that a value is another one, and too little to find the value by.
+# Enough to notice another value, too few to guess it.
 DIGITS_OF_A_SECRET = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellTask(Cell):
-    """All that measuring a cell takes, without a path of this machine."""
+    """Everything that measuring a cell takes, without paths of this machine."""
 
     task: str  # "train", "infer" or "script"
     input: str  # "image", "flat" or "sequence"
     example_sha256: str
-    parameters: int | None  # what the example states
+    parameters: int | None  # as stated by the example
     keras_backend: str
     floatx: str = FLOATX
     epsilon: float = EPSILON
-    recurrent: Mapping[str, str] = field(default_factory=dict)  # as the backend's file says, and so the next two
+    recurrent: Mapping[str, str] = field(default_factory=dict)  # this and the next two are from the backend's file
     fixed_batch: tuple[str, ...] = ()
     ordered_updates: bool = False
-    jit: str = ""  # "on" or "off", if not as the backend has it
-    policy: str = ""  # Keras's dtype policy, if not its own
-    sources: Mapping[str, str] = field(default_factory=dict)  # package in the user's own folder -> hash of its code
-    build: str = ""  # of the backend; empty where none fits the device
-    lock_sha256: str = ""  # empty where an environment of the user's own is used as it is
-    versions: Mapping[str, str] = field(default_factory=dict)  # that have to be found: {keras, backend}
+    jit: str = ""  # "on" or "off"; empty for the backend's default
+    policy: str = ""  # Keras's dtype policy; empty for its default
+    sources: Mapping[str, str] = field(default_factory=dict)  # package in a local folder -> hash of its code
+    build: str = ""  # of the backend; empty if none fits the device
+    lock_sha256: str = ""  # empty for an environment of the user's own
+    versions: Mapping[str, str] = field(default_factory=dict)  # that the guest must find: {keras, backend}
     variables: Mapping[str, str] = field(default_factory=dict)  # the backend's, {env} and the like not filled in
     passed: Mapping[str, str] = field(default_factory=dict)  # variables of --pass-env -> the start of their sha256
     threads: int = 1
     init: str = "seeded"
     augment: bool = False
-    parity: Mapping[str, tuple[int, ...]] | None = None  # what is computed where nothing is timed
-    data_sha256: str = ""  # known once the arrays lie ready
-    published_weights: str = ""  # the file's name, where there is one
+    parity: Mapping[str, tuple[int, ...]] | None = None  # what to compute in a parity run
+    data_sha256: str = ""  # known once the arrays are prepared
+    published_weights: str = ""  # the file's name, if there is one
     guest_sha256: str = ""  # of kbench's own code that runs in the backend's Python
     script: Mapping[str, Any] | None = None  # the request's, if it is one
     timeout: float = 3600.0  # seconds
@@ -58,12 +59,12 @@ class CellTask(Cell):
 
     @property
     def cell(self) -> Cell:
-        """What results keep of it."""
+        """The part of it that results keep."""
         return Cell(**{one.name: getattr(self, one.name) for one in fields(Cell)})
 
     @property
     def identity(self) -> str:
-        """A hash of what it measures; its limits are no part of that."""
+        """A hash of what it measures, without its limits."""
         measured = asdict(replace(self, timeout=0.0, memory_limit_mib=None))
         return _sha256(json.dumps(measured, sort_keys=True).encode())
 
@@ -85,20 +86,15 @@ def start_of_sha256(secret: str) -> str:
 
 @cache
 def guest_sha256(folder: Path = GUEST) -> str:
-    """Of all code below the guest's folder: names and contents."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(folder).as_posix()} {len(content)}\n".encode() + content)
-    return digest.hexdigest()
+    """Of all code below the guest's folder."""
+    return sources.sha256(folder)
 
 
 def locked_versions(build: Build, distribution: str) -> dict[str, str]:
-    """The exact versions of Keras and of the backend that the build's lock file promises: {keras, backend}."""
+    """The versions of Keras and of the backend in the build's lock file: {keras, backend}."""
     if build.lock is None:
         return {}
-    pinned = re.findall(r"^([A-Za-z0-9._-]+)==([^\s\\;]+)", build.lock.read_text("utf-8"), re.MULTILINE)
-    locked = {canonicalize_name(name): version for name, version in pinned}
+    locked = pinned(build.lock.read_text("utf-8"))
     asked = [canonicalize_name(Requirement(one).name) for one in build.requirements]
     keras = next((name for name in asked if name.startswith("keras")), canonicalize_name("keras"))  # or a fork of it
     found = {"keras": locked.get(keras), "backend": locked.get(canonicalize_name(build.distribution or distribution))}

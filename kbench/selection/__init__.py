@@ -1,1 +1,1 @@
-"""What there is to measure, and what of it was named: backends, examples, builds."""
+"""Finds the backends, builds, examples and scripts that the user named."""

@@ -23,7 +23,7 @@ else:
 
 T = TypeVar("T", Backend, Build)
 
-# Fields that no file says: they come from where it lies.
+# Fields that are not keys of the file: they follow from its path or from a variant.
 NOT_KEYS: dict[str, type] = dict.fromkeys(
     ("name", "generation", "path", "builds", "jit", "policy", "sources"), Backend
 )
@@ -86,13 +86,13 @@ def _build(raw: dict[str, Any], path: Path, distribution: str, where: str) -> Bu
     lock = path.with_name(f"{path.stem}.{build.name}.lock") if build.requirements else None
     if lock is not None and not lock.is_file():
         raise UserError(
-            f"the backend's file {where} needs {lock.name} beside it (for `requirements`), which is not there"
+            f"the backend's file {where} needs {lock.name} next to it (for `requirements`), and there is no such file"
         )
     return replace(build, lock=lock, distribution=build.distribution or distribution)
 
 
 def _convert(raw: dict[str, Any], kind: type[T], own: Mapping[str, object], path: Path, where: str) -> T:
-    """The table `raw` as a `kind`, with its fields `own` that no file says. Raises UserError."""
+    """The table `raw` as a `kind`, with the fields `own`, which are not in the file. Raises UserError."""
     keys = [field.name for field in fields(kind) if NOT_KEYS.get(field.name) is not kind]
     for key in raw:
         if key not in keys:
@@ -104,16 +104,16 @@ def _convert(raw: dict[str, Any], kind: type[T], own: Mapping[str, object], path
     if isinstance(explained, list) and any(isinstance(one, dict) and one.keys() - known for one in explained):
         raise _wrong(Wrong(kind, "explained"), raw, where)
 
-    def beside(_: type, value: object) -> object:
+    def next_to_it(_: type, value: object) -> object:
         source = path.with_name(value) if isinstance(value, str) and value else value
         if isinstance(source, Path) and not source.is_file():
             raise UserError(
-                f"the backend's file {where} needs {value} beside it (for `compiled`), which is not there"
+                f"the backend's file {where} needs {value} next to it (for `compiled`), and there is no such file"
             )
         return source
 
     try:
-        return decode({**raw, **own}, kind, beside)
+        return decode({**raw, **own}, kind, next_to_it)
     except Wrong as wrong:
         raise _wrong(wrong, raw, where) from None
 

@@ -1,4 +1,4 @@
-"""Which of a backend's builds fits a device: one for the CPU, several for GPUs and drivers."""
+"""Picks the build of a backend that fits the device: the CPU, or a GPU and its driver."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kbench.values import Backend, Build, Device
 
 
 def pick_build(backend: Backend, device: Device, *, as_is: bool = False) -> Build:
-    """The backend's first build for the device; for a GPU, the first that knows it and its driver can run.
+    """The backend's first build for the device; for a GPU, the first that supports it and its driver.
 
-    With `as_is` the environment is the user's own: its limits are not those of the build, so none is checked.
+    With `as_is` the environment is the user's, and the build's limits do not apply.
     Raises Unsupported with one sentence.
     """
     builds = [build for build in backend.builds if build.device == device.kind]

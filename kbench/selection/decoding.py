@@ -1,4 +1,4 @@
-"""Turns what a file says into a value, by the types of its fields; what is wrong is a key and what it must be."""
+"""Decodes a file's contents by the types of a value's fields. An error names the key and what it must be."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Wrong(Exception):
 
 
 def decode(raw: Mapping[str, Any], kind: type[T], convert: Callable[[type, object], object] | None = None) -> T:
-    """The table `raw` as a `kind`; `convert` makes what is neither text, number, list nor table. Raises Wrong."""
+    """The table `raw` as a `kind`; `convert` converts to types that TOML does not have. Raises Wrong."""
     try:
         return msgspec.convert(raw, kind, dec_hook=convert)
     except msgspec.ValidationError as error:

@@ -1,4 +1,4 @@
-"""Reads an example: a Keras file whose constants say how it is measured. It is parsed here and never run."""
+"""Reads an example's constants, which say how it is measured. The file is parsed, not run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TARGET = r"\w+ *[<>]= *-?[0-9.]+(e-?[0-9]+)?"
 
 
 class Counts(Struct, forbid_unknown_fields=True):
-    """How much of an example a profile runs."""
+    """The size of a profile: samples and epochs."""
 
     samples: Count
     epochs: Count
@@ -33,14 +33,14 @@ class Counts(Struct, forbid_unknown_fields=True):
 
 
 class Optimizer(Struct):
-    """The optimizer's class and rate; what else it has is the guest's."""
+    """The optimizer's class and learning rate; the guest reads the rest."""
 
     class_name: Any
     learning_rate: Any
 
 
 class Constants(Struct):
-    """What the host reads of an example, without running it: each has to be a plain value."""
+    """The constants that the host reads without running the example: each must be a literal."""
 
     BATCH_SIZE: Whole
     PROFILES: Annotated[
@@ -74,13 +74,13 @@ class Constants(Struct):
 
 
 READ = Constants.__struct_fields__
-MAY_BE_CODE = ("LOSS", "METRICS", "OPTIMIZER")  # or a constant: the guest alone knows what they are
+MAY_BE_CODE = ("LOSS", "METRICS", "OPTIMIZER")  # only the guest evaluates these
 
-KINDS = ("flat", "image", "sequence")  # of inputs, from what compiles and trains quickly to what takes long
+KINDS = ("flat", "image", "sequence")  # of inputs, from the fastest to compile and train to the slowest
 
 
 def by_cost(known: Iterable[Example]) -> list[Example]:
-    """The examples, roughly from the cheapest to the dearest: by the kind of input, then by parameters."""
+    """The examples, roughly from the fastest to the slowest: by the kind of input, then by parameters."""
     return sorted(known, key=lambda one: (KINDS.index(one.input), one.task != "train", one.parameters or 0, one.name))
 
 
@@ -90,7 +90,7 @@ def load_all(folder: Path) -> dict[str, Example]:
 
 
 def files() -> list[Path]:
-    """kbench's own examples, and those that show one kind of model each."""
+    """The files of kbench's examples, first those of a single kind of model each (examples_models/kinds)."""
     folder = paths.project_folder("examples_models")
     return [*sorted((folder / "kinds").glob("*.py")), *sorted(folder.glob("*.py"))]
 
@@ -121,7 +121,7 @@ def load(path: Path) -> Example:
     if "full" not in profiles:
         raise _wrong(path, f"needs PROFILES as {Wrong(Constants, 'PROFILES').wanted}")
     data = str(path.absolute()) if own_data else constants.DATA
-    if data.endswith(".npz"):  # the user's own, beside the example
+    if data.endswith(".npz"):  # the user's own file, relative to the example
         data = os.path.realpath(path.absolute().parent / paths.expanded(data))
     return Example(
         name=path.stem,
@@ -132,7 +132,7 @@ def load(path: Path) -> Example:
         input=constants.INPUT,
         batch_size=constants.BATCH_SIZE,
         parameters=constants.PARAMETERS,
-        # An example of the user's may state the full settings alone.
+        # A user's example may define only the full profile.
         profiles={name: profiles.get(name, profiles["full"]) for name in PROFILES},
         sha256=hashlib.sha256(content).hexdigest(),
         augmentation="AUGMENTATION" in found,
@@ -142,23 +142,21 @@ def load(path: Path) -> Example:
 
 
 def _target(path: Path, constants: Constants) -> str:
-    """What training is timed up to; empty for nothing. Raises UserError."""
-    both = constants.TARGET is not None and constants.TARGET_ACCURACY is not None
-    if both:
+    """The metric and value up to which training is timed; empty if there is none. Raises UserError."""
+    target, accuracy = constants.TARGET, constants.TARGET_ACCURACY
+    if target is not None and accuracy is not None:
         raise _wrong(path, "has both TARGET and TARGET_ACCURACY")
-    accuracy = constants.TARGET_ACCURACY
-    name = "TARGET" if accuracy is None else "TARGET_ACCURACY"
-    target = constants.TARGET if accuracy is None else f"val_accuracy >= {accuracy:g}"
-    if target and constants.TASK == "infer":
-        raise _wrong(path, f"has a {name}, and nothing is learnt where TASK is 'infer'")
-    return target or ""
+    if (target or accuracy) and constants.TASK == "infer":
+        name = "TARGET" if target else "TARGET_ACCURACY"
+        raise _wrong(path, f"has a {name}, but TASK is 'infer', which learns nothing")
+    return target or (f"val_accuracy >= {accuracy:g}" if accuracy else "")
 
 
 def parsed(path: Path, what: str) -> tuple[bytes, ast.Module]:
-    """The file's content and its syntax; `what` it is says the error. Raises UserError."""
+    """The file's content and syntax tree; an error calls the file a `what`. Raises UserError."""
     try:
         content = path.read_bytes()
-        with warnings.catch_warnings():  # about its style: the guest's Python may have another opinion
+        with warnings.catch_warnings():  # the guest's Python decides what is valid, this one only warns
             warnings.simplefilter("ignore")
             return content, ast.parse(importlib.util.decode_source(content), filename=str(path))
     except OSError as error:
@@ -178,7 +176,7 @@ def title_of(tree: ast.Module, name: str) -> str:
 
 
 def _constants(tree: ast.Module, path: Path) -> dict[str, Any]:
-    """The values of NAME = literal at the top of the file; others that are computed are left to the guest."""
+    """The values of NAME = literal at the top of the file; computed ones are left to the guest."""
     found: dict[str, Any] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -192,7 +190,7 @@ def _constants(tree: ast.Module, path: Path) -> dict[str, Any]:
 
 
 def _computed(tree: ast.Module) -> set[str]:
-    """The names that the top of the file gives to anything."""
+    """The names assigned at the top of the file."""
     assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
     return {one.id for node in assigned for one in node.targets if isinstance(one, ast.Name)}
 

@@ -1,8 +1,9 @@
-"""From the names that the user types to backends and examples; a wrong one is answered with the nearest."""
+"""Resolves the names of backends and examples that the user typed; an error suggests the nearest name."""
 
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -21,18 +22,18 @@ T = TypeVar("T", Backend, Example)
 
 @dataclass(frozen=True)
 class Chosen(Generic[T]):
-    """The chosen backends or examples, and which of them the user named one by one rather than as a group."""
+    """The chosen backends or examples, and the names that the user gave one by one, not as a group."""
 
     chosen: tuple[T, ...]
     named: frozenset[str]
 
 
 def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
-    """The backends that a comma-separated list means, each once, in the list's order.
+    """The backends of a comma-separated list, each once, in the list's order.
 
-    A full name (`keras2/a`), a bare one (`a`) where it is clear, a generation (`keras2`) or `all`, each of which may
-    be followed by a version or settings (`a@0.9`, `a+jit=off`). A bare name of
-    several generations takes the generation of the other names; alone, the newest. Raises UserError.
+    An item is a full name (`keras2/a`), a bare one (`a`), a generation (`keras2`) or `all`, with a version or
+    settings if wanted (`a@0.9`, `a+jit=off`). A bare name of several generations takes the generation of the other
+    names, or else the newest. Raises UserError.
     """
     generations = {backend.generation for backend in known.values()}
     items = _items(text, "--backends", known)
@@ -55,18 +56,15 @@ def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
     return Chosen(tuple(chosen.values()), frozenset(named))
 
 
-def in_settings(chosen: Chosen[Backend], *settings: Sequence[str]) -> Chosen[Backend]:
-    """Each of the backends in each of the settings of `variants.expanded`. Raises UserError."""
-    made = {one.name: one for one in variants.expanded(chosen.chosen, *settings)}
-    return Chosen(tuple(made.values()), frozenset(name for name in made if _named(name, chosen.named)))
-
-
-def _named(name: str, named: Collection[str]) -> bool:
-    return any(name == one or name.startswith(f"{one}+") for one in named)
+def in_settings(chosen: Chosen[Backend], choices: Sequence[Sequence[str]]) -> Chosen[Backend]:
+    """Every backend in every combination of settings (see `variants.expanded`). Raises UserError."""
+    made = {backend.name: variants.expanded(backend, choices) for backend in chosen.chosen}
+    named = frozenset(one.name for name, found in made.items() if name in chosen.named for one in found)
+    return Chosen(tuple({one.name: one for found in made.values() for one in found}.values()), named)
 
 
 def select_examples(text: str, known: Mapping[str, Example]) -> Chosen[Example]:
-    """The examples that a list such as `mnist_mlp,my_model.py` means. Raises UserError."""
+    """The examples of a list such as `mnist_mlp,my_model.py`. Raises UserError."""
     found: dict[str, Example] = {}
     named: set[str] = set()
     for item in _items(text, "--examples", known):
@@ -86,9 +84,9 @@ def select_examples(text: str, known: Mapping[str, Example]) -> Chosen[Example]:
 
 
 def select_baseline(text: str, names: Iterable[str], where: str = "--baseline") -> str:
-    """The one of a run's backends (full names) that `text` means, in full or bare. Raises UserError.
+    """The one of a run's backends (full names) that `text` names, in full or bare. Raises UserError.
 
-    `where` is what the user typed it after.
+    `where`: the option, for the error.
     """
     known = list(names)
     item = text.strip()
@@ -103,11 +101,7 @@ def select_baseline(text: str, names: Iterable[str], where: str = "--baseline") 
 
 def _own_example(item: str, known: Mapping[str, Example]) -> Example:
     path = paths.expanded(item)
-    try:
-        there = path.is_file()
-    except OSError:  # a name that no file can have: too long
-        there = False
-    if not there:
+    if not os.path.isfile(path):  # noqa: PTH113  # pathlib's raises for a name that is too long
         raise UserError(f"There is no example file {item}{nearest(path.stem, known)}")
     example = examples.load(path)
     if example.name in known and known[example.name].path != example.path.resolve():
@@ -139,7 +133,7 @@ def _one_backend(item: str, known: Mapping[str, Backend], certain: set[str], gen
         return found[0]
     if len(certain) > 1:
         raise UserError(
-            f"{item!r} could be {' or '.join(found)} beside names of both generations: type the full name."
+            f"{item!r} could be {' or '.join(found)}, as the others are of both generations: type the full name."
         )
     of_generation = {known[name].generation: name for name in found}
     (wanted,) = certain or {max(of_generation, key=by_number)}
@@ -147,6 +141,6 @@ def _one_backend(item: str, known: Mapping[str, Backend], certain: set[str], gen
 
 
 def nearest(item: str, words: Collection[str], shown: Iterable[str] = ()) -> str:
-    """The end of a sentence about a wrong name: the word that is nearest to it, or the words to choose from."""
+    """Ends an error about a wrong name: with the most similar word, or all words to choose from."""
     near = difflib.get_close_matches(item.lower(), words, n=1, cutoff=0.5)
     return f": did you mean {near[0]}?" if near else f": choose from {', '.join(shown or words)}."

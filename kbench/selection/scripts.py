@@ -1,8 +1,9 @@
-"""Reads a user's Keras program as an example whose loop is its own. It is parsed here and never run."""
+"""Reads a user's Keras program as an example that owns its training loop. It is parsed, not run."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,12 +21,12 @@ _PEP_723 = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .
 
 
 def requirements(text: str) -> tuple[str, ...]:
-    """The packages of --with: a list with commas, which may have versions (`pandas>=1,<2`). Raises UserError."""
+    """The packages of --with, separated by commas, with versions if given (`pandas>=1,<2`). Raises UserError."""
     return _checked(re.split(r",\s*(?=[A-Za-z])", text), "--with")
 
 
 def of_its_own(path: Path, known: Mapping[str, Backend]) -> tuple[str, ...]:
-    """The packages that the program names itself, as PEP 723 has it, but for Keras and the frameworks.
+    """The packages of the program's `# /// script` block (PEP 723), without Keras and the frameworks.
 
     Raises UserError.
     """
@@ -36,7 +37,7 @@ def of_its_own(path: Path, known: Mapping[str, Backend]) -> tuple[str, ...]:
     try:
         named = msgspec.toml.decode("\n".join(lines)).get("dependencies", [])
     except msgspec.DecodeError as error:
-        raise UserError(f"The `# /// script` part of {path.name} is no TOML: {error}.") from None
+        raise UserError(f"The `# /// script` block of {path.name} is not valid TOML: {error}.") from None
     builds = [build for backend in known.values() for build in backend.builds]
     ours = {canonicalize_name(Requirement(one).name) for build in builds for one in build.requirements}
     checked = _checked([str(one) for one in named], f"`dependencies` of {path.name}")
@@ -48,19 +49,15 @@ def _checked(named: Sequence[str], where: str) -> tuple[str, ...]:
         try:
             Requirement(one)
         except InvalidRequirement:
-            raise UserError(f"{where}: {one[:50]!r} is no package, such as pandas or pandas>=1.1.") from None
+            raise UserError(f"{where}: {one[:50]!r} is not a package, such as pandas or pandas>=1.1.") from None
     return tuple(dict.fromkeys(one.strip() for one in named))
 
 
 def load(path: Path) -> Example:
     """The program in the file `path`. Raises UserError, one sentence."""
     if path.suffix == ".ipynb":
-        raise UserError(f"{path} is a notebook: make a script of it with `jupyter nbconvert --to script {path}`.")
-    try:
-        there = path.is_file()
-    except OSError:  # a name that no file can have
-        there = False
-    if not there:
+        raise UserError(f"{path} is a notebook: convert it with `jupyter nbconvert --to script {path}`.")
+    if not os.path.isfile(path):  # noqa: PTH113  # pathlib's raises for a name that is too long
         raise UserError(f"There is no script {path}.")
     content, tree = parsed(path, "script")
     return Example(
@@ -69,7 +66,7 @@ def load(path: Path) -> Example:
         path=path.absolute(),
         task=SCRIPT,
         data="",
-        input="sequence",  # its pictures lie as it says itself
+        input="sequence",  # the program chooses its own image layout
         batch_size=0,
         parameters=None,
         profiles=dict.fromkeys(PROFILES, Profile(SCRIPT, 0, 0, 0)),

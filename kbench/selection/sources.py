@@ -1,4 +1,4 @@
-"""A package's source in the user's own folder, such as a checkout of Keras."""
+"""Finds a package's source in a local folder, such as a checkout of Keras."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kbench.errors import UserError
 
 
 def find(package: str, text: str) -> dict[str, Path]:
-    """The package, as it is imported, and the folder that has it: `text` or `src` below it. Raises UserError."""
+    """{the package's import name: its parent folder, `text` or `text`/src}. Raises UserError."""
     name = package.replace("-", "_")
     checkout = paths.expanded(text).absolute()
     for folder in (checkout, checkout / "src"):
@@ -20,7 +20,7 @@ def find(package: str, text: str) -> dict[str, Path]:
 
 
 def sha256(package: Path) -> str:
-    """Of its Python files."""
+    """Of all Python files below the folder: names and contents."""
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         digest.update(f"{path.relative_to(package)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())

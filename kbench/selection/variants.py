@@ -1,11 +1,12 @@
-"""A backend in another version or with another setting: `NAME@0.9`, `NAME+jit=off`, `NAME+keras=../keras`.
+"""Variants: a backend in another version or with another setting, such as `NAME@0.9` or `NAME+jit=off`.
 
-Its name says what it is, and stands in tables beside the backend's own.
+Each has its own row in the tables, under this name.
 """
 
 from __future__ import annotations
 
 import colorsys
+import functools
 import itertools
 import re
 import zlib
@@ -20,6 +21,7 @@ from kbench.selection import sources
 from kbench.values import Backend, base
 
 JIT = ("on", "off", "auto")
+DEFAULTS = ("", "jit=auto", "policy=float32")  # settings that change nothing
 NIGHTLY = "nightly"
 _NAME = re.compile(r"(?P<base>[^@+]+)(@(?P<version>[^+]*))?(?P<settings>(\+[^+]*)*)")
 _VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?")
@@ -34,7 +36,7 @@ def named(item: str, backend: Backend) -> Backend:
     """The variant of `backend` that `item`, such as `NAME@0.9+jit=off`, asks for. Raises UserError."""
     found = _NAME.fullmatch(item)
     if found is None:
-        raise UserError(f"{item!r} names no backend: write NAME, NAME@VERSION or NAME+SETTING=VALUE.")
+        raise UserError(f"{item!r} is not a backend's name: write NAME, NAME@VERSION or NAME+SETTING=VALUE.")
     version, settings = found["version"], [one for one in found["settings"].split("+") if one]
     made = backend
     if version is not None:
@@ -46,37 +48,17 @@ def named(item: str, backend: Backend) -> Backend:
     return made
 
 
-def expanded(
-    backends: Iterable[Backend],
-    jit: Sequence[str] = (),
-    policies: Sequence[str] = (),
-    variables: Sequence[str] = (),
-    keras: Sequence[str] = (),
-    packages: Sequence[str] = (),
-) -> list[Backend]:
-    """Each backend in each of these settings; `auto` and float32 are as it is.
-
-    It also stands without each of the variables and packages. Raises UserError.
-    """
-    choices: list[list[str]] = [
-        [f"jit={one}" for one in jit] or ["jit=auto"],
-        [f"policy={one}" for one in policies] or ["policy=float32"],
-        ["", *variables],
-        [f"keras={one}" for one in keras] or [""],
-        ["", *packages],
-    ]
+def expanded(backend: Backend, choices: Iterable[Sequence[str]]) -> list[Backend]:
+    """The backend in every combination of settings, one of each of `choices`. Raises UserError."""
     made = []
-    for backend in backends:
-        for settings in itertools.product(*choices):
-            one = backend
-            for setting in settings:
-                one = _with(one, setting) if setting not in ("", "jit=auto", "policy=float32") else one
-            made.append(one)
+    for settings in itertools.product(*choices):
+        changes = [one for one in settings if one not in DEFAULTS]
+        made.append(functools.reduce(_with, changes, backend))
     return made
 
 
 def find(name: str, known: Mapping[str, Backend]) -> Backend | None:
-    """The backend or variant of that full name; None if there is no such backend (any more)."""
+    """The backend or variant with that full name; None if there is no such backend."""
     backend = known.get(base(name))
     return None if backend is None else named(name, backend)
 
@@ -91,7 +73,7 @@ def _with(backend: Backend, setting: str) -> Backend:
         return _renamed(backend, suffix, policy=value)
     if _VARIABLE.fullmatch(name) and is_given and not _OURS.fullmatch(name):
         if not _VALUE.fullmatch(value):
-            raise UserError(f"{setting!r}: a row's name cannot hold that value; letters, digits and .:/=-_ can.")
+            raise UserError(f"{setting!r}: the value may have only letters, digits and .:/=-_.")
         builds = tuple(
             replace(
                 build,
@@ -105,24 +87,24 @@ def _with(backend: Backend, setting: str) -> Backend:
         if "/" not in value:
             return _of_version(backend, keras_of(backend) if name == "keras" else name, value, suffix)
         if not _VALUE.fullmatch(value):
-            raise UserError(f"{value!r}: a row's name cannot hold that path; letters, digits and .:/=-_ can.")
+            raise UserError(f"{value!r}: the path may have only letters, digits and .:/=-_.")
         return _renamed(backend, suffix, sources={**backend.sources, **sources.find(name, value)})
     raise UserError(
-        f"{setting!r} is no setting: take jit=on, jit=off, policy=mixed_float16 (or another dtype policy), "
+        f"{setting!r} is not a setting: use jit=on, jit=off, policy=mixed_float16 (or another dtype policy), "
         "keras=VERSION, keras=FOLDER, or NAME=VALUE for an environment variable."
     )
 
 
 def keras_of(backend: Backend) -> str:
-    """The package that is the backend's Keras: a fork of it may have another name."""
+    """The package of the backend's Keras, which may be a fork with another name."""
     named_so = (one for one in map(_package, backend.builds[0].requirements) if one.startswith("keras"))
     return next(named_so, "keras")
 
 
 def _of_version(backend: Backend, package: str, version: str, suffix: str) -> Backend:
-    """The backend with another version of a package, whose lock is not made yet."""
+    """The backend with another version of a package; its lock file is made later."""
     if version != NIGHTLY and not _VERSION.fullmatch(version):
-        raise UserError(f"{version[:50]!r} is no version, such as 0.9 or 2.18.1, and no folder, such as ../keras.")
+        raise UserError(f"{version[:50]!r} is neither a version, such as 0.9, nor a folder, such as ../keras.")
     builds = []
     for build in backend.builds:
         of_build = build.distribution if package == backend.distribution else package
@@ -130,14 +112,14 @@ def _of_version(backend: Backend, package: str, version: str, suffix: str) -> Ba
         if pinned:
             if of_build not in map(_package, build.requirements):
                 pinned += (_pinned(of_build, of_build, version),)
-            # Flags of the locked framework may be unknown to another version of it.
+            # Another version of the framework may not know the flags of the locked one.
             flags = {} if package == backend.distribution else build.locked_variables
             builds.append(replace(build, requirements=pinned, lock=None, locked_variables=flags, resolved=True))
     return _renamed(backend, suffix, builds=tuple(builds))
 
 
 def _pinned(requirement: str, package: str, version: str) -> str:
-    """The requirement, with this version if it is of this package; 0.9 is the newest of 0.9.*."""
+    """The requirement, with this version if it is for this package; 0.9 means the newest 0.9.*."""
     found = Requirement(requirement)
     if canonicalize_name(found.name) != canonicalize_name(package):
         return requirement
@@ -159,7 +141,7 @@ def _renamed(backend: Backend, suffix: str, **changes: object) -> Backend:
 
 
 def _shade(color: str, suffix: str) -> str:
-    """A colour near to the backend's own, so that its variants can be told apart."""
+    """A shade of the backend's colour, so that plots distinguish its variants."""
     red, green, blue = (int(color[place : place + 2], 16) / 255 for place in (1, 3, 5))
     hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
     number = zlib.crc32(suffix.encode())

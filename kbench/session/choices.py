@@ -1,4 +1,4 @@
-"""From a command's options to what was asked for: backends, examples, Pythons, the device."""
+"""Turns a command's options into a request: backends, examples, Pythons, device."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from kbench.selection import backends, examples, scripts
 from kbench.selection import names as selection
 from kbench.values import Backend, Device, Example
 
+# Options that multiply the backends -> the start of such a setting in a backend's name.
+SETTINGS = {"jit": "jit=", "precision_policy": "policy=", "env_set": "", "keras": "keras=", "package": ""}
+
 
 def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
-    """What the options of `run` or `parity` ask for. An option has the name of its field. Raises UserError."""
+    """The request in the options of `run`, `script` or `parity`, named like its fields. Raises UserError."""
     chosen = selection.select_backends(options.backends, known)
-    chosen = selection.in_settings(
-        chosen,
-        *(getattr(options, name, None) or () for name in ("jit", "precision_policy", "env_set", "keras", "package")),
-    )
+    chosen = selection.in_settings(chosen, [_settings(options, name) for name in SETTINGS])
     script = scripts.load(paths.expanded(options.file)) if getattr(options, "file", None) else None
     if script is None:
         named = selection.select_examples(options.examples, known_examples())
@@ -53,18 +53,21 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
     return Request(**asked)
 
 
+def _settings(options: argparse.Namespace, option: str) -> list[str]:
+    """The settings that an option of SETTINGS asks for; variables and packages come in addition to none."""
+    given = [SETTINGS[option] + one for one in getattr(options, option, None) or ()]
+    return given if given and SETTINGS[option] else ["", *given]
+
+
 def _how_often(options: argparse.Namespace) -> dict[str, float | None]:
-    """What lets processes be added to a run: nothing where their number is given. Raises UserError."""
-    precision, budget = getattr(options, "precision", None), getattr(options, "budget", None)
-    named = precision is not None or budget is not None
-    if getattr(options, "repeats", None) is not None and named:
-        raise UserError(
-            "--repeats says how often each cell is measured, --precision and --budget let kbench choose: give one or "
-            "the other."
-        )
-    small = getattr(options, "profile", "") == "smoke"
-    fixed = getattr(options, "repeats", 1) is not None or (small and not named)
-    return {} if fixed else {"precision": precision or PRECISION, "budget": budget or BUDGET}
+    """When cells are repeated: never if --repeats fixes it, nor in a smoke run or in parity. Raises UserError."""
+    repeats, precision, budget = (getattr(options, name, None) for name in ("repeats", "precision", "budget"))
+    if repeats and (precision or budget):
+        raise UserError("--repeats fixes how often cells are measured: leave it out, or --precision and --budget.")
+    small = getattr(options, "profile", "") == "smoke" and not (precision or budget)
+    if repeats or small or not hasattr(options, "repeats"):
+        return {}
+    return {"precision": precision or PRECISION, "budget": budget or BUDGET}
 
 
 def data_folder(options: argparse.Namespace) -> Path | None:
@@ -74,13 +77,13 @@ def data_folder(options: argparse.Namespace) -> Path | None:
 
 
 def known_backends() -> dict[str, Backend]:
-    """Every backend that has a file: kbench's own, then those in the folder KBENCH_BACKENDS. Raises UserError."""
+    """All backends: kbench's own, then those in the folder KBENCH_BACKENDS. Raises UserError."""
     own = backends.load_all(paths.project_folder("backends"))
     folder = paths.further_backends()
     further = {} if folder is None else backends.load_all(folder)
     for name in further:
         if name in own:
-            raise UserError(f"KBENCH_BACKENDS has a {name}, as kbench has itself: give its file another name.")
+            raise UserError(f"KBENCH_BACKENDS has a {name}, which kbench has, too: rename its file.")
     return {**own, **further}
 
 
@@ -90,12 +93,12 @@ def known_examples() -> dict[str, Example]:
 
 
 def chosen_baseline(options: argparse.Namespace, names: Iterable[str]) -> str:
-    """The one of a run's backends that --baseline means; empty where it is not given. Raises UserError."""
+    """The backend of --baseline, one of a run's; empty if it is not given. Raises UserError."""
     return "" if getattr(options, "baseline", None) is None else selection.select_baseline(options.baseline, names)
 
 
 def chosen_pythons(options: argparse.Namespace, known: Mapping[str, Backend]) -> dict[str, Choice]:
-    """Backend -> the Python that --python gives it. Raises UserError."""
+    """Backend -> its Python by --python. Raises UserError."""
     chosen: dict[str, Choice] = {}
     for text in options.python:
         names, choice = interpreters.parse_python_option(text, known)
@@ -109,11 +112,11 @@ def passed_variables(options: argparse.Namespace) -> tuple[str, ...]:
     for name in named:
         if "=" in name:
             raise UserError(
-                f"--pass-env takes the name of a variable alone, {name.partition('=')[0]!r}: set its value before, "
-                "for the command line is kept with the results"
+                f"--pass-env takes only the name of a variable, {name.partition('=')[0]!r}: set its value before, "
+                "because the command line is kept with the results"
             )
         if name.upper().startswith("KERAS_"):
-            raise UserError(f"--pass-env {name}: every cell has a keras.json of its own, and this would win over it")
+            raise UserError(f"--pass-env {name}: every cell has its own keras.json, which this would override")
         if name not in os.environ:
             raise UserError(f"--pass-env {name}: there is no such environment variable")
     return tuple(dict.fromkeys(named))

@@ -1,4 +1,4 @@
-"""Measures a script changed in one thing at a time, and compares what backends compute: why its rows differ."""
+"""Explains why a script's rows differ: measures it with one change at a time, and compares the results."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kbench.planning.request import OTHER_JIT, SAME_BATCH
 from kbench.session import record
 from kbench.values import OK
 
-EPOCHS = 4  # of each fit of a changed script
+EPOCHS = 4  # of each fit
 
 
 def explain(the_plan: Plan, here: Here, measure: Callable[[Plan, Here], object], say: Callable[[str], None]) -> None:
-    """Measure the variants of what ended well, each as a run in the run's folder. Raises what `measure` does."""
+    """Measure variants of the cells that ended ok, each as a run in the run's folder. Raises what `measure` does."""
     script = the_plan.request.script
     assert script is not None
     ended = {one.cell.id for one in store.read(here.run).measured if one.outcome.status == OK}
@@ -28,22 +28,22 @@ def explain(the_plan: Plan, here: Here, measure: Callable[[Plan, Here], object],
         return
     shorter = replace(script, max_epochs=min(EPOCHS, script.max_epochs or EPOCHS))
     for changed, what in (
-        (replace(shorter, variant=SAME_BATCH), "one batch again and again"),
-        (replace(shorter, variant=OTHER_JIT), "jit_compile the other way round"),
+        (replace(shorter, variant=SAME_BATCH), "the first batch only"),
+        (replace(shorter, variant=OTHER_JIT), "jit_compile inverted"),
     ):
-        say(f"To explain: {what}.")
+        say(f"Explaining: {what}.")
         tasks = tuple(replace(task, script=asdict(changed)) for task in first)
         request = replace(the_plan.request, script=changed, repeats=1, precision=None, budget=None, further={})
         part = replace(the_plan, request=request, tasks=tasks)
         measure(part, replace(here, run=_made(part, here, changed.variant, {})))
-    say("To explain: what each backend computes on the first batches.")
+    say("Explaining: results on the first batches.")
     tasks = tuple(replace(task, parity={"steps": tuple(agreement.STEPS)}) for task in first)
     part = replace(the_plan, tasks=tasks)
     measure(part, replace(here, run=_made(part, here, reading.KIND, {"kind": reading.KIND, "form": "default"})))
 
 
 def _made(part: Plan, here: Here, name: str, more: dict[str, object]) -> Path:
-    """The folder of such a run. Raises UserError where it cannot be made."""
+    """Create the folder of such a run. Raises UserError."""
     of_run = store.read_record(here.run).provenance
     made = store.create(here.run / store.EXPLAIN, record.plan_record(part, here) | more, of_run, name)
     if (given := store.stdin(here.run)).exists():

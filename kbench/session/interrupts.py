@@ -1,4 +1,4 @@
-"""Signals that end a run end it like Ctrl-C: no guest stays behind, and what was measured is kept."""
+"""Handles signals that end a run like Ctrl-C: guests end, and measurements are kept."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ INTERRUPTED_STATUS = 130
 def ended_as_interrupted() -> Iterator[None]:
     """The first of SIGINT, SIGTERM and SIGHUP raises KeyboardInterrupt; a second one ends the process at once.
 
-    Ending at once leaves the guests to the watchdog, and files are replaced whole or not at all. A second SIGHUP does
-    nothing: where a terminal closes, the system and the shell both send one.
+    In that case the watchdog ends the guests, and no file is half written. A second SIGHUP does nothing, because a
+    terminal that closes sends two.
     """
     ours: list[signal.Signals] = []
 
@@ -33,8 +33,8 @@ def ended_as_interrupted() -> Iterator[None]:
         os._exit(INTERRUPTED_STATUS)
 
     usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    if threading.current_thread() is threading.main_thread():  # only that one may ask for signals
-        # Another handler, or none under nohup, is somebody's decision.
+    if threading.current_thread() is threading.main_thread():  # only it may set handlers
+        # Another handler, or none under nohup, was set on purpose.
         ours += [number for number in usual if usual[number] in (signal.SIG_DFL, signal.default_int_handler)]
     for number in ours:
         signal.signal(number, first)

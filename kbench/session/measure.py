@@ -1,4 +1,4 @@
-"""Runs the cells of a plan, and writes and prints the tables: what `run`, `resume` and `parity` share."""
+"""Runs the cells of a plan, writes and prints the tables. Shared by `run`, `resume` and `parity`."""
 
 from __future__ import annotations
 
@@ -13,29 +13,50 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from kbench import outputs, store
+from kbench import outputs, paths, store
 from kbench.analysis.open_rows import open_rows
 from kbench.analysis.rows import summarised
-from kbench.cells import compiling, launcher, orphans, runner
+from kbench.cells import compiling, launcher, orphans, runner, workdir
 from kbench.cells.spec import Here
+from kbench.cli import arguments
 from kbench.errors import UserError
 from kbench.machine import reference_work
 from kbench.planning import plan
 from kbench.planning.plan import Plan
+from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
-from kbench.session import explaining, interrupts, racing, record, terminal
+from kbench.session import explaining, interrupts, prepare, racing, record, terminal
 from kbench.values import Device, Outcome
 
 
-def check_place(parent: Path, name: str | None) -> None:
-    """Raises UserError where no run's folder could be made: said at once, not after minutes of preparation."""
-    if name is not None:
-        store.check_name(parent, name)
+def place(options: argparse.Namespace, asked: Request) -> Path:
+    """The results folder. Raises UserError at once, not after minutes of preparation, if no run can be made there."""
+    parent = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
+    if options.name is not None:
+        store.check_name(parent, options.name)
+    if asked.script:
+        workdir.check(paths.expanded(asked.examples[0]), parent)
     existing = next(folder for folder in (parent, *parent.parents) if folder.exists())
     if not existing.is_dir():
         raise UserError(f"{existing} is not a folder: choose another place with --results.")
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise UserError(f"{existing} is not yours to write: choose another place with --results.")
+        raise UserError(f"{existing} is not writable: choose another place with --results.")
+    return parent
+
+
+def new_run(
+    the_plan: Plan, parent: Path, options: argparse.Namespace, gpus: Sequence[Device], **more: object
+) -> tuple[Plan, Here]:
+    """Make data, environments and the run's folder; `more` is kept with the plan. Raises UserError."""
+    the_plan, here = prepare.arrays(the_plan)
+    # Before the run's folder is created: a wrong --python is an error here.
+    here = replace(here, environments=prepare.make_environments(the_plan))
+    machine = record.machine(the_plan, here, gpus, [*arguments.program().split(), *options.argv])
+    run = store.create(parent, record.plan_record(the_plan, here) | more, machine, options.name)
+    if the_plan.request.script:
+        prepare.keep_input(run)
+    record.keep_locks(the_plan, run)
+    return the_plan, replace(here, run=run)
 
 
 def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], options: argparse.Namespace) -> int:
@@ -59,14 +80,12 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
                 print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
             return interrupts.INTERRUPTED_STATUS
         except UserError as error:
-            raise UserError(
-                f"{str(error).rstrip('.')}; once that is mended, {terminal.resuming(here.run)}"
-            ) from error
+            raise UserError(f"{str(error).rstrip('.')}; once that is fixed, {terminal.resuming(here.run)}") from error
         return finish(the_plan, here.run, options)
 
 
 def _reference(threads: int, variables: Mapping[str, str], mark: str, number: int) -> tuple[float, ...]:
-    # With the mark, so that none stays stopped where this process is killed.
+    # With the mark, so that none is left if this process is killed.
     return reference_work.measure(number, threads, {**variables, orphans.MARK: mark})
 
 
@@ -78,16 +97,16 @@ def _add(
     the_plan: Plan,
     tasks: list[CellTask],
 ) -> None:
-    """Measure further tasks of the plan, all of one example."""
+    """Measure further tasks of the plan, all of the same example."""
     store.replan(here.run, record.plan_record(the_plan, here))
     if detail != terminal.QUIET:
         backends = ", ".join(task.backend for task in tasks)
-        terminal.say(f"Not decided yet, and measured again: {tasks[0].example} on {backends}.")
+        terminal.say(f"Undecided, repeated: {tasks[0].example} on {backends}.")
     run_cells(replace(the_plan, tasks=tuple(tasks)), here, reference, detail, cell_done=cell_done)
 
 
 def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
-    """Write and print the tables, and how to go on where something is missing; returns the exit status."""
+    """Write and print the tables, and how to continue if cells are missing; returns the exit status."""
     there, form = store.read(run), options.format
     rows = summarised(there)
     try:
@@ -95,7 +114,7 @@ def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
     except UserError as error:
         terminal.print_rows(there, rows, form)
         terminal.print_resuming(there, sys.stderr)
-        raise UserError(f"{str(error).rstrip('.')}; once that is mended, {terminal.reporting(run)}") from error
+        raise UserError(f"{str(error).rstrip('.')}; once that is fixed, {terminal.reporting(run)}") from error
     terminal.print_results(there, rows, form, options.plots)
     beside = None if form == terminal.TABLE else sys.stderr
     terminal.print_open(there, open_rows(rows, the_plan.request.precision or math.inf), beside)
@@ -111,11 +130,11 @@ def run_cells(
     example_done: Callable[[str], None] | None = None,
     cell_done: Callable[[CellTask], None] | None = None,
 ) -> float:
-    """Run the cells with the bar on the screen, and record them in the run's folder. See `runner.run`.
+    """Run the cells with a progress bar, and record them in the run's folder. See `runner.run`.
 
-    Returns the seconds that were spent on compiling first. `cell_done` is called with each task whose cell has ended,
-    `example_done` with the name of each example but the last when its last cell has. Raises UserError where results
-    cannot be written; what was measured until then is kept.
+    Returns the seconds that were spent on compiling first. `cell_done` is called with each finished task,
+    `example_done` with the name of each finished example except the last. Raises UserError if results cannot be
+    written; earlier measurements are kept.
     """
     mark = orphans.mark(here.run)
     start = partial(launcher.launch, mark=mark, gpu=here.device.index)
@@ -148,21 +167,21 @@ def run_cells(
 
 
 def _parts(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
-    """Those of the first example, and all others: its table is there before those are compiled."""
+    """The tasks of the first example, and all others, which are compiled only after the first table."""
     first = [task for task in tasks if task.example == tasks[0].example]
     rest = [task for task in tasks if task.example != tasks[0].example]
     return [part for part in (first, rest) if part]
 
 
 def _show_example(run: Path, detail: str, example: str) -> None:
-    """What an example came to, while others still run."""
+    """Print an example's result while others still run."""
     if detail == terminal.QUIET:
         return
-    with contextlib.suppress(UserError):  # the run goes on, and what is wrong is said at its end
+    with contextlib.suppress(UserError):  # the run continues; the error is reported at its end
         terminal.show_example([row for row in summarised(store.read(run)) if row.example == example])
 
 
 def acceptable(the_plan: Plan, there: store.RunResults) -> bool:
-    """Whether all cells of the plan came out as they should; see `plan.acceptable`."""
+    """Whether all cells of the plan are acceptable; see `plan.acceptable`."""
     outcomes = {one.cell.id: one.outcome for one in there.measured}
     return all(plan.acceptable(the_plan, task, outcomes[task.id]) for task in the_plan.tasks)

@@ -1,4 +1,4 @@
-"""What a run needs before its first cell: arrays, published weights and environments."""
+"""Prepares a run: arrays, published weights and environments."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ from kbench.cells.spec import Here
 from kbench.datasets import as_keras
 from kbench.environments import ensure, layers
 from kbench.errors import Unavailable, UserError
+from kbench.machine import devices
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
 from kbench.session import terminal
 from kbench.values import Data, Environment, Example
 
-PIPE_SECONDS = 0.5  # in which a pipe has to have something
+PIPE_SECONDS = 0.5  # in which a pipe must have data
 
 
 def reserved() -> AbstractContextManager[None]:
-    """While it is entered, `clean` removes nothing."""
+    """A context in which `clean` removes nothing."""
     return folder.in_use(paths.cache_folder())
 
 
 def to_make(the_plan: Plan) -> list[str]:
-    """The backends whose environments are not there yet."""
+    """The backends whose environments are missing."""
     missing = []
     for backend, build in the_plan.environments():
         choice = the_plan.request.python(backend.name)
@@ -45,11 +46,23 @@ def to_make(the_plan: Plan) -> list[str]:
 
 
 def arrays(the_plan: Plan) -> tuple[Plan, Here]:
-    """The plan, whose tasks know their data now, and where everything lies but environments and the run's folder.
+    """The plan with data in its tasks, and the paths of everything except environments and the run's folder.
 
     Raises UserError.
     """
     of_name = {example.name: example for example in the_plan.examples}
+    weights = _published_weights(the_plan)
+    here = Here(
+        run=Path(),
+        device=the_plan.device,
+        examples={name: example.path for name, example in of_name.items()},
+        data={},
+        published_weights=weights,
+        environments={},
+        passed=the_plan.request.passed(),
+        keras_files=_keras_files(the_plan),
+        frameworks=the_plan.frameworks,
+    )
     data: dict[tuple[str, str], Data] = {}
     with tempfile.TemporaryDirectory(prefix="kbench-") as place:
         own: dict[str, Path] = {}
@@ -58,37 +71,25 @@ def arrays(the_plan: Plan) -> tuple[Plan, Here]:
             if key in data or task.script is not None:
                 continue
             if example.own_data and example.name not in own:
-                own[example.name] = _own_data(the_plan, example, Path(place))
+                own[example.name] = _own_data(the_plan, example, replace(here, run=Path(place)))
             data[key] = _arrays(the_plan, task, example, own.get(example.name))
-    weights = _published_weights(the_plan)
     tasks = []
     for task in the_plan.tasks:
         found = data.get((task.example, task.image_data_format))
         file = weights[task.example].name if task.example in weights and task.parity is None else ""
         tasks.append(replace(task, data_sha256=found.sha256 if found else "", published_weights=file))
-    here = Here(
-        run=Path(),
-        device=the_plan.device,
-        examples={name: example.path for name, example in of_name.items()},
-        data=data,
-        published_weights=weights,
-        environments={},
-        passed=the_plan.request.passed(),
-        keras_files=_keras_files(the_plan),
-        frameworks=the_plan.frameworks,
-    )
-    return replace(the_plan, tasks=tuple(tasks)), here
+    return replace(the_plan, tasks=tuple(tasks)), replace(here, data=data)
 
 
 def _keras_files(the_plan: Plan) -> dict[str, Path]:
-    if the_plan.request.script is None:
-        return {}
-    text = the_plan.examples[0].path.read_text("utf-8", "replace")
+    """What the script and the examples that load their own data seem to want of Keras's datasets."""
+    loading = [one for one in the_plan.examples if one.own_data or the_plan.request.script]
+    text = "\n".join(one.path.read_text("utf-8", "replace") for one in loading)
     return as_keras.files(text, the_plan.request.data_folder)
 
 
-def _own_data(the_plan: Plan, example: Example, place: Path) -> Path:
-    """The file that the example's load_data fills, on the first of its backends that has an environment."""
+def _own_data(the_plan: Plan, example: Example, here: Here) -> Path:
+    """The file with the result of load_data, from the first backend that has an environment."""
     why = ""
     tasks = {task.backend: task for task in reversed(the_plan.to_measure()) if task.example == example.name}
     for backend, build in the_plan.environments():
@@ -97,20 +98,11 @@ def _own_data(the_plan: Plan, example: Example, place: Path) -> Path:
         except Unavailable as error:
             why = str(error)
             continue
-        here = Here(
-            run=place,
-            device=replace(the_plan.device, kind="cpu", index=None),
-            examples={example.name: example.path},
-            data={},
-            published_weights={},
-            environments={backend.name: made},
-            passed=the_plan.request.passed(),
-            keras_files=as_keras.files(example.path.read_text("utf-8", "replace"), the_plan.request.data_folder),
-        )
-        mark = orphans.mark(place)
+        here = replace(here, device=devices.CPU, environments={backend.name: made})
+        mark = orphans.mark(here.run)
         with orphans.ended_with_this_process(mark):
             return own_data.load(tasks[backend.name], here, partial(launcher.launch, mark=mark), terminal.say)
-    raise UserError(f"load_data of {example.path.name} has no backend to run on: {why.rstrip('.')}.")
+    raise UserError(f"There is no backend for load_data of {example.path.name}: {why.rstrip('.')}.")
 
 
 def _arrays(the_plan: Plan, task: CellTask, example: Example, own: Path | None) -> Data:
@@ -145,30 +137,30 @@ def _arrays(the_plan: Plan, task: CellTask, example: Example, own: Path | None) 
 
 
 def _published_weights(the_plan: Plan) -> dict[str, Path]:
-    """Example -> the file with its published weights, where the user's folder or kbench's own has it."""
+    """Example -> the file with its published weights, if the user's folder or kbench's own has it."""
     own = paths.cache_folder() / "data" / "files"
     return {
         example.name: folder / example.published_weights
         for example in the_plan.examples
-        for folder in (own, the_plan.request.data_folder)  # the last one that has it counts
+        for folder in (own, the_plan.request.data_folder)  # the last one with the file counts
         if folder and example.published_weights and (folder / example.published_weights).is_file()
     }
 
 
 def keep_input(run: Path) -> None:
-    """Keep what this process is given on its standard input, if that is a file or a pipe with something in it."""
+    """Keep this process's standard input, if it is a file or a pipe with data."""
     try:
         kind = os.fstat(sys.stdin.fileno()).st_mode
-    except (OSError, ValueError, AttributeError):  # it is closed
+    except (OSError, ValueError, AttributeError):  # stdin is closed
         return
-    # Who starts kbench may hold a pipe open for ever, and write nothing.
+    # The parent process may keep a pipe open and write nothing.
     if stat.S_ISREG(kind) or (stat.S_ISFIFO(kind) and select.select([sys.stdin], [], [], PIPE_SECONDS)[0]):
         with store.stdin(run).open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
 
 
 def make_environments(the_plan: Plan) -> dict[str, Environment | str]:
-    """Backend -> its environment, or the sentence that says why there is none."""
+    """Backend -> its environment, or a sentence that says why there is none."""
     made: dict[str, Environment | str] = {}
     script = the_plan.request.script
     for backend, build in the_plan.environments():

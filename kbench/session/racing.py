@@ -1,4 +1,4 @@
-"""Adds processes to a run where its tables are still open, until all is decided or the time is spent."""
+"""Repeats undecided rows until all are decided or the time budget is spent."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MOST_REPEATS = intervals.LOOKS  # of a cell
 def race(
     the_plan: Plan, run: Path, measure: Callable[[Plan, list[CellTask]], None], spent_before: float = 0.0
 ) -> Plan:
-    """Let `measure` add the tasks that it is given, an example at a time; returns the plan with all of them.
+    """Have `measure` measure further tasks, one example at a time; returns the plan with all of them.
 
-    `spent_before`: seconds of the budget that no cell took. Raises what `measure` does.
+    `spent_before`: seconds of the budget that were spent outside of cells. Raises what `measure` does.
     """
     precision, budget = the_plan.request.precision, the_plan.request.budget
     while precision and budget:
@@ -50,12 +50,12 @@ def race(
 
 
 def spent(there: RunResults) -> float:
-    """Seconds that the cells of a run took, in all."""
+    """The total seconds of a run's cells."""
     return sum(one.outcome.seconds or 0.0 for one in there.measured)
 
 
 def disturbed(there: RunResults, example: str) -> bool:
-    """Whether other programs disturbed most turns of the example's last repeat: another one would tell little."""
+    """Whether other programs disturbed most turns of the example's last repeat; another repeat would be no better."""
     measured = [one for one in there.measured if one.cell.example == program_of(example)]
     last = max((one.cell.repeat for one in measured), default=1)
     turns = disturbed_turns([one for one in measured if one.cell.repeat == last])
@@ -63,11 +63,11 @@ def disturbed(there: RunResults, example: str) -> bool:
 
 
 def _next(the_plan: Plan, rows: Sequence[Summary]) -> list[CellTask]:
-    """Another process for each of these rows of an example; nothing where they have had as many as may be."""
+    """Another repeat of each of these rows of an example; none if the limit is reached."""
     keys = {row_of(replace(row, example=program_of(row.example))) for row in rows}
     there = [task for task in the_plan.tasks if row_of(task) in keys]
     repeat = 1 + max((task.repeat for task in there), default=0)
-    # Both layouts of a backend are measured again, since the plan knows rows by their backend.
+    # Both layouts of a backend are repeated, because `further` is by backend.
     backends = {(task.example, task.backend) for task in there}
     first = [task for task in the_plan.tasks if task.repeat == 1 and (task.example, task.backend) in backends]
     if repeat > MOST_REPEATS:
@@ -76,7 +76,7 @@ def _next(the_plan: Plan, rows: Sequence[Summary]) -> list[CellTask]:
 
 
 def _cost(there: RunResults, tasks: Sequence[CellTask]) -> float:
-    """Seconds that they will take, as their first processes did."""
+    """The expected seconds, as in the first repeat."""
     rows = {row_of(task) for task in tasks}
     took = [one.outcome.seconds or 0.0 for one in there.measured if one.cell.repeat == 1 and row_of(one.cell) in rows]
     return sum(took)

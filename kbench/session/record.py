@@ -1,4 +1,4 @@
-"""What run.json keeps of a run: the plan, the machine, and each backend's environment."""
+"""Makes the contents of run.json: the plan, the machine, and each backend's environment."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from kbench.machine.host import caches_kib, known
 from kbench.planning.plan import Plan
 from kbench.values import Device, Environment
 
-# Fields of the request that the plan's own entries say in full.
+# Fields of the request that the plan has in more detail.
 _BY_NAME = ("backends", "named_backends", "examples", "named_examples", "pythons")
 
 
 def plan_record(the_plan: Plan, here: Here) -> dict[str, object]:
-    """The cells, backends and examples, and what was asked for."""
-    asked = asdict(the_plan.request)  # not by msgspec, which leaves defaults out that it has itself filled in
+    """The cells, backends, examples and the request."""
+    asked = asdict(the_plan.request)  # not by msgspec, which omits defaults
     return store.plan_record(
         [task.cell for task in the_plan.tasks],
         the_plan.backends,
@@ -35,25 +35,25 @@ def plan_record(the_plan: Plan, here: Here) -> dict[str, object]:
 
 
 def keep_locks(the_plan: Plan, run: Path) -> None:
-    """Keep the versions that were found for this run. Raises UserError."""
+    """Keep the lock files that were made for this run. Raises UserError."""
     for backend, build in the_plan.environments():
         if build.resolved and build.lock:
             store.keep_lock(run, backend.name, build.lock)
 
 
 def machine(the_plan: Plan, here: Here, gpus: Sequence[Device], argv: Sequence[str]) -> dict[str, Any]:
-    """What all cells share: the machine, what its processor does at most, and the environments. About a second."""
+    """Facts that all cells share: the machine, its peak rates, and the environments. Takes about a second."""
     read = provenance.read(gpus, argv) | {"environments": of_environments(the_plan, here)}
     return read | _limits(the_plan)
 
 
 def at_end(the_plan: Plan, gpus: Sequence[Device]) -> dict[str, Any]:
-    """What changes while a run goes on, as it is when all cells have ended. About a second."""
+    """Facts that may have changed when all cells have ended. Takes about a second."""
     return provenance.ended(gpus) | _limits(the_plan)
 
 
 def _limits(the_plan: Plan) -> dict[str, Any]:
-    if the_plan.device.kind != "cpu":
+    if the_plan.device.kind != "cpu" or all(task.parity is not None for task in the_plan.tasks):
         return {}
     largest = 1024 * max(known(caches_kib, dict[str, int]()).values(), default=0)
     return {
@@ -64,7 +64,7 @@ def _limits(the_plan: Plan) -> dict[str, Any]:
 
 
 def cell_variables(passed: Mapping[str, str]) -> dict[str, str]:
-    """The environment variables that every cell gets, whatever its backend; `passed` are those of --pass-env."""
+    """The environment variables of every cell on any backend; `passed` are those of --pass-env."""
     return spec.environment_variables(os.environ, passed, {}, Path())
 
 
@@ -89,6 +89,6 @@ def _variables(the_plan: Plan, here: Here, environment: Environment) -> dict[str
     pinned = devices.pin_variables(the_plan.device)
     script = the_plan.request.script is not None
     given = spec.environment_variables(os.environ, {**here.passed, **own}, pinned, Path(), of_program=script)
-    if the_plan.device.uuid:  # which identifies the card
+    if the_plan.device.uuid:  # it identifies the card
         given = {name: value.replace(the_plan.device.uuid, the_plan.device.label) for name, value in given.items()}
     return {name: provenance.without_home(value) for name, value in spec.that_matter(given, own).items()}

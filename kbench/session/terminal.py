@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on and when it ends: the plan, the progress, the tables."""
+"""Prints the plan, the progress and the tables of a run."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ TABLE = "table"
 
 
 def say(line: str) -> None:
-    """A line about what takes a while, on stderr: stdout carries tables alone."""
+    """Print a progress message on stderr; stdout is only for tables."""
     tqdm.write(line, file=sys.stderr)
 
 
 def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO | None = None) -> None:
-    """What is going to be done: cells, full names of the backends, device, environments to make.
+    """Print the plan: cells, full names of the backends, device, missing environments.
 
-    `instead` stands in the place of the profile. It is printed on `file`, or on stdout.
+    `instead` replaces the profile. Prints to `file`, or to stdout.
     """
     request = plan.request
     subset = {"smoke": ": a tiny subset", "quick": ": a subset", "full": ": the published settings"}
@@ -73,15 +73,15 @@ QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"
 
 
 class Progress:
-    """A bar over the cells with the running one's epoch; a line a cell where nobody watches a terminal.
+    """A progress bar over the cells with the epoch of the running one; without a terminal, a line per cell.
 
-    `detail`: QUIET shows neither, VERBOSE adds a line for each epoch.
+    `detail`: QUIET shows neither, VERBOSE adds a line per epoch.
     """
 
     def __init__(self, cells: int, detail: str = USUAL) -> None:
         self._cells = cells
         self._done = 0
-        self._epochs: dict[str, int] = {}  # that are done, by the cell that runs
+        self._epochs: dict[str, int] = {}  # finished ones, by cell
         self._starts: dict[str, float] = {}
         self._detail = detail
         self._terminal = sys.stderr.isatty()
@@ -129,7 +129,7 @@ class Progress:
 
 
 def running(task: CellTask, progress: EpochProgress, seconds: float) -> str:
-    """How far the running cell is, after `seconds`, in a few words."""
+    """The progress of the running cell after `seconds`, in a few words."""
     planned = task.epochs
     if progress.epochs >= planned:
         so_far = f"{_unit(task)} {progress.epochs}{_came_to(progress, f' s/{_unit(task)}')}"
@@ -157,9 +157,9 @@ def _name(task: CellTask) -> str:
 
 
 def print_results(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE, plots: bool = True) -> None:
-    """The rows of a run in one of the formats, and where everything is.
+    """Print the rows of a run in one of the formats, and the path of the results.
 
-    With another format than the table stdout holds that alone.
+    With a format other than the table, the path goes to stderr.
     """
     print_rows(run, rows, form)
     what = "Tables, plots and raw measurements" if plots else "Tables and raw measurements"
@@ -168,7 +168,7 @@ def print_results(run: store.RunResults, rows: Sequence[Summary], form: str = TA
 
 
 def show_output(run: Path, task: CellTask) -> None:
-    """What a script wrote to stdout, on stdout, below a line that says where."""
+    """Print a script's stdout, below a line that names the cell."""
     with contextlib.suppress(OSError), open_regular(store.cell_folder(run, task).stdout) as file:
         print(f"--- {_name(task)}", flush=True)
         shutil.copyfileobj(file, sys.stdout.buffer)
@@ -176,7 +176,7 @@ def show_output(run: Path, task: CellTask) -> None:
 
 
 def show_example(rows: Sequence[Summary]) -> None:
-    """An example's table where somebody watches a terminal, and else its answer alone; all tables come at the end."""
+    """Print an example's table on a terminal, or else only its answer; all tables come at the end."""
     if sys.stderr.isatty():
         say(f"\n{text.text(rows, width=width())}\n")
     elif found := answer(rows):
@@ -184,7 +184,7 @@ def show_example(rows: Sequence[Summary]) -> None:
 
 
 def print_rows(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE) -> None:
-    """The rows of a run in one of the formats; under the tables what has to be said of all of them."""
+    """Print the rows of a run in one of the formats, with remarks on the whole run below the tables."""
     if form == TABLE:
         print()
         show(text.text(rows, width=width()))
@@ -200,7 +200,7 @@ def print_rows(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE
 
 
 def print_parity(rows: Sequence[Agreement], facts: str, form: str = TABLE) -> None:
-    """The tables of a parity run, in the same formats."""
+    """Print the tables of a parity run in one of the formats."""
     if form == TABLE:
         show("\n" + parity_tables.text(rows, facts, width()))
     elif form == "markdown":
@@ -212,32 +212,32 @@ def print_parity(rows: Sequence[Agreement], facts: str, form: str = TABLE) -> No
 
 
 def show(text: str) -> None:
-    """Print what a command was asked for."""
+    """Print the output of a command."""
     encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "replace").decode(encoding))  # there are terminals without ±
+    print(text.encode(encoding, "replace").decode(encoding))  # some terminals have no ±
 
 
 def width() -> int:
-    """Columns that tables may take: the terminal's, or 100 where there is none."""
+    """The width of tables in columns: the terminal's, or 100 without one."""
     return max(60, shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100)
 
 
 def print_folder(run: Path, what: str, start: str, file: TextIO | None = None) -> None:
-    """The last lines: where everything is."""
+    """Print the last lines: where the results are."""
     print(f"\n{what}: {_short(run)} (start with {start})", file=file or sys.stdout)
 
 
 def print_open(run: store.RunResults, found: Mapping[str, Sequence[Summary]], file: TextIO | None = None) -> None:
-    """What is not decided, and how to go on; nothing where all is."""
+    """Print what is undecided and how to continue; nothing if all is decided."""
     if not found:
         return
     named = "; ".join(f"{example} on {', '.join(row.backend for row in rows[1:])}" for example, rows in found.items())
-    print(textwrap.fill(f"Not decided: {named}.", width()), file=file or sys.stdout)
-    print(f"To measure that again, {resuming(run.folder, ' --budget 10m')}", file=file or sys.stdout)
+    print(textwrap.fill(f"Undecided: {named}.", width()), file=file or sys.stdout)
+    print(f"To repeat them, {resuming(run.folder, ' --budget 10m')}", file=file or sys.stdout)
 
 
 def print_resuming(run: store.RunResults, file: TextIO | None = None) -> None:
-    """How to go on with a run in which cells are missing or failed; nothing where there are none."""
+    """Print how to continue a run with missing or failed cells; nothing if there are none."""
     statuses = [one.outcome.status for one in run.measured]
     unfinished = statuses.count(INTERRUPTED)
     failed = sorted({FAILED, TIMEOUT} & set(statuses))
@@ -245,20 +245,20 @@ def print_resuming(run: store.RunResults, file: TextIO | None = None) -> None:
         print(f"Not measured: {unfinished} of {len(statuses)} cells; {resuming(run.folder)}", file=file or sys.stdout)
     elif failed:
         again = resuming(run.folder, " --retry " + ",".join(failed))
-        print(f"To try again what did not end ok, {again}", file=file or sys.stdout)
+        print(f"To repeat the cells that did not end ok, {again}", file=file or sys.stdout)
 
 
 def resuming(run: Path, options: str = "") -> str:
-    """How to go on with the run in that folder: the end of a sentence."""
-    return f"go on with `{arguments.program()} resume {shlex.quote(str(_short(run)))}{options}`."
+    """How to continue the run in that folder: the end of a sentence."""
+    return f"continue with `{arguments.program()} resume {shlex.quote(str(_short(run)))}{options}`."
 
 
 def reporting(run: Path) -> str:
-    """How to have the run's tables and plots written: the end of a sentence."""
+    """How to write the run's tables and plots: the end of a sentence."""
     return f"`{arguments.program()} report {shlex.quote(str(_short(run)))}` writes what is missing."
 
 
 def _short(run: Path) -> Path:
-    with contextlib.suppress(ValueError, OSError):  # not below the current folder, or that folder is gone
+    with contextlib.suppress(ValueError, OSError):  # not below the current folder, or the current folder was removed
         return run.absolute().relative_to(Path.cwd())
     return run

@@ -1,7 +1,7 @@
-"""Turns what a guest wrote, whole or torn, into epochs, phases and facts.
+"""Reads the events that a guest wrote: epochs, phases and facts.
 
-A guest that is killed leaves a torn last line, and a disk can do worse: a line that cannot be understood
-is counted and left out, and what stands before and after it is kept. Unknown events and keys are skipped.
+A guest that is killed leaves a torn last line. A line that cannot be read is counted and skipped; all others
+are kept. Unknown events and keys are skipped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kbench.store.guest_files import open_regular
 
 
 class Event(msgspec.Struct, tag_field="event"):
-    """An event of the guest's, by its tag."""
+    """An event of the guest, identified by its tag."""
 
 
 class Phase(Event, tag="phase"):
@@ -82,14 +82,14 @@ class End(Event, tag="end"):
 
 _STRUCTS: tuple[type[msgspec.Struct], ...] = (Epoch, *Event.__subclasses__())
 KINDS: dict[object, type[msgspec.Struct]] = {kind.__struct_config__.tag: kind for kind in _STRUCTS}
-# Events whose keys are facts as they stand, but for these.
+# Events whose keys are facts without change, except those of _NO_FACTS.
 OPEN = ("start", "loaded", "model", "compiled", "settings", "device", "libraries")
 _NO_FACTS = frozenset({"event", "schema", "pid", "seconds", "time"})
 
 
 @dataclass(frozen=True)
 class GuestReport:
-    """What a guest reported, in the form in which `kbench.values.Measured` carries it.
+    """What a guest reported; see `kbench.values.Measured`.
 
     Facts are the keys of its start, loaded, device, model and compiled events (python, keras_version,
     backend_version, numpy_version, floatx, epsilon, parameters, form, layers, optimizer, ...), and `order_sha256`,
@@ -109,7 +109,7 @@ class GuestReport:
 
 
 def read_events(path: Path) -> GuestReport:
-    """What the events file at `path` reports; a missing one, nothing. Raises OSError, also if it is no file."""
+    """The report in the events file at `path`; empty if there is none. Raises OSError, also if it is not a file."""
     try:
         with open_regular(path) as file:
             return understand(file.read())
@@ -118,7 +118,7 @@ def read_events(path: Path) -> GuestReport:
 
 
 def understand(events: bytes) -> GuestReport:
-    """What the events, one a line, report from the last start on: a cell that is tried again appends to its file."""
+    """The report in these lines, from the last start on: a cell that is tried again appends to its file."""
     epochs: dict[tuple[str, int], Epoch] = {}
     sites: dict[str, Any] = {}
     phases: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""Write a file of the store whole or not at all, and read one back."""
+"""Writes files of the store completely or not at all, and reads them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -18,40 +18,37 @@ from kbench.store.guest_files import open_regular
 
 
 def replace(path: Path, content: bytes, durable: bool = True) -> None:
-    """Put `content` at `path`: a reader, or a machine that dies, has the old file or the new one, no mixture.
+    """Write `content` to `path`: at any moment, the file there is the old one or the new one.
 
     `durable` waits until the disk has it. Raises UserError where the file cannot be written.
     """
-    # Not from tempfile: its files are readable by their owner alone, and results are there to be shared.
+    # Not with tempfile, whose files only the owner can read: results are shared.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with temporary.open("xb") as file:
-            file.write(content)
+        with may_be_refused("write", path):
+            with temporary.open("xb") as file:
+                file.write(content)
+                if durable:
+                    file.flush()
+                    os.fsync(file.fileno())
+            temporary.replace(path)
             if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        temporary.replace(path)
-        if durable:
-            _sync_folder(path.parent)
-    except OSError as error:
-        raise cannot("write", path, error) from error
+                _sync_folder(path.parent)
     finally:
-        with contextlib.suppress(OSError):  # it has its name, or could not be made
+        with contextlib.suppress(OSError):  # it was renamed, or never created
             temporary.unlink()
 
 
 def replace_json(path: Path, value: object) -> None:
-    """Put `value` at `path` as JSON; dataclasses become objects, paths become text. Raises UserError."""
+    """Write `value` to `path` as JSON; dataclasses become objects, paths become text. Raises UserError."""
     replace(path, (json.dumps(value, indent=1, default=_as_json) + "\n").encode())
 
 
 def read_json(path: Path) -> Mapping[str, Any]:
-    """The object in the file at `path`. Raises UserError where it is missing, torn or anything else."""
+    """The JSON object in the file at `path`. Raises UserError if it is missing or damaged."""
     try:
-        with open_regular(path) as file:
+        with may_be_refused("read", path), open_regular(path) as file:
             value = loads(file.read())
-    except OSError as error:
-        raise cannot("read", path, error) from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged: it is not readable as JSON.") from error
     if not isinstance(value, dict):
@@ -60,16 +57,14 @@ def read_json(path: Path) -> Mapping[str, Any]:
 
 
 def remove_others(folder: Path, own: Collection[str], kept: Collection[str]) -> None:
-    """Remove the regular files in `folder` whose names fit a pattern of `own`, but for those `kept`.
+    """Remove earlier derived files: the regular files in `folder` that match a pattern of `own` and are not `kept`.
 
-    They are what was derived earlier. Raises UserError where one cannot be removed.
+    Raises UserError if one cannot be removed.
     """
     for path in {found for pattern in own for found in folder.glob(pattern)}:
         if path.name not in kept and path.is_file() and not path.is_symlink():
-            try:
+            with may_be_refused("remove", path):
                 path.unlink(missing_ok=True)
-            except OSError as error:
-                raise cannot("remove", path, error) from error
 
 
 def loads(text: bytes) -> Any:
@@ -77,16 +72,25 @@ def loads(text: bytes) -> Any:
     try:
         return msgspec.json.decode(text)  # several times as fast
     except (msgspec.DecodeError, ValueError):
-        return json.loads(text)  # knows NaN and Infinity, which guests write where a model diverges
+        return json.loads(text)  # also reads NaN and Infinity, which guests write if a model diverges
 
 
 def cannot(do: str, path: Path, error: OSError) -> UserError:
-    """The sentence for a file or folder that the system refuses."""
+    """The error for a file or folder that the system refuses."""
     return UserError(f"Cannot {do} {path}: {error.strerror or error}.")
 
 
+@contextlib.contextmanager
+def may_be_refused(do: str, path: Path) -> Iterator[None]:
+    """Turns the system's refusal of a file or folder into a UserError."""
+    try:
+        yield
+    except OSError as error:
+        raise cannot(do, path, error) from error
+
+
 def _sync_folder(folder: Path) -> None:
-    """Make the new name in `folder` survive a power cut, where the file system knows how."""
+    """Make the new name in `folder` survive a power cut, if the file system supports it."""
     with contextlib.suppress(OSError):  # some network file systems refuse; the content itself is safe
         descriptor = os.open(folder, os.O_RDONLY)
         try:

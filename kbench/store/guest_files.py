@@ -1,7 +1,7 @@
-"""Reads what a guest left in its folder: regular files alone, and no more of them than is needed.
+"""Reads files that a guest left in its folder, safely.
 
-A guest can do anything in its folder. A pipe in the place of a file would block the host for ever, a link could
-lead anywhere, and a log can grow without end.
+A guest can do anything there: replace a file by a pipe, which would block the host, or by a link, or write a log
+without end.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 MIB = 2**20
-LOG_LIMIT = 16 * MIB  # from so much on, the middle of a log is left out
+LOG_LIMIT = 16 * MIB  # beyond this, the middle of a log is removed
 LOG_KEPT = MIB  # of its beginning, and of its end
 LEFT_OUT = b"\n[kbench: the middle of this log is left out]\n"
 _KEEP_SIZE_AND_PUNCH_HOLE = 3  # of fallocate(2)
@@ -24,7 +24,7 @@ _CAREFULLY = os.O_NONBLOCK | os.O_NOCTTY  # else opening a pipe would wait for i
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """The file at `path`, to be read; no folder, pipe or device. Raises OSError."""
+    """The regular file at `path`, open for reading. Raises OSError, also for a folder, pipe or device."""
     return os.fdopen(_opened(path, os.O_RDONLY), "rb")
 
 
@@ -37,12 +37,12 @@ def _opened(path: Path, flags: int) -> int:
 
 
 def trim(log: Path, ended: bool = False) -> None:
-    """Leave the middle of `log` out if it takes more than LOG_LIMIT.
+    """Remove the middle of `log` if it takes more than LOG_LIMIT.
 
-    While its writer has not `ended`, nothing is moved if the file system can give back the room of the middle alone:
-    a line that is written during a cut would be lost, and the last lines say why a cell died.
+    While its writer has not `ended`, only the disk space of the middle is freed, if the file system can do that:
+    moving the end could lose a line that is being written, and the last lines say why a cell died.
     """
-    with contextlib.suppress(OSError):  # there is no log any more, or nothing that could be trimmed
+    with contextlib.suppress(OSError):  # the log is gone, or is not a regular file
         about = log.lstat()
         if about.st_size <= LOG_LIMIT or (not ended and about.st_blocks * 512 <= LOG_LIMIT):
             return

@@ -1,4 +1,4 @@
-"""Give a run back from its folder: what was asked, what came of each cell, what each guest report."""
+"""Reads a run from its folder: the request, and each cell's outcome and report."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kbench.store.files import read_json
 from kbench.store.runs import SCHEMA, CellFolder, cell_folder
 from kbench.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome
 
-# What run.json says of an example and every cell of it needs.
+# Facts of an example in run.json that each of its cells needs.
 _EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "data_sha256", "target")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
-    """What a run's run.json tells."""
+    """The contents of a run's run.json."""
 
     folder: Path
     name: str  # as given when it was made; the folder may have been renamed since
@@ -29,23 +29,23 @@ class RunRecord:
     plan: Mapping[str, Any]
     provenance: Mapping[str, Any]
     cells: tuple[Cell, ...]
-    resumed: tuple[Mapping[str, Any], ...] = ()  # the provenance of each time that it was gone on with
+    resumed: tuple[Mapping[str, Any], ...] = ()  # the provenance of each time that it was resumed
 
     @property
     def baseline(self) -> str:
-        """The backend that the run was asked to compare with; empty where none was."""
+        """The backend of --baseline; empty if there is none."""
         found = self.plan.get("baseline")
         return found if isinstance(found, str) else ""
 
     @property
     def adds_processes(self) -> bool:
-        """Whether its table is looked at again and again, to see which rows need another process."""
+        """Whether undecided rows of the run are repeated."""
         return isinstance(self.plan.get("precision"), int | float)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunResults(RunRecord):
-    """A run as it lies on disk."""
+    """A run with the measurements of its cells."""
 
     measured: tuple[Measured, ...]  # in the plan's order, cells that never ran included
 
@@ -53,14 +53,14 @@ class RunResults(RunRecord):
 def read(run: Path) -> RunResults:
     """The run in the folder `run`.
 
-    A damaged cell is given back as interrupted, with what can be read of it. Raises UserError where the
-    folder is no run, its run.json is damaged, or a newer kbench wrote it.
+    A damaged cell is returned as interrupted, with what can be read of it. Raises UserError if the folder is not a
+    run, its run.json is damaged, or another version of kbench wrote it.
     """
     return measured_of(read_record(run))
 
 
 def read_record(run: Path) -> RunRecord:
-    """What the run.json in the folder `run` tells; raises what `read` does."""
+    """The contents of run.json in the folder `run`; raises what `read` does."""
     if not (run / "run.json").is_file():
         raise UserError(f"{run} is not a run's folder: it has no run.json.")
     record = read_json(run / "run.json")
@@ -87,14 +87,14 @@ def read_record(run: Path) -> RunRecord:
 
 
 def measured_of(record: RunRecord) -> RunResults:
-    """The run with all that its guests reported."""
+    """The run with the reports of its guests."""
     examples = _objects(record.plan.get("examples"))
     measured = tuple(_measured(record.folder, cell, examples) for cell in record.cells)
     return RunResults(**vars(record), measured=measured)
 
 
 def spec(run: Path, cell: Cell) -> Mapping[str, Any]:
-    """What the cell's guest was given to measure; empty where it never got as far."""
+    """The spec of the cell's guest; empty if none was started."""
     try:
         return read_json(cell_folder(run, cell).spec)
     except UserError:
@@ -121,7 +121,7 @@ def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) 
     outcome = _outcome(folder)
     try:
         report = read_events(folder.events)
-    except OSError as error:  # one cell's fate does not keep the others from being read
+    except OSError as error:  # the other cells must still be read
         report = understand(b"")
         if outcome.status == OK:
             outcome = Outcome(INTERRUPTED, f"its events.jsonl cannot be read: {error.strerror or error}")
@@ -145,15 +145,15 @@ def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) 
 
 
 def _data_facts(data: object) -> dict[str, str]:
-    """Which data the guest was given, from its spec's `data`: the `name`, `source` and `sha256`.
+    """Facts about the guest's data, from its spec: name, source and hash.
 
-    `content_sha256` is the hash where it is the same in either layout.
+    `content_sha256` is the hash if it does not depend on the layout.
     """
     if not isinstance(data, dict):
         return {}
     keys = {"name": "data", "source": "data_source", "sha256": "data_sha256"}
     facts = {fact: data[key] for key, fact in keys.items() if isinstance(data.get(key), str)}
-    # Earlier versions hashed pictures in the layout that the cell had, which says nothing across layouts.
+    # Earlier versions hashed images in the layout of the cell.
     return facts | {"content_sha256": facts["data_sha256"]} if "hash_of" in data and "data_sha256" in facts else facts
 
 

@@ -1,8 +1,8 @@
-"""The layout of a run's folder: how one is made, filled by the runner, and found again.
+"""Creates, fills and finds the folders of runs.
 
 results/<run>/run.json           schema, plan, provenance
 results/<run>/cells/<cell>/      spec.json, events.jsonl (by the guest), log.txt, outcome.json
-results/<run>/earlier/<cell>.<n>/  the same of a cell that was measured again, as it was
+results/<run>/earlier/<cell>.<n>/  the earlier files of a cell that was measured again
 results/<run>/explain/<name>/    runs that explain this one, laid out like it
 results/<run>/.lock              held by the host that fills the run
 
@@ -26,15 +26,15 @@ from pathlib import Path
 from typing import Any
 
 from kbench.errors import UserError
-from kbench.store.files import cannot, read_json, replace_json
+from kbench.store.files import cannot, may_be_refused, read_json, replace_json
 from kbench.values import Backend, Cell, Data, Example, Outcome
 
 SCHEMA = 1
 EXPLAIN = "explain"  # the folder of a run with those that explain it
 LONGEST_NAME = 200  # file systems take 255 bytes
-MAKING = ".new-"  # what a run's folder is called until it has its run.json, which takes milliseconds
-_OF_BACKEND = ("title", "color", "generation", "cannot", "notes", "explained")  # what tables and plots need of one
-_LONGEST_MAKING = 3600.0  # seconds after which nobody makes it any more
+MAKING = ".new-"  # prefix of a run's folder until it has its run.json, for milliseconds
+_OF_BACKEND = ("title", "color", "generation", "cannot", "notes", "explained")  # what tables and plots need
+_LONGEST_MAKING = 3600.0  # seconds; such an older folder is from a killed process
 
 
 class CellFolder:
@@ -57,10 +57,9 @@ def plan_record(
     data: Mapping[str, Data] | None = None,
     **further: object,
 ) -> dict[str, Any]:
-    """What run.json keeps of a plan, so that its tables and plots need nothing else.
+    """The plan for run.json: everything that tables and plots need.
 
-    `data` maps an example's name to its arrays, where they are prepared already; `further` are JSON-able
-    values of the request: profile, device, seeds, command, ...
+    `data` maps an example's name to its arrays, if they are prepared already; `further` are values of the request.
     """
     return {
         **further,
@@ -82,30 +81,25 @@ def _example_record(example: Example, data: Data | None) -> dict[str, Any]:
 def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any], name: str | None = None) -> Path:
     """Make a run's folder below `parent`, named by local time unless `name` is given; return it.
 
-    Raises UserError where `parent` is a file or cannot be written, or the name is taken.
+    Raises UserError if `parent` is a file or cannot be written, or the name is taken.
     """
     started = datetime.now(timezone.utc)
+    by_time = started.astimezone().strftime("%Y-%m-%dT%H-%M-%S")
+    possible: Iterator[str] = itertools.chain([by_time], (f"{by_time}-{number}" for number in itertools.count(2)))
     if name is not None:
         check_name(parent, name)
-    stem = started.astimezone().strftime("%Y-%m-%dT%H-%M-%S")
-    further = (f"{stem}-{number}" for number in itertools.count(2))
+        possible = iter([name])
     making = parent / f"{MAKING}{secrets.token_hex(8)}"
     try:
         making.mkdir(parents=True)
         _remove_abandoned(parent)
-        for run in [parent / name] if name is not None else map(parent.joinpath, itertools.chain([stem], further)):
-            record = {
-                "schema": SCHEMA,
-                "name": run.name,
-                "created": started.isoformat(timespec="microseconds"),
-                "plan": plan,
-                "provenance": provenance,
-            }
-            replace_json(making / "run.json", record)
-            # A run is there with its run.json or not at all, so a host that is killed here leaves no name taken.
+        for run in map(parent.joinpath, possible):
+            record = {"schema": SCHEMA, "name": run.name, "created": started.isoformat(timespec="microseconds")}
+            replace_json(making / "run.json", {**record, "plan": plan, "provenance": provenance})
+            # A run has its run.json or does not exist, so a host that is killed here does not take up a name.
             if _renamed(making, run):
                 return run
-        raise UserError(f"{run} exists already: choose another name for the run.")  # made meanwhile
+        raise UserError(f"{run} exists already: choose another name for the run.")  # created meanwhile
     except (FileExistsError, NotADirectoryError) as error:
         raise UserError(f"{parent} is not a folder: choose another place for the results.") from error
     except OSError as error:
@@ -115,7 +109,7 @@ def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any],
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Remove what hosts that were killed while they made a run have left."""
+    """Remove leftovers of hosts that were killed while they created a run."""
     for folder in parent.glob(MAKING + "[0-9a-f]" * 16):
         with contextlib.suppress(OSError):  # it has gone meanwhile
             if time.time() - folder.lstat().st_mtime > _LONGEST_MAKING:
@@ -123,7 +117,7 @@ def _remove_abandoned(parent: Path) -> None:
 
 
 def _renamed(folder: Path, to: Path) -> bool:
-    """Whether `folder` could be given its name, which another one may have taken."""
+    """Rename `folder`; False if the name is taken."""
     try:
         folder.rename(to)
     except OSError:
@@ -134,13 +128,13 @@ def _renamed(folder: Path, to: Path) -> bool:
 
 
 def record_end(run: Path, ended: Mapping[str, Any]) -> None:
-    """Add to run.json what was read of the machine when all cells had ended. Raises UserError."""
+    """Add the state of the machine at the end to run.json. Raises UserError."""
     record = read_json(run / "run.json")
     replace_json(run / "run.json", {**record, "provenance": {**record["provenance"], "ended": ended}})
 
 
 def check_name(parent: Path, name: str) -> None:
-    """Raises UserError where no run below `parent` can have this name: it is no folder's name, or taken."""
+    """Raises UserError if no run below `parent` can have this name: it is not a folder's name, or it is taken."""
     if not name or Path(name).name != name or name in (".", ".."):
         raise UserError(f"A run's name is a plain folder name, and {name!r} is not: choose one without '/'.")
     if len(name.encode(errors="replace")) > LONGEST_NAME:
@@ -151,20 +145,17 @@ def check_name(parent: Path, name: str) -> None:
 
 @contextlib.contextmanager
 def filling(run: Path) -> Iterator[None]:
-    """While this lasts, no other host fills `run`; one that was killed holds nothing. Raises UserError."""
-    from filelock import FileLock, Timeout  # here, since most commands fill no run
+    """Keep other hosts from filling `run`; the lock of a killed host is free. Raises UserError."""
+    from filelock import FileLock, Timeout  # here, because most commands do not need it
 
-    lock = FileLock(run / ".lock")
     try:
-        lock.acquire(timeout=0)
+        held = FileLock(run / ".lock").acquire(timeout=0)
     except Timeout:
         raise UserError(f"{run} is being measured by another kbench: wait until that has ended, or end it.") from None
     except OSError as error:
         raise cannot("write", run / ".lock", error) from error
-    try:
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 def replan(run: Path, plan: Mapping[str, Any]) -> None:
@@ -173,85 +164,75 @@ def replan(run: Path, plan: Mapping[str, Any]) -> None:
 
 
 def update(run: Path, plan: Mapping[str, Any], resumed: Mapping[str, Any]) -> None:
-    """Give `run` another plan, and note what `resumed` says of the time and the machine. Raises UserError."""
+    """Give `run` another plan, and add `resumed`, the provenance of this resumption. Raises UserError."""
     record = read_json(run / "run.json")
     earlier = record.get("resumed")
-    replace_json(
-        run / "run.json",
-        {**record, "plan": plan, "resumed": [*(earlier if isinstance(earlier, list) else []), resumed]},
-    )
+    sittings = [*(earlier if isinstance(earlier, list) else []), resumed]
+    replace_json(run / "run.json", {**record, "plan": plan, "resumed": sittings})
 
 
 def set_aside(run: Path, cell_id: str) -> None:
-    """Move what there is of a cell below `earlier/`: it is to be measured again. Raises UserError."""
+    """Move a cell's files below `earlier/`, because it is measured again. Raises UserError."""
     folder = run / "cells" / cell_id
     if not os.path.lexists(folder):
         return
-    try:
+    with may_be_refused("set aside", folder):
         (run / "earlier").mkdir(exist_ok=True)
         number = next(n for n in itertools.count(1) if not os.path.lexists(run / "earlier" / f"{cell_id}.{n}"))
         folder.rename(run / "earlier" / f"{cell_id}.{number}")
-    except OSError as error:
-        raise cannot("set aside", folder, error) from error
 
 
 def cell_folder(run: Path, cell: Cell) -> CellFolder:
-    """Where the files of `cell` are, or will be once `write_spec` has made the folder."""
+    """The paths of the files of `cell`; `write_spec` creates the folder."""
     return CellFolder(run.joinpath("cells", cell.id))
 
 
 def results_of(run: Path) -> Path:
-    """The folder where runs are kept, that of a run or of a part of a run."""
+    """The results folder of a run, or of a part of a run."""
     return run.parents[2] if run.parent.name == EXPLAIN else run.parent
 
 
 def parts(run: Path) -> list[Path]:
-    """The runs that explain this one, which are kept in it."""
+    """The runs of --explain in this run's folder."""
     return sorted(folder.parent for folder in (run / EXPLAIN).glob("*/run.json"))
 
 
 def stdin(run: Path) -> Path:
-    """What every script of the run reads from its standard input; there is no such file if that is nothing."""
+    """The file with the standard input of every script of the run; missing if there is none."""
     return run / "stdin"
 
 
 def write_spec(run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mapping[str, Any]) -> Path:
-    """Make the cell's folder with the guest's spec and its keras.json; return the spec's path. Raises UserError."""
+    """Create the cell's folder with the guest's spec and keras.json; return the spec's path. Raises UserError."""
     folder = cell_folder(run, cell)
-    try:
+    with may_be_refused("make", folder.path):
         folder.keras_home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot("make", folder.path, error) from error
     replace_json(folder.keras_home / "keras.json", keras_json)
     replace_json(folder.spec, spec)
     return folder.spec
 
 
 def keep_lock(run: Path, backend: str, lock: Path) -> None:
-    """Keep a lock file that was made for this run, with its results. Raises UserError."""
+    """Copy a lock file that was made for this run into its folder. Raises UserError."""
     place = run / "locks" / f"{backend.replace('/', '-')}.lock"
-    try:
+    with may_be_refused("write", place):
         place.parent.mkdir(exist_ok=True)
         place.write_bytes(lock.read_bytes())
-    except OSError as error:
-        raise cannot("write", place, error) from error
 
 
 def write_outcome(run: Path, cell: Cell, outcome: Outcome) -> None:
-    """Record what came of `cell`; from then on it counts as ended. Raises UserError."""
+    """Record the outcome of `cell`, which then counts as ended. Raises UserError."""
     folder = cell_folder(run, cell)
     if _is_not(folder.path, stat.S_ISDIR) or _is_not(folder.outcome, stat.S_ISREG):
-        set_aside(run, cell.id)  # what a guest has put there is in the way, or leads elsewhere
-    try:
-        # A cell whose environment cannot be made has no spec, and yet an outcome.
+        set_aside(run, cell.id)  # the guest has put something else there
+    with may_be_refused("make", folder.path):
+        # A cell without an environment has an outcome but no spec, so no folder yet.
         folder.path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot("make", folder.path, error) from error
     replace_json(folder.outcome, outcome)
 
 
 def _is_not(path: Path, kind: Callable[[int], bool]) -> bool:
-    """Whether there is something at `path`, and something else than a `kind`."""
+    """Whether there is something other than a `kind` at `path`."""
     try:
         return not kind(path.lstat().st_mode)
     except OSError:
@@ -259,13 +240,13 @@ def _is_not(path: Path, kind: Callable[[int], bool]) -> bool:
 
 
 def latest(parent: Path, timed: bool = False) -> Path:
-    """The run below `parent` that was started last; `timed`: of those that time cells, which `parity` does not.
+    """The latest run below `parent`; with `timed`, runs of `parity` do not count.
 
-    Raises UserError where there is none.
+    Raises UserError if there is none.
     """
     found = []
     for run in _runs(parent):
-        with contextlib.suppress(UserError):  # one whose run.json is damaged is nobody's latest
+        with contextlib.suppress(UserError):  # its run.json is damaged
             record = read_json(run / "run.json")
             plan = record.get("plan")
             if record.get("created") and not (timed and isinstance(plan, dict) and "kind" in plan):
@@ -276,9 +257,9 @@ def latest(parent: Path, timed: bool = False) -> Path:
 
 
 def find(run: str, parent: Path, timed: bool = False) -> Path:
-    """The folder of the run that the user names: a path, a name below `parent`, or `latest` (see there for `timed`).
+    """The folder of the run that the user named: a path, a name below `parent`, or `latest` (see there for `timed`).
 
-    Raises UserError where there is no such run; the sentence names the nearest ones.
+    Raises UserError if there is no such run, with the most similar names.
     """
     if run == "latest" and not (parent / run).exists():
         return latest(parent, timed)

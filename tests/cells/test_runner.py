@@ -190,7 +190,7 @@ RAISED = {"event": "error", "kind": "exception", "message": "ValueError: bad\nva
         (
             telling(START, code=-9),
             "failed",
-            "killed by SIGKILL, as the system does where memory runs out (last event: start)",
+            "killed by SIGKILL, as the system does if memory runs out (last event: start)",
         ),
         (telling(code=-99), "failed", "killed by signal 99 (it reported nothing)"),
         (telling(START, RAISED, code=1), "failed", "ValueError: bad value"),

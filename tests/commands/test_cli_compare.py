@@ -202,4 +202,4 @@ def test_the_reference_run_is_found_from_anywhere_and_needs_a_checkout(
     assert said.status == 0
     assert "They are the same within their intervals." in " ".join(said.out.split())
     monkeypatch.setattr("kbench.paths.project_folder", lambda name: compare.parent / "nothing")
-    assert "comes with a checkout" in compare("before", "reference").err
+    assert "only in a checkout" in compare("before", "reference").err

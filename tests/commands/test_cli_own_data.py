@@ -57,7 +57,7 @@ WRONG = [
     ("(x.astype(str), y), (x.astype(str), y)", "returns text as x_train: make it numbers there"),
     ("(x, y[:40]), (x, y)", "x_train in load_data of my_example.py has 60 samples and 40 targets: make them equal"),
     ("(x[:0], y[:0]), (x, y)", "y_train in load_data of my_example.py is empty"),
-    ("(x, -y), (x, y)", "number the classes from 0, and store what is no class number as float32"),
+    ("(x, -y), (x, y)", "number the classes from 0, and store other targets as float32"),
     ("(x[:9], y[:9]), (x, y)", "asks for 32 samples, and its data 'my_example.py' has 9"),
 ]
 

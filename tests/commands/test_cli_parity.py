@@ -267,7 +267,7 @@ def test_parity_has_no_plots_to_style(three: Bench) -> None:
 
 def test_parity_has_help(bench: Bench) -> None:
     said = bench("parity", "--help")
-    assert said.status == 0 and "exit status: 0 all that was compared is the same or explained" in said.out
+    assert said.status == 0 and "exit status: 0 everything compared is the same or explained" in said.out
 
 
 PROGRAM = """import numpy as np

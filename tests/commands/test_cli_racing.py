@@ -56,8 +56,8 @@ def test_only_what_is_not_decided_is_measured_again(race: Bench) -> None:
     assert said.status == 0
     found = processes(race)
     assert found["z"] == 1 and found["x"] == found["y"] > 1
-    assert "Not decided yet, and measured again: both on keras9/x, keras9/y." in said.err
-    assert "Not decided:" not in said.out
+    assert "Undecided, repeated: both on keras9/x, keras9/y." in said.err
+    assert "Undecided:" not in said.out
     request = json.loads((race.results / "mine" / "run.json").read_text())["plan"]["request"]
     repeats = list(range(2, found["y"] + 1))
     assert request["further"] == {"both keras9/x": repeats, "both keras9/y": repeats}
@@ -71,17 +71,17 @@ def test_only_what_is_not_decided_is_measured_again(race: Bench) -> None:
 def test_a_spent_budget_ends_it_and_says_what_is_open_and_how_to_go_on(race: Bench) -> None:
     said = measure(race, "--budget", "0.01s")
     assert said.status == 0 and processes(race) == {"x": 1, "y": 1, "z": 1}
-    assert "Not decided: both on keras9/" in said.out
+    assert "Undecided: both on keras9/" in said.out
     assert "resume results/mine --budget 10m`" in said.out
     assert race("resume", "mine").status == 0 and processes(race)["y"] == 1, "without --budget it adds nothing"
     said = race("resume", "mine", "--budget", "10m")
-    assert said.status == 0 and "Not decided:" not in said.out
+    assert said.status == 0 and "Undecided:" not in said.out
     assert processes(race)["z"] == 1 and processes(race)["y"] > 1
 
 
 def test_a_run_with_a_fixed_number_of_repeats_gets_more_if_that_is_asked_for(race: Bench) -> None:
     said = measure(race, "--repeats", "1")
-    assert processes(race) == {"x": 1, "y": 1, "z": 1} and "Not decided" not in said.out
+    assert processes(race) == {"x": 1, "y": 1, "z": 1} and "Undecided" not in said.out
     assert race("resume", "mine", "--budget", "10m").status == 0
     assert processes(race)["y"] > 1
 
@@ -99,7 +99,7 @@ def test_where_other_programs_disturb_most_turns_nothing_is_measured_again(race:
     race.patch.setattr(Turns, "join", disturbed)
     said = measure(race, "--budget", "10m")
     assert processes(race) == {"x": 1, "y": 1, "z": 1}
-    assert "Not decided: both on keras9/" in said.out
+    assert "Undecided: both on keras9/" in said.out
     assert "Other programs kept the processor busy during" in said.out
 
 
@@ -126,14 +126,14 @@ def test_nothing_is_measured_more_often_than_ten_times(race: Bench) -> None:
     race.patch.setattr("test_cli_racing.EXAMPLE", now_and_then)
     said = measure(race, "--budget", "1h", "--precision", "0.0001")
     assert processes(race) == {"x": 10, "y": 10, "z": 1}
-    assert "Not decided: both on keras9/" in said.out
+    assert "Undecided: both on keras9/" in said.out
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--repeats", "2", "--budget", "5m"), "--repeats says how often each cell is measured"),
-        (("--repeats", "2", "--precision", "0.1"), "give one or the other"),
+        (("--repeats", "2", "--budget", "5m"), "--repeats fixes how often cells are measured"),
+        (("--repeats", "2", "--precision", "0.1"), "leave it out, or --precision and --budget"),
         (("--budget", "ten"), "'ten' is not a time such as 90s, 10m or 1h"),
         (("--budget", "0m"), "'0m' is not a time"),
         (("--precision", "1.5"), "'1.5' is not a number between 0 and 1"),

@@ -250,7 +250,7 @@ def test_the_users_variables_are_there_and_the_backend_is_the_one_that_was_asked
     [
         ("missing.py", None, "There is no script"),
         ("folder.py", "", "There is no script"),
-        ("notes.ipynb", "{}", "is a notebook: make a script of it"),
+        ("notes.ipynb", "{}", "is a notebook: convert it"),
         ("broken.py", "def f(:\n", "The script broken.py is not valid Python, line 1"),
         ("binary.py", b"\xff\xfe\x00", "The script binary.py is not valid Python"),
     ],
@@ -309,7 +309,7 @@ def test_a_missing_package_says_how_to_add_it(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--with", "not a package!"), "'not a package!' is no package, such as pandas"),
+        (("--with", "not a package!"), "'not a package!' is not a package, such as pandas"),
         (("--max-epochs", "0"), "'0' is not a whole number from 1"),
         (("--workdir", "elsewhere"), "invalid choice: 'elsewhere'"),
         (("--epochs", "3"), "Unrecognized arguments: --epochs 3"),
@@ -334,7 +334,7 @@ def test_what_differs_is_explained_if_asked_for(bench: Bench) -> None:
     bench.backend("keras9/second", more='[variables]\nFAKE_KERAS_DENSE_IS_OFF_BY = "0.01"\n')
     said = script(bench, "fit(6)\n", "--explain", backends="fake,keras9/second")
     assert said.status == 0, said.err
-    assert "To explain: one batch again and again." in said.err
+    assert "Explaining: the first batch only." in said.err
     line = " ".join(said.out.split())
     assert "train.py on keras9/second computes something else" in line
     again = " ".join(bench("report").out.split())

@@ -43,7 +43,7 @@ def test_versions_and_settings_are_rows_of_one_table(releases: Bench) -> None:
     (kept,) = (releases.runs()[-1] / "locks").iterdir()
     assert kept.name == "keras9-fake+keras=2.1.lock" and "keras-fake==2.1 " in kept.read_text()
     again = releases("resume")
-    assert "0 of 4 cells are to be measured" in again.out, "its versions are found again"
+    assert "0 of 4 cells to measure" in again.out, "its versions are found again"
 
 
 def test_options_make_the_same_rows_for_all_backends_and_one_may_be_the_baseline(releases: Bench) -> None:
@@ -54,7 +54,7 @@ def test_options_make_the_same_rows_for_all_backends_and_one_may_be_the_baseline
     assert "x baseline: the ratio to keras9/fake+keras=2.1." in said.out
     for option, value, words in (
         ("--jit", "maybe", "'maybe' is not one of on, off, auto"),
-        ("--env-set", "XLA_FLAGS=--a --b", "a row's name cannot hold that value"),
+        ("--env-set", "XLA_FLAGS=--a --b", "the value may have only letters"),
         ("--keras", ",", "the list is empty"),
     ):
         wrong = releases.measure(option, value)
@@ -74,17 +74,17 @@ def test_a_package_comes_from_a_folder_of_the_users(releases: Bench, tmp_path: P
         f"keras9/fake+keras={checkout}": "2.99.dev7",
     }
     assert not (releases.runs()[-1] / "locks").exists(), "its other packages are the locked ones"
-    assert "0 of 2 cells are to be measured" in releases("resume").out
+    assert "0 of 2 cells to measure" in releases("resume").out
     init.write_text(init.read_text() + "\n")
     changed = releases("resume")
     assert (
-        "1 of 2 cells are to be measured" in changed.out
+        "1 of 2 cells to measure" in changed.out
         and f"keras9/fake+keras={checkout}: its source has changed" in changed.out + changed.err
     )
     for value, words in (
         (f"keras={tmp_path}/none", "none has no package keras: name a folder with keras/__init__.py"),
-        ("keras=x", "'x' is no version, such as 0.9 or 2.18.1, and no folder, such as ../keras"),
-        ("keras=./a b", "a row's name cannot hold that path"),
+        ("keras=x", "'x' is neither a version, such as 0.9, nor a folder, such as ../keras"),
+        ("keras=./a b", "the path may have only letters"),
     ):
         wrong = releases.measure("--package", value)
         assert wrong.status == 2 and words in wrong.err and len(wrong.err.splitlines()) == 1, wrong.err
@@ -116,7 +116,7 @@ def test_where_nothing_became_worse_it_says_so(releases: Bench) -> None:
     ("changes", "words"),
     [
         ({"--good": "2.6", "--bad": "2.0"}, "--good 2.6 is not older than --bad 2.0"),
-        ({"--good": "x"}, "'x' is no version"),
+        ({"--good": "x"}, "'x' is not a version"),
         ({"--package": "numpy"}, "--package takes keras or fake-framework for keras9/fake, not 'numpy'"),
         ({"--good": "2.7", "--bad": "2.9"}, "There is no release keras-fake>=2.7"),
         ({"--example": "no_such"}, "There is no example 'no_such'"),

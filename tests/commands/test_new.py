@@ -17,7 +17,7 @@ def test_it_writes_an_example_and_says_how_to_run_it(bench: Bench) -> None:
     assert said.status == 0 and "--backends all --examples my_model.py" in said.err
     assert examples.load(bench.folder / "my_model.py").own_data
     again = bench("new", "my_model.py")
-    assert (again.status, again.err) == (2, "kbench: error: my_model.py is there already: choose another name.\n")
+    assert (again.status, again.err) == (2, "kbench: error: my_model.py exists already: choose another name.\n")
 
 
 def test_it_begins_with_any_example_that_kbench_has(bench: Bench) -> None:
@@ -33,7 +33,7 @@ def test_it_begins_with_any_example_that_kbench_has(bench: Bench) -> None:
     [
         (("mine", "--like", "siamse"), "there is no example 'siamse': did you mean siamese?"),
         (("no/such/folder/mine",), "no/such/folder/mine.py cannot be written: No such file or directory."),
-        (("a b",), "'a b' is no name for an example"),
+        (("a b",), "'a b' cannot be an example's name"),
         ((), "required: NAME"),
     ],
 )

@@ -139,11 +139,11 @@ def test_list_prints_each_format(capsys: pytest.CaptureFixture[str]) -> None:
         (("list", "published", "imdb"), "did you mean imdb_gru?"),
         (("list", "examples", "imdb_gru"), "`list published imdb_gru`"),
         (("list", "--format", "csv"), "One CSV holds one table"),
-        (("compare", "published", "published"), "Name one run beside published"),
-        (("compare", "own", "own", "published"), "Name one run beside published"),
+        (("compare", "published", "published"), "Name exactly one run with published"),
+        (("compare", "own", "own", "published"), "Name exactly one run with published"),
         (("compare", "own", "published", "--fail-above", "2"), "--fail-above is for runs"),
         (("compare", "none", "published"), "There is no run 'none'"),
-        (("compare", "other", "published"), "no published figure for what other measured"),
+        (("compare", "other", "published"), "no published figure for any row of other"),
     ],
 )
 def test_a_wrong_request_is_one_sentence(

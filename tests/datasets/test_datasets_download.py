@@ -134,7 +134,7 @@ def test_what_is_not_the_published_file_is_not_kept(net, tmp_path, name, write):
     known = miniatures.with_addresses(write(folder), name, root)
     for path in folder.iterdir():
         path.write_bytes(b"<html>log in</html>")
-    with pytest.raises(UserError, match="what came from there is not the published file"):
+    with pytest.raises(UserError, match="the server sent another file than the published one"):
         prepare(name, tmp_path / "cache", known)
     left = [path for path in (tmp_path / "cache" / "files").iterdir() if not path.name.endswith(".lock")]
     assert left == []
@@ -144,7 +144,7 @@ def test_the_digest_of_the_original_archive_is_checked_too(net, tmp_path):
     folder, root, _asked = net
     known = miniatures.with_addresses(miniatures.cifar10(folder), "cifar10", root)
     file = replace(known["cifar10"].variants[0][0], download_digest="md5:" + "0" * 32)
-    with pytest.raises(UserError, match="what came from there is not the published file"):
+    with pytest.raises(UserError, match="the server sent another file than the published one"):
         prepare("cifar10", tmp_path / "cache", miniatures.registry("cifar10", (file,)))
 
 

@@ -154,7 +154,7 @@ def test_wrong_arrays_are_one_sentence(path, tmp_path, what):
 
 
 def test_a_missing_file_is_one_sentence(path, tmp_path):
-    with pytest.raises(UserError, match=r"my pictures\.npz is not there: name an existing \.npz file"):
+    with pytest.raises(UserError, match=r"my pictures\.npz does not exist: name an existing \.npz file"):
         prepare(path, tmp_path)
 
 

@@ -18,8 +18,8 @@ def environ(tmp_path: Path) -> dict[str, str]:
     config.write_text(
         "[global]\nindex-url = https://mirror.example/simple\n"
         "extra_index_url =\n    https://a.example/simple\n    file:///srv/b/simple\n"
-        "trusted-host = a.example b.example\ntimeout = 20.5\n"
-        "[install]\nfind-links = /srv/wheels /srv/more\n[freeze]\ntimeout = 10\n"
+        "trusted-host = a.example b.example\n"
+        "[install]\nfind-links = /srv/wheels /srv/more\n"
     )
     return {"HOME": str(tmp_path), "XDG_CONFIG_DIRS": str(tmp_path / "none")}
 
@@ -30,15 +30,13 @@ def test_mirrors_and_wheel_folders_reach_uv(environ: dict[str, str]) -> None:
     assert told["UV_INDEX"] == "https://a.example/simple file:///srv/b/simple"
     assert told["UV_FIND_LINKS"] == "/srv/wheels,/srv/more"
     assert told["UV_INSECURE_HOST"] == "a.example b.example"
-    assert told["UV_HTTP_TIMEOUT"] == "20"
     assert told["UV_INDEX_STRATEGY"] == "unsafe-best-match"
 
 
 def test_pips_variables_are_stronger_than_its_files(environ: dict[str, str]) -> None:
-    environ |= {"PIP_INDEX_URL": "https://other.example/simple", "PIP_DEFAULT_TIMEOUT": "180"}
+    environ |= {"PIP_INDEX_URL": "https://other.example/simple"}
     told = pip_config.uv_variables(environ)
     assert told["UV_DEFAULT_INDEX"] == "https://other.example/simple"
-    assert told["UV_HTTP_TIMEOUT"] == "180"
 
 
 def test_the_file_that_pip_config_file_names_is_stronger_than_the_users(

@@ -65,7 +65,7 @@ FAULTS = {
     ),
     "illegal instruction": Fault(KILL % "SIGILL", "failed", f"killed by SIGILL{AFTER_1}"),
     "killed as by the kernel": Fault(
-        KILL % "SIGKILL", "failed", rf"killed by SIGKILL, as the system does where memory runs out.*{AFTER_1}"
+        KILL % "SIGKILL", "failed", rf"killed by SIGKILL, as the system does if memory runs out.*{AFTER_1}"
     ),
     "terminated": Fault(KILL % "SIGTERM", "failed", f"killed by SIGTERM{AFTER_1}"),
     "exit 0 without an outcome": Fault("os._exit(0)", "failed", f"ended without a result{AFTER_1}"),

@@ -41,7 +41,7 @@ def test_one_signal_keeps_what_was_measured_and_prints_the_tables(
     out, err = process.communicate()
     assert pipe.ended()
     assert process.returncode == 130, err
-    assert "Not measured: 1 of 2 cells; go on with `" in out and "resume results/mine`." in out
+    assert "Not measured: 1 of 2 cells; continue with `" in out and "resume results/mine`." in out
     assert err.splitlines()[-1] == "kbench: interrupted; what was measured is kept."
     measured = store.read(bench.results / "mine").measured
     assert [(one.outcome.status, one.outcome.reason) for one in measured] == [

@@ -68,7 +68,7 @@ def test_exactly_the_cells_without_an_outcome_are_measured(bench: Bench) -> None
     said = bench("resume", "mine")
     assert said.status == 0, said
     assert launched == ["b", "c"]
-    assert "Resuming mine: 2 of 3 cells are to be measured." in said.out
+    assert "Resuming mine: 2 of 3 cells to measure." in said.out
     assert statuses(bench) == {"a": "ok", "b": "ok", "c": "ok"}
     assert next(run.glob("cells/a__*/outcome.json")).read_bytes() == first
 
@@ -76,11 +76,11 @@ def test_exactly_the_cells_without_an_outcome_are_measured(bench: Bench) -> None
 def test_how_to_go_on_is_said_where_a_run_was_interrupted_and_where_cells_failed(bench: Bench) -> None:
     bench.example("a.py", dying("raise ValueError"))
     said = bench.measure("--name", "mine", examples="a.py")
-    assert "go on with `kbench resume results/mine --retry failed`." in said.out
+    assert "continue with `kbench resume results/mine --retry failed`." in said.out
     bench.example("b.py")
     interrupt_at(bench, 1)
     said = bench.measure("--name", "other", examples="b.py")
-    assert "Not measured: 1 of 1 cells; go on with `kbench resume results/other`." in said.out
+    assert "Not measured: 1 of 1 cells; continue with `kbench resume results/other`." in said.out
 
 
 def test_a_run_that_is_whole_is_left_as_it_is(bench: Bench) -> None:
@@ -190,7 +190,7 @@ def test_another_machine_is_refused_and_another_kernel_is_said(bench: Bench) -> 
     assert said.status == 2 and "was measured on another machine (processor Another instead of " in said.err
     bench.patch.setattr(provenance, "read", lambda *asked: {**here(*asked), "memory_mib": 1})
     said = bench("resume", "mine")
-    assert said.status == 0 and "  not as it was: memory (MiB) 1 instead of " in said.out
+    assert said.status == 0 and "  changed: memory (MiB) 1 instead of " in said.out
 
 
 def test_a_variable_that_its_cells_were_given_has_to_be_there_again(bench: Bench) -> None:
@@ -205,9 +205,7 @@ def test_a_variable_that_its_cells_were_given_has_to_be_there_again(bench: Bench
     bench.patch.delenv("MY_LICENCE")
     said = bench("resume", "mine")
     assert said.status == 2
-    assert (
-        "The run's cells are given the variable MY_LICENCE (--pass-env), which is not set here: set it." in said.err
-    )
+    assert "The run's cells need the variable MY_LICENCE (--pass-env), which is not set: set it." in said.err
     bench.patch.setenv("MY_LICENCE", "hunter2")
     assert bench("resume", "mine").status == 0
 
@@ -260,7 +258,7 @@ def test_a_run_of_parity_is_refused_and_one_that_goes_on_is_not_disturbed(bench:
     said = bench("resume", "same")
     assert said.status == 2 and said.err.count("\n") == 1
     assert "There is no run in" in bench("resume").err, "the latest is the latest that can be resumed"
-    assert "same is a run of `parity`, which is computed anew and not resumed." in said.err
+    assert "same is a run of `parity`, which cannot be resumed: start a new one." in said.err
     assert ended == []
 
 
@@ -279,7 +277,7 @@ def test_a_run_that_does_not_tell_how_it_was_asked_for_is_refused(bench: Bench) 
     del whole["plan"]["request"]
     (run / "run.json").write_text(json.dumps(whole))
     said = bench("resume", "mine")
-    assert said.status == 2 and "does not tell how it was asked for, as runs of older versions" in said.err
+    assert said.status == 2 and "is from an older version, which did not keep its options" in said.err
 
 
 @pytest.mark.parametrize(
@@ -337,6 +335,6 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_resume_does_the_rest(bench
         patch.setattr(store.files.os, "fsync", full)
         said = bench.measure("--name", "mine", examples=NAMES)
     assert said.status == 2
-    assert "No space left on device; once that is mended, go on with `kbench resume results/mine`." in said.err
+    assert "No space left on device; once that is fixed, continue with `kbench resume results/mine`." in said.err
     assert bench("resume", "mine").status == 0
     assert statuses(bench) == {"a": "ok", "b": "ok", "c": "ok"}

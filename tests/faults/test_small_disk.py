@@ -78,8 +78,8 @@ def test_a_disk_that_is_full_at_any_moment_loses_nothing_and_resume_does_the_res
     whole = len(finished) == len(before.measured)
     assert (bench.folder / "first.status").read_text() == "2\n"
     assert first[-1].startswith("kbench: error: Cannot ")
-    assert ": No space left on device; once that is mended, " in first[-1]
-    advice = "`kbench report results/mine` writes what is missing." if whole else "go on with `kbench resume"
+    assert ": No space left on device; once that is fixed, " in first[-1]
+    advice = "`kbench report results/mine` writes what is missing." if whole else "continue with `kbench resume"
     assert advice in first[-1] and "Traceback" not in "".join(first)
     if whole:  # what cannot be written is printed all the same
         assert "samples" in said.stdout.partition("Resuming mine")[0]

@@ -63,7 +63,7 @@ def test_it_computes_the_same_each_time(monkeypatch: pytest.MonkeyPatch, capsys:
         monkeypatch.setattr(sys, "stdin", io.StringIO("\n\n"))
         reference_work.work(1)
     assert seen[:3] == seen[3:]
-    assert [number for _, number in seen[:3]] == [reference_work.WARMING, *[reference_work.PRODUCTS] * 2]
+    assert [number for _, number in seen[:3]] == [reference_work.WARMUP, *[reference_work.PRODUCTS] * 2]
     assert len(capsys.readouterr().out.splitlines()) == 4
 
 

@@ -75,7 +75,7 @@ def test_every_variable_of_a_file_can_be_filled_in() -> None:
         ('notes = "one"', "", "notes", "a list of texts"),
         ('[variables]\nA = "{home}"', "", "variables", "placeholders"),
         ('[recurrent]\nLSTM = "rolled"', "", "recurrent", "unrolled"),
-        ('[compiled]\n"x.so" = "x.c"', "", "compiled", "x.c beside it"),
+        ('[compiled]\n"x.so" = "x.c"', "", "compiled", "x.c next to it"),
         ("", "compute_capability = [9, 3]", "compute_capability", "the lowest and the highest"),
         ("", 'drivers = "1"', "drivers", "did you mean `driver`?"),
         ("", 'driver = "new"', "driver", "a driver version"),
@@ -105,7 +105,7 @@ def test_a_wrong_file_is_refused_by_name_and_key(
         ("[[builds]]", "[builds]", "at least one [[builds]] table"),
         ('name = "cpu"', 'name = "CPU 1"', "a name of small letters"),
         ("title =", "title", "is not valid TOML"),
-        ('name = "cpu"', 'name = "other"', "tiny.other.lock beside it"),
+        ('name = "cpu"', 'name = "other"', "tiny.other.lock next to it"),
     ],
 )
 def test_a_changed_file_is_refused_with_what_is_expected(tmp_path: Path, old: str, new: str, says: str) -> None:

@@ -71,7 +71,7 @@ def test_the_newest_generation_has_the_highest_number(tmp_path: Path) -> None:
 def test_tensorflow_beside_both_generations_is_an_error_that_says_what_to_type(text: str) -> None:
     with pytest.raises(UserError) as error:
         names(text)
-    expected = "'tensorflow' could be keras2/tensorflow or keras3/tensorflow beside names of both generations"
+    expected = "'tensorflow' could be keras2/tensorflow or keras3/tensorflow, as the others are of both generations"
     assert str(error.value) == f"{expected}: type the full name."
 
 

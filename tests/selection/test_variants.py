@@ -52,26 +52,26 @@ def test_groups_take_them_and_a_bare_name_finds_its_generation() -> None:
 
 
 def test_options_make_all_combinations_and_leave_out_what_is_the_default() -> None:
-    jax = [KNOWN["keras3/jax"]]
-    assert [one.name for one in variants.expanded(jax)] == ["keras3/jax"]
-    made = variants.expanded(jax, jit=["on", "auto"], policies=["float32", "mixed_float16"])
+    jax = KNOWN["keras3/jax"]
+    assert [one.name for one in variants.expanded(jax, [])] == ["keras3/jax"]
+    made = variants.expanded(jax, [["jit=on", "jit=auto"], ["policy=float32", "policy=mixed_float16"]])
     assert [one.name.removeprefix("keras3/jax") for one in made] == [
         "+jit=on", "+jit=on+policy=mixed_float16", "", "+policy=mixed_float16",
     ]  # fmt: skip
-    assert [one.name for one in variants.expanded(jax, variables=["A=1"])] == ["keras3/jax", "keras3/jax+A=1"]
+    assert [one.name for one in variants.expanded(jax, [["", "A=1"]])] == ["keras3/jax", "keras3/jax+A=1"]
 
 
 @pytest.mark.parametrize(
     ("item", "words"),
     [
-        ("jax@", "'' is no version, such as 0.9"),
-        ("jax@newest", "'newest' is no version"),
+        ("jax@", "'' is neither a version, such as 0.9"),
+        ("jax@newest", "'newest' is neither a version"),
         ("jax+", "does not say which version or setting"),
-        ("jax+jit", "'jit' is no setting: take jit=on"),
-        ("jax+jit=yes", "'jit=yes' is no setting"),
-        ("jax+policy=float8", "'policy=float8' is no setting"),
-        ("jax+KERAS_BACKEND=torch", "'KERAS_BACKEND=torch' is no setting"),
-        ("jax+XLA_FLAGS=--a --b", "a row's name cannot hold that value"),
+        ("jax+jit", "'jit' is not a setting: use jit=on"),
+        ("jax+jit=yes", "'jit=yes' is not a setting"),
+        ("jax+policy=float8", "'policy=float8' is not a setting"),
+        ("jax+KERAS_BACKEND=torch", "'KERAS_BACKEND=torch' is not a setting"),
+        ("jax+XLA_FLAGS=--a --b", "the value may have only letters"),
         ("nobody@1", "There is no backend 'nobody'"),
     ],
 )

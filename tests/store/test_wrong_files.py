@@ -76,7 +76,7 @@ REQUESTS = [
     ((*RUN, "--name", "/tmp/outside"), "choose one without '/'"),
     ((*RUN, "--name", "x" * 300), "too long"),
     ((*RUN, "--pass-env"), "expected one argument"),
-    ((*RUN, "--pass-env", "A=b"), "takes the name of a variable alone"),
+    ((*RUN, "--pass-env", "A=b"), "takes only the name of a variable"),
     ((*RUN, "--repeats", "1e3"), "whole number"),
     ((*RUN, "--init", "random"), "invalid choice: 'random'"),
 ]
