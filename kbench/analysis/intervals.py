@@ -64,10 +64,9 @@ def reach(values: Sequence[float]) -> float | None:
     """
     if not _usable(values) or min(values) <= 0:
         return None
-    from scipy.stats import median_abs_deviation, t
-
-    spread = median_abs_deviation(np.log(values), scale="normal")
-    found = float(t.ppf((1 + LEVEL) / 2, EFFICIENCY * (len(values) - 1)) * spread)
+    logarithms = np.log(values)
+    spread = median_deviation(logarithms - np.median(logarithms))
+    found = students_t((1 + LEVEL) / 2, EFFICIENCY * (len(values) - 1)) * spread
     return found if found < FARTHEST else None
 
 
@@ -91,11 +90,11 @@ def for_all_pairs(rows: int, level: float, freedom: int) -> float:
 
     Tukey's studentized range over Student's t (Tukey 1953; Kramer 1956), with so many degrees of freedom, above 0.
     """
-    from scipy.stats import studentized_range, t
+    from scipy.stats import studentized_range
 
     if rows < 3:
         return for_all_with_one(rows, level, freedom)
-    return float(studentized_range.ppf(level, rows, freedom) / math.sqrt(2) / t.ppf((1 + LEVEL) / 2, freedom))
+    return float(studentized_range.ppf(level, rows, freedom) / math.sqrt(2) / students_t((1 + LEVEL) / 2, freedom))
 
 
 @lru_cache(maxsize=256)
@@ -104,11 +103,9 @@ def for_all_with_one(rows: int, level: float, freedom: int) -> float:
 
     By Bonferroni's inequality, which is at most a hundredth wider than Dunnett's test.
     """
-    from scipy.stats import t
-
     if rows < 3 and level == LEVEL:
         return 1.0
-    return float(t.ppf(1 - (1 - level) / 2 / max(1, rows - 1), freedom) / t.ppf((1 + LEVEL) / 2, freedom))
+    return students_t(1 - (1 - level) / 2 / max(1, rows - 1), freedom) / students_t((1 + LEVEL) / 2, freedom)
 
 
 def widened(interval: Interval, estimate: float, factor: float) -> Interval:
@@ -121,10 +118,27 @@ def widened(interval: Interval, estimate: float, factor: float) -> Interval:
 
 
 def differing_by_chance(ratios: int) -> int:
-    """So many of that number of ratios may be found other than 1 although none is: in 95 % of cases no more are."""
-    from scipy.stats import binom
+    """How many of that many ratios may be shown to differ from 1 although none does: in 95 % of cases no more."""
+    from scipy.special import bdtr
 
-    return int(binom.ppf(LEVEL, ratios, 1 - LEVEL))
+    return next(count for count in range(ratios + 1) if bdtr(count, ratios, 1 - LEVEL) >= LEVEL)
+
+
+# These two are from scipy.special, because scipy.stats takes a second to import.
+
+
+def students_t(part: float, freedom: float) -> float:
+    """What Student's t does not exceed in this part of cases."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, part))
+
+
+def median_deviation(deviations: Numbers) -> float:
+    """The standard deviation, estimated by the median of the absolute deviations."""
+    from scipy.special import ndtri
+
+    return float(np.median(np.abs(deviations)) / ndtri(0.75))
 
 
 def _usable(values: Sequence[float]) -> bool:

@@ -118,7 +118,7 @@ def shares(levels: Mapping[Row, Level], stand_in: float | None) -> dict[Row, flo
     Estimated from the processes of all rows that have several, and no less than the row's own say; `stand_in` where
     there are too few.
     """
-    from scipy.stats import norm, t
+    from scipy.special import ndtri
 
     several = {row: np.array(one.processes) for row, one in levels.items() if one.processes}
     freedom = sum(len(one) - 1 for one in several.values())
@@ -126,9 +126,9 @@ def shares(levels: Mapping[Row, Level], stand_in: float | None) -> dict[Row, flo
     if freedom >= ENOUGH_PROCESSES:
         # Deviations from a mean of n are smaller than those from what it estimates.
         apart = np.concatenate([one * math.sqrt(len(one) / (len(one) - 1)) for one in several.values()])
-        spread = np.median(np.abs(apart)) / norm.ppf(0.75)
-        of_all = float(t.ppf((1 + intervals.LEVEL) / 2, intervals.EFFICIENCY * freedom) * spread)
-    own = {row: float(norm.ppf((1 + intervals.LEVEL) / 2) * np.std(one, ddof=1)) for row, one in several.items()}
+        at_95 = intervals.students_t((1 + intervals.LEVEL) / 2, intervals.EFFICIENCY * freedom)
+        of_all = at_95 * intervals.median_deviation(apart)
+    own = {row: float(ndtri((1 + intervals.LEVEL) / 2) * np.std(one, ddof=1)) for row, one in several.items()}
     return {row: of_all if of_all is None else max(of_all, own.get(row, 0.0)) for row in levels}
 
 
