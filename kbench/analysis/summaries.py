@@ -296,7 +296,7 @@ def _late(usual: float | None, teardown: float | None, facts: Mapping[str, objec
     if not usual or teardown is None or teardown < LATE * usual:
         return []
     function = "predict" if facts.get("task") == "infer" else "fit"
-    return [f"{function} returned {significant(teardown)} s after its last batch (mean), which its time leaves out"]
+    return [f"{function} returned {significant(teardown)} s after its last batch (mean), not counted in its time"]
 
 
 def _percent_of_limit(

@@ -87,7 +87,6 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         created=results.created,
         machine=describe(results.provenance),
         provenance=results.provenance,
-        plan=results.plan,
         backends=objects(results, "backends"),
         examples=objects(results, "examples"),
         summaries=summaries,
@@ -147,18 +146,15 @@ def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[s
 
 
 def _sittings(results: RunResults) -> list[str]:
-    """That the run was gone on with, when, and what was not as it was."""
-    sentences = []
-    if results.resumed:
-        count = len(results.resumed)
-        last = results.resumed[-1].get("started", "")
-        sentences.append(f"This run was resumed {count} {'time' if count == 1 else 'times'}, last at {last}.")
-    for one in results.resumed:
-        differences = one.get("differences")
-        sentences += (
-            [f"When it was resumed, not as it was: {', '.join(map(str, differences))}."] if differences else []
-        )
-    return list(dict.fromkeys(sentences))
+    """How often the run was resumed, when, and what had changed."""
+    if not results.resumed:
+        return []
+    count, last = len(results.resumed), results.resumed[-1].get("started", "")
+    changes = [", ".join(map(str, changed)) for one in results.resumed if (changed := one.get("differences"))]
+    return [
+        f"This run was resumed {count} {'time' if count == 1 else 'times'}, last at {last}.",
+        *(f"When it was resumed, this had changed: {one}." for one in dict.fromkeys(changes)),
+    ]
 
 
 def _named(stem: str, formats: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -10,7 +10,7 @@ from kbench.analysis.intervals import differing_by_chance
 from kbench.comparison.values import EQUAL, HIGHER, LOWER, NOT_COMPARED, WITHIN, About, Pair
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
-from kbench.tables.content import Table, accuracy, ends, heading, marked, short_target
+from kbench.tables.content import UNSURE, Table, accuracy, ends, heading, marked, short_target
 from kbench.tables.csv import records_csv
 from kbench.text import MISSING, beside_one, compared, plain, significant
 from kbench.values import FASTER, NO_DIFFERENCE, SLOWER, Interval, Summary
@@ -196,7 +196,7 @@ def _verdict(pair: Pair, footnotes: list[str]) -> str:
 def _remarks(pairs: Sequence[Pair]) -> tuple[str, ...]:
     remarks = []
     if any(NO_DIFFERENCE in (pair.verdict, pair.target_verdict) for pair in pairs):
-        remarks.append("~: no difference shown, because the interval of the ratio holds 1.")
+        remarks.append(UNSURE)
     if any(pair.ratio is not None and pair.interval is None for pair in pairs):
         remarks.append("A ratio of single values has no interval and no verdict: --epochs 3 or --repeats 2 give one.")
     if any(pair.accuracy in (HIGHER, LOWER, WITHIN) for pair in pairs):

@@ -191,7 +191,7 @@ def test_a_page_of_runs_that_differ_in_threads_has_lines_and_pictures_beside_it(
     names = {"scaling-mnist_cnn-threads.png", "scaling-mnist_cnn-threads.svg"}
     assert {path.name for path in plots.iterdir()} == names
     page = (four.parent / "week.html").read_text()
-    assert "The same as PNG and SVG: week-plots/." in page and '<a href="#scaling">' in page
+    assert "As PNG and SVG: week-plots/." in page and '<a href="#scaling">' in page
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
     chart = data["charts"]["scalingc0"]
     assert (chart["kind"], chart["title"]) == ("scaling", "mnist_cnn: throughput against threads")

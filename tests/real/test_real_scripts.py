@@ -238,10 +238,10 @@ def test_why_a_program_is_slow_is_explained(kbench: Kbench) -> None:
     assert run.status == 0, run.output
     said = " ".join(run.output.split())
     for name in ("keras3/tensorflow", "keras3/jax", "keras3/torch"):
-        assert re.search(rf"on {name}: \d+% of a step goes into its data: it takes [\d.]+ ms, and", said), said
-    assert "on keras3/jax: compiled anew 3 times in its 4 epochs after the first" in said, said
+        assert re.search(rf"on {name}: \d+% of a step is spent on its data: it takes [\d.]+ ms, and", said), said
+    assert "on keras3/jax: compiled again 3 times in its 4 epochs after the first" in said, said
     assert "tensorflow: compiled" not in said and "torch: compiled" not in said, said
     assert "From the same weights and on the same batches all backends compute the same" in said, said
-    assert "% of a step goes into its data" in (run.folder / "summary.md").read_text()
-    assert "% of a step goes into its data" in (run.folder / "report.html").read_text()
+    assert "% of a step is spent on its data" in (run.folder / "summary.md").read_text()
+    assert "% of a step is spent on its data" in (run.folder / "report.html").read_text()
     assert sorted(path.name for path in store.parts(run.folder)) == ["other-jit", "parity", "same-batch"]
