@@ -37,11 +37,6 @@ def plain(text: str) -> str:
     return " ".join(_CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", text)).split())
 
 
-def indented(line: str) -> str:
-    """A line of a program's output, `plain` but for the blanks that it begins with, and those within it."""
-    return _CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", line)).rstrip()
-
-
 def no_formula(text: str) -> str:
     """`text` as a cell of a CSV file that a spreadsheet shows and does not run: with ' before what it would run."""
     return f"'{text}" if text.startswith(_FORMULA) else text

@@ -14,7 +14,7 @@ from kbench.analysis.rows import summarised
 from kbench.comparison import published
 from kbench.errors import UserError
 from kbench.machine.provenance import describe
-from kbench.outputs import causes, log_tails
+from kbench.outputs import causes
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.look import Key, Look, key, looks
@@ -92,7 +92,7 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         summaries=summaries,
         measured=expanded(results.measured),
         remarks=remarks(results, summaries),
-        logs=log_tails.of_failed(results),
+        failures=_failures(results),
         published=published.held(summaries, figures),
         addresses=published.addresses(),
     )
@@ -139,13 +139,17 @@ def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[s
         summaries=summaries,
         plots={example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()},
         backends=objects(results, "backends"),
-        remarks=[*remarks(results, summaries), *_sittings(results)],
+        remarks=[*remarks(results, summaries), *_resumed(results)],
         configuration=configuration(results.provenance, objects(results, "examples"), results.measured, summaries),
-        failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
+        failures=_failures(results),
     )
 
 
-def _sittings(results: RunResults) -> list[str]:
+def _failures(results: RunResults) -> list[Measured]:
+    return [one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)]
+
+
+def _resumed(results: RunResults) -> list[str]:
     """How often the run was resumed, when, and what had changed."""
     if not results.resumed:
         return []

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from kbench.report import charts, colors, curves, in_print, words
 from kbench.tables import configuration
 from kbench.tables.content import by_example, headline, remarks_once, table
 from kbench.tables.page import versions
-from kbench.text import indented, plain
+from kbench.text import plain
 from kbench.values import OK, Measured, Summary
 
 _HERE = Path(__file__).resolve().parent
@@ -62,19 +61,9 @@ class Run:
     summaries: Sequence[Summary]
     measured: Sequence[Measured]
     remarks: Sequence[str] = ()  # on the machine during the run
-    logs: Sequence[Log] = ()
+    failures: Sequence[Measured] = ()
     published: Sequence[Held] = ()  # its rows beside figures in print
     addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
-
-
-@dataclass(frozen=True)
-class Log:
-    """The end of what a cell that did not end ok printed."""
-
-    cell: str
-    status: str
-    reason: str
-    lines: Sequence[str]
 
 
 @functools.cache  # to compile it takes longer than to fill it in
@@ -182,8 +171,7 @@ def _run(
             for name, some in configuration.variables(run.provenance)
         ],
         "versions": versions(run.summaries, run.backends),
-        "fairness": _fairness(run.summaries, chosen),
-        "logs": [(log, Markup("\n").join(indented(line) for line in log.lines)) for log in run.logs],
+        "failures": [(one, Markup("\n").join(map(plain, one.outcome.last_lines))) for one in run.failures],
     }
 
 
@@ -235,20 +223,6 @@ def _heat(row: Summary | None, shades: tuple[LogNorm, Colormap]) -> dict[str, An
         "ink": ink,
         "best": row is not None and row.relative_to_fastest == 1 and ratio is not None,
     }
-
-
-def _fairness(summaries: Sequence[Summary], chosen: Mapping[Key, Look]) -> list[dict[str, Any]]:
-    """Per example: its fingerprints with the rows that have them, and what differs."""
-    found = []
-    for example, group in groupby(summaries, key=lambda row: row.example):
-        rows = list(group)
-        shared: dict[str, list[str]] = {}
-        for row in rows:
-            if row.fingerprint:
-                shared.setdefault(row.fingerprint, []).append(chosen[key(row)].label)
-        differing = [(chosen[key(row)].label, texts) for row in rows for texts in row.differs]
-        found.append({"example": example, "shared": list(shared.items()), "differing": differing})
-    return found
 
 
 def _json(value: object) -> str:

@@ -272,7 +272,7 @@ def test_names_and_logs_that_are_markup_stay_text(opened: Opener, tmp_path: Path
     assert page.locator("section.example h2").inner_text() == MARKUP
     assert page.locator(".toggles label").first.inner_text().strip() == f"keras2/{MARKUP}"
     shown = page.locator("pre").text_content() or ""
-    assert shown.splitlines() == [f"  {MARKUP}", f"</pre>{MARKUP}"]
+    assert shown.splitlines() == [MARKUP, f"</pre>{MARKUP}"]
     assert tooltip(page, points(chart(page, MARKUP, "validation loss against epochs")).nth(0))["backend"]
     assert page.locator("body script:not([type])").count() == 5
 

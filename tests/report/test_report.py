@@ -16,9 +16,8 @@ import pytest
 from fake_bench import Bench
 from fake_runs import cell, fake_run, measured, summary
 
-from kbench import outputs, store
+from kbench import outputs
 from kbench.analysis.summaries import summarise
-from kbench.outputs.log_tails import last_lines
 from kbench.plots.overview import scale
 from kbench.report import charts, colors, curves, words
 from kbench.report.page import Run, html
@@ -225,23 +224,13 @@ def test_ratios_to_a_baseline_are_shown_where_one_is_named() -> None:
     assert "as a multiple of that of a/b: below 1 is faster" in page
 
 
-def test_the_end_of_a_long_log_is_kept_and_a_missing_one_is_none(tmp_path: Path) -> None:
-    log = tmp_path / "log.txt"
-    log.write_text("".join(f"line {number} {'x' * 900}\n" for number in range(100)) + "\x1b[31mlast\xff", "latin-1")
-    lines = last_lines(log)
-    assert len(lines) <= 20
-    assert lines[-1] == "\x1b[31mlast\ufffd"
-    assert max(map(len, lines)) <= 500
-    assert last_lines(tmp_path / "none") == []
-
-
 def test_the_page_is_part_of_a_run_and_shows_the_log_of_what_failed(tmp_path: Path) -> None:
     broken = cell(backend="keras3/jax")
-    run = fake_run(tmp_path, [(cell(), 1.0, Outcome(OK)), (broken, 1.0, Outcome(FAILED, "boom"))])
-    store.cell_folder(run, broken).log.write_text("  it <b>went</b> wrong\n")
+    failed = Outcome(FAILED, "boom", last_lines=("it <b>went</b> wrong",))
+    run = fake_run(tmp_path, [(cell(), 1.0, Outcome(OK)), (broken, 1.0, failed)])
     outputs.rebuild(run)
     page = (run / "report.html").read_text()
-    assert "<pre" in page and "  it &lt;b&gt;went&lt;/b&gt; wrong" in page
+    assert "<pre" in page and "it &lt;b&gt;went&lt;/b&gt; wrong" in page
     assert "keras2/cntk was fastest." in page
 
 
