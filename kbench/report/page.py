@@ -62,7 +62,7 @@ class Run:
     measured: Sequence[Measured]
     remarks: Sequence[str] = ()  # on the machine during the run
     failures: Sequence[Measured] = ()
-    published: Sequence[Held] = ()  # its rows beside figures in print
+    published: Sequence[Held] = ()  # its rows beside published figures
     addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
 
 

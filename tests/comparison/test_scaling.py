@@ -73,7 +73,7 @@ def test_batch_size_and_samples_are_found_too_and_more_samples_are_ideally_as_fa
 def test_where_nothing_varies_or_too_much_there_is_a_sentence_and_no_line() -> None:
     assert reason([Side([row()], 2), Side([row()], 2)]) == NOTHING
     both = [Side([row(batch_size=32)], 1), Side([row(batch_size=64)], 2)]
-    assert reason(both) == "threads and batch size vary together, and a line shows one thing alone"
+    assert reason(both) == "threads and batch size vary together, and a line can show only one of them"
     machines = [replace(side, alike={"the processor": f"A{side.threads}"}) for side in of_threads(1, 2)]
     assert reason(machines).startswith("threads and the processor vary together")
     versions = [Side([row(backend_version=f"{threads}.0")], threads) for threads in (1, 2)]
