@@ -5,8 +5,8 @@ bias, an activation (whatever the function), a comparison in a pooling window an
 each number. Training counts the forward pass once more for the gradient by a layer's input and, where the layer has
 trained weights, once more for the gradient by these: three times the forward pass, as in Amodei and Hernandez, "AI
 and Compute" (2018), and in Kaplan et al., "Scaling Laws for Neural Language Models" (2020), section 2.1. Unlike
-there, the gradient by the data itself is not counted, for no program needs it. Left out are the loss, dropout, the
-mean and variance of a batch, and the optimizer.
+there, the gradient by the data itself is not counted, since no program needs it. Left out are the loss, dropout,
+the mean and variance of a batch, and the optimizer.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer in the words of the fingerprint, with the shapes of what goes in and comes out, without the batch."""
+    """A layer as in the fingerprint, with the shapes of its inputs and output, without the batch axis."""
 
     class_name: str
     settings: Mapping[str, object]
     weights: tuple[Shape, ...]  # in the layout that all backends share
-    inputs: tuple[Shape, ...] | None  # None where nobody reported
+    inputs: tuple[Shape, ...] | None  # None where not reported
     output: Shape | None
     uses: int = 1  # how often the model calls it
     trained: bool = False  # whether it has weights that training changes
@@ -38,7 +38,7 @@ class Operations:
 
     forward: int
     training: int
-    unknown: tuple[str, ...]  # classes of layers that were counted as nothing
+    unknown: tuple[str, ...]  # classes of layers that were counted as zero
 
 
 def count(layers: Sequence[Layer]) -> Operations:
@@ -56,13 +56,13 @@ def count(layers: Sequence[Layer]) -> Operations:
 
 
 def of_layer(layer: Layer) -> int | None:
-    """The operations of one forward pass of one use; None for a layer that is not known, or not with these shapes."""
+    """The operations of one forward pass; None for a layer that is unknown, or unknown with these shapes."""
     counting = _COUNTS.get(layer.class_name)
     if counting is None or layer.inputs is None or layer.output is None:
         return None
     try:
         return counting(layer, layer.inputs, layer.output)
-    except (ArithmeticError, LookupError, TypeError, ValueError):  # another layer under a name that is known
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # another layer with a known name
         return None
 
 
@@ -74,13 +74,13 @@ def _trained(layer: Layer, once: int) -> int:
 
 
 def _by_input(layer: Layer, once: int) -> int:
-    """Of a forward pass of `once`, what multiplies the layer's input: as much as the gradient by it takes."""
+    """The part of a forward pass that multiplies the layer's input: the gradient by it takes as much."""
     if layer.inputs is None or layer.output is None:
         return 0
     if layer.class_name in _WRAPPERS:
         times, inner = _WRAPPERS[layer.class_name](layer, layer.inputs[0], layer.output)
         return times * _by_input(inner, of_layer(inner) or 0)
-    if _COUNTS[layer.class_name] is _recurrent:  # the states of its steps have gradients even so
+    if _COUNTS[layer.class_name] is _recurrent:  # its states have gradients even then
         return layer.inputs[0][0] * 2 * math.prod(layer.weights[0])
     return once - _bias(layer, layer.output) - _activation(layer, layer.output)
 

@@ -265,7 +265,7 @@ def _accuracy(one: Summary, two: Summary) -> str:
 
 
 def _losses(one: Sequence[Measured], two: Sequence[Measured]) -> tuple[float | None, int]:
-    """The largest difference of a loss over repeats with the same number and seed, and how many epochs were compared."""
+    """The largest difference of a loss over repeats with the same number and seed, and over how many epochs."""
     others = {(other.cell.repeat, other.cell.seed): other.epochs for other in two if other.outcome.status == OK}
     furthest = []
     for mine in one:

@@ -249,7 +249,7 @@ def test_a_backend_whose_repeats_with_one_seed_differ_is_called_not_deterministi
     assert row(math.nan, math.nan).deterministic is True
     unlike = row(0.5, 0.5000001)
     assert unlike.deterministic is False
-    assert unlike.notes == ("not deterministic: its repeats with the same seed have other losses",)
+    assert unlike.notes == ("not deterministic: repeats with the same seed have different losses",)
     assert row(0.5).deterministic is None
 
 

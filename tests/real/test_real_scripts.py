@@ -217,7 +217,7 @@ def test_a_model_that_is_called_has_a_row_of_its_calls(kbench: Kbench) -> None:
     rows = [row for row in epochs(run) if row["example"] == "called.py: call, line 14"]
     assert {row["backend"] for row in rows} == set(ON["called"])
     assert {row["samples"] for row in rows} == {"8"}
-    assert "its loop is its own: timed as a whole" in " ".join(run.output.split())
+    assert "it has its own training loop: timed as a whole" in " ".join(run.output.split())
 
 
 def test_a_validation_is_timed_without_the_callbacks_behind_it(kbench: Kbench, tmp_path: Path) -> None:
