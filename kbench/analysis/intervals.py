@@ -71,7 +71,7 @@ def reach(values: Sequence[float]) -> float | None:
 
 
 def reaching(interval: Interval, estimate: float, further: float) -> Interval:
-    """The interval of `estimate`, widened by a variation that its samples do not show: `further`, as `reach` gives it.
+    """The interval of `estimate`, widened by a variation that its samples do not show: `further`, a `reach`.
 
     Both are independent, so they add like variances (JCGM 100:2008, *Guide to the expression of uncertainty in
     measurement*, 5.1.2), on either side and in logarithms.
