@@ -30,7 +30,7 @@ from kbench.tables.latex import latex
 from kbench.tables.page import page
 from kbench.values import FAILED, TIMEOUT, Measured, Summary
 
-# The names of pictures in plots/: files that are called so are kbench's, and all others the user's.
+# Files in plots/ with these names are kbench's; all others are the user's.
 OWN = tuple(f"{stem}.{suffix}" for stem in ("overview", "*-convergence", "*-seconds") for suffix in ("png", "svg"))
 
 Size = tuple[float, float] | None  # of a picture: width and height in inches
@@ -44,7 +44,7 @@ def rebuild_all(
     plot_size: Size = None,
     plots: bool = True,
 ) -> list[Path]:
-    """Write all derived files of the run, plots only if wanted, and return their paths. Raises UserError."""
+    """Write all derived files of the run, plots if wanted, and return their paths. Raises UserError."""
     run = results.folder
     style = chosen_style(plot_style, plot_size)
     if rows is None:
@@ -65,7 +65,7 @@ def rebuild_all(
     except OSError as error:
         raise cannot("make", run / "plots", error) from error
     for name, content in files.items():
-        # Not durable: what a power cut takes can be derived again, and waiting for the disk is slow.
+        # Not durable: files lost in a power cut can be derived again, and waiting for the disk is slow.
         replace(run / name, content, durable=False)
     remove_others(run / "plots", OWN, {Path(name).name for name in files})
     return [run / name for name in files]
@@ -80,7 +80,7 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
     """The run as report.html shows it."""
     try:
         figures = published.read()
-    except UserError:  # a page is more than its last section, and `list published` says what is wrong
+    except UserError:  # the rest of the page is worth having, and `list published` says what is wrong
         figures = []
     return Run(
         name=results.name,
@@ -110,7 +110,7 @@ Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whol
 
 
 def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -> Pictures:
-    """The run's pictures. Raises UserError where a style of the user's cannot be drawn."""
+    """The run's pictures. Raises UserError where the user's style cannot be drawn."""
     backends = objects(results, "backends")
     colors = {name: str(about.get("color", "")) for name, about in backends.items()}
     chosen = looks(summaries, colors)
@@ -166,7 +166,7 @@ def _named(stem: str, formats: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def file_name(example: str) -> str:
-    """A name fit for a file and a link: the example's own where it is, or else told apart by a hash."""
+    """A name that is safe for a file and a link: the example's own if it is, else one with a hash."""
     fit = re.sub(r"[^A-Za-z0-9._-]+", "_", example)[:60]
     if fit == example and not fit.startswith((".", "-")):
         return fit

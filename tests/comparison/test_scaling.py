@@ -107,7 +107,7 @@ def test_a_row_that_was_not_measured_like_the_others_is_left_out_and_named() -> 
     assert [len(points) for points in found.rows] == [2, 1]
     assert found.left_out == ("keras3/torch",)
     chart = charts.of_scaling(found, looks([one for side in sides for one in side.summaries], COLORS))
-    assert chart["thinned"].endswith("Not measured like the others, and left out: keras3/torch.")
+    assert chart["thinned"].endswith("Left out, since not measured like the others: keras3/torch.")
 
 
 def test_a_run_of_one_value_twice_is_two_points_of_it() -> None:
