@@ -300,7 +300,7 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
         "Initial weights are each backend's own, so the curves start apart.": (
             any(row.weights == "backend" for row in rows)
         ),
-        "% of limit: above 100, the machine was busy when its limit was measured, or fewer operations are needed.": (
+        "% of limit: above 100 if the machine was busy as its limit was measured, or fewer operations do.": (
             any((row.percent_of_limit or 0) > 100 for row in rows)
         ),
         **_on_comparison(rows),
@@ -322,7 +322,7 @@ def _on_comparison(rows: Sequence[Summary]) -> dict[str, bool]:
         "x default: a variant's ratio to its backend as it is.": _with_default(rows),
         UNSURE: any(row.verdict == NO_DIFFERENCE for row in rows),
         "Intervals leave out the variation between processes; --repeats 3 or more measures it.": without_processes,
-        "Intervals from 1 or 2 repeats estimate the variation between processes; --repeats 3 or more measures it.": (
+        "Intervals from 1 or 2 repeats estimate how processes vary; --repeats 3 or more measures it.": (
             bool(of_epochs) and not without_processes
         ),
         f"Few values make wide intervals; --repeats {ENOUGH} or more narrows them.": few,

@@ -111,7 +111,7 @@ def test_intervals_from_epochs_say_what_they_do_not_hold_and_what_to_type() -> N
 def test_intervals_from_epochs_say_that_they_hold_how_far_processes_differ() -> None:
     widened = dataclasses.replace(FAR, resampled=EPOCHS, between_process_factor=1.234)
     (remark,) = table([SURE, widened]).remarks
-    assert "estimate the variation between processes" in remark and "--repeats 3" in remark
+    assert "estimate how processes vary" in remark and "--repeats 3" in remark
     (remark,) = table([SURE, widened, dataclasses.replace(NEAR, verdict="", resampled=EPOCHS)]).remarks
     assert "leave out" in remark
 
