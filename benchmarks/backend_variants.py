@@ -7,40 +7,30 @@ are written as `<backend>-shipped`, like any other backend in the folder KBENCH_
 from __future__ import annotations
 
 import json
-import re
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from kbench.errors import UserError
 from kbench.selection import backends
 from kbench.values import Backend, Build
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 SHIPPED = "shipped"
-NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
-TEXTS = ("backend", "name", "why", "image_data_format", "lock", "distribution", "left_out")
-LISTS = ("without", "examples", "requirements")
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One combination of settings to try, as a change to what the backend's file has for the CPU."""
 
     backend: str
-    name: str
-    why: str  # what is hoped of it, or where the advice is from
-    variables: Mapping[str, str]  # set beside or instead of the shipped ones
-    without: tuple[str, ...] = ()  # shipped variables that are not set
+    name: Annotated[str, msgspec.Meta(pattern=rf"\A(?!{SHIPPED}\Z)[a-z0-9][a-z0-9_]*\Z")]
+    why: str  # the hope behind it, or where the advice is from
+    variables: dict[str, str] = {}  # added to the shipped ones, or in place of them
+    without: tuple[str, ...] = ()  # shipped variables to leave out
     image_data_format: str = ""
-    requirements: tuple[str, ...] = ()  # another set of packages, with `lock`
+    requirements: tuple[str, ...] = ()  # other packages, with `lock`
     lock: str = ""  # a lock file, relative to the data file
     distribution: str = ""
     examples: tuple[str, ...] = ()  # only these; all, if empty
@@ -52,52 +42,32 @@ class Candidate:
         return f"{self.backend}-{self.name}"
 
 
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    candidates: list[Candidate]
+
+
 def read(path: Path, known: Mapping[str, Backend]) -> list[Candidate]:
     """The candidates in the file `path`, for backends that are `known`. Raises UserError."""
     try:
-        raw = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+        candidates = msgspec.toml.decode(path.read_bytes(), type=_File).candidates
+    except (OSError, msgspec.DecodeError) as error:
         raise UserError(f"the candidates in {path} cannot be read: {error}") from None
-    items = raw.pop("candidates", None)
-    if raw or not isinstance(items, list):
-        raise UserError(f"{path.name} must consist of [[candidates]] tables")
-    candidates = [_candidate(item, f"{path.name}, candidate {number}") for number, item in enumerate(items, 1)]
     for one in candidates:
         if one.backend not in known:
             raise UserError(f"{path.name} has a candidate for {one.backend}, which is no backend")
         for name in one.without:
             if name not in effective(known[one.backend]):
-                raise UserError(f"{one.variant} is to go without {name}, which {one.backend} does not set")
+                raise UserError(f"{one.variant} leaves out {name}, which {one.backend} does not set")
+        if bool(one.lock) != bool(one.requirements):
+            raise UserError(f"{one.variant} needs both `requirements` and `lock`, or neither")
         if one.lock and not (path.parent / one.lock).is_file():
             raise UserError(f"{one.variant} needs {one.lock} beside {path.name}, which is not there")
+        if not (one.variables or one.without or one.image_data_format or one.requirements):
+            raise UserError(f"{one.variant} changes nothing")
     variants = [one.variant for one in candidates]
     if len(set(variants)) < len(variants):
-        raise UserError(f"{path.name} has two candidates of one name")
+        raise UserError(f"{path.name} has two candidates of the same name")
     return candidates
-
-
-def _candidate(item: object, where: str) -> Candidate:
-    if not isinstance(item, dict):
-        raise UserError(f"{where} must be a table")
-    unknown = set(item) - {*TEXTS, *LISTS, "variables"}
-    if unknown:
-        raise UserError(f"{where} has an unknown key {sorted(unknown)[0]!r}")
-    if not {"backend", "name", "why"} <= set(item):
-        raise UserError(f"{where} needs `backend`, `name` and `why`")
-    if not all(isinstance(item.get(key, ""), str) for key in TEXTS):
-        raise UserError(f"{where}: {', '.join(TEXTS)} are texts")
-    if not all(isinstance(item.get(key, []), list) for key in LISTS):
-        raise UserError(f"{where}: {', '.join(LISTS)} are lists")
-    if not NAME.fullmatch(item["name"]) or item["name"] == SHIPPED:
-        raise UserError(f"{where} needs a name of small letters, digits and _, which is not {SHIPPED!r}")
-    if bool(item.get("lock")) != bool(item.get("requirements")):
-        raise UserError(f"{where} needs both or none of `requirements` and `lock`")
-    lists = {key: tuple(item.get(key, ())) for key in LISTS}
-    texts = {key: item.get(key, "") for key in TEXTS}
-    found = Candidate(**texts, **lists, variables=dict(item.get("variables", {})))
-    if not (found.variables or found.without or found.image_data_format or found.requirements):
-        raise UserError(f"{where} changes nothing")
-    return found
 
 
 def effective(backend: Backend) -> dict[str, str]:
@@ -109,15 +79,15 @@ def effective(backend: Backend) -> dict[str, str]:
 def write(folder: Path, backend: Backend, candidates: Sequence[Candidate], beside: Path) -> list[Backend]:
     """Writes the shipped settings and each candidate as a backend's file below `folder`, and loads them.
 
-    `beside` is the folder that the candidates' lock files are relative to. Raises UserError as the loading of any
-    backend's file does, so that a slip of the pen in a candidate is found here.
+    `beside` is the folder that the candidates' lock files are relative to. Raises UserError, like the loading of any
+    backend's file, where a candidate has a mistake.
     """
-    shipped = Candidate(backend.name, SHIPPED, "what kbench ships", {})
+    shipped = Candidate(backend.name, SHIPPED, "what kbench ships")
     return [_write(folder, backend, one, beside) for one in (shipped, *candidates)]
 
 
 def _write(folder: Path, backend: Backend, one: Candidate, beside: Path) -> Backend:
-    raw: dict[str, Any] = tomllib.loads(backend.path.read_text("utf-8"))
+    raw: dict[str, Any] = msgspec.toml.decode(backend.path.read_bytes())
     build = dict(next(item for item in raw["builds"] if item["device"] == "cpu"))
     variables = {name: text for name, text in effective(backend).items() if name not in one.without}
     build.pop("locked_variables", None)

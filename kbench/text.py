@@ -37,11 +37,6 @@ def plain(text: str) -> str:
     return " ".join(_CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", text)).split())
 
 
-def indented(line: str) -> str:
-    """A line of a program's output without control characters; its blanks are kept."""
-    return _CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", line)).rstrip()
-
-
 def no_formula(text: str) -> str:
     """`text` as a cell of a CSV file, with ' in front if a spreadsheet would run it as a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text

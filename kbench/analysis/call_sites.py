@@ -1,4 +1,4 @@
-"""A script's cell as rows of tables: one for each line of it that calls a model, and one for the whole program."""
+"""A script's cell as rows of tables: one for each line that calls a model, and one for the whole program."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from kbench.values import FAILED, OK, SCRIPT, Measured
 
 WHOLE = "whole program"
 SEPARATOR = ": "
-_SHORT = re.compile("(?<![a-z])acc$")  # what Keras 2 calls an accuracy
-MATTERS = 0.02  # the part of the program's time from which on a call has a table; a fit always has one
+_SHORT = re.compile("(?<![a-z])acc$")  # Keras 2's name of an accuracy
+MATTERS = 0.02  # of the program's time: calls that take less have no table; a fit always has one
 
 
 def program_of(example: str) -> str:
-    """The script that a row's example is a part of; an example's own name."""
+    """The script that a row is part of; the name of an example."""
     return example.partition(SEPARATOR)[0]
 
 
 def expanded(measured: Sequence[Measured]) -> list[Measured]:
-    """The cells, those of scripts as several: in the order in which their lines were first called."""
+    """The cells, with those of scripts split by line, in the order in which lines were first called."""
     if all(one.facts.get("task") != SCRIPT for one in measured):
         return list(measured)
     found: dict[str, list[Measured]] = {}
@@ -50,11 +50,11 @@ def _sites(one: Measured) -> Iterable[Measured]:
     program = _mapping(one.facts.get("program"))
     seconds = program.get("seconds")
     common = {name: value for name, value in one.facts.items() if name not in ("sites", "program", "notes")}
-    # What was called and returned is measured, whatever the program came to later.
+    # A call that returned is measured, even if the program failed later.
     ended = replace(one.outcome, status=OK, reason="") if program and one.outcome.status == FAILED else one.outcome
     for name, about in sites.items():
         epochs = [epoch for epoch in one.epochs if epoch.site == name]
-        # The first epoch of a further model compiles again, and is no steady one.
+        # The first epoch of another model compiles again, so it is not steady.
         kept = [epoch for epoch in epochs if epoch.epoch == 1 or not epoch.first]
         if not kept:
             continue
@@ -87,14 +87,14 @@ def _sites(one: Measured) -> Iterable[Measured]:
     # Numbered as a steady one: the program ran once, and all of it counts.
     all_of_it = (Epoch(2, float(taken), 0),) if isinstance(taken, int | float) else ()
     own = all(name.startswith("call,") for name in sites) and bool(program.get("keras")) and one.outcome.status == OK
-    told = one.facts.get("notes")
-    notes = list(told) if isinstance(told, list) else []
-    notes += [] if not own else ["its loop is its own: timed as a whole"]
+    reported = one.facts.get("notes")
+    notes = list(reported) if isinstance(reported, list) else []
+    notes += ["it has its own training loop: timed as a whole"] if own else []
     yield replace(
         one,
         cell=replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{WHOLE}"),
         epochs=all_of_it,
-        # Of a program nothing has to be equal but that it is one: two versions of it may be compared.
+        # Nothing but the program itself has to be equal: two versions of it may be compared.
         facts={**common, "unit": "run", "notes": notes, "layers": [[WHOLE, {}, []]]},
     )
 

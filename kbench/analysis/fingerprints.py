@@ -1,4 +1,4 @@
-"""Which cells were not measured alike: their fingerprints are compared, and what differs is said in words."""
+"""Compares the fingerprints of cells, and says in words which ones did not do the same work."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 from kbench.analysis import flops
 from kbench.values import Measured
 
-# Outputs before training: float32 is good to about 6e-8 of a term's size times the root of the number of terms, and
-# ResNet-50 has 53 sums in a row. Another activation, gate or kernel shows in the first or second figure.
+# Outputs before training: float32 is accurate to about 6e-8 of a term's size times the root of the number of terms,
+# and ResNet-50 has 53 sums in a row. Another activation, gate or kernel shows in the first or second digit.
 ABSOLUTE, RELATIVE = 1e-4, 1e-3
 
 
@@ -28,7 +28,7 @@ def _weights(one: Measured) -> object:
     return None if origin is None else [origin, one.facts.get("weights_sha256")]
 
 
-# What has to be equal, in the order in which it is said; an aspect that a guest did not report is not compared.
+# What must be equal, in the order of the messages; what a guest did not report is not compared.
 _ASPECTS: Mapping[str, Callable[[Measured], object]] = {
     "model": _fact("layers"),
     "number of parameters": _fact("parameters"),
@@ -40,11 +40,11 @@ _ASPECTS: Mapping[str, Callable[[Measured], object]] = {
     "loss": _fact("loss"),
     "dtype": _fact("dtypes"),
 }
-_HASHED = ("initial weights", "data", "order of samples")  # nothing to show but that they differ
+_HASHED = ("initial weights", "data", "order of samples")  # a message can only say that they differ
 
 
 def reported(one: Measured) -> dict[str, object]:
-    """All that has to be equal for rows to be compared, as far as the guest reported it."""
+    """Everything that must be equal for rows to be compared, as far as the guest reported it."""
     return {name: value for name, aspect in _ASPECTS.items() if (value := aspect(one)) is not None}
 
 
@@ -56,10 +56,7 @@ def fingerprint(known: Mapping[str, object]) -> str:
 
 
 def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
-    """For each cell (by id) that was not measured like the others of its example and repeat: what differs.
-
-    The others are the majority, or the first cell where there is none.
-    """
+    """For each cell (by id) that differs from the majority of its example and repeat, or else from the first: how."""
     groups: dict[tuple[str, int], list[Measured]] = {}
     for one in measured:
         if one.facts.get("layers") is not None:
@@ -70,7 +67,7 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
             for one, difference in _of_aspect(name, aspect, group):
                 found.setdefault(one.cell.id, []).append(difference)
         for one, difference in _of_aspect("operations per sample", _operations, group):
-            if one.cell.id not in found:  # another model has other operations, too
+            if one.cell.id not in found:  # another model has other operations too
                 found[one.cell.id] = [difference]
         for one, difference in [*_own_weights(group), *_outputs(group)]:
             found.setdefault(one.cell.id, []).append(difference)
@@ -78,14 +75,12 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
 
 
 def of_model(difference: str) -> bool:
-    """Whether a difference is one of the models' sizes, and not of a setting or of how they are trained."""
+    """Whether a difference is in the model's size, and not in a setting or in how it is trained."""
     return any(f" in its {name}" in difference for name in ("number of parameters", "dtype"))
 
 
 def unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:
-    """In what two cells of different runs or backends were not measured alike, by what they `reported`; what one
-    of them did not report is not compared.
-    """
+    """How two cells of different runs or backends differ in what both `reported`."""
     return [
         f"another {name}{_how(name, one[name], other[name])}"
         for name in _ASPECTS
@@ -94,10 +89,10 @@ def unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:
 
 
 def _form(value: object) -> bytes:
-    """What values of JSON have alike that are the same; unlike ==, it tells 1 from 1.0, and NaN equals itself."""
+    """Equal for equal JSON values; unlike ==, 1 differs from 1.0, and NaN equals itself."""
     try:
         return msgspec.msgpack.encode(value, order="deterministic")
-    except (OverflowError, UnicodeEncodeError):  # numbers and text that JSON alone knows
+    except (OverflowError, UnicodeEncodeError):  # numbers and text that only JSON can hold
         return json.dumps(value, sort_keys=True).encode()
 
 
@@ -153,14 +148,14 @@ def _value(value: object) -> str:
 
 
 def _operations(one: Measured) -> object:
-    """Of a forward pass; None where a layer is not known. Not in the fingerprint, for it follows from the model."""
+    """Of a forward pass; None if a layer is unknown. Not in the fingerprint, since it follows from the model."""
     layers = flops.read(one.facts.get("layer_shapes"))
     counted = flops.count(layers) if layers else None
     return None if counted is None or counted.unknown else counted.forward
 
 
 def _own_weights(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
-    """Cells in which the guest knew no initializer for some weights, so that they are the backend's."""
+    """Cells with weights for which the guest knew no initializer, so that they are the backend's own."""
     return [
         (one, f"its initial weights are its own in {', '.join(map(str, names))}")
         for one in group
@@ -169,7 +164,7 @@ def _own_weights(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
 
 
 def _outputs(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
-    """Cells whose outputs before training are not those of the others, from the same weights."""
+    """Cells whose outputs before training differ from the others', with the same weights."""
     probes = [
         (one, outputs)
         for one in group
@@ -202,7 +197,7 @@ def _numbers(value: object) -> np.ndarray | None:
 
 
 def _same(own: np.ndarray, other: np.ndarray) -> bool:
-    if own is other or (own.shape == other.shape and own.tobytes() == other.tobytes()):
+    if own is other or (own.shape == other.shape and own.tobytes() == other.tobytes()):  # allclose is slow
         return True
     return own.shape == other.shape and np.allclose(own, other, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
 

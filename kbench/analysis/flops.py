@@ -5,8 +5,8 @@ bias, an activation (whatever the function), a comparison in a pooling window an
 each number. Training counts the forward pass once more for the gradient by a layer's input and, where the layer has
 trained weights, once more for the gradient by these: three times the forward pass, as in Amodei and Hernandez, "AI
 and Compute" (2018), and in Kaplan et al., "Scaling Laws for Neural Language Models" (2020), section 2.1. Unlike
-there, the gradient by the data itself is not counted, for no program needs it. Left out are the loss, dropout, the
-mean and variance of a batch, and the optimizer.
+there, the gradient by the data itself is not counted, since no program needs it. Left out are the loss, dropout,
+the mean and variance of a batch, and the optimizer.
 """
 
 from __future__ import annotations
@@ -14,22 +14,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
+import msgspec
+
+T = TypeVar("T")
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Layer:
-    """A layer in the words of the fingerprint, with the shapes of what goes in and comes out, without the batch."""
+class Layer(msgspec.Struct, frozen=True):
+    """A layer as a guest reports it, with the shapes of its inputs and output, without the batch axis."""
 
-    class_name: str
-    settings: Mapping[str, object]
+    class_name: str = msgspec.field(name="class")
+    settings: Mapping[str, Any]
     weights: tuple[Shape, ...]  # in the layout that all backends share
-    inputs: tuple[Shape, ...] | None  # None where nobody reported
-    output: Shape | None
+    inputs: tuple[tuple[int | None, ...], ...] | None  # None where not reported, or of no fixed length
+    output: tuple[int | None, ...] | None
     uses: int = 1  # how often the model calls it
     trained: bool = False  # whether it has weights that training changes
     fed_by_data: bool = False  # whether no trained layer comes before it
+
+    def shapes(self) -> tuple[tuple[Shape, ...], Shape] | None:
+        """Those of inputs and output; None if an axis is unknown."""
+        if self.inputs is None or self.output is None or any(None in shape for shape in (*self.inputs, self.output)):
+            return None
+        return cast("tuple[tuple[Shape, ...], Shape]", (self.inputs, self.output))
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,7 @@ class Operations:
 
     forward: int
     training: int
-    unknown: tuple[str, ...]  # classes of layers that were counted as nothing
+    unknown: tuple[str, ...]  # classes of layers that were counted as zero
 
 
 def count(layers: Sequence[Layer]) -> Operations:
@@ -56,13 +65,13 @@ def count(layers: Sequence[Layer]) -> Operations:
 
 
 def of_layer(layer: Layer) -> int | None:
-    """The operations of one forward pass of one use; None for a layer that is not known, or not with these shapes."""
-    counting = _COUNTS.get(layer.class_name)
-    if counting is None or layer.inputs is None or layer.output is None:
+    """The operations of one forward pass; None for a layer that is unknown, or unknown with these shapes."""
+    counting, shapes = _COUNTS.get(layer.class_name), layer.shapes()
+    if counting is None or shapes is None:
         return None
     try:
-        return counting(layer, layer.inputs, layer.output)
-    except (ArithmeticError, LookupError, TypeError, ValueError):  # another layer under a name that is known
+        return counting(layer, *shapes)
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # another layer with a known name
         return None
 
 
@@ -74,62 +83,33 @@ def _trained(layer: Layer, once: int) -> int:
 
 
 def _by_input(layer: Layer, once: int) -> int:
-    """Of a forward pass of `once`, what multiplies the layer's input: as much as the gradient by it takes."""
-    if layer.inputs is None or layer.output is None:
+    """The part of a forward pass that multiplies the layer's input: the gradient by it takes as much."""
+    if (shapes := layer.shapes()) is None:
         return 0
+    inputs, output = shapes
     if layer.class_name in _WRAPPERS:
-        times, inner = _WRAPPERS[layer.class_name](layer, layer.inputs[0], layer.output)
+        times, inner = _WRAPPERS[layer.class_name](layer, inputs[0], output)
         return times * _by_input(inner, of_layer(inner) or 0)
-    if _COUNTS[layer.class_name] is _recurrent:  # the states of its steps have gradients even so
-        return layer.inputs[0][0] * 2 * math.prod(layer.weights[0])
-    return once - _bias(layer, layer.output) - _activation(layer, layer.output)
+    if _COUNTS[layer.class_name] is _recurrent:  # its states have gradients even then
+        return inputs[0][0] * 2 * math.prod(layer.weights[0])
+    return once - _bias(layer, output) - _activation(layer, output)
 
 
 def read(reported: object) -> tuple[Layer, ...] | None:
     """The layers as a guest reports them; None where it reported none, or something else."""
-    if not isinstance(reported, list):
-        return None
-    try:
-        return tuple(_layer(entry) for entry in reported)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return None
+    return _converted(reported, tuple[Layer, ...])
 
 
 def shapes(reported: object) -> tuple[Shape, ...] | None:
     """Shapes as a guest reports them; None where it reported none, or one has an axis of no fixed length."""
+    return _converted(reported, tuple[Shape, ...])
+
+
+def _converted(reported: object, kind: type[T]) -> T | None:
     try:
-        return _known_shapes(reported)
-    except (TypeError, ValueError):
+        return msgspec.convert(reported, kind)
+    except msgspec.ValidationError:
         return None
-
-
-def _layer(entry: Mapping[str, object]) -> Layer:
-    inputs, output, settings, uses = entry["inputs"], entry["output"], entry["settings"], entry["uses"]
-    if not isinstance(settings, Mapping) or not isinstance(uses, int):
-        raise ValueError("no layer")
-    return Layer(
-        class_name=str(entry["class"]),
-        settings=settings,
-        weights=_shapes(entry["weights"]),
-        inputs=_known_shapes(inputs),
-        output=None if output is None or (known := _known_shapes([output])) is None else known[0],
-        uses=uses,
-        trained=bool(entry["trained"]),
-        fed_by_data=bool(entry["fed_by_data"]),
-    )
-
-
-def _shapes(value: object) -> tuple[Shape, ...]:
-    if not isinstance(value, list):
-        raise ValueError("no list of shapes")
-    return tuple(tuple(int(axis) for axis in shape) for shape in value)
-
-
-def _known_shapes(value: object) -> tuple[Shape, ...] | None:
-    """Shapes; None where one has an axis of no fixed length."""
-    if value is None or (isinstance(value, list) and any(axis is None for shape in value for axis in shape)):
-        return None
-    return _shapes(value)
 
 
 # From here on: functions from a layer, the shapes of its inputs and that of its output to a number of operations.

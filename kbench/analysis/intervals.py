@@ -1,7 +1,7 @@
-"""How sure a median is, and a ratio of two: bootstrap intervals (Efron & Tibshirani 1993), the same at each call.
+"""Bootstrap intervals of medians and of their ratios (Efron & Tibshirani 1993), the same at each call.
 
-Of few values a bootstrap interval is too narrow, since no resample goes beyond them: it is made wide enough to hold
-Student's interval, which knows how little few values say of their own spread.
+The bootstrap interval of few values is too narrow, since no resample goes beyond them. It is widened to include
+Student's interval, which accounts for how little few values say of their own spread.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     Places = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 LEVEL = 0.95
-# Of each look, if the same table is looked at up to ten times and is to be right at LEVEL in the end (Pocock 1977).
+# Of each look at a table that is looked at up to ten times and must be right at LEVEL in the end (Pocock 1977).
 LOOKS = 10
 LEVEL_OF_A_LOOK = 1 - 0.0106
-# From so many values on the bootstrap alone is wrong about equal medians in no more than 1 - LEVEL of cases: in
-# simulations, of 2 to 4 values on each side it is in 33, 10 and 6 %.
+# With at least so many values the bootstrap alone is wrong about equal medians in at most 1 - LEVEL of cases: in
+# simulations with 2, 3 and 4 values on each side it is in 33, 10 and 6 %.
 ENOUGH = 5
 # The ends move by less than a tenth of the interval's width from one seed to another, at some milliseconds a row.
 RESAMPLES = 4000
-# The median absolute deviation says as much of the spread of values as the standard deviation of this part of them
-# (Huber, Robust Statistics, 1981, section 5.1); in simulations, t then misses one more value in 4 to 6 % of cases.
+# The median absolute deviation is as efficient as the standard deviation of this share of the values (Huber, Robust
+# Statistics, 1981, section 5.1); in simulations, t then misses one more value in 4 to 6 % of cases.
 EFFICIENCY = 0.37
-FARTHEST = math.log(1000)  # a reach beyond that is of damaged files, not of a machine
+FARTHEST = math.log(1000)  # a larger reach comes from damaged files, not from a machine
 _SEED = 19790101
 _AT_ONCE = 2_000_000  # numbers held in memory while resampling
 
@@ -45,36 +45,35 @@ def of_median(values: Sequence[float]) -> Interval | None:
 
 
 def of_ratio(values: Sequence[float], reference: Sequence[float]) -> Interval | None:
-    """The interval of median(values) / median(reference), resampled independently of one another.
+    """The interval of median(values) / median(reference), resampled independently.
 
-    None where either has fewer than two values, one that is not finite, or `reference` one that is not above 0.
+    None where either has fewer than two values or one that is not finite, or `reference` has one that is not above 0.
     """
     if not (_usable(values) and _usable(reference)) or min(reference) <= 0:
         return None
-    with np.errstate(all="ignore"):  # of numbers that overflow, which give no interval
+    with np.errstate(all="ignore"):  # numbers that overflow give no interval
         return _widened(_between(_medians(values, 0) / _medians(reference, 1)), _of_difference, values, reference)
 
 
 def reach(values: Sequence[float]) -> float | None:
     """How far one more such value lies from the median, in 95 % of cases: the logarithm of a factor.
 
-    Student's t times the standard deviation of the logarithms, estimated by their median absolute deviation: a burst
-    of other work in a few of the values hardly widens it. None for fewer than two values, where one is not finite and
-    above 0, or where they lie so far apart that they say nothing.
+    Student's t times the standard deviation of the logarithms, estimated by their median absolute deviation, so that
+    a burst of other work in a few of the values hardly widens it. None for fewer than two values, for one that is not
+    finite or not above 0, and for an absurdly large result.
     """
     if not _usable(values) or min(values) <= 0:
         return None
-    from scipy.stats import median_abs_deviation, t
-
-    spread = median_abs_deviation(np.log(values), scale="normal")
-    found = float(t.ppf((1 + LEVEL) / 2, EFFICIENCY * (len(values) - 1)) * spread)
+    logarithms = np.log(values)
+    spread = median_deviation(logarithms - np.median(logarithms))
+    found = students_t((1 + LEVEL) / 2, EFFICIENCY * (len(values) - 1)) * spread
     return found if found < FARTHEST else None
 
 
 def reaching(interval: Interval, estimate: float, further: float) -> Interval:
-    """The interval of `estimate`, wide enough to hold what its samples do not show: `further`, as `reach` gives it.
+    """The interval of `estimate`, widened by a variation that its samples do not show: `further`, a `reach`.
 
-    Independent of each other, they add as variances do (JCGM 100:2008, *Guide to the expression of uncertainty in
+    Both are independent, so they add like variances (JCGM 100:2008, *Guide to the expression of uncertainty in
     measurement*, 5.1.2), on either side and in logarithms.
     """
     if not further or not 0 < interval.low <= estimate <= interval.high < math.inf:
@@ -87,32 +86,30 @@ def reaching(interval: Interval, estimate: float, further: float) -> Interval:
 
 @lru_cache(maxsize=256)
 def for_all_pairs(rows: int, level: float, freedom: int) -> float:
-    """How much wider an interval of two of so many `rows` is, if those of all pairs are to hold together at `level`.
+    """How much wider the interval of a pair of `rows` must be for those of all pairs to hold together at `level`.
 
-    Tukey's studentized range over Student's t (Tukey 1953; Kramer 1956), with so many degrees of freedom, above 0.
+    Tukey's studentized range over Student's t (Tukey 1953; Kramer 1956), with `freedom` degrees of freedom, above 0.
     """
-    from scipy.stats import studentized_range, t
+    from scipy.stats import studentized_range
 
     if rows < 3:
         return for_all_with_one(rows, level, freedom)
-    return float(studentized_range.ppf(level, rows, freedom) / math.sqrt(2) / t.ppf((1 + LEVEL) / 2, freedom))
+    return float(studentized_range.ppf(level, rows, freedom) / math.sqrt(2) / students_t((1 + LEVEL) / 2, freedom))
 
 
 @lru_cache(maxsize=256)
 def for_all_with_one(rows: int, level: float, freedom: int) -> float:
-    """The same if only the `rows` - 1 pairs with one row that was named beforehand are to hold together.
+    """The same for only the `rows` - 1 pairs with one row that was chosen beforehand.
 
-    By Bonferroni's inequality, which is at most a hundredth wider than Dunnett's test.
+    By Bonferroni's inequality, which gives at most 1 % more than Dunnett's test.
     """
-    from scipy.stats import t
-
     if rows < 3 and level == LEVEL:
         return 1.0
-    return float(t.ppf(1 - (1 - level) / 2 / max(1, rows - 1), freedom) / t.ppf((1 + LEVEL) / 2, freedom))
+    return students_t(1 - (1 - level) / 2 / max(1, rows - 1), freedom) / students_t((1 + LEVEL) / 2, freedom)
 
 
 def widened(interval: Interval, estimate: float, factor: float) -> Interval:
-    """The interval, so many times as wide on either side of the estimate, in logarithms."""
+    """The interval, `factor` times as wide on either side of the estimate, in logarithms."""
     if factor == 1 or not 0 < interval.low <= estimate <= interval.high < math.inf:
         return interval
     with np.errstate(all="ignore"):
@@ -121,10 +118,27 @@ def widened(interval: Interval, estimate: float, factor: float) -> Interval:
 
 
 def differing_by_chance(ratios: int) -> int:
-    """So many of that number of ratios may be found other than 1 although none is: in 95 % of cases no more are."""
-    from scipy.stats import binom
+    """How many of that many ratios may be shown to differ from 1 although none does: in 95 % of cases no more."""
+    from scipy.special import bdtr
 
-    return int(binom.ppf(LEVEL, ratios, 1 - LEVEL))
+    return next(count for count in range(ratios + 1) if bdtr(count, ratios, 1 - LEVEL) >= LEVEL)
+
+
+# These two are from scipy.special, because scipy.stats takes a second to import.
+
+
+def students_t(part: float, freedom: float) -> float:
+    """What Student's t does not exceed in this part of cases."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, part))
+
+
+def median_deviation(deviations: Numbers) -> float:
+    """The standard deviation, estimated by the median of the absolute deviations."""
+    from scipy.special import ndtri
+
+    return float(np.median(np.abs(deviations)) / ndtri(0.75))
 
 
 def _usable(values: Sequence[float]) -> bool:
@@ -132,22 +146,22 @@ def _usable(values: Sequence[float]) -> bool:
 
 
 def _between(medians: Numbers) -> Interval | None:
-    """The percentile interval of what the bootstrap has drawn."""
+    """The percentile interval of the bootstrap's medians."""
     with np.errstate(all="ignore"):
         low, high = np.quantile(medians, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
     return Interval(_rounded(low), _rounded(high)) if math.isfinite(low) and math.isfinite(high) else None
 
 
 def _widened(drawn: Interval | None, students: Callable[..., Any], *samples: Sequence[float]) -> Interval | None:
-    """What the bootstrap has drawn; of few values wide enough to hold Student's interval, too.
+    """The bootstrap's interval; for few values widened to include Student's.
 
-    That is of their logarithms: the noise of a time is a share of it, and the interval of a ratio turned over is then
-    that of the ratio turned over. Where they have none, or their interval is no number, it is the bootstrap's.
+    Student's is that of the logarithms: noise is proportional to a time, and an inverted ratio then has the inverted
+    interval. The bootstrap's alone where the logarithms, or their interval, are not finite.
     """
     if drawn is None or min(map(len, samples)) >= ENOUGH or min(map(min, samples)) <= 0:
         return drawn
     with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of values that are all the same
+        warnings.simplefilter("ignore")  # where all values are the same
         low, high = np.exp(students(*map(np.log, samples)).confidence_interval(LEVEL)).tolist()
     if not (math.isfinite(low) and math.isfinite(high)):
         return drawn
@@ -161,7 +175,7 @@ def _of_mean(logarithms: Numbers) -> Any:
 
 
 def _of_difference(logarithms: Numbers, reference: Numbers) -> Any:
-    """Welch's: either side has a spread of its own."""
+    """Welch's: each side has its own spread."""
     from scipy.stats import ttest_ind
 
     return ttest_ind(logarithms, reference, equal_var=False)
@@ -189,5 +203,5 @@ def _middle(count: int, side: int) -> tuple[Places, Places]:
 
 
 def _rounded(value: float) -> float:
-    """To nine figures: the last bits of a quantile differ between versions of numpy, and files should not."""
+    """To nine digits: the last bits of a quantile differ between versions of numpy, and files should not."""
     return float(f"{value:.9g}")

@@ -1,4 +1,4 @@
-"""What models learn: a metric after each epoch, with the seconds of training until then or until a target."""
+"""Learning curves: a metric after each epoch, and the training time until then or until a target."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def has(one: Measured, metric: str) -> bool:
 
 
 def curve(one: Measured, metric: str) -> Curve:
-    """The cell's epochs that have a finite value of the metric; seconds count those that have not, too."""
+    """The cell's epochs with a finite value of the metric; seconds include the other epochs."""
     numbers = np.array([epoch.epoch for epoch in one.epochs], dtype=np.int64)
     seconds = np.fromiter(accumulate(epoch.seconds for epoch in one.epochs), dtype=np.float64)
     values = np.array([getattr(epoch, metric) for epoch in one.epochs], dtype=np.float64)
@@ -48,8 +48,8 @@ def curve(one: Measured, metric: str) -> Curve:
 
 
 def mean(curves: Sequence[Curve]) -> Curve | None:
-    """The mean over repeats of the metric and of the seconds, over the epochs that all repeats have, and the metric's
-    spread; None of none.
+    """The mean of metric and seconds over the repeats, at the epochs that all have, and the metric's spread; None for
+    no curve.
     """
     if not curves:
         return None
@@ -64,7 +64,7 @@ def mean(curves: Sequence[Curve]) -> Curve | None:
 def to_target(epochs: Sequence[Epoch], target: str) -> tuple[float, float]:
     """Epochs and seconds of training until `target` is first reached, such as "val_accuracy >= 0.99".
 
-    Infinite where it never does, and where an epoch before it was lost: nobody knows what that took.
+    Infinite where it is never reached, and where an earlier epoch was lost, whose time is unknown.
     """
     metric, sign, number_wanted = re.split(r"\s*([<>]=)\s*", target)
     reached = operator.ge if sign == ">=" else operator.le

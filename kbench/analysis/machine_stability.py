@@ -1,4 +1,4 @@
-"""Whether the machine stayed the same during a run: a fixed computation before each cell, and who else works."""
+"""Whether the machine stayed the same during a run: a fixed computation before each cell, and other programs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from typing import Any
 from kbench.analysis import intervals
 from kbench.values import Measured
 
-ENOUGH_CELLS = 6  # from which on a third of them is two or more: one odd moment is no drift
+ENOUGH_CELLS = 6  # so that a third of them is two or more: one odd moment is no drift
 ENOUGH_TOGETHER = 3
-SHARE = 0.1  # of the time, or of the cores, from which on the reader is told
+SHARE = 0.1  # of the time, or of the cores; more is reported
 
 
 def between_process_reach(measured: Sequence[Measured]) -> float | None:
-    """How far a process's times lie from the usual ones, by the fixed computation of the run.
+    """How far a process's times lie from the usual ones, by the run's fixed computation: 95 % of processes are within
+    this factor, as a natural logarithm. None where that is not known.
 
-    Where cells took turns it is compared with its usual time during the same example, as their times are. The
-    natural logarithm of the factor that 95 % of the processes are within; None where that is not known: earlier
-    versions did not time the fixed computation in processes of its own.
+    Where cells took turns, the usual time is that during the same example.
     """
     all_samples = [seconds for one in measured for seconds in one.outcome.reference_samples]
     together: dict[tuple[str, int], list[float]] = {}
@@ -28,7 +27,7 @@ def between_process_reach(measured: Sequence[Measured]) -> float | None:
         if any(epoch.rounds for epoch in one.epochs):
             together.setdefault((one.cell.example, one.cell.repeat), []).extend(one.outcome.reference_samples)
     within = [
-        # The mean is theirs, so that they lie closer to it than others would.
+        # They lie closer to their own mean than others would.
         (seconds / geometric_mean(samples)) ** math.sqrt(len(samples) / (len(samples) - 1))
         for samples in together.values()
         if len(samples) >= ENOUGH_TOGETHER
@@ -38,7 +37,7 @@ def between_process_reach(measured: Sequence[Measured]) -> float | None:
 
 
 def disturbed_turns(measured: Sequence[Measured]) -> list[bool]:
-    """Of each turn, whether other programs took much of its time."""
+    """For each turn, whether other programs took much of its time."""
     return [
         number in one.outcome.disturbed_rounds
         for one in measured
@@ -47,20 +46,20 @@ def disturbed_turns(measured: Sequence[Measured]) -> list[bool]:
 
 
 def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list[str]:
-    """Sentences on a machine that was busy when a run began, or became slower or faster during it; with advice."""
+    """Sentences on a machine that was busy or changed its pace during the run, with advice."""
     sentences = []
     cpu = provenance.get("cpu")
     busy = cpu.get("busy") if isinstance(cpu, Mapping) else None
     cores = cpu.get("threads") if isinstance(cpu, Mapping) else None
     if isinstance(busy, int | float) and isinstance(cores, int) and busy > SHARE * cores:
         sentences.append(
-            f"Other programs kept {busy:.1f} of {cores} cores busy when the run began: end them and measure again."
+            f"Other programs kept {busy:.1f} of {cores} cores busy when the run began. End them and measure again."
         )
     turns = disturbed_turns(measured)
     if sum(turns) > SHARE * len(turns):
         sentences.append(
-            f"Other programs kept the processor busy during {sum(turns)} of {len(turns)} turns, which are left out: "
-            "end them and measure again."
+            f"Other programs kept the processor busy during {sum(turns)} of {len(turns)} turns, which are left out. "
+            "End them and measure again."
         )
     reference = [one.outcome.reference_seconds for one in measured if one.outcome.reference_seconds]
     if len(reference) < 2:
@@ -75,13 +74,13 @@ def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list
     if enough and (drift > 1 + SHARE or drift < 1 / (1 + SHARE)):
         changed = f"{drift:.2f} times slower" if drift > 1 else f"{1 / drift:.2f} times faster"
         sentences.append(
-            f"The machine became {changed} during the run (the same computation before each cell): let it cool or "
-            f"idle first, and use {more}: each repeat begins with another backend."
+            f"The machine became {changed} during the run. Let it cool first, and use {more}: each repeat starts "
+            "with another backend."
         )
     elif slowest > 1 + 2 * SHARE:
         slow = sum(seconds > usual * (1 + 2 * SHARE) for seconds in reference)
         sentences.append(
-            f"The machine was up to {slowest:.2f} times slower than usual before {slow} of {len(reference)} cells "
-            f"(the same computation before each): something else ran at times; use {more}."
+            f"The machine was up to {slowest:.2f} times slower than usual before {slow} of {len(reference)} cells. "
+            f"Something else ran; use {more}."
         )
     return sentences

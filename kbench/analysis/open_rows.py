@@ -1,6 +1,6 @@
-"""Which rows are still open: neither shown to differ from the one that they are compared with, nor known well.
+"""Which rows are still open: neither shown to differ from the row that they are compared with, nor precise enough.
 
-Racing (Maron & Moore 1994; Birattari et al. 2002): what is decided needs no more of the machine's time.
+Racing (Maron & Moore 1994; Birattari et al. 2002): a decided row needs no more of the machine's time.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from kbench.values import BASELINE, FASTER, FASTEST, SCRIPT, SLOWER, Interval, S
 
 
 def open_rows(rows: Sequence[Summary], precision: float) -> dict[str, list[Summary]]:
-    """Example -> its open rows, and first the one that they are compared with; without the examples that have none.
+    """Example -> the row to compare with, then its open rows; only examples that have some.
 
-    precision: of a ratio, as a part of it, on either side.
+    precision: the relative half-width of a ratio's interval that is enough.
     """
     found: dict[str, list[Summary]] = {}
     alone = all(row.task == SCRIPT for row in rows)
@@ -28,7 +28,7 @@ def open_rows(rows: Sequence[Summary], precision: float) -> dict[str, list[Summa
 
 
 def half_width(interval: Interval, ratio: float) -> float:
-    """How far the ratio may be off, as a part of it, on the side where that is more."""
+    """The relative half-width of a ratio's interval, on its wider side."""
     return max(interval.high / ratio, ratio / interval.low) - 1
 
 

@@ -12,21 +12,21 @@ from kbench.analysis import intervals, rounds
 from kbench.analysis.rounds import Turns
 from kbench.values import BASELINE, FASTER, FASTEST, NO_DIFFERENCE, OK, SLOWER, Interval, Summary, base
 
-# From this many repeats on they are what is resampled: the epochs of one process are not independent of each other.
+# With so many repeats, they are resampled and not their epochs: those of one process are not independent.
 ENOUGH_REPEATS = 3
 
 
 @dataclass(frozen=True)
 class Timed:
-    """A row, and the seconds whose spread says how sure its steady time is."""
+    """A row, and the samples behind the interval of its steady time."""
 
     row: Summary
     sample: tuple[float, ...]
     to_target: tuple[float, ...] = ()  # seconds to the target accuracy of each repeat; infinite where not reached
-    between_process_reach: float = 0.0  # how far another process may be off, not shown by `sample`: intervals.reach
-    turns: Turns = field(default_factory=Turns)  # what it shares with rows that ran beside it
-    level: float | None = None  # seconds of an epoch in a usual round, where it shares enough
-    share: float = 0.0  # how far its processes' mean may be off, where it is compared within rounds
+    between_process_reach: float = 0.0  # of processes, if `sample` does not show it: intervals.reach
+    turns: Turns = field(default_factory=Turns)  # for rows that took turns
+    level: float | None = None  # seconds of an epoch in a usual round, if it shares enough rounds
+    share: float = 0.0  # the reach of its processes' mean, for a comparison within rounds
 
     @property
     def seconds(self) -> float:
@@ -35,16 +35,12 @@ class Timed:
 
 
 def compare(timed: Sequence[Timed], baseline: str = "", level: float = intervals.LEVEL) -> list[Summary]:
-    """The rows with what their comparison gives; `timed` is in the order of the tables, fastest first.
+    """The rows with their ratios and verdicts; `timed` is in the order of the tables, fastest first.
 
-    `level`: of the intervals of an example's ratios together.
-
-    The ratio to the fastest is always given, but for rows that were not measured like the others: they are
-    compared with none. Rows that tie for the least time are all the fastest. The intervals of an example and device
-    hold together in 95 % of tables: those of all pairs, since the fastest is chosen by the same data, or those of all
-    rows with the baseline. The verdict is against the rows of the
-    backend `baseline` where one is named (its fastest row, where it has several in an example and device), and else
-    against the fastest. A variant of a backend is also compared with that backend as it is, if that has a row.
+    Every comparable row gets its ratio to the fastest; rows that tie are all the fastest. The intervals of an example
+    and device hold together at `level`: those of all pairs, since the fastest is chosen by the same data, or those of
+    all rows with the baseline. The verdict is against the fastest, or against the backend `baseline` if one is named
+    (its fastest row). A variant of a backend is also compared with that backend as it is, if that has a row.
     """
     comparable = [one for one in reversed(timed) if _comparable(one)]  # so that the fastest comes last, and stays
     fastest = {_place(one.row): one for one in comparable}
@@ -58,7 +54,7 @@ def compare(timed: Sequence[Timed], baseline: str = "", level: float = intervals
 def _with_default(
     row: Summary, one: Timed, as_it_is: Mapping[tuple[tuple[str, str], str], Timed], level: float
 ) -> Summary:
-    """The row with its ratio to its backend without the other version or setting, where it has one."""
+    """The row of a variant with its ratio to its backend as it is."""
     default = as_it_is.get((_place(row), base(row.backend)))
     if default is None or base(row.backend) == row.backend or not _comparable(one):
         return row
@@ -93,9 +89,9 @@ def _compared(
 
 
 def _ratio(one: Timed, reference: Timed, wider: Callable[[int], float]) -> tuple[float, Interval | None]:
-    """The ratio of two comparable rows' steady times, and how sure it is; a row is itself for sure.
+    """The ratio of two comparable rows' steady times, with its interval; none for a row and itself.
 
-    `wider`: by how much the interval is to be wider than that of one pair, by its degrees of freedom.
+    `wider`: how much wider the interval must be than that of a single pair, from its degrees of freedom.
     """
     ratio = one.seconds / reference.seconds
     if one is reference:
@@ -114,7 +110,7 @@ def _ratio(one: Timed, reference: Timed, wider: Callable[[int], float]) -> tuple
 
 
 def verdict(interval: Interval | None) -> str:
-    """What the interval of a ratio shows; empty where there is none."""
+    """The verdict from the interval of a ratio; empty where there is none."""
     if interval is None:
         return ""
     if interval.low <= 1 <= interval.high:
@@ -123,9 +119,9 @@ def verdict(interval: Interval | None) -> str:
 
 
 def holding(interval: Interval, estimate: float, reach: float = 0.0) -> Interval:
-    """The interval, wide enough to hold the figure beside it, and the `reach` that its samples do not show.
+    """The interval, widened to include the estimate and the `reach` that its samples do not show.
 
-    The figure is the median of all epochs and the interval that of the repeats' medians: they can differ a little.
+    The estimate is the median of all epochs and the interval that of the repeats' medians: they can differ a little.
     """
     wide = Interval(min(interval.low, estimate), max(interval.high, estimate))
     return intervals.reaching(wide, estimate, reach)

@@ -1,4 +1,4 @@
-"""How near a measured time comes to what this machine could do: the roofline model, for a whole model.
+"""How close a measured time comes to this machine's limit: the roofline model, for a whole model.
 
 Williams, Waterman and Patterson, "Roofline: An Insightful Visual Performance Model for Multicore Architectures",
 Communications of the ACM 52 (4), 2009: work takes at least as long as its operations do at the machine's arithmetic
@@ -39,7 +39,7 @@ class Work:
 
 
 def limits(reported: object) -> Limits | None:
-    """The limits out of what was measured of them; None where they were not measured."""
+    """The measured limits; None where they were not measured."""
     if not isinstance(reported, Mapping):
         return None
     rates = reported.get("operations_per_second"), reported.get("bytes_per_second")
@@ -51,10 +51,7 @@ def limits(reported: object) -> Limits | None:
 
 
 def larger(provenance: Mapping[str, Any]) -> dict[str, object]:
-    """What was measured of the machine's limits: of the run's start and its end the one with the larger rate.
-
-    Whatever else the machine did meanwhile makes a rate smaller, and nothing makes it larger.
-    """
+    """The machine's limits, the larger of the two measured at start and end: other work makes them smaller."""
     ended = provenance.get("ended")
     reported = [provenance.get("limits"), ended.get("limits") if isinstance(ended, Mapping) else None]
     known = [one for one in reported if isinstance(one, Mapping)]
@@ -68,7 +65,7 @@ def larger(provenance: Mapping[str, Any]) -> dict[str, object]:
 
 
 def work(facts: Mapping[str, object]) -> Work | None:
-    """What a cell's guest reported of its model; None where it reported none."""
+    """The work of a cell's model; None where the guest did not report its layers."""
     layers = flops.read(facts.get("layer_shapes"))
     if layers is None:
         return None
@@ -84,11 +81,11 @@ def work(facts: Mapping[str, object]) -> Work | None:
 
 
 def least_bytes(of: Work, batch_size: int, cache_bytes: int = 0) -> float:
-    """Bytes that must come from memory, or go there, for one sample, however clever the program.
+    """Bytes that any program must read from or write to memory for one sample.
 
-    The sample itself, and its share of the weights, which every step reads and training writes. Weights that fit into
-    the cache may stay there from step to step, and of an embedding only the rows of the batch's words are needed:
-    neither is counted. Nor is what lies between the layers, which a program may keep in the cache.
+    The sample itself, and its share of the weights, which every step reads and training writes. Not counted: weights
+    that fit into the cache, embeddings (only the rows of the batch's words are needed), and values between layers,
+    which may stay in the cache.
     """
     of_sample = BYTES * sum(map(math.prod, of.inputs))
     read = written = 0
@@ -101,7 +98,7 @@ def least_bytes(of: Work, batch_size: int, cache_bytes: int = 0) -> float:
 
 
 def percent(of: Work, batch_size: int, seconds: float, machine: Limits) -> float | None:
-    """100 x the least time that this machine could take for a sample / the `seconds` that it took."""
+    """100 x the least time that this machine needs for a sample / the `seconds` that it took."""
     if not 0 < seconds < math.inf or batch_size < 1:
         return None
     arithmetic = of.operations / machine.operations_per_second

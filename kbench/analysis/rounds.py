@@ -1,7 +1,7 @@
-"""Times compared within a round: what the machine does to one backend there it does to all, and it cancels.
+"""Compares times within a round, where the machine's pace affects all backends alike and cancels.
 
 The logarithm of a step's time is the sum of its backend's level, its round's level and noise. Tukey's median polish
-(*Exploratory Data Analysis*, 1977, chapter 11) finds the levels: a burst of other work in some rounds does not move
+(*Exploratory Data Analysis*, 1977, chapter 11) finds the levels, and bursts of other work in some rounds do not move
 them. See docs/measuring.md.
 """
 
@@ -22,27 +22,27 @@ from kbench.values import Interval, Measured
 Row = TypeVar("Row", bound=Hashable)
 Round = tuple[int, int]  # the repeat, and the round in it
 
-ENOUGH = 5  # rounds that two rows have in common, from which on they are compared within them
-ENOUGH_REPEATS = 8  # of a pair of rows, from which on they alone say how far processes lie apart
-ENOUGH_PROCESSES = 6  # beyond the first of each row, from which on they say how far processes lie apart
+ENOUGH = 5  # common rounds, for two rows to be compared within them
+ENOUGH_REPEATS = 8  # of a pair of rows, to show the variation between processes by themselves
+ENOUGH_PROCESSES = 6  # beyond the first of each row, to estimate the variation between processes
 _PASSES = 20  # of the polish, which hardly changes after three
 
 
 @dataclass(frozen=True)
 class Turns:
-    """What a row's turns give."""
+    """A row's turns."""
 
     steps: Mapping[Round, float] = field(default_factory=dict)  # the mean step of each turn, in seconds
-    # Of each repeat's steady epochs, how many of its mean steps it takes: it also holds what is done once an epoch.
+    # Of each repeat's steady epochs, in mean steps: more than its steps, as some work is done once an epoch.
     epochs: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
 
     def epoch(self) -> float:
-        """How many steps' time an epoch takes."""
+        """The time of an epoch, in steps."""
         return median(one for of_repeat in self.epochs.values() for one in of_repeat)
 
 
 def of_row(repeats: Sequence[Measured]) -> Turns:
-    """The turns of a row's repeats, without those in which other programs took much of the time."""
+    """The turns of a row's repeats, without those that other programs disturbed."""
     if not any(epoch.rounds for one in repeats for epoch in one.epochs):
         return Turns()
     steps: dict[Round, list[float]] = {}
@@ -65,10 +65,10 @@ def _counted(epoch: Epoch) -> list[float]:
 
 @dataclass(frozen=True)
 class Level:
-    """Where a row stands among those that ran beside it."""
+    """The level of a row among those that took turns with it."""
 
     seconds: float  # of an epoch in a usual round
-    processes: tuple[float, ...]  # how far each repeat's process lies from the others' mean, as a logarithm
+    processes: tuple[float, ...]  # each repeat's deviation from their mean, as a logarithm
 
 
 def levels(turns: Mapping[Row, Turns]) -> dict[Row, Level]:
@@ -100,9 +100,9 @@ def levels(turns: Mapping[Row, Turns]) -> dict[Row, Level]:
 
 
 def _processes(of_rounds: np.ndarray[Any, Any], places: Sequence[Round], rows: int) -> tuple[float, ...]:
-    """How far each repeat lies from the mean of all; of one repeat nothing.
+    """Each repeat's deviation from the mean of all; empty for one repeat.
 
-    The rounds' levels are made of the same `rows`, which therefore lie closer to them than others would.
+    The rounds' levels come from the same `rows`, which are therefore closer to them than others would be.
     """
     repeats = np.array([repeat for repeat, _ in places])
     known = np.isfinite(of_rounds)
@@ -113,12 +113,11 @@ def _processes(of_rounds: np.ndarray[Any, Any], places: Sequence[Round], rows: i
 
 
 def shares(levels: Mapping[Row, Level], stand_in: float | None) -> dict[Row, float | None]:
-    """How far one process of each row may lie from the row's usual time, in 95 % of cases: the logarithm of a factor.
+    """How far one process of each row is from the row's usual time in 95 % of cases: the logarithm of a factor.
 
-    Estimated from the processes of all rows that have several, and no less than the row's own say; `stand_in` where
-    there are too few.
+    Estimated from all rows with several processes, but at least as large as the row's own; `stand_in` for too few.
     """
-    from scipy.stats import norm, t
+    from scipy.special import ndtri
 
     several = {row: np.array(one.processes) for row, one in levels.items() if one.processes}
     freedom = sum(len(one) - 1 for one in several.values())
@@ -126,17 +125,16 @@ def shares(levels: Mapping[Row, Level], stand_in: float | None) -> dict[Row, flo
     if freedom >= ENOUGH_PROCESSES:
         # Deviations from a mean of n are smaller than those from what it estimates.
         apart = np.concatenate([one * math.sqrt(len(one) / (len(one) - 1)) for one in several.values()])
-        spread = np.median(np.abs(apart)) / norm.ppf(0.75)
-        of_all = float(t.ppf((1 + intervals.LEVEL) / 2, intervals.EFFICIENCY * freedom) * spread)
-    own = {row: float(norm.ppf((1 + intervals.LEVEL) / 2) * np.std(one, ddof=1)) for row, one in several.items()}
+        at_95 = intervals.students_t((1 + intervals.LEVEL) / 2, intervals.EFFICIENCY * freedom)
+        of_all = at_95 * intervals.median_deviation(apart)
+    own = {row: float(ndtri((1 + intervals.LEVEL) / 2) * np.std(one, ddof=1)) for row, one in several.items()}
     return {row: of_all if of_all is None else max(of_all, own.get(row, 0.0)) for row in levels}
 
 
 def of_ratio(one: Turns, reference: Turns) -> tuple[Interval, int] | None:
-    """The interval of the ratio of two rows' epochs by their common rounds, and how many there are.
+    """The interval of the ratio of two rows' epochs from their common rounds, and their number.
 
-    It holds how far the epochs of either row differ from each other, and not how far processes do. None where they
-    share too few rounds.
+    It includes the variation between epochs, but not between processes. None for too few common rounds.
     """
     scale = one.epoch() / reference.epoch()
     common = [step / reference.steps[place] * scale for place, step in one.steps.items() if place in reference.steps]
@@ -151,7 +149,7 @@ def of_ratio(one: Turns, reference: Turns) -> tuple[Interval, int] | None:
 
 
 def of_repeats(one: Turns, reference: Turns) -> tuple[Interval, int] | None:
-    """The same by the ratios of their common repeats, which hold how far processes differ. None for too few."""
+    """The same from their common repeats, which include the variation between processes. None for too few."""
     ratios = []
     for repeat in sorted(set(one.epochs) & set(reference.epochs)):
         steps = [

@@ -1,4 +1,4 @@
-"""What the steps of steady epochs show: how long one takes, and whether the epochs were steady at all."""
+"""The steps of steady epochs: how long they take, and whether the epochs were steady at all."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from kbench.epochs import Epoch
 
-CHANGE = 0.1  # of the time of a step, from which on the reader is told
-CHANCE = 0.01  # how often epochs that do not change would look so at most: five in each half are the fewest that can
+CHANGE = 0.1  # of the time of a step; more is reported
+CHANCE = 0.01  # of reporting a change where there is none; that needs five epochs in each half
 
 
 @np.errstate(all="ignore")  # two times may be too long to add
@@ -31,16 +31,15 @@ def steps_of(epochs: Iterable[Epoch]) -> list[float]:
 
 
 def p95_seconds(steps: Sequence[float]) -> float | None:
-    """What 95 % of these did not exceed, interpolated linearly; None where there are none."""
+    """The 95th percentile, interpolated linearly; None where there are none."""
     return float(np.percentile(steps, 95)) if steps else None
 
 
 def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int) -> str:
-    """A sentence where the steady epochs of a row go on getting faster or slower; empty where they do not.
+    """A sentence if the steady epochs of a row keep getting faster or slower; else empty.
 
-    repeats: the epochs of each; epochs: how many a repeat was to have, 0 for a script, which has its own. The first
-    halves of all repeats' steady epochs are compared with their second halves (an epoch in the middle counts for
-    neither), by each epoch's usual step.
+    repeats: the epochs of each; epochs: the number asked for, 0 for a script. The first halves of all repeats' steady
+    epochs are compared with the second halves (without an epoch in the middle), by each epoch's median step.
     """
     early: list[float] = []
     late: list[float] = []
@@ -58,17 +57,17 @@ def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int) -> str:
     how = f"{change:.2f} times slower" if change > 1 else f"{1 / change:.2f} times faster"
     return (
         f"not steady: its steps became {how} from the first half of its steady epochs to the second; "
-        f"more epochs{f' (--epochs {2 * epochs})' if epochs else ''} show where that ends"
+        f"use more epochs{f' (--epochs {2 * epochs})' if epochs else ''}"
     )
 
 
 def _usual_step(epoch: Epoch) -> float:
-    """The median step, which one interruption does not change; the whole epoch where no step was timed."""
+    """The median step, which an interruption does not change; the whole epoch if steps were not timed."""
     return median(epoch.step_seconds) if epoch.step_seconds else epoch.seconds
 
 
 def _beyond_chance(early: Sequence[float], late: Sequence[float]) -> bool:
-    """Whether the two differ by the test of Mann, Whitney and Wilcoxon, which asks nothing of their distribution."""
+    """Whether the two differ by the Mann-Whitney test, which assumes nothing of their distribution."""
     from scipy.stats import mannwhitneyu  # takes a second to import
 
     return bool(mannwhitneyu(early, late).pvalue < CHANCE)

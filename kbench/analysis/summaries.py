@@ -1,4 +1,4 @@
-"""From measured cells to one row a backend: medians over steady epochs, and what the models learnt."""
+"""From measured cells to one row per backend: medians over steady epochs, and the models' scores."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from kbench.text import significant
 from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured, Summary
 
 Row = tuple[str, str, str, str]  # see row_of
-# Of the time of an epoch: what fit takes after its last batch, from which on the reader is told.
-LATE = 0.05
+LATE = 0.05  # of an epoch's time: if fit takes more after its last batch, a note says so
 
 
 def summarise(
@@ -27,17 +26,17 @@ def summarise(
 ) -> list[Summary]:
     """One row per example, backend, image_data_format and device, over all repeats of its cell.
 
-    Examples stand in the order of `measured`; the rows of one example fastest first, then those that did
-    not end ok. Steady epochs are all but the first: where a cell has one epoch, there is no steady figure.
-    Figures are of the repeats that ended ok; a row's status and reason are those of its worst repeat. `baseline`
-    is the full name of the backend with which rows are compared, beside the fastest; `limits` are those of the
-    machine's processor; `level` is that of the intervals of an example's ratios together.
+    Examples are in the order of `measured`; the rows of one example fastest first, then those that did not end ok.
+    Steady epochs are all but the first, so a single epoch has no steady time. Figures are of the repeats that ended
+    ok; a row's status and reason are those of its worst repeat. `baseline` is the full name of a backend to compare
+    with, beside the fastest; `limits` are those of the machine's processor; `level` is that at which the intervals of
+    an example's ratios hold together.
     """
     return compare(timed(measured, limits), baseline, level)
 
 
 def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:
-    """The rows of `summarise`, in its order and not yet compared, with what their intervals are made of."""
+    """The rows of `summarise`, in its order and not yet compared, with the samples for their intervals."""
     groups: dict[Row, list[Measured]] = {}
     for one in measured:
         groups.setdefault(row_of(one.cell), []).append(one)
@@ -55,19 +54,21 @@ def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -
 def _levels(
     ok: Mapping[Row, Sequence[Measured]], stand_in: float | None
 ) -> tuple[dict[Row, rounds.Level], dict[Row, float | None]]:
-    """Where the rows stand among those of their example and device, if they took turns, and how sure that is."""
-    turns = {row: rounds.of_row(repeats) for row, repeats in ok.items()}
+    """The levels of rows that took turns, among those of their example and device, and the spread of processes."""
+    by_place: dict[tuple[str, str], dict[Row, rounds.Turns]] = {}
+    for row, repeats in ok.items():
+        by_place.setdefault((row[0], row[3]), {})[row] = rounds.of_row(repeats)
     levels: dict[Row, rounds.Level] = {}
     shares: dict[Row, float | None] = {}
-    for place in dict.fromkeys((row[0], row[3]) for row in turns):
-        found = rounds.levels({row: one for row, one in turns.items() if (row[0], row[3]) == place})
+    for turns in by_place.values():
+        found = rounds.levels(turns)
         levels |= found
         shares |= rounds.shares(found, stand_in)
     return levels, shares
 
 
 def row_of(cell: Cell | Summary) -> Row:
-    """What the repeats of a row have in common, and tells it from the other rows of its run."""
+    """What identifies a row in its run, and its repeats have in common."""
     return cell.example, cell.backend, cell.image_data_format, cell.device
 
 
@@ -97,7 +98,7 @@ def _summary(
     steps = step_times.steps_of(steady)
     timed = [epoch for epoch in steady if epoch.seconds > 0 and epoch.samples > 0]
     last = [one.epochs[-1] for one in ok if one.epochs]
-    # A repeat that failed may still know its versions and the size of its model.
+    # A failed repeat may still have reported its versions and the size of its model.
     facts = _first_facts([*ok, *repeats])
     per_1000 = step_times.median_of([1000 * epoch.seconds / epoch.samples for epoch in timed])
     work = roofline.work(facts)
@@ -141,7 +142,7 @@ def _summary(
         phases=_phases(ok),
         evaluation_seconds=_evaluation(ok),
         seconds_per_1000_samples=per_1000,
-        # A script's rows are compared as long as the model is the same: what else its author leaves to Keras is said.
+        # A script's rows are compared as long as the model is the same; other differences are notes.
         notes=(
             *(how for how in unlike if not (compares or fingerprints.of_model(how))),
             *_notes(repeats),
@@ -196,12 +197,12 @@ def _timed(
 ) -> Timed:
     """The row of a cell's repeats with the interval of its steady time.
 
-    `reach`: how far the row's processes lie apart, which repeats show, and the epochs of one or two do not. `level`:
-    where it stands among the rows that took turns with it.
+    `reach`: the spread of the row's processes, which the epochs of one or two repeats do not show. `level`: its level
+    among the rows that took turns with it.
     """
     ok = [one for one in repeats if one.outcome.status == OK]
     target = _text(_first_facts([*ok, *repeats]).get("target"))
-    # Of each repeat, infinite where it never got there.
+    # Of each repeat; infinite where it never reached the target.
     to_target = [] if not target else [learning_curves.to_target(one.epochs, target) for one in ok]
     row = _summary(repeats, ok, target, to_target, differs, limits)
     per_repeat = [[epoch.seconds for epoch in step_times.steady(one.epochs)] for one in ok]
@@ -248,7 +249,7 @@ def _phases(ok: Sequence[Measured]) -> dict[str, float]:
 
 
 def _evaluation(ok: Sequence[Measured]) -> float | None:
-    """The median of all evaluations: one an epoch, or else the one that the guest gives as a phase."""
+    """The median of all evaluations: one per epoch, or else the one that the guest reports as a phase."""
     reported = [
         epoch.evaluation_seconds for one in ok for epoch in one.epochs if epoch.evaluation_seconds is not None
     ]
@@ -256,7 +257,7 @@ def _evaluation(ok: Sequence[Measured]) -> float | None:
 
 
 def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
-    """What the first step of each repeat took beyond a steady step of it, where both are known."""
+    """How much longer the first step of each repeat took than a steady one, where both are known."""
     found = []
     for one in ok:
         first = one.phases.get("first_step")
@@ -274,35 +275,31 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     damaged = sum(_whole(one.facts.get("events_damaged")) or 0 for one in repeats)
     if damaged:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
-    ok = [one for one in repeats if one.outcome.status == OK]
-    changing = (
-        step_times.still_changing([one.epochs for one in ok], 0 if ok[0].facts.get("unit") else ok[0].cell.epochs)
-        if ok
-        else ""
-    )
-    notes[changing] = None
+    if ok := [one for one in repeats if one.outcome.status == OK]:
+        asked = 0 if ok[0].facts.get("unit") else ok[0].cell.epochs
+        notes[step_times.still_changing([one.epochs for one in ok], asked)] = None
     if learning_curves.deterministic(ok) is False:
-        notes["not deterministic: its repeats with the same seed have other losses"] = None
+        notes["not deterministic: repeats with the same seed have different losses"] = None
     return tuple(note for note in notes if note)
 
 
 def _uncounted(work: roofline.Work | None) -> list[str]:
-    """A note on the layers whose operations nobody counted."""
+    """A note on the layers whose operations were not counted."""
     return [f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []
 
 
 def _late(usual: float | None, teardown: float | None, facts: Mapping[str, object]) -> list[str]:
-    """A note on a fit or predict that goes on for long after its last batch."""
+    """A note on a fit or predict that takes long after its last batch."""
     if not usual or teardown is None or teardown < LATE * usual:
         return []
     function = "predict" if facts.get("task") == "infer" else "fit"
-    return [f"{function} returned {significant(teardown)} s after its last batch (mean), which its time leaves out"]
+    return [f"{function} returned {significant(teardown)} s after its last batch (mean), not counted in its time"]
 
 
 def _percent_of_limit(
     work: roofline.Work | None, cell: Cell, per_1000: float | None, limits: roofline.Limits | None
 ) -> float | None:
-    """Of the processor's limit alone: a GPU's is not measured."""
+    """Of the processor's limit: a GPU's is not measured."""
     if work is None or not work.operations or limits is None or per_1000 is None or cell.device != "cpu":
         return None
     return roofline.percent(work, cell.batch_size, per_1000 / 1000, limits)
@@ -313,7 +310,7 @@ def _numbers(measured: Iterable[Measured], fact: str) -> list[float]:
 
 
 def _first_facts(measured: Iterable[Measured]) -> Mapping[str, object]:
-    """Every fact, as reported by the first of `measured` that knows it."""
+    """Every fact, from the first of `measured` that reported it."""
     facts: dict[str, object] = {}
     for one in measured:
         facts = {**one.facts, **{key: value for key, value in facts.items() if value not in (None, "")}}

@@ -1,4 +1,4 @@
-"""Compares runs side by side: which rows belong together, whether they may be compared, and the result."""
+"""Compares runs side by side: finds matching rows, checks whether they are comparable, and compares them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE,
 from kbench.machine.provenance import machine_differences
 from kbench.values import FASTER, OK, SLOWER, Interval, Measured, Summary
 
-ENOUGH = 100  # times of the fixed computation, to know how fast a machine was
+ENOUGH = 100  # times of the fixed computation, to know a machine's speed
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Side:
     about: About
     rows: tuple[Row, ...]  # in the order of the run's tables
     provenance: Mapping[str, Any]
-    of_one_backend: bool  # then its rows are told apart by the example alone
+    of_one_backend: bool  # then the example alone identifies a row
     reference_seconds: tuple[float, ...] = ()  # of the fixed computation before each cell of the run
 
 
@@ -58,11 +58,11 @@ def side(
 
 
 def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
-    """Each row of the first side beside its like of each other side; then the rows that only others have.
+    """Each row of the first side beside the matching row of each other side; then the rows that only others have.
 
-    Rows are alike that have the same example and backend; the example alone counts where every side is of one
-    backend. Of several, the one with the same layout and device is taken, and else the fastest. Rows that were
-    measured on another machine, or whose fingerprints differ, are not compared unless `allowed` names that.
+    Rows match that have the same example and backend; the example alone if every side is of one backend. Of several,
+    the one with the same layout and device is taken, or else the fastest. Rows from different machines, or with
+    different fingerprints, are not compared unless `allowed` names that.
     """
     first, *others = sides
     by_example = all(one.of_one_backend for one in sides)
@@ -80,16 +80,16 @@ def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
             found.append(replace(pair, reference_ratio=changes[other.about.letter]))
     for other in others:
         left = [row.summary for row in other.rows if (other.about.letter, id(row)) not in used]
-        # A further layout of a row that has been compared is not news.
+        # Another layout of a row that has been compared is left out.
         found += [Pair(other.about.letter, None, row) for row in left if _like(row, first, by_example) is None]
     return found
 
 
 def regressions(found: Iterable[Pair], limit: float) -> list[Pair]:
-    """The pairs that a check has to fail for.
+    """The pairs for which a check fails.
 
-    A ratio counts where its whole interval lies above `limit`, so that it is shown and not chance. A row that was
-    ok on the first side and could not be compared counts, too: it failed since, or was measured otherwise.
+    A ratio counts if its whole interval is above `limit`, so that it is not chance. A row that was ok on the first
+    side and could not be compared counts too: it has failed since, or was measured differently.
     """
     return [
         pair
@@ -111,9 +111,9 @@ def _like(row: Summary, other: Side, by_example: bool) -> Row | None:
 
 
 def _change(first: Side, other: Side) -> Interval | None:
-    """How many times as long the fixed computation took on the other side, where that is shown to have changed.
+    """How many times as long the fixed computation took on the other side, if it is shown to have changed.
 
-    Rows of one run have one machine, and between two machines it is what is compared.
+    None for one run, and for two machines, whose difference is what is compared.
     """
     before, after = first.reference_seconds, other.reference_seconds
     if before == after or machine_differences(other.provenance, first.provenance, False):
@@ -168,7 +168,7 @@ def _not_ok(first: Side, one: Summary, other: Side, two: Summary) -> tuple[str, 
 
 
 def _remarks(one: Summary, two: Summary) -> tuple[str, ...]:
-    """What may differ: it is what people compare, or does not touch the figures."""
+    """Differences that do not prevent a comparison: people compare them, or they do not affect the figures."""
     names = {
         "backend": "backend",
         "keras_version": "Keras",
@@ -178,7 +178,7 @@ def _remarks(one: Summary, two: Summary) -> tuple[str, ...]:
         "epochs": "epochs",
     }
     same_backend = one.backend == two.backend
-    if bool(one.keras_version) != bool(two.keras_version):  # one of them never came to tell what it computes with
+    if bool(one.keras_version) != bool(two.keras_version):  # one of them ended before it reported its versions
         names = {name: words for name, words in names.items() if name in ("backend", "image_data_format", "epochs")}
     return tuple(
         f"{words} {getattr(two, name) or 'default'} instead of {getattr(one, name) or 'default'}"
@@ -194,7 +194,7 @@ def _machines(first: Side, one: Summary, other: Side, two: Summary) -> list[str]
 
 
 def _fingerprints(one: Sequence[Measured], first: Side, two: Sequence[Measured], other: Side) -> list[str]:
-    """In what the first like repeats that ended ok were not measured alike."""
+    """How the first pair of repeats that ended ok differ in what was measured."""
     for mine in one:
         for theirs in two:
             if mine.cell.repeat == theirs.cell.repeat and mine.outcome.status == theirs.outcome.status == OK:
@@ -206,7 +206,7 @@ def _unlike(mine: Measured, first: Side, theirs: Measured, other: Side) -> list[
     own, like = fingerprints.reported(mine), fingerprints.reported(theirs)
     bare = [side.about.letter for side, known in ((first, own), (other, like)) if not fingerprints.fingerprint(known)]
     if bare:
-        return [f"{' and '.join(bare)} {'has' if len(bare) == 1 else 'have'} none"]
+        return [f"none in {' and '.join(bare)}"]
     counts = [
         f"{getattr(theirs.cell, name):,} {words} instead of {getattr(mine.cell, name):,}"
         for name, words in (("samples", "samples"), ("batch_size", "samples a step"))
@@ -217,7 +217,7 @@ def _unlike(mine: Measured, first: Side, theirs: Measured, other: Side) -> list[
 
 def _ratio(one: Timed, two: Timed) -> tuple[float | None, Interval | None]:
     scale = 1.0
-    if one.row.samples != two.row.samples:  # where that is allowed, a sample's time is what can be compared
+    if one.row.samples != two.row.samples:  # if that is allowed, times per sample are compared
         scale = _per_sample(two.row) / _per_sample(one.row)
     reach = math.hypot(one.between_process_reach, two.between_process_reach)
     return _of(one.row.epoch_seconds, one.sample, two.row.epoch_seconds, two.sample, scale, reach)
@@ -243,7 +243,7 @@ def _of(
     scale: float = 1.0,
     reach: float = 0.0,
 ) -> tuple[float | None, Interval | None]:
-    """other / first, and how sure that is; None where one of them is no time or not above 0."""
+    """other / first, with its interval; None where one of them is missing or not above 0."""
     if not (first and other) or not 0 < (ratio := scale * other / first) < math.inf:
         return None, None
     interval = intervals.of_ratio([scale * value for value in others], sample)
@@ -251,7 +251,7 @@ def _of(
 
 
 def _accuracy(one: Summary, two: Summary) -> str:
-    """Whether the final validation accuracies lie further apart than both their spreads over the repeats."""
+    """Whether the final validation accuracies differ by more than the sum of their standard deviations."""
     first, other = one.final_val_accuracy, two.final_val_accuracy
     if first is None or other is None or one.epochs != two.epochs:
         return ""
@@ -265,7 +265,7 @@ def _accuracy(one: Summary, two: Summary) -> str:
 
 
 def _losses(one: Sequence[Measured], two: Sequence[Measured]) -> tuple[float | None, int]:
-    """The largest difference of a loss, and of how many epochs: of repeats with one number and seed."""
+    """The largest difference of a loss over repeats with the same number and seed, and over how many epochs."""
     others = {(other.cell.repeat, other.cell.seed): other.epochs for other in two if other.outcome.status == OK}
     furthest = []
     for mine in one:
@@ -279,7 +279,7 @@ def _losses(one: Sequence[Measured], two: Sequence[Measured]) -> tuple[float | N
 
 
 def _apart(one: float | None, two: float | None) -> float:
-    """How far two losses lie apart, infinitely where one alone is no number; -1 where one was not reported."""
+    """The difference of two losses, infinite where only one is NaN; -1 where one was not reported."""
     if one is None or two is None:
         return -1.0
     if one == two or (math.isnan(one) and math.isnan(two)):

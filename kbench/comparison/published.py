@@ -1,4 +1,4 @@
-"""Figures from the literature (results/published/): read, and held against a run's own."""
+"""Published figures (results/published/): read, and compared with a run's own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kbench.values import OK, Summary
 
 @dataclass(frozen=True)
 class Figure:
-    """What a source gives; counts are None where it does not say."""
+    """A source's figure; counts are None where it gives none."""
 
     source: str  # a key of results/published/README.md
     year: int
@@ -34,7 +34,7 @@ class Figure:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds per epoch of all samples, or per 1,000 images of inference; None where it is another measure."""
+        """Seconds per epoch of all samples, or per 1,000 images of inference; None for any other measure."""
         if self.unit != "s":
             return None
         if self.metric == "training_time":
@@ -44,7 +44,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Held:
-    """A row of a run against a figure of the same workload."""
+    """A row of a run beside a figure of the same workload."""
 
     row: Summary
     seconds: float  # of the row, in the figure's measure: an epoch of all samples, or 1,000 of inference
@@ -79,7 +79,7 @@ def read(path: Path | None = None) -> list[Figure]:
 
 
 def addresses(path: Path | None = None) -> dict[str, str]:
-    """Where each source is found, by its name: addresses with https:// alone. Empty where that cannot be read."""
+    """The address of each source, by its name: only https://. Empty where the file cannot be read."""
     path = path or paths.project_folder("results") / "published" / "sources.csv"
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -92,19 +92,15 @@ def addresses(path: Path | None = None) -> dict[str, str]:
 
 
 def held(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[Held]:
-    """Each timed row against each figure of the same workload that is a time; the rows' order, then the file's."""
+    """Each timed row beside each figure of the same workload that is a time; in the rows' order, then the file's."""
     found = []
-    by_workload: dict[str, list[Figure]] = {}
+    by_workload: dict[tuple[str, bool], list[Figure]] = {}
     for figure in figures:
-        by_workload.setdefault(figure.workload, []).append(figure)
+        by_workload.setdefault((figure.workload, figure.metric == "time_per_1000_images"), []).append(figure)
     for row in rows:
         seconds = _seconds(row)
-        if seconds is None:
-            continue
-        for figure in by_workload.get(row.example, ()):
-            published = figure.seconds
-            like = (figure.metric == "time_per_1000_images") == (row.task == "infer")
-            if published and like:
+        for figure in by_workload.get((row.example, row.task == "infer"), ()):
+            if seconds and (published := figure.seconds):
                 same = figure.backend.partition("/")[2] == row.backend.partition("/")[2]
                 found.append(Held(row, seconds, figure, published, same, _differs(row, figure)))
     return found
@@ -125,22 +121,15 @@ def _seconds(row: Summary) -> float | None:
 
 
 def _differs(row: Summary, figure: Figure) -> tuple[str, ...]:
-    """What is not alike, beside hardware and software versions."""
-    differences = []
-    if figure.batch_size is None:
-        differences.append(f"batch size not given in print, {row.batch_size} here")
-    elif figure.batch_size != row.batch_size:
-        differences.append(f"batch size {figure.batch_size} in print, {row.batch_size} here")
-    if row.task != "infer":
-        differences.append(
-            f"samples of an epoch not given in print, taken as {row.available_samples or row.samples:,}"
-        )
-    if row.task != "infer" and row.available_samples and row.samples < row.available_samples:
-        differences.append(f"measured here on {row.samples:,} of {row.available_samples:,} samples and scaled up")
-    if figure.cudnn_rnn == "yes":
-        differences.append("cuDNN's recurrent layer in print, the plain one here")
-    if figure.gpus is not None and figure.gpus > 1:
-        differences.append(f"{figure.gpus} GPUs in print")
-    if row.data_source == "synthetic" and row.task != "infer":
-        differences.append("synthetic data here")
-    return tuple(differences)
+    """What differs, apart from hardware and software versions."""
+    trains, samples = row.task != "infer", row.available_samples or row.samples
+    batch = "not published" if figure.batch_size is None else f"{figure.batch_size} published"
+    possible = {
+        f"batch size {batch}, {row.batch_size} here": figure.batch_size != row.batch_size,
+        f"samples per epoch not published, {samples:,} assumed": trains,
+        f"measured here on {row.samples:,} of {samples:,} samples and scaled up": trains and row.samples < samples,
+        "cuDNN's recurrent layer published, the plain one here": figure.cudnn_rnn == "yes",
+        f"{figure.gpus} GPUs published": (figure.gpus or 0) > 1,
+        "synthetic data here": trains and row.data_source == "synthetic",
+    }
+    return tuple(text for text, applies in possible.items() if applies)

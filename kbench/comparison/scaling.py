@@ -1,4 +1,4 @@
-"""Throughput against the one thing in which several runs differ: batch size, threads or number of samples."""
+"""Throughput against the one setting that varies between runs: batch size, threads or number of samples."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from kbench.values import OK, Interval, Summary
 
 THREADS, BATCH_SIZE, SAMPLES = "threads", "batch size", "number of samples"
 
-_REACH = 4.0  # an interval is drawn so many times above and below all points: it may be a hundred times as wide
-_ROOM = 2.0  # the ideal line goes so many times above the highest point: beyond, it would press the others down
+_REACH = 4.0  # intervals are cut at so many times the highest and lowest point: some are a hundred times as wide
+_ROOM = 2.0  # the ideal line ends at so many times the highest point, or it would squeeze the others
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the runs, as far as it matters here."""
+    """What matters here of one of the runs."""
 
     summaries: Sequence[Summary]
-    threads: int | None  # of each cell; None where the run does not tell
-    alike: Mapping[str, str] = field(default_factory=dict)  # what else has to be the same, by what it is called
+    threads: int | None  # of each cell; None where the run does not say
+    alike: Mapping[str, str] = field(default_factory=dict)  # what else must be the same, by its name
     models: Mapping[str, str] = field(default_factory=dict)  # by example: the hash of its file
 
 
@@ -45,12 +45,12 @@ class Lines:
 
     @property
     def grows(self) -> bool:
-        """Whether the ideal is to be as many times as fast; more samples are ideally just as fast."""
+        """Whether the ideal throughput grows in proportion; with more samples it stays the same."""
         return self.variable != SAMPLES
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The least and most samples/s that are drawn; None where nothing is cut off."""
+        """The lowest and highest samples/s to draw; None where nothing is cut off."""
         points = [point for row in self.rows for point in row]
         shown = [*(point.throughput for point in points), *(throughput for _, throughput in self.ideal)]
         low, high = min(shown) / _REACH, max(shown) * _REACH
@@ -59,7 +59,7 @@ class Lines:
 
 
 def lines(sides: Sequence[Side]) -> tuple[list[Lines], list[str]]:
-    """The lines of each example where one thing alone varies, and sentences on the examples that have none."""
+    """The lines of each example where a single setting varies, and sentences on the examples without lines."""
     examples = dict.fromkeys(row.example for side in sides for row in side.summaries)
     found: list[Lines] = []
     missing: dict[str, list[str]] = {}
@@ -88,7 +88,7 @@ def _of_example(example: str, sides: Sequence[Side]) -> Lines | str:
         return f"{_listed(list(values))} are the same in all runs"
     others = _others(here)
     if len(varying) > 1 or others:
-        return f"{_listed([*varying, *others])} vary together, and a line shows one thing alone"
+        return f"{_listed([*varying, *others])} vary together, and a line can show only one of them"
     (variable,) = varying
     if None in values[variable]:
         return f"one of the runs does not report its {variable}"
@@ -106,7 +106,7 @@ def _of_example(example: str, sides: Sequence[Side]) -> Lines | str:
 
 
 def _others(here: Sequence[tuple[Side, Sequence[Summary]]]) -> list[str]:
-    """What else is not the same in all runs that report it, and moves the throughput."""
+    """What else differs between runs that report it, and affects the throughput."""
     reported: dict[str, set[str]] = {}
     for side, rows in here:
         facts = {**side.alike, "the example's file": side.models.get(rows[0].example, "")}
@@ -123,7 +123,7 @@ def _others(here: Sequence[tuple[Side, Sequence[Summary]]]) -> list[str]:
 
 
 def _interval(row: Summary) -> Interval | None:
-    """Of the samples a second: that of the seconds per sample, turned round."""
+    """Of the samples per second, from that of the seconds per sample."""
     seconds = row.per_1000_interval
     return Interval(1000 / seconds.high, 1000 / seconds.low) if seconds and seconds.low > 0 else None
 

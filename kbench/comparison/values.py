@@ -1,4 +1,4 @@
-"""What a comparison of runs comes to: small frozen values for its tables."""
+"""The results of a comparison of runs: small frozen values for its tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kbench.values import Interval, Summary
 
-# What keeps two rows from being compared, unless the user allows it.
+# What prevents a comparison of two rows, unless the user allows it.
 MACHINE = "machine"
 FINGERPRINT = "fingerprint"
 ALLOWABLE = (MACHINE, FINGERPRINT)
@@ -31,14 +31,14 @@ class About:
 
 @dataclass(frozen=True)
 class Pair:
-    """A row of the first side beside its like on another side. Ratios are other / first."""
+    """A row of the first side beside the matching row of another side. Ratios are other / first."""
 
     side: str  # the other side's letter
     first: Summary | None  # None where only the other side has it
     other: Summary | None  # None where only the first side has it
-    refused: tuple[str, ...] = ()  # what keeps them from being compared, in words
+    refused: tuple[str, ...] = ()  # why they are not compared, in words
     kinds: tuple[str, ...] = ()  # of ALLOWABLE: what would have to be allowed
-    remarks: tuple[str, ...] = ()  # what differs and does not keep them from it
+    remarks: tuple[str, ...] = ()  # differences that do not prevent the comparison
     ratio: float | None = None  # of the steady times
     interval: Interval | None = None
     verdict: str = ""  # FASTER, SLOWER, NO_DIFFERENCE, NOT_COMPARED; empty where there is no interval
@@ -46,7 +46,7 @@ class Pair:
     target_ratio: float | None = None  # of the seconds to the example's target accuracy
     target_interval: Interval | None = None
     target_verdict: str = ""
-    largest_loss_difference: float | None = None  # over all epochs of like repeats; None where none is alike
+    largest_loss_difference: float | None = None  # over all epochs of matching repeats; None where there are none
     compared_epochs: int = 0  # whose losses were compared
     reference_ratio: Interval | None = None  # of reference_seconds; None where no change of the machine is shown
 

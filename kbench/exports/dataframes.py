@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -17,22 +17,10 @@ from kbench.analysis.call_sites import expanded
 from kbench.analysis.rows import summarised
 from kbench.tables import content
 from kbench.tables.csv import epochs_columns, summary_columns
-from kbench.values import Measured
+from kbench.values import Cell, Measured, Outcome, Summary
 
-_WHOLE = {
-    "repeats",
-    "repeat",
-    "epoch",
-    "seed",
-    "parameters",
-    "batch_size",
-    "samples",
-    "validation_samples",
-    "epochs",
-    "epochs_done",
-    "resampled_values",
-    "repeats_to_target",
-    "exit_code",
+_WHOLE = {"epoch", "epochs_done"} | {
+    one.name for kind in (Summary, Cell, Outcome) for one in fields(kind) if one.type in ("int", "int | None")
 }
 _TRUTHS = {"deterministic"}
 _OF_CELL = ("example", "backend", "image_data_format", "device", "repeat", "seed")
@@ -68,7 +56,7 @@ class RunData:
 def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str] = "results") -> RunData:
     """The run in the folder `run`, or of that name below `results_folder`, or the `latest` there.
 
-    Raises kbench.errors.UserError, in one sentence, where there is no such run or it cannot be read.
+    Raises kbench.errors.UserError where there is no such run or it cannot be read.
     """
     folder = store.find(str(run), paths.expanded(str(results_folder)), timed=True)
     return data(store.read(folder))
@@ -88,7 +76,7 @@ def data(read: store.RunResults, status: int | None = None) -> RunData:
 
 
 def _cells_columns(measured: Sequence[Measured]) -> dict[str, list[Any]]:
-    """What was asked of each cell, what came of it, its phases and its memory."""
+    """Each cell's settings, outcome, phases and memory."""
     outcomes = [one.outcome for one in measured]
     memory = ("peak_memory_mib", "import_memory_mib")
     return {
@@ -113,4 +101,4 @@ def _series(name: str, values: Sequence[Any]) -> pd.Series[Any]:
         return pd.Series(pd.array(values, dtype="boolean"))
     if any(isinstance(value, str) for value in values):
         return pd.Series(values, dtype="string")
-    return pd.Series(values, dtype="float64")  # nothing known is a column of NaN
+    return pd.Series(values, dtype="float64")  # a column of NaN where nothing is known

@@ -22,7 +22,7 @@ def write(run: RunResults, out: Path) -> list[str]:
         "name": run.name,
         "created": run.created,
         "provenance": run.provenance,
-        # By way of pandas' own JSON, where what is not known is null.
+        # By pandas' own JSON, where unknown values are null.
         **{name: json.loads(frame.to_json(orient="records", double_precision=15)) for name, frame in frames.items()},
     }
     replace(out / "data.json", f"{as_json(record)}\n".encode(), durable=False)

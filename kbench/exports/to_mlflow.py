@@ -1,4 +1,4 @@
-"""MLflow: an experiment for the run, an MLflow run a cell, by MLflow's own client."""
+"""MLflow: an experiment for the run and an MLflow run for each cell, by MLflow's own client."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def write(run: RunResults, out: Path) -> list[str]:
     try:
         client = MlflowClient(tracking_uri=uri)
         if client.get_experiment_by_name(name) is not None:
-            raise UserError(f"{uri} has an experiment {name!r} already: delete it there, or choose another --out.")
+            raise UserError(f"{uri} already has an experiment {name!r}: delete it there, or choose another --out.")
         experiment = client.create_experiment(name)
         for one in run.measured:
             _log(client, experiment, one)
     except UserError:
         raise
-    except Exception as error:  # a server has many ways to fail, and MLflow a kind for each
+    except Exception as error:  # a server can fail in many ways
         reason = (str(error).splitlines() or [repr(error)])[0].rstrip(".")
         raise UserError(f"MLflow at {uri} refuses: {reason}.") from error
     return [f"{uri} (experiment {name!r})"]

@@ -1,4 +1,4 @@
-"""Parquet files: summary, epochs and cells, with numbers as numbers and what is not known as null."""
+"""Parquet files: summary, epochs and cells, with numbers as numbers and unknown values as null."""
 
 from __future__ import annotations
 

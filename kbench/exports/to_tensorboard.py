@@ -1,4 +1,4 @@
-"""TensorBoard event files, by TensorBoard's own writer: a folder a cell, a scalar a metric, a step an epoch."""
+"""TensorBoard event files, by TensorBoard's own writer: a folder per cell, a scalar per metric, a step per epoch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kbench.errors import UserError
 from kbench.store import RunResults
 from kbench.values import Measured
 
-# Its own name for such a file holds the machine's; results are made to be published.
+# TensorBoard's own file names include the machine's name; results are made to be published.
 _FILE = "events.out.tfevents.0.kbench"
 _METRICS = ("loss", "accuracy", "val_loss", "val_accuracy", "seconds")
 

@@ -23,13 +23,13 @@ def rebuild(
 ) -> list[Path]:
     """Write what is derived from the raw files of `run`: tables, plots and pages; return their paths.
 
-    The same raw files give the same bytes. `baseline` is the full name of a backend to compare with instead of
-    the one in the run's plan; `rows` are its summaries, where they have been made. `plot_style` is a name that
-    matplotlib knows or the path of an .mplstyle file, and `plot_size` the width and height of each picture in
-    inches. Without `plots` none are drawn, and earlier ones are removed. Raises UserError where the run cannot be
-    read or written, or a picture not be drawn so; nothing is written then.
+    The same raw files give the same bytes. `baseline` is the full name of a backend to compare with instead of the
+    plan's; `rows` are its summaries, if known. `plot_style` is a matplotlib style or the path of an .mplstyle file,
+    and `plot_size` the width and height of each picture in inches. Without `plots` none are drawn, and earlier ones
+    are removed. Raises UserError where the run cannot be read or written, or a picture cannot be drawn; nothing is
+    written then.
     """
-    # pandas and matplotlib take a second to load, and most commands never come here.
+    # pandas and matplotlib take a second to load, and most commands do not need them.
     from kbench.outputs.one_run import rebuild_all
 
     return rebuild_all(

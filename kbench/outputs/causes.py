@@ -1,4 +1,4 @@
-"""Sentences on why the rows of a script differ: what is known to cost time, and whether backends compute the same."""
+"""Sentences on why the rows of a script differ: known causes of lost time, and whether backends compute the same."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kbench.store.reading import RunResults
 from kbench.text import significant
 from kbench.values import OK, Summary
 
-TELLING = 0.15  # of a step's time: less is not told, since nothing says how sure it is
+TELLING = 0.15  # of a step's time; less is not reported, since nothing says how sure it is
 
 
 def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
-    """What was found, row by row. Nothing where nothing was looked for, and nothing is compiled anew."""
+    """What was found, row by row. Empty where nothing was looked for and nothing was compiled again."""
     parts = {folder.name: store.read(folder) for folder in store.parts(run.folder)}
     fits = [row for row in rows if row.unit == "epoch" and row.status == OK]
     found = _compiled(run, fits)
@@ -30,7 +30,7 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
     if OTHER_JIT in parts:
         found += _jit(fits, parts[OTHER_JIT])
     if parts and not found:
-        found.append("Neither its data nor jit_compile nor compiling anew is what makes a backend slow here.")
+        found.append("No backend is slow here because of its data, jit_compile or repeated compilation.")
     if "parity" in parts:
         from kbench.parity import reading  # which needs numpy
 
@@ -51,7 +51,7 @@ def _compiled(run: RunResults, fits: Sequence[Summary]) -> list[str]:
     for one in expanded(run.measured):
         counts.setdefault(row_of(one.cell), []).extend(epoch.compilations or 0 for epoch in steady(one.epochs))
     return [
-        f"{_name(row)}: compiled anew {_times(sum(found))} in its {len(found)} epochs after the first."
+        f"{_name(row)}: compiled again {_times(sum(found))} in its {len(found)} epochs after the first."
         for row in fits
         if any(found := counts.get(row_of(row), []))
     ]
@@ -63,8 +63,8 @@ def _data(fits: Sequence[Summary], others: Mapping[Row, Summary]) -> list[str]:
         own, same = _step(row), _step(others.get(row_of(row)))
         if own and same and 1 - same / own > TELLING:
             found.append(
-                f"{_name(row)}: {1 - same / own:.0%} of a step goes into its data: it takes {_ms(own)}, and "
-                f"{_ms(same)} with its first batch again and again."
+                f"{_name(row)}: {1 - same / own:.0%} of a step is spent on its data: it takes {_ms(own)}, and "
+                f"{_ms(same)} with the same batch every time."
             )
     return found
 
@@ -78,12 +78,11 @@ def _jit(fits: Sequence[Summary], run: RunResults) -> list[str]:
         if not own or not other or abs(other / own - 1) < TELLING:
             continue
         with_it = on.get(row_of(row))
-        text = (
-            f"{_name(row)}: {'with' if with_it else 'without'} jit_compile a step takes {_ms(other)}, not {_ms(own)}"
-        )
+        how = "with" if with_it else "without"
+        text = f"{_name(row)}: {how} jit_compile a step takes {_ms(other)} instead of {_ms(own)}"
         first, before = others[row_of(row)].first_epoch_seconds, row.first_epoch_seconds
         if with_it and first and before:
-            text += f", and the first epoch {significant(first)} s, not {significant(before)} s"
+            text += f", and the first epoch {significant(first)} s instead of {significant(before)} s"
         found.append(f"{text}.")
     return found
 
@@ -94,16 +93,16 @@ def _step(row: Summary | None) -> float | None:
 
 
 def _same(rows: Sequence[Agreement], folder: Path) -> list[str]:
-    """What comparing the first model that is trained came to, on its first batches and from the same weights."""
+    """Whether the first trained model computes the same everywhere, on the same batches and from the same weights."""
     compared = [row for row in rows if row.verdict in (agreement.SAME, agreement.EXPLAINED, agreement.DIFFERS)]
     if len(compared) < 2:
         return []
     if any(row.verdict != agreement.SAME for row in compared):
-        return [*map(_verdict, compared), f"`report {folder}` shows where backends part."]
+        return [*map(_verdict, compared), f"`report {folder}` shows where backends differ."]
     who = "all backends" if len(compared) == len(rows) else ", ".join(row.backend for row in compared)
     return [
-        f"From the same weights and on the same batches {who} compute the same: their scores differ by initial "
-        "weights, dropout and the order of samples, or by rounding."
+        f"From the same weights and on the same batches {who} compute the same. Scores differ only by initial "
+        "weights, dropout, sample order and rounding."
     ]
 
 
@@ -111,7 +110,7 @@ def _verdict(row: Agreement) -> str:
     where = f"in {row.first.layer} ({row.first.class_name})" if row.first else "after some steps"
     words = {
         agreement.SAME: "computes the same",
-        agreement.EXPLAINED: "differs after some steps, as is explained",
+        agreement.EXPLAINED: "differs for known reasons",
         agreement.DIFFERS: f"computes something else {where}",
     }
     causes = "; ".join(cause.rstrip(".") for cause in (row.reason, *row.notes) if cause)

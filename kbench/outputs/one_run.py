@@ -14,7 +14,7 @@ from kbench.analysis.rows import summarised
 from kbench.comparison import published
 from kbench.errors import UserError
 from kbench.machine.provenance import describe
-from kbench.outputs import causes, log_tails
+from kbench.outputs import causes
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.look import Key, Look, key, looks
@@ -30,7 +30,7 @@ from kbench.tables.latex import latex
 from kbench.tables.page import page
 from kbench.values import FAILED, TIMEOUT, Measured, Summary
 
-# The names of pictures in plots/: files that are called so are kbench's, and all others the user's.
+# Files in plots/ with these names are kbench's; all others are the user's.
 OWN = tuple(f"{stem}.{suffix}" for stem in ("overview", "*-convergence", "*-seconds") for suffix in ("png", "svg"))
 
 Size = tuple[float, float] | None  # of a picture: width and height in inches
@@ -44,7 +44,7 @@ def rebuild_all(
     plot_size: Size = None,
     plots: bool = True,
 ) -> list[Path]:
-    """Write all derived files of the run, plots only if wanted, and return their paths. Raises UserError."""
+    """Write all derived files of the run, plots if wanted, and return their paths. Raises UserError."""
     run = results.folder
     style = chosen_style(plot_style, plot_size)
     if rows is None:
@@ -65,7 +65,7 @@ def rebuild_all(
     except OSError as error:
         raise cannot("make", run / "plots", error) from error
     for name, content in files.items():
-        # Not durable: what a power cut takes can be derived again, and waiting for the disk is slow.
+        # Not durable: files lost in a power cut can be derived again, and waiting for the disk is slow.
         replace(run / name, content, durable=False)
     remove_others(run / "plots", OWN, {Path(name).name for name in files})
     return [run / name for name in files]
@@ -80,20 +80,19 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
     """The run as report.html shows it."""
     try:
         figures = published.read()
-    except UserError:  # a page is more than its last section, and `list published` says what is wrong
+    except UserError:  # the rest of the page is worth having, and `list published` says what is wrong
         figures = []
     return Run(
         name=results.name,
         created=results.created,
         machine=describe(results.provenance),
         provenance=results.provenance,
-        plan=results.plan,
         backends=objects(results, "backends"),
         examples=objects(results, "examples"),
         summaries=summaries,
         measured=expanded(results.measured),
         remarks=remarks(results, summaries),
-        logs=log_tails.of_failed(results),
+        failures=_failures(results),
         published=published.held(summaries, figures),
         addresses=published.addresses(),
     )
@@ -111,7 +110,7 @@ Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whol
 
 
 def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -> Pictures:
-    """The run's pictures. Raises UserError where a style of the user's cannot be drawn."""
+    """The run's pictures. Raises UserError where the user's style cannot be drawn."""
     backends = objects(results, "backends")
     colors = {name: str(about.get("color", "")) for name, about in backends.items()}
     chosen = looks(summaries, colors)
@@ -140,25 +139,26 @@ def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[s
         summaries=summaries,
         plots={example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()},
         backends=objects(results, "backends"),
-        remarks=[*remarks(results, summaries), *_sittings(results)],
+        remarks=[*remarks(results, summaries), *_resumed(results)],
         configuration=configuration(results.provenance, objects(results, "examples"), results.measured, summaries),
-        failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
+        failures=_failures(results),
     )
 
 
-def _sittings(results: RunResults) -> list[str]:
-    """That the run was gone on with, when, and what was not as it was."""
-    sentences = []
-    if results.resumed:
-        count = len(results.resumed)
-        last = results.resumed[-1].get("started", "")
-        sentences.append(f"This run was resumed {count} {'time' if count == 1 else 'times'}, last at {last}.")
-    for one in results.resumed:
-        differences = one.get("differences")
-        sentences += (
-            [f"When it was resumed, not as it was: {', '.join(map(str, differences))}."] if differences else []
-        )
-    return list(dict.fromkeys(sentences))
+def _failures(results: RunResults) -> list[Measured]:
+    return [one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)]
+
+
+def _resumed(results: RunResults) -> list[str]:
+    """How often the run was resumed, when, and what had changed."""
+    if not results.resumed:
+        return []
+    count, last = len(results.resumed), results.resumed[-1].get("started", "")
+    changes = [", ".join(map(str, changed)) for one in results.resumed if (changed := one.get("differences"))]
+    return [
+        f"This run was resumed {count} {'time' if count == 1 else 'times'}, last at {last}.",
+        *(f"When it was resumed, this had changed: {one}." for one in dict.fromkeys(changes)),
+    ]
 
 
 def _named(stem: str, formats: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -166,7 +166,7 @@ def _named(stem: str, formats: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def file_name(example: str) -> str:
-    """A name fit for a file and a link: the example's own where it is, or else told apart by a hash."""
+    """A name that is safe for a file and a link: the example's own if it is, else one with a hash."""
     fit = re.sub(r"[^A-Za-z0-9._-]+", "_", example)[:60]
     if fit == example and not fit.startswith((".", "-")):
         return fit

@@ -1,4 +1,4 @@
-"""parity.csv and parity.md of a parity run, made from what its guests left."""
+"""parity.csv and parity.md of a parity run, made from what its guests computed."""
 
 from __future__ import annotations
 

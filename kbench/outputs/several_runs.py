@@ -24,11 +24,11 @@ _OWN = ("scaling-*.png", "scaling-*.svg")
 
 @dataclass(frozen=True)
 class Written:
-    """What came of a page."""
+    """The pictures of a page."""
 
     plots: Path  # the folder of its pictures
     pictures: tuple[Path, ...]
-    missing: tuple[str, ...]  # why an example has none
+    missing: tuple[str, ...]  # sentences on the examples that have none
 
 
 def page_of_several(

@@ -1,11 +1,12 @@
-"""Compares what the backends computed on one batch: with a numpy reference, or with the majority, layer by layer.
+"""Compares what the backends computed on one batch: with a numpy reference, or with the median, layer by layer.
 
-Pure functions over arrays. What the tolerances rest on is in docs/parity.md.
+Pure functions over arrays. docs/parity.md gives the reasons for the tolerances.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -33,9 +34,9 @@ TOLERANCES: Mapping[str, float] = {
     "1 step": 1e-4,  # of the norm of a layer's weights
     "10 steps": 1e-3,  # likewise: ten times the deviation of one step
 }
-ROUNDING = 4.0  # times as far as a backend parts from itself, two of them may part by rounding
+ROUNDING = 4.0  # rounding explains a deviation of up to so many times a backend's own
 NUMPY = "numpy"
-OTHER_MODEL = "model"  # of an error: a script's model has other weights than on the first backend
+OTHER_MODEL = "model"  # an error's kind: a script's model has other weights than on the first backend
 
 
 @dataclass(frozen=True)
@@ -69,37 +70,35 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     there = [subject.computed for subject in subjects if subject.computed is not None]
     standard = _standard(there)
     forward = {id(computed): _forward(computed, standard) if standard else ({}, None) for computed in there}
-    # A backend that computes another model must not move the middle of the others.
+    # A backend that computes another model must not move the others' median.
     sound = [computed for computed in there if judge(forward[id(computed)][0], ())[0] != DIFFERS] or there
     steps = {number: _middle_step(sound, number) for number in STEPS}
     names = {id(one.computed): one.measured.cell.backend for one in subjects if one.computed is not None}
     losses = [computed.reported for computed in sound if computed.reported is not None]
-    reported = float(np.median(losses)) if len(losses) > 1 else None
-    moves = {names[id(one)]: _by_itself(one) for one in there}
+    reported = _middle_number(losses) if len(losses) > 1 else None
+    moves = {names[id(one)]: _own_deviations(one) for one in there}
     pair = [subject for subject in subjects if any(subject.computed is one for one in sound)]
     rows = []
     for subject in subjects:
         if len(pair) == 2 and any(subject is one for one in pair):
-            # Of two, each is as far from their mean as the other: what explains the one explains both.
+            # Two are equally far from their mean: what explains one explains both.
             subject = replace(subject, explained=_of_both(pair))
         computed = subject.computed
         if computed is None:
             rows.append(_row(subject, "", {}, None, {}))
             continue
         deviations, first = forward[id(computed)]
-        trained = {}
+        found = _with_reported(deviations, computed.reported, reported)
         for number, middle in steps.items():
             if middle is not None and number in computed.steps:
                 nearest = next((names[id(one)] for one in sound if one.steps.get(number) is middle), "")
-                trained[_named(number)] = replace(step_deviation(computed.steps[number], middle), against=nearest)
-        forward_deviations = _with_reported(deviations, computed.reported, reported)
-        found = {**forward_deviations, **trained}
+                found[_named(number)] = replace(step_deviation(computed.steps[number], middle), against=nearest)
         rows.append(_row(subject, standard.name if standard else "", found, first, moves))
     return rows
 
 
 def _of_both(pair: Sequence[Subject]) -> tuple[Explanation, ...]:
-    """The explanations of two subjects, those that hold between them."""
+    """The explanations of two subjects that hold between them."""
     one, other = (subject.measured.cell.backend for subject in pair)
     return tuple(
         replace(known, unlike=())
@@ -113,8 +112,8 @@ def _is_against(known: Explanation, backend: str) -> bool:
     return not known.unlike or any(name in (backend, backend.partition("/")[0]) for name in known.unlike)
 
 
-def _by_itself(computed: Computed) -> dict[str, float]:
-    """How far a backend parts from itself after steps, if its initial weights move by one unit in the last place."""
+def _own_deviations(computed: Computed) -> dict[str, float]:
+    """How far a backend deviates from itself if its initial weights move by one unit in the last place."""
     found = {
         _named(number): step_deviation(moved, computed.steps[number]).size
         for number, moved in computed.moved.items()
@@ -134,21 +133,20 @@ def _row(
     first: Deviation | None,
     moves: Mapping[str, Mapping[str, float]],
 ) -> Agreement:
-    """`moves`: backend -> how far it parts from itself."""
+    """`moves`: backend -> how far it deviates from itself."""
     cell, outcome = subject.measured.cell, subject.measured.outcome
     verdict = DIFFERS if subject.measured.facts.get("error_kind") == OTHER_MODEL else outcome.status
     notes: list[str] = []
     if subject.computed is not None:
-        optimizer = next((step.optimizer for step in subject.computed.steps.values()), "")
-        has = {"", *(layer.class_name for layer in subject.computed.layers)}
-        fitting = (one for one in subject.explained if one.with_layer in has)
-        explained = [one for one in fitting if one.optimizer in ("", optimizer)]
+        optimizers = {"", *(step.optimizer for step in subject.computed.steps.values())}
+        layers = {"", *(layer.class_name for layer in subject.computed.layers)}
+        explained = [one for one in subject.explained if one.with_layer in layers and one.optimizer in optimizers]
         verdict, notes = judge(deviations, [*explained, *_rounding(deviations, cell.backend, moves)])
-        told = subject.measured.facts.get("notes")
-        notes += [str(one) for one in told] if isinstance(told, list) else []
+        reported = subject.measured.facts.get("notes")
+        notes += [str(one) for one in reported] if isinstance(reported, list) else []
         unread = [f"{layer.name}: {layer.unread}" for layer in subject.computed.layers if layer.unread]
         notes += [f"layers that could not be read: {'; '.join(unread)}"] if unread else []
-        notes += [] if subject.computed.steps else ["only outputs and layers: nothing is trained"]
+        notes += [] if subject.computed.steps else ["outputs and layers only: nothing is trained"]
     return Agreement(
         example=cell.example,
         backend=cell.backend,
@@ -166,7 +164,7 @@ def _row(
 def _rounding(
     deviations: Mapping[str, Deviation], backend: str, moves: Mapping[str, Mapping[str, float]]
 ) -> list[Explanation]:
-    """What rounding alone explains, by how far this backend, or the one it is compared with, parts from itself."""
+    """What rounding explains, by how far this backend, or the one it is compared with, deviates from itself."""
     found = []
     for what in QUANTITIES:
         if (deviation := deviations.get(what)) is None:
@@ -176,8 +174,8 @@ def _rounding(
         widest = max(sizes, key=lambda name: sizes[name])
         if math.isfinite(sizes[widest]):
             reason = (
-                f"rounding, or updates in no fixed order: {widest} parts from itself by {sizes[widest]:.0e} ({what}) "
-                "if its initial weights move by one unit in the last place."
+                f"rounding, or updates in no fixed order: {widest} deviates by {sizes[widest]:.0e} ({what}) if its "
+                "initial weights move by one unit in the last place."
             )
             found.append(Explanation(what=(what,), bound=ROUNDING * sizes[widest], reason=reason))
     return found
@@ -187,18 +185,13 @@ def judge(deviations: Mapping[str, Deviation], explained: Sequence[Explanation])
     """The verdict on these deviations, and the reasons of those that are explained."""
     if not deviations:
         return ALONE, []
-    verdict = SAME
-    notes: list[str] = []
-    for what, deviation in deviations.items():
-        if deviation.size <= TOLERANCES[what]:
-            continue
-        reason = _explanation(what, deviation, explained)
-        if reason is None:
-            verdict = DIFFERS
-        else:
-            verdict = EXPLAINED if verdict == SAME else verdict
-            notes.append(reason)
-    return verdict, list(dict.fromkeys(notes))
+    reasons = [
+        _explanation(what, deviation, explained)
+        for what, deviation in deviations.items()
+        if not deviation.size <= TOLERANCES[what]
+    ]
+    verdict = DIFFERS if None in reasons else EXPLAINED if reasons else SAME
+    return verdict, list(dict.fromkeys(filter(None, reasons)))
 
 
 def _explanation(what: str, deviation: Deviation, explained: Sequence[Explanation]) -> str | None:
@@ -212,10 +205,10 @@ def _explanation(what: str, deviation: Deviation, explained: Sequence[Explanatio
 
 
 def _standard(computed: Sequence[Computed]) -> _Standard | None:
-    """numpy's own result where the reference knows every layer of all; else the middle of the backends.
+    """numpy's own result if the reference knows every layer of all; else the median of the backends.
 
-    Each guest runs the reference on its own model. The middle of them is taken, so that a backend whose model has
-    another setting, or other weights, parts from the others here too.
+    Each guest runs the reference on its own model. Their median is taken, so that a backend whose model has another
+    setting, or other weights, stands out here too.
     """
     if computed and all(one.reference_outputs is not None for one in computed):
         return _Standard(
@@ -248,16 +241,16 @@ def _middle_layers(
 
 def keyed(layers: Sequence[LayerOutput]) -> list[tuple[tuple[str, int], LayerOutput]]:
     """Each layer with its class and its number within the class: backends name and order layers differently."""
-    seen: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     found = []
     for layer in layers:
-        seen[layer.class_name] = seen.get(layer.class_name, 0) + 1
-        found.append(((layer.class_name, seen[layer.class_name]), layer))
+        counts[layer.class_name] += 1
+        found.append(((layer.class_name, counts[layer.class_name]), layer))
     return found
 
 
 def _middle(arrays: Sequence[Array]) -> Array:
-    """The median of each number over those arrays that have the commonest size."""
+    """The median of each number over the arrays of the most common size."""
     sizes = [array.size for array in arrays]
     size = max(sizes, key=sizes.count)
     stacked = np.stack([array.reshape(-1) for array in arrays if array.size == size]).astype(np.float64)
@@ -280,11 +273,11 @@ def _forward(computed: Computed, standard: _Standard) -> tuple[dict[str, Deviati
         if layer.values is not None and key in standard.layers
     ]
     deviations = {}
-    if computed.outputs.size:  # a model may have a training step alone
+    if computed.outputs.size:  # a model may have no outputs but only a training step
         deviations["outputs"] = Deviation(output_deviation(computed.outputs, standard.outputs), *at)
     first = next((one for one in of_layers if not one.size <= TOLERANCES["layers"]), None)
     if of_layers:
-        # What follows the first layer that differs is fed by it: it is the one to be explained.
+        # The layers behind the first one that differs are fed by it: it is the one to explain.
         deviations["layers"] = first or max(of_layers, key=lambda one: one.size)
     if (size := loss_deviation(computed.loss, standard.loss)) is not None:
         deviations["loss"] = Deviation(size, *at)
@@ -294,7 +287,7 @@ def _forward(computed: Computed, standard: _Standard) -> tuple[dict[str, Deviati
 def _with_reported(
     deviations: Mapping[str, Deviation], own: float | None, middle: float | None
 ) -> dict[str, Deviation]:
-    """The loss is as far off as the further of the two: that of the outputs, and the one that the backend reports."""
+    """With the larger of two deviations of the loss: of that computed from the outputs, and of the reported one."""
     size = loss_deviation(own, middle)
     known = deviations.get("loss", Deviation(0.0))
     if size is None or (size <= known.size and "loss" in deviations):
@@ -303,9 +296,9 @@ def _with_reported(
 
 
 def _middle_step(computed: Sequence[Computed], number: int) -> Step | None:
-    """The model that is nearest to all others after so many steps; of two, their mean; None where there is one.
+    """The model that is nearest to all others after so many steps; of two, their mean; None of one.
 
-    Not the median of each number: where backends part to both sides, that lies between them and is nobody's.
+    Not the median of each number: where backends deviate to both sides, no backend has that.
     """
     trained = [one.steps[number] for one in computed if number in one.steps]
     if len(trained) < 2:
@@ -327,5 +320,5 @@ def _mean(one: Step, other: Step) -> Step:
 
 
 def passes(rows: Sequence[Agreement]) -> bool:
-    """Whether these, whose cells ended ok, were all compared and are the same or explained."""
+    """Whether all these rows, whose cells ended ok, are the same or explained."""
     return all(row.verdict in (SAME, EXPLAINED) for row in rows)

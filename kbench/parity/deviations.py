@@ -38,7 +38,7 @@ def form(step: Step) -> tuple[tuple[str, tuple[int, ...]], ...]:
 def step_deviation(own: Step, middle: Step) -> Deviation:
     """The largest of: each layer's distance from the middle, relative to the middle's norm, and that of the loss.
 
-    A layer's weights are taken together, since a bias that begins at zero has next to no norm of its own.
+    A layer's weights are taken together: a bias that starts at zero has hardly any norm of its own.
     """
     if form(own) != form(middle):
         return Deviation(math.inf)
@@ -50,7 +50,7 @@ def step_deviation(own: Step, middle: Step) -> Deviation:
     loss = loss_deviation(own.loss, middle.loss)
     if loss is None or loss <= furthest.size:
         return furthest
-    return Deviation(loss, "the loss", furthest.class_name)  # which the layers have made
+    return Deviation(loss, "the loss", furthest.class_name)
 
 
 def weights_deviation(own: Sequence[Array], right: Sequence[Array], sizes: Sequence[int]) -> float:
@@ -68,5 +68,5 @@ def weights_deviation(own: Sequence[Array], right: Sequence[Array], sizes: Seque
 
 
 def _number(value: float) -> float:
-    """NaN is as far off as can be."""
+    """NaN counts as infinitely far off."""
     return math.inf if math.isnan(value) else float(value)

@@ -1,4 +1,4 @@
-"""A parity run as it lies on disk: the arrays that its guests left, and the tables made of them."""
+"""Reads a parity run from disk: the arrays that its guests wrote, and their comparison."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kbench.parity.values import Array
 
 KIND = "parity"
-MOST_BYTES = 1 << 30  # of one file: a guest that is broken must not take the host's memory
+MOST_BYTES = 1 << 30  # of one file: a broken guest must not use up the host's memory
 
 
 def is_parity(run: RunRecord) -> bool:
@@ -30,7 +30,7 @@ def is_parity(run: RunRecord) -> bool:
 
 
 def rows(run: RunResults) -> list[Agreement]:
-    """The comparison of the run's cells. Damaged arrays are that cell's failure."""
+    """The comparison of the run's cells. A cell with damaged arrays counts as failed."""
     backends = run.plan.get("backends")
     explained = {
         name: tuple(_explanation(one) for one in about.get("explained") or ())
@@ -46,13 +46,13 @@ def _subject(folder: Path, measured: Measured, explained: tuple[Explanation, ...
     try:
         return agreement.Subject(measured, _computed(cell_folder(folder, measured.cell).path, measured), explained)
     except (UserError, OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        reason = f"what it computed cannot be read: {error}"
+        reason = f"its results cannot be read: {error}"
         failed = Outcome(FAILED, reason, measured.outcome.seconds, measured.outcome.exit_code)
         return agreement.Subject(Measured(measured.cell, failed, facts=measured.facts), None, explained)
 
 
 def _computed(folder: Path, measured: Measured) -> Computed:
-    """Raises one of many errors where the files are not what a guest writes."""
+    """Raises any of many errors where the files are not what a guest writes."""
     stages = measured.facts.get("parity")
     if not isinstance(stages, dict) or "forward" not in stages:
         raise UserError("the guest reported no outputs")
@@ -106,7 +106,7 @@ def read_arrays(folder: Path, name: str) -> dict[str, Array]:
     Raises UserError, ValueError, OSError or BadZipFile.
     """
     if Path(name).name != name:
-        raise UserError(f"{name!r} is no file of its folder")
+        raise UserError(f"{name!r} is not in its folder")
     path = folder / name
     with zipfile.ZipFile(path) as archive:
         if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:

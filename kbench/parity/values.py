@@ -14,11 +14,11 @@ if TYPE_CHECKING:  # most commands do without numpy
 
 @dataclass(frozen=True)
 class LayerOutput:
-    """What a layer gives for the first samples of a batch, pictures with channels last."""
+    """A layer's output for the first samples of a batch, images with channels last."""
 
     name: str
     class_name: str  # with what it wraps: "TimeDistributed(LSTM)"
-    values: Array | None  # flat, the first numbers of all
+    values: Array | None  # flat, the first numbers only
     unread: str = ""  # why it could not be read
     reference: Array | None = None  # the same by numpy
 
@@ -29,8 +29,8 @@ class LayerWeights:
 
     name: str
     class_name: str
-    values: tuple[Array, ...]  # flat; of large ones many numbers, drawn alike on every backend
-    sizes: tuple[int, ...]  # how many numbers there are of each
+    values: tuple[Array, ...]  # flat; of a large array a sample, the same on every backend
+    sizes: tuple[int, ...]  # of the whole arrays
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Agreement:
     device: str
     verdict: str  # "same", "explained", "differs", "alone", or the cell's status
     reason: str  # of a cell that did not end ok
-    reference: str  # with what outputs, loss and layers are compared; empty where with nothing
+    reference: str  # what outputs, loss and layers are compared with; empty if nothing
     deviations: Mapping[str, Deviation]  # by those of QUANTITIES that were compared
     first: Deviation | None = None  # the first layer that differs by more than the tolerance
     notes: tuple[str, ...] = ()

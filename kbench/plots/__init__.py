@@ -1,5 +1,5 @@
 """Pictures of a run, as bytes of PNG and SVG: the same summaries give the same bytes.
 
-Colours are given by the caller, per backend; generations of Keras differ by line style and rows of one
-backend by marker, so that colour is never the only carrier.
+The caller gives each backend's colour. Generations of Keras also differ by line style and backends by marker, so that
+nothing is shown by colour alone.
 """

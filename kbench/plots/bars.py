@@ -14,7 +14,7 @@ from kbench.plots.style import OWN, Style
 from kbench.text import compared, significant
 from kbench.values import OK, Interval, Summary
 
-_REACH = 1.5  # times the longest bar: what of an interval goes further is cut, or it would press the bars down
+_REACH = 1.5  # times the longest bar: intervals are cut there, or they would squeeze the bars
 
 
 def bars(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
@@ -29,7 +29,7 @@ def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = O
     axes = figure.subplots()
     lengths = [_seconds(row, rows) for row in rows]
     intervals = [_interval(row, rows) for row in rows]
-    limit = _REACH * max(seconds or 0.0 for seconds in lengths)  # how far an interval is drawn
+    limit = _REACH * max(seconds or 0.0 for seconds in lengths)
     ends = [
         max(seconds or 0.0, min(interval.high, limit) if interval else 0.0)
         for seconds, interval in zip(lengths, intervals, strict=True)
@@ -53,11 +53,11 @@ def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = O
 
 
 def _draw_intervals(axes: Axes, intervals: Sequence[Interval | None], limit: float) -> None:
-    """A line with a bar at each end, or an arrow where it goes on; white around it, since bars may be as dark."""
+    """A line with a cap at each end, or an arrow where it is cut; outlined in white, since bars may be dark."""
     known = [(place, interval) for place, interval in enumerate(intervals) if interval]
     lows, highs = (np.array([getattr(interval, end) for _, interval in known]) for end in ("low", "high"))
     goes_on = highs > limit
-    highs = np.where(goes_on, 0.98 * limit, highs)  # the arrow's head goes on for the rest
+    highs = np.where(goes_on, 0.98 * limit, highs)  # the arrow's head takes the rest
     for color, width, cap in (("white", 2.6, 3.4), ("#222222", 1.1, 2.6)):
         _, ends, _ = axes.errorbar(
             lows,
@@ -79,14 +79,14 @@ def _has_steady(rows: Sequence[Summary]) -> bool:
 
 
 def _seconds(row: Summary, rows: Sequence[Summary]) -> float | None:
-    """What the bar shows: the steady time, or the first epoch's where no row has a steady one."""
+    """The bar's length: the steady time, or that of the first epoch if no row has a steady one."""
     if not _has_steady(rows):
         return row.first_epoch_seconds
     return row.seconds_per_1000_samples if row.task == "infer" else row.epoch_seconds
 
 
 def _interval(row: Summary, rows: Sequence[Summary]) -> Interval | None:
-    """How sure the bar's length is; None where it shows a first epoch."""
+    """The interval of the bar's length; None for a first epoch."""
     if not _has_steady(rows):
         return None
     return row.per_1000_interval if row.task == "infer" else row.epoch_interval

@@ -20,16 +20,15 @@ from kbench.plots.look import Key, Look, key, legend, legend_columns, line_of, l
 from kbench.plots.style import OWN, Style
 from kbench.values import OK, Measured
 
-# What is drawn: the first of these that any cell has.
+# The first of these that any cell has is drawn.
 METRICS = {
     "val_accuracy": "validation accuracy",
     "accuracy": "training accuracy",
     "val_loss": "validation loss",
     "loss": "training loss",
 }
-# From this ratio of the slowest to the fastest on, a linear axis leaves the fastest no room.
-WIDE = 8.0
-_MOST_LINES = 20  # of repeats: more are one blot, and the band around their mean says what they would
+WIDE = 8.0  # the ratio of slowest to fastest above which a linear axis leaves the fastest no room
+_MOST_LINES = 20  # of repeats: more would be a blot, and the band around their mean shows the same
 _WIDTH = 9.0  # inches, of the figure
 
 
@@ -38,9 +37,8 @@ def convergence(
 ) -> dict[str, bytes]:
     """The picture of one example's cells as {"png": ..., "svg": ...}; empty where no cell has a metric.
 
-    Up to 20 repeats are thin lines, their mean is a thick one, and one standard deviation around it is shaded; a cell
-    that did not end ok stops at a cross. `differing` names the rows that were not measured like the others; the
-    legend says so.
+    Up to 20 repeats are thin lines, their mean is a thick one with a band of one standard deviation, and a cell that
+    did not end ok ends at a cross. The legend marks the `differing` rows, which were not measured like the others.
     """
     metric = next((name for name in METRICS if any(learning_curves.has(one, name) for one in measured)), None)
     if metric is None:
@@ -83,7 +81,7 @@ def _draw_row(
             np.column_stack((getattr(curve, along), curve.values))
             for curve in [*(ok if 1 < len(ok) <= _MOST_LINES else []), *cut_short]
         ]
-        # All at once: there may be a hundred repeats, and each line of its own takes a millisecond.
+        # All at once: there may be a hundred repeats, and each separate line takes a millisecond.
         if lines:
             axes.add_collection(LineCollection(lines, colors=look.color, zorder=2, **thin))
         for curve in cut_short:
@@ -98,13 +96,13 @@ def _draw_row(
 
 
 def _label(cells: Sequence[Measured], look: Look) -> str:
-    """The legend's text for a row: its name, and what it came to where no repeat ended ok."""
+    """The legend's text for a row: its name, and its status if no repeat ended ok."""
     ended = any(one.outcome.status == OK for one in cells)
     return literal(look.label if ended else f"{look.label} ({cells[0].outcome.status})")
 
 
 def _scale_seconds(axes: Axes, curves: Sequence[learning_curves.Curve]) -> None:
-    """From zero on a linear axis, or on a logarithmic one where the rows lie far apart."""
+    """Linear from zero, or logarithmic if the rows are far apart."""
     ends = [curve.seconds[-1] for curve in curves if curve.seconds[0] > 0]
     if ends and max(ends) / min(ends) > WIDE:
         axes.set_xscale("log")

@@ -1,4 +1,4 @@
-"""How a row looks in every picture, and how a figure becomes bytes that depend on nothing but its content."""
+"""How a row looks in every picture, and how a figure becomes bytes that depend only on its content."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ _STYLE: Any = {  # Any: matplotlib's own type for it lists every key, and differ
 class Look:
     """How one row of a table is drawn."""
 
-    label: str  # the backend, and what else tells the row from the others
+    label: str  # the backend, and what else identifies the row
     color: str
     line_style: str
     marker: str
-    filled: bool  # False for further rows of a backend that has been drawn already
+    filled: bool  # False for all but the first row of a backend
 
 
 Key = tuple[str, str, str]  # backend, image_data_format, device
 
 
 def key(row: Summary | Cell) -> Key:
-    """What tells the rows of one example apart."""
+    """What identifies a row of an example."""
     return row.backend, row.image_data_format, row.device
 
 
@@ -69,24 +69,21 @@ def looks(rows: Sequence[Summary], colors: Mapping[str, str]) -> dict[Key, Look]
     `colors` maps a backend's name to #rrggbb; a backend without one gets one of eight further ones.
     """
     several_devices = len({row.device for row in rows}) > 1
-    # Native formats differ from example to example; only one that runs in both needs them told apart.
+    # Native formats differ between examples; labels name them only if one example runs in both.
     per_example = {(row.example, row.backend, row.device, row.image_data_format) for row in rows}
     several_formats = len({row[:3] for row in per_example}) < len(per_example)
     backends = sorted({row.backend for row in rows})
-    variants: dict[str, list[str]] = {name: [] for name in backends}
+    first: dict[str, str] = {}  # label of each backend
     chosen: dict[Key, Look] = {}
     for backend, format_, device in sorted({key(row) for row in rows}):
-        words = [backend, *([format_] if several_formats else []), *([device] if several_devices else [])]
-        label = " ".join(words)
-        if label not in variants[backend]:
-            variants[backend].append(label)
+        label = " ".join([backend, *[format_] * several_formats, *[device] * several_devices])
         place, color = backends.index(backend), colors.get(backend, "")
         chosen[backend, format_, device] = Look(
             label=label,
             color=color if is_color_like(color) else _FURTHER_COLORS[place % len(_FURTHER_COLORS)],
             line_style=_LINE_STYLES.get(backend.partition("/")[0], "-."),
             marker=_MARKERS[place % len(_MARKERS)],
-            filled=variants[backend].index(label) == 0,
+            filled=first.setdefault(backend, label) == label,
         )
     return chosen
 
@@ -98,13 +95,13 @@ def luminance(color: Sequence[float]) -> float:
 
 
 def literal(text: str, length: int = 60) -> str:
-    """`text` as matplotlib shows it unchanged: one line, shortened, and $ begins no formula."""
+    """`text` for matplotlib to show literally: one line, shortened, and $ starts no formula."""
     line = plain(text)
     return (line if len(line) <= length else line[: length - 1] + "…").replace("$", r"\$")
 
 
 def points(size: float) -> float:
-    """A size of text, given for the project's own style, in the style at hand."""
+    """A text size of the project's own style, scaled to the current style."""
     return float(size * mpl.rcParams["font.size"] / _SIZE)
 
 
@@ -120,7 +117,7 @@ def line_of(look: Look) -> dict[str, Any]:
 
 
 def legend_columns(labels: Sequence[str], width: float) -> int:
-    """So many columns as the longest label leaves room for in `width` inches: of each letter, and of the line."""
+    """How many columns with the longest label fit into `width` inches."""
     return max(1, min(4, len(labels), int(width / (0.08 * max(map(len, labels)) + 0.8))))
 
 
@@ -145,7 +142,7 @@ def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
                 sheets.use(style.sheet)
                 mpl.rcParams["svg.hashsalt"] = _STYLE["svg.hashsalt"]  # so that the same run gives the same bytes
             return _written(draw())
-        except Exception as error:  # there are many ways to write a style, and as many in which matplotlib ends
+        except Exception as error:  # a wrong style can fail in many ways
             if style == OWN:
                 raise
             reason = plain(str(error))[:200].rstrip(".")
@@ -155,7 +152,7 @@ def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
 def _written(figure: Figure) -> dict[str, bytes]:
     png, svg = BytesIO(), BytesIO()
     agg: Any = FigureCanvasAgg(figure)  # Any: their print methods have no types
-    # Laid out once, and printed without savefig, which lays out and draws each format twice.
+    # Laid out once and printed without savefig, which would lay out and draw each format twice.
     if engine := figure.get_layout_engine():
         engine.execute(figure)
         figure.set_layout_engine("none")

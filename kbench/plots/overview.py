@@ -17,8 +17,8 @@ from kbench.text import compared, plain
 from kbench.values import NO_DIFFERENCE, OK, Summary
 
 _COLORS = "YlOrBr"  # light for the fastest; stays in order in grey print
-_BOTH_SIDES = "PuOr_r"  # of a baseline: violet is faster, orange slower, white neither
-_WIDEST = 4.0  # the least ratio that gets the darkest colour: small differences look small
+_BOTH_SIDES = "PuOr_r"  # for a baseline: violet is faster, orange slower, white equal
+_WIDEST = 4.0  # the smallest ratio with the darkest colour, so that small differences look small
 # Below this relative luminance white text has the better contrast (WCAG 2: equal at about 0.18).
 _DARK = 0.18
 _UNSURE = "~: no difference shown"
@@ -73,12 +73,12 @@ def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Styl
 
 
 def shown_ratio(row: Summary) -> float | None:
-    """To the baseline where there is one, and else to the fastest."""
+    """To the baseline if there is one, else to the fastest."""
     return row.relative_to_baseline if row.baseline else row.relative_to_fastest
 
 
 def scale(ratios: Sequence[float], both_sides: bool) -> tuple[LogNorm, Colormap]:
-    """Of the fastest all ratios are above 1; of a baseline as far below as above, with the same colour's strength."""
+    """Colours from 1 up for ratios to the fastest; symmetric around 1 for a baseline."""
     known = [ratio for ratio in ratios if 0 < ratio < math.inf]
     widest = max([_WIDEST, *known, *(1 / ratio for ratio in known if both_sides)])
     norm = LogNorm(1 / widest if both_sides else 1.0, widest, clip=True)
@@ -97,7 +97,7 @@ def words(row: Summary) -> str:
 
 
 def _broken(label: str) -> str:
-    """The label on several lines, to fit the width of a column."""
+    """The label on several lines, to fit into a column."""
     parts = re.split(r"(?<=/)|(?=[@+])|\s+", plain(label))  # a variant's version and settings, too
     lines = [line for part in parts for line in (re.split("(?==)", part) if len(part) > 13 else [part]) if line]
     return "\n".join(literal(line, 15) for line in lines)

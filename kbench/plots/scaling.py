@@ -1,4 +1,4 @@
-"""Throughput against batch size, threads or number of samples: a line a backend, with 95 % intervals."""
+"""Throughput against batch size, threads or number of samples: a line per backend, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kbench.values import Interval
 
 AXES = {
     THREADS: "CPU threads",
-    BATCH_SIZE: "batch size (samples a step)",
-    SAMPLES: "samples an epoch",
+    BATCH_SIZE: "batch size (samples per step)",
+    SAMPLES: "samples per epoch",
 }
 _WIDTH = 6.5  # inches
-_FEW = 8.0  # of the largest to the least value: up to here a logarithmic axis has its figures at even distances
+_FEW = 8.0  # the ratio of largest to smallest value up to which ticks are evenly spaced
 _IDEAL_COLOR = "#999999"
 
 
@@ -69,7 +69,7 @@ def _figure(lines: Lines, looks: Mapping[Key, Look], style: Style = OWN) -> Figu
 
 
 def _mark(axes: Axes, values: Sequence[int], width: float) -> None:
-    """Figures at the measured values, as far apart as their letters ask for; and above, as many as there is room."""
+    """Ticks at the measured values, as many as fit; and on the y axis 5 evenly spaced ones, or 1, 2, 5, 10, ..."""
     longest = max(len(f"{value:,}") for value in values)
     apart = math.log(max(2, values[-1] / values[0])) * (0.09 * longest + 0.08) / (0.75 * width)
     kept = [values[0]]

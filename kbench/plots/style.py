@@ -1,4 +1,4 @@
-"""How the user wants pictures drawn: a style sheet over the project's own, and a size."""
+"""The user's style of pictures: a style sheet over the project's own, and a size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kbench.text import plain
 
 @dataclass(frozen=True)
 class Style:
-    """What the user chose; what is empty is the project's own."""
+    """The user's choice; what is empty is the project's own."""
 
     sheet: str = ""  # a style that matplotlib knows, or the path of an .mplstyle file
     size: tuple[float, float] | None = None  # width and height of each picture in inches
@@ -32,5 +32,5 @@ def chosen(name: str, size: tuple[float, float] | None) -> Style:
     if not path.is_file():
         near = get_close_matches(name, sheets.available)
         advice = f"did you mean {near[0]}?" if near else f"it knows {', '.join(sheets.available)}."
-        raise UserError(f"--plot-style {plain(name)[:80]!r} is neither a file nor a style of matplotlib's: {advice}")
+        raise UserError(f"--plot-style {plain(name)[:80]!r} is neither a file nor a matplotlib style: {advice}")
     return Style(str(path), size)

@@ -21,23 +21,13 @@ const kbenchCharts = (() => {
   ];
   const MEMORY = [["after import", "#77aadd"], ["more, at its peak", "#ee8866"]];
   const MARKED = 30; // points a line, up to which each has a marker
-  const shownRows = { filter: "indexof(hidden, datum.row) < 0" };
+  const number = (field, more) => ({ field, type: "quantitative", ...more });
+  const row = { field: "row", type: "nominal", title: "backend" };
 
-  // Columns to rows; what is null was no finite number.
+  // Columns to rows; null stands for a number that is not finite.
   function rows(columns) {
     const names = Object.keys(columns);
     return columns[names[0]].map((_, i) => Object.fromEntries(names.map((name) => [name, columns[name][i]])));
-  }
-
-  function scales(values, styles) {
-    const present = new Set(values.map((value) => value.row));
-    const used = styles.filter((style) => present.has(style.label));
-    const scale = (range) => ({ domain: used.map((style) => style.label), range: used.map(range) });
-    return {
-      color: scale((style) => `var(--s${style.id})`),
-      dash: scale((style) => style.dash),
-      shape: scale((style) => style.shape),
-    };
   }
 
   function base(values, hidden, layers) {
@@ -47,31 +37,32 @@ const kbenchCharts = (() => {
       config,
       params: [{ name: "hidden", value: hidden }],
       data: { values },
-      transform: [shownRows],
+      transform: [{ filter: "indexof(hidden, datum.row) < 0" }],
       ...layers,
     };
   }
 
-  // Lines with the row nearest to the pointer told by a tooltip.
+  // Lines; a tooltip has the values of the point nearest to the pointer.
   function lines(values, styles, hidden, x, y, below, tooltip) {
-    const scale = scales(values, styles);
-    const most = Math.max(...Object.values(Object.groupBy ? Object.groupBy(values, (v) => v.row) : { all: values }).map((v) => v.length));
-    const color = { field: "row", type: "nominal", scale: scale.color, legend: null };
-    const marker = { field: "row", type: "nominal", scale: scale.shape, legend: null };
-    const near = { condition: { param: "near", empty: false, value: 1 }, value: most <= MARKED ? 0.9 : 0 };
+    const perRow = new Map();
+    for (const value of values) perRow.set(value.row, (perRow.get(value.row) ?? 0) + 1);
+    const used = styles.filter((style) => perRow.has(style.label));
+    const by = (range) => ({ ...row, scale: { domain: used.map((style) => style.label), range: used.map(range) }, legend: null });
+    const near = { param: "near", empty: false };
     return base(values, hidden, {
       height: 230,
       autosize: { type: "fit-x", contains: "padding" },
-      encoding: { x, color, detail: { field: "row" } },
+      encoding: { x, color: by((style) => `var(--s${style.id})`), detail: { field: "row" } },
       layer: [
         ...below,
-        { mark: { type: "line", strokeWidth: 1.8 }, encoding: { y, strokeDash: { field: "row", type: "nominal", scale: scale.dash, legend: null } } },
+        { mark: { type: "line", strokeWidth: 1.8 }, encoding: { y, strokeDash: by((style) => style.dash) } },
         {
           params: [{ name: "near", select: { type: "point", on: "pointerover", clear: "pointerout", nearest: true } }],
           mark: { type: "point", filled: true },
           encoding: {
-            y, shape: marker, opacity: near, tooltip,
-            size: { condition: { param: "near", empty: false, value: 130 }, value: 46 },
+            y, shape: by((style) => style.shape), tooltip: [row, ...tooltip],
+            opacity: { condition: { ...near, value: 1 }, value: Math.max(...perRow.values()) <= MARKED ? 0.9 : 0 },
+            size: { condition: { ...near, value: 130 }, value: 46 },
           },
         },
       ],
@@ -85,48 +76,39 @@ const kbenchCharts = (() => {
       value.low = value.value - (value.spread ?? 0);
       value.high = value.value + (value.spread ?? 0);
     }
-    const format = chart.accuracy ? ".4f" : ".4";
     const x = chart.x === "epoch"
-      ? { field: "epoch", type: "quantitative", title: "epoch", axis: { tickMinStep: 1, format: "d" }, scale: { zero: false, nice: false, padding: 12 } }
-      : { field: "seconds", type: "quantitative", title: chart.log ? "training time (s, logarithmic)" : "training time (s)",
-          scale: chart.log ? { type: "log", nice: false, padding: 12 } : { zero: true }, axis: { tickCount: 6, format: "~s" } };
-    const y = { field: "value", type: "quantitative", title: chart.metric, scale: { zero: false }, axis: { tickCount: 6 } };
-    const ends = { y: { field: "low", type: "quantitative" }, y2: { field: "high" } };
-    const band = several ? [{ mark: { type: "area", opacity: 0.16, line: false }, encoding: ends }] : [];
-    const tooltip = [
-      { field: "row", type: "nominal", title: "backend" },
-      { field: "epoch", type: "quantitative", title: "epoch", format: "d" },
-      { field: "seconds", type: "quantitative", title: "training time (s)", format: ".4" },
-      { field: "value", type: "quantitative", title: chart.metric, format },
-      ...(several ? [
-        { field: "spread", type: "quantitative", title: "± sd", format: ".2" },
-        { field: "repeats", type: "quantitative", title: "repeats", format: "d" },
-      ] : []),
-    ];
-    return lines(values, styles, hidden, x, y, band, tooltip);
+      ? number("epoch", { axis: { tickMinStep: 1, format: "d" }, scale: { zero: false, nice: false, padding: 12 } })
+      : number("seconds", { title: chart.log ? "training time (s, logarithmic)" : "training time (s)",
+          scale: chart.log ? { type: "log", nice: false, padding: 12 } : { zero: true }, axis: { tickCount: 6, format: "~s" } });
+    const y = number("value", { title: chart.metric, scale: { zero: false }, axis: { tickCount: 6 } });
+    const band = { mark: { type: "area", opacity: 0.16, line: false }, encoding: { y: number("low"), y2: { field: "high" } } };
+    return lines(values, styles, hidden, x, y, several ? [band] : [], [
+      number("epoch", { format: "d" }),
+      number("seconds", { title: "training time (s)", format: ".4" }),
+      number("value", { title: chart.metric, format: chart.accuracy ? ".4f" : ".4" }),
+      ...(several ? [number("spread", { title: "± sd", format: ".2" }), number("repeats", { format: "d" })] : []),
+    ]);
   }
 
   function steps(chart, styles, hidden) {
-    const x = { field: "step", type: "quantitative", title: "step", axis: { tickMinStep: 1, format: "~s" }, scale: { zero: false, nice: false, padding: 12 } };
-    const y = { field: "throughput", type: "quantitative", title: chart.log ? "samples/s (logarithmic)" : "samples/s",
-      scale: chart.log ? { type: "log" } : { zero: true }, axis: { tickCount: chart.log ? 3 : 6, format: "~s" } };
-    const tooltip = [
-      { field: "row", type: "nominal", title: "backend" },
-      { field: "step", type: "quantitative", title: "step", format: "d" },
-      { field: "throughput", type: "quantitative", title: "samples/s", format: ",.4" },
-    ];
-    return lines(rows(chart.columns), styles, hidden, x, y, [], tooltip);
+    const x = number("step", { axis: { tickMinStep: 1, format: "~s" }, scale: { zero: false, nice: false, padding: 12 } });
+    const y = number("throughput", { title: chart.log ? "samples/s (logarithmic)" : "samples/s",
+      scale: chart.log ? { type: "log" } : { zero: true }, axis: { tickCount: chart.log ? 3 : 6, format: "~s" } });
+    return lines(rows(chart.columns), styles, hidden, x, y, [], [
+      number("step", { format: "d" }),
+      number("throughput", { title: "samples/s", format: ",.4" }),
+    ]);
   }
 
-  // Against what varies between runs; the ideal line has no row, and stays.
+  // Against what varies between runs. The ideal line belongs to no row, so it is never hidden.
   function scaling(chart, styles, hidden) {
     const values = rows(chart.columns);
     const measured = [...new Set(values.map((value) => value.at))].sort((a, b) => a - b);
-    const x = { field: "at", type: "quantitative", title: chart.x, scale: { type: "log", base: 2, nice: false, padding: 16 },
-      axis: { values: measured, format: ",", labelOverlap: true, labelSeparation: 6, grid: false } };
-    // Intervals that go on for ever are cut off at `ends`.
+    const x = number("at", { title: chart.x, scale: { type: "log", base: 2, nice: false, padding: 16 },
+      axis: { values: measured, format: ",", labelOverlap: true, labelSeparation: 6, grid: false } });
+    // Very long intervals are cut off at `ends`.
     const scale = { type: "log", nice: false, ...(chart.ends ? { domain: chart.ends } : { padding: 10 }) };
-    const y = { field: "throughput", type: "quantitative", title: "samples/s", scale, axis: { tickCount: 4, format: "~s" } };
+    const y = number("throughput", { title: "samples/s", scale, axis: { tickCount: 4, format: "~s" } });
     const ideal = {
       data: { values: rows(chart.ideal) },
       mark: { type: "line", strokeWidth: 1, tooltip: false },
@@ -136,18 +118,14 @@ const kbenchCharts = (() => {
     const interval = {
       transform: [{ filter: "datum.low !== null" }],
       mark: { type: "rule", strokeWidth: 1.2, clip: true },
-      encoding: { y: { field: "low", type: "quantitative" }, y2: { field: "high" } },
+      encoding: { y: number("low"), y2: { field: "high" } },
     };
-    const tooltip = [
-      { field: "row", type: "nominal", title: "backend" },
-      { field: "at", type: "quantitative", title: chart.x, format: "," },
-      { field: "throughput", type: "quantitative", title: "samples/s", format: ",.4" },
-      ...(known ? [
-        { field: "low", type: "quantitative", title: "at least", format: ",.4" },
-        { field: "high", type: "quantitative", title: "at most", format: ",.4" },
-      ] : []),
-    ];
-    return lines(values, styles, hidden, x, y, [ideal, ...(known ? [interval] : [])], tooltip);
+    const ends = [number("low", { title: "at least", format: ",.4" }), number("high", { title: "at most", format: ",.4" })];
+    return lines(values, styles, hidden, x, y, known ? [ideal, interval] : [ideal], [
+      number("at", { title: chart.x, format: "," }),
+      number("throughput", { title: "samples/s", format: ",.4" }),
+      ...(known ? ends : []),
+    ]);
   }
 
   // Horizontal bars, stacked; rows in the table's order.
@@ -160,16 +138,12 @@ const kbenchCharts = (() => {
       height: { step: 24 },
       mark: { type: "bar", stroke: "var(--paper)", strokeWidth: 1 },
       encoding: {
-        y: { field: "row", type: "nominal", sort: [...new Set(values.map((value) => value.row))], title: null,
+        y: { ...row, sort: [...new Set(values.map((value) => value.row))], title: null,
           axis: { labelColor: "var(--ink)", labelLimit: 170, ticks: false, domain: false } },
-        x: { field: amount, type: "quantitative", title, axis: { tickCount: 6, format: "~s" } },
+        x: number(amount, { title, axis: { tickCount: 6, format: "~s" } }),
         color: { field: part, type: "nominal", scale: { domain: used.map(([name]) => name), range: used.map(([, color]) => color) }, legend: null },
-        order: { field: "order", type: "quantitative" },
-        tooltip: [
-          { field: "row", type: "nominal", title: "backend" },
-          { field: part, type: "nominal", title: part },
-          { field: amount, type: "quantitative", title, format: ",.4" },
-        ],
+        order: number("order"),
+        tooltip: [row, { field: part, type: "nominal", title: part }, number(amount, { title, format: ",.4" })],
       },
     });
   }

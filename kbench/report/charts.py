@@ -1,4 +1,4 @@
-"""What the page's charts show, as plain values; how they are drawn is in charts.js."""
+"""The values of the page's charts; charts.js draws them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _curves(
     name = METRICS[metric]
     shared |= {"metric": name, "accuracy": "accuracy" in metric}
     wide = first > 0 and max(seconds) / min(seconds) > WIDE
-    # Those against seconds have the values of the chart before them: written once.
+    # The chart against seconds takes the values of the one before it.
     return [
         {**shared, "title": f"{name} against epochs", "x": "epoch", "log": False},
         {**shared, "title": f"{name} against seconds", "x": "seconds", "log": wide, "columns": None},
@@ -81,7 +81,7 @@ def _curves(
 def _phases(
     rows: Sequence[Summary], cells: Mapping[Key, Sequence[Measured]], labels: Mapping[Key, str]
 ) -> Chart | None:
-    """Of the cells that ended ok: where the time of their process went, medians over the repeats."""
+    """Where the time of a process went, medians over the repeats that ended ok."""
     found, in_words = [], []
     for row in rows:
         label = labels[key(row)]
@@ -96,7 +96,7 @@ def _phases(
 
 
 def _parts(one: Measured) -> dict[str, float]:
-    """Seconds of a cell by what they were spent on, in order; they add up to its guest's time."""
+    """A cell's seconds by phase, in order; they add up to its guest's time."""
     unit = ("first pass", "steady passes") if one.facts.get("task") == "infer" else ("first epoch", "steady epochs")
     parts = {name: one.phases[phase] for phase, name in _PHASES.items() if phase in one.phases}
     first = one.phases.get("first_epoch", 0.0) - one.phases.get("first_step", 0.0)
@@ -113,7 +113,7 @@ def _parts(one: Measured) -> dict[str, float]:
 def _steps(
     rows: Sequence[Summary], cells: Mapping[Key, Sequence[Measured]], labels: Mapping[Key, str], most: int
 ) -> Chart | None:
-    """Samples a second of each step, from the first: medians over the repeats."""
+    """Samples per second of each step, medians over the repeats."""
     found, in_words, longest = [], [], 0
     for row in rows:
         ok = [one for one in cells.get(key(row), ()) if one.outcome.status == OK]
@@ -158,14 +158,14 @@ def of_scaling(lines: Lines, looks: Mapping[Key, Look]) -> Chart:
         shown = ", ".join(f"{significant(point.throughput)} at {point.at:,}" for point in points)
         in_words.append(f"{label} {shown} samples/s")
     names = ", ".join(lines.left_out)
-    left_out = f" Not measured like the others, and left out: {names}." if names else ""
+    left_out = f" Left out, since not measured like the others: {names}." if names else ""
     return {
         **_chart(
             "scaling",
             f"{lines.example}: throughput against {lines.variable}",
             _columns(("row", "at", "throughput", "low", "high"), found),
             in_words,
-            f"Grey: {ideal_label(lines)} from the fastest on.{left_out}",
+            f"Grey: {ideal_label(lines)}, from the fastest.{left_out}",
         ),
         "x": AXES[lines.variable],
         "ideal": _columns(("at", "throughput"), lines.ideal),
@@ -183,12 +183,12 @@ def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, l
 
 
 def _short(value: Any) -> Any:
-    """A float to seven figures, which are more than a chart shows; nothing where it is no number."""
+    """A float to seven digits, more than a chart shows; None if it is not finite."""
     if not isinstance(value, float):
         return value
     return float(f"{value:.7g}") if math.isfinite(value) else None
 
 
 def alternative(chart: Chart) -> str:
-    """The chart in a sentence, for those who do not see it."""
-    return plain(f"{chart['title']}: {chart['in_words']}. The values stand in the table below it.")
+    """The chart in a sentence, for screen readers."""
+    return plain(f"{chart['title']}: {chart['in_words']}. The table below has the values.")

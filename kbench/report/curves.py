@@ -1,4 +1,4 @@
-"""Learning curves for the page: the mean and the spread over repeats, with as many points as a screen can show."""
+"""Learning curves for the page: mean and spread over repeats, with no more points than a screen can show."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kbench.analysis import learning_curves
 from kbench.values import OK, Measured
 
-MOST_POINTS = 200  # of one curve; a screen has few more
+MOST_POINTS = 200  # of one curve; a screen shows hardly more
 _FEWEST_POINTS = 10
 _POINTS_OF_A_PAGE = 40_000  # about 2 MB
 
@@ -30,9 +30,9 @@ def points_each(curves: int) -> int:
 
 
 def curve(repeats: Sequence[Measured], metric: str, most: int) -> list[Point]:
-    """The row's curve, over the epochs that all its repeats have; at most `most` of them, evenly spread.
+    """The row's curve at the epochs that all its repeats have, at most `most` of them, evenly spread.
 
-    Of the repeats that ended ok, or of the others where none did.
+    It uses the repeats that ended ok, or all if none did.
     """
     chosen = [one for one in repeats if one.outcome.status == OK] or list(repeats)
     reported = [learning_curves.curve(one, metric) for one in chosen if learning_curves.has(one, metric)]
@@ -45,7 +45,7 @@ def curve(repeats: Sequence[Measured], metric: str, most: int) -> list[Point]:
 
 
 def thinned(values: Sequence[int], most: int) -> list[int]:
-    """At most `most` of the values, evenly spread, the first and the last among them."""
+    """At most `most` of the values, evenly spread, including the first and the last."""
     if len(values) <= most:
         return list(values)
     step = (len(values) - 1) / (most - 1)

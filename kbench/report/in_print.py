@@ -1,33 +1,34 @@
-"""A run beside what others published: the tables of `compare RUN published`, with links to their sources."""
+"""A run beside published figures: the tables of `compare RUN published`, with links to their sources."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+
+from markupsafe import Markup
 
 from kbench.comparison.published import Held
 from kbench.tables import published
+from kbench.tables.content import Table
+from kbench.text import plain
 
-_SOURCE = -1  # the column
-
-
-def tables(found: Sequence[Held], addresses: Mapping[str, str]) -> list[dict[str, Any]]:
-    """One for each example that has a figure in print, as the page's template takes them."""
-    own = published.OWN
-    return [
-        {
-            "name": name,
-            "facts": table.heading.removeprefix(name).strip(" ()"),
-            "columns": [(column, column not in table.text_columns) for column in table.columns],
-            "rows": [(row[:_SOURCE], row[_SOURCE] == own, *_linked(row[_SOURCE], addresses)) for row in table.rows],
-            "footnotes": table.footnotes,
-            "remarks": table.remarks,
-        }
-        for name, table in zip(dict.fromkeys(one.row.example for one in found), published.tables(found), strict=True)
-    ]
+Marks = list[tuple[None, str]]  # a row's swatch, which it has none of, and its class
 
 
-def _linked(text: str, addresses: Mapping[str, str]) -> tuple[str, str, str]:
-    """A source, where it is found, and the marks of its notes; the address is empty where none is known."""
-    source, _, marks = text.partition(" [")
-    return (source, addresses.get(source, ""), f"[{marks}") if marks else (text, addresses.get(text, ""), "")
+def tables(found: Sequence[Held], addresses: Mapping[str, str]) -> list[tuple[str, str, Table, Marks]]:
+    """For each example with published figures: its name, facts, table, and the marks of its rows."""
+    shown = []
+    for name, table in zip(dict.fromkeys(one.row.example for one in found), published.tables(found), strict=True):
+        rows = tuple((*row, _linked(source, addresses)) for *row, source in table.rows)
+        marks: Marks = [(None, "own" if row[-1] == published.OWN else "") for row in table.rows]
+        shown.append((name, table.heading.removeprefix(name).strip(" ()"), replace(table, rows=rows), marks))
+    return shown
+
+
+def _linked(text: str, addresses: Mapping[str, str]) -> str:
+    """A source as a link if its address is known, then the marks of its notes."""
+    source, blank, marks = text.partition(" [")
+    if source not in addresses:
+        return text
+    link = Markup('<a href="{}" rel="noreferrer">{}</a>{}')
+    return link.format(plain(addresses[source]), plain(source), blank + marks)

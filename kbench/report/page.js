@@ -7,7 +7,7 @@
   const hidden = {}; // id of an example to the rows that are not shown
   let before = null;
   for (const chart of Object.values(charts)) {
-    chart.columns ??= before.columns; // against seconds: the values of the chart against epochs
+    chart.columns ??= before.columns; // the chart against seconds has the values of that against epochs
     before = chart;
     hidden[chart.example] ??= [];
   }
@@ -34,7 +34,7 @@
     const spec = kbenchCharts.specification(chart, styles, hidden[chart.example]);
     const drawn = vegaEmbed(figure.querySelector(".plot"), spec, options).then(({ view }) => {
       figure.dataset.drawn = "";
-      // One picture with one text: hundreds of marks read out help nobody, and the values stand in a table.
+      // One picture with one text: reading out hundreds of marks helps nobody, and a table has the values.
       figure.querySelector(".plot").setAttribute("role", "img");
       figure.querySelector(".plot svg").setAttribute("aria-hidden", "true");
       return view.signal("hidden", hidden[chart.example]).runAsync();
@@ -69,10 +69,10 @@
       for (const box of boxes) box.checked = all !== "";
       apply();
     });
-    apply(); // a browser that comes back to the page keeps its boxes
+    apply(); // a browser that returns to the page keeps its boxes
   }
 
-  // A number as the tables write it (~1.03, 10.2-10.3, 22,369), or the text; what is missing comes last.
+  // A number as the tables write it (~1.03, 10.2-10.3, 22,369), or the text; missing values come last.
   function sortKey(cell) {
     const text = cell.textContent.trim();
     if (!cell.classList.contains("number")) return text;

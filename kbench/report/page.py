@@ -1,4 +1,4 @@
-"""report.html: runs on one page that holds all it needs, opens from disk and loads nothing."""
+"""report.html: runs on one page that is complete, opens from disk and loads nothing."""
 
 from __future__ import annotations
 
@@ -9,37 +9,39 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
+from matplotlib.colors import Colormap, LogNorm
 
 from kbench.comparison.published import Held
 from kbench.comparison.scaling import Lines
 from kbench.plots.look import Key, Look, key, looks
-from kbench.plots.overview import shown_ratio
+from kbench.plots.overview import scale, shown_ratio
 from kbench.plots.overview import words as matrix_words
-from kbench.report import charts, colors, curves, in_print, machine, words
+from kbench.report import charts, colors, curves, in_print, words
 from kbench.tables import configuration
-from kbench.tables.content import Table, by_example, headline, remarks_once, table
-from kbench.text import indented, plain
+from kbench.tables.content import by_example, headline, remarks_once, table
+from kbench.tables.page import versions
+from kbench.text import plain
 from kbench.values import OK, Measured, Summary
 
 _HERE = Path(__file__).resolve().parent
 _SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-embed.min.js", "charts.js", "page.js")
 
-# The markers of the pictures, as Vega names or draws them.
+# The pictures' markers as SVG paths of radius 1, for Vega and for the page's own swatches.
+_CIRCLE = "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z"
 _SHAPES = {
-    "o": "circle",
-    "s": "square",
-    "D": "diamond",
-    "^": "triangle-up",
-    "v": "triangle-down",
-    "<": "triangle-left",
-    ">": "triangle-right",
-    "P": "cross",
+    "o": _CIRCLE,
+    "s": "M-.9,-.9h1.8v1.8h-1.8Z",
+    "D": "M0,-1.2L1.1,0L0,1.2L-1.1,0Z",
+    "^": "M0,-1.1L1.1,.9H-1.1Z",
+    "v": "M0,1.1L1.1,-.9H-1.1Z",
+    "<": "M-1.1,0L.9,-1.1V1.1Z",
+    ">": "M1.1,0L-.9,-1.1V1.1Z",
+    "P": "M-.4,-1.1h.8v.7h.7v.8h-.7v.7h-.8v-.7h-.7v-.8h.7Z",
     "X": "M-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0L-1,-.6Z",
     "*": "M0,-1L.25,-.35L.95,-.31L.4,.13L.59,.81L0,.43L-.59,.81L-.4,.13L-.95,-.31L-.25,-.35Z",
 }
@@ -54,25 +56,14 @@ class Run:
     created: str
     machine: str  # one sentence
     provenance: Mapping[str, Any]
-    plan: Mapping[str, Any]
     backends: Mapping[str, Mapping[str, Any]]  # of the plan: title, color, notes
     examples: Mapping[str, Mapping[str, Any]]  # of the plan
     summaries: Sequence[Summary]
     measured: Sequence[Measured]
     remarks: Sequence[str] = ()  # on the machine during the run
-    logs: Sequence[Log] = ()
-    published: Sequence[Held] = ()  # its rows beside figures in print
+    failures: Sequence[Measured] = ()
+    published: Sequence[Held] = ()  # its rows beside published figures
     addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
-
-
-@dataclass(frozen=True)
-class Log:
-    """The end of what a cell that did not end ok printed."""
-
-    cell: str
-    status: str
-    reason: str
-    lines: Sequence[str]
 
 
 @functools.cache  # to compile it takes longer than to fill it in
@@ -83,7 +74,7 @@ def _template() -> Template:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        # What a guest or a file says is one line without control characters, whatever it was.
+        # Text from a guest or a file becomes one line without control characters.
         finalize=lambda value: plain(value) if type(value) is str else value,
     )
     return environment.get_template("page.html.j2")
@@ -129,7 +120,7 @@ def _styles(chosen: Mapping[Key, Look]) -> dict[str, dict[str, Any]]:
             "label": label,
             "color": look.color,
             "dark": colors.on_dark(look.color),
-            "shape": _SHAPES.get(look.marker, "circle"),
+            "shape": _SHAPES.get(look.marker, _CIRCLE),
             "dash": _DASHES.get(look.line_style, [1, 0]),
             "filled": look.filled,
         }
@@ -143,16 +134,24 @@ def _run(
     cells: dict[str, list[Measured]] = {}
     for one in run.measured:
         cells.setdefault(one.cell.example, []).append(one)
-    examples = []
     groups = by_example(run.summaries)
     # Each with footnotes of its own: a reader may go to a section by a link.
     contents = remarks_once(map(table, groups))
-    for place, (rows, content) in enumerate(zip(groups, contents, strict=True)):
-        found = cells[rows[0].example]
-        examples.append(_example(f"r{number}e{place}", rows, content, found, chosen, styles, each))
+    examples = [
+        {
+            **_drawn(
+                f"r{number}e{place}",
+                rows[0].example,
+                charts.of_example(rows, cells[rows[0].example], chosen, each),
+                styles,
+            ),
+            "facts": content.heading.removeprefix(plain(rows[0].example)).strip(" ()"),
+            "table": content,
+            "marks": [(styles[chosen[key(row)].label], "" if row.status == OK else "missed") for row in rows],
+        }
+        for place, (rows, content) in enumerate(zip(groups, contents, strict=True))
+    ]
     learnt, unlike = words.learning(run.summaries)
-    # Without what has a table of its own.
-    asked = {name: value for name, value in run.plan.items() if name not in ("cells", "backends", "examples")}
     return {
         "id": f"r{number}",
         "name": run.name,
@@ -166,38 +165,13 @@ def _run(
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,
         "in_print": in_print.tables(run.published, run.addresses),
-        "settings": machine.settings({**run.provenance, "request": asked}),
-        "grids": configuration.tables(run.provenance, run.examples, run.measured, run.summaries),
+        "configuration": configuration.tables(run.provenance, run.examples, run.measured, run.summaries),
         "variables": [
             (name, [f"{key}={value}" for key, value in some.items()])
             for name, some in configuration.variables(run.provenance)
         ],
-        "titles": machine.titles(run.backends),
-        "fairness": _fairness(run.summaries, chosen),
-        "logs": [(log, Markup("\n").join(indented(line) for line in log.lines)) for log in run.logs],
-    }
-
-
-def _example(
-    name: str,
-    rows: Sequence[Summary],
-    content: Table,
-    measured: Sequence[Measured],
-    chosen: Mapping[Key, Look],
-    styles: Mapping[str, Mapping[str, Any]],
-    each: int,
-) -> dict[str, Any]:
-    return {
-        **_drawn(name, rows[0].example, charts.of_example(rows, measured, chosen, each), styles),
-        "answer": content.answer,
-        "facts": content.heading.removeprefix(plain(rows[0].example)).strip(" ()"),
-        "columns": [(column, column not in content.text_columns) for column in content.columns],
-        "rows": [
-            (cells, styles[chosen[key(row)].label], row.status == OK)
-            for row, cells in zip(rows, content.rows, strict=True)
-        ],
-        "footnotes": content.footnotes,
-        "remarks": content.remarks,
+        "versions": versions(run.summaries, run.backends),
+        "failures": [(one, Markup("\n").join(map(plain, one.outcome.last_lines))) for one in run.failures],
     }
 
 
@@ -227,11 +201,11 @@ def _matrix(
     by_place = {(row.example, chosen[key(row)].label): row for row in summaries}
     baseline = next((row.baseline for row in summaries if row.baseline), "")
     ratios = [ratio for row in summaries if (ratio := shown_ratio(row)) is not None]
-    scale = colors.Scale(ratios, both_sides=bool(baseline))
+    shades = scale(ratios, bool(baseline))
     return {
         "columns": [styles[label] for label in labels],
         "rows": [
-            (place, example, [_heat(by_place.get((example, label)), scale) for label in labels])
+            (place, example, [_heat(by_place.get((example, label)), shades) for label in labels])
             for place, example in enumerate(examples)
         ],
         "timed": bool(ratios),
@@ -239,9 +213,9 @@ def _matrix(
     }
 
 
-def _heat(row: Summary | None, scale: colors.Scale) -> dict[str, Any]:
+def _heat(row: Summary | None, shades: tuple[LogNorm, Colormap]) -> dict[str, Any]:
     ratio = None if row is None else shown_ratio(row)
-    ground, ink = ("", "") if ratio is None else scale.heat(ratio)
+    ground, ink = ("", "") if ratio is None else colors.heat(ratio, shades)
     return {
         "text": matrix_words(row) if row else "",
         "why": row.reason if row and ratio is None else "",
@@ -249,20 +223,6 @@ def _heat(row: Summary | None, scale: colors.Scale) -> dict[str, Any]:
         "ink": ink,
         "best": row is not None and row.relative_to_fastest == 1 and ratio is not None,
     }
-
-
-def _fairness(summaries: Sequence[Summary], chosen: Mapping[Key, Look]) -> list[dict[str, Any]]:
-    """Per example: its fingerprints with the rows that have them, and what differs."""
-    found = []
-    for example, group in groupby(summaries, key=lambda row: row.example):
-        rows = list(group)
-        shared: dict[str, list[str]] = {}
-        for row in rows:
-            if row.fingerprint:
-                shared.setdefault(row.fingerprint, []).append(chosen[key(row)].label)
-        differing = [(chosen[key(row)].label, texts) for row in rows for texts in row.differs]
-        found.append({"example": example, "shared": list(shared.items()), "differing": differing})
-    return found
 
 
 def _json(value: object) -> str:

@@ -15,6 +15,7 @@ from kbench.tables.answers import answer
 from kbench.text import MISSING, beside_one, compared, plain, significant
 from kbench.values import EPOCHS, NO_DIFFERENCE, OK, Interval, Summary, base
 
+UNSURE = "~: no difference shown, as the interval of the ratio includes 1."
 # What other columns show, too: a verdict shows in the ratio, and samples/s is s/epoch turned round.
 _OPTIONAL = (
     "% of limit",
@@ -38,8 +39,8 @@ class Table:
     text_columns: frozenset[str]  # aligned to the left; the others are numbers
     footnotes: tuple[str, ...] = ()  # the first is [1]
     remarks: tuple[str, ...] = ()  # on the whole table
-    optional: tuple[str, ...] = ()  # columns that a narrow page leaves out, the first of them first
-    answer: str = ""  # what it comes to, in sentences
+    optional: tuple[str, ...] = ()  # columns that a narrow page leaves out, in this order
+    answer: str = ""  # the result in sentences
     first: int = 1  # the number of the first footnote
 
     @property
@@ -49,7 +50,7 @@ class Table:
 
 
 def tables(summaries: Iterable[Summary]) -> list[Table]:
-    """One table per example, to be read one after another: a note stands below the first one that it is about."""
+    """One table per example, in reading order: a note stands below the first table that it is about."""
     footnotes: list[str] = []
     return remarks_once([table(rows, footnotes) for rows in by_example(summaries)])
 
@@ -60,17 +61,17 @@ def by_example(summaries: Iterable[Summary]) -> list[list[Summary]]:
 
 
 def remarks_once(found: Iterable[Table]) -> list[Table]:
-    """Without the remarks that an earlier table has, too."""
-    made: dict[str, None] = {}  # as a set that keeps its order
+    """Without the remarks that an earlier table also has."""
+    made: set[str] = set()
     once = []
     for one in found:
         once.append(replace(one, remarks=tuple(remark for remark in one.remarks if remark not in made)))
-        made |= dict.fromkeys(one.remarks)
+        made |= {*one.remarks}
     return once
 
 
 def table(rows: Sequence[Summary], footnotes: list[str] | None = None) -> Table:
-    """The table of one example. `rows` is not empty; `footnotes` are those of the tables above, and are added to."""
+    """The table of one example. `rows` is not empty; new footnotes are added to those of the tables above."""
     footnotes = [] if footnotes is None else footnotes
     above = len(footnotes)
     columns = _columns(rows)
@@ -123,8 +124,8 @@ def headline(summaries: Sequence[Summary]) -> str:
     fastest = {(row.backend, row.example, row.device) for row in summaries if row.relative_to_fastest == 1}
     wins = Counter(backend for backend, *_ in fastest)
     several_devices = len({row.device for row in summaries}) > 1
-    what = "parts of the program" if any(row.unit for row in summaries) else "examples"
-    what = "comparisons" if several_devices else what
+    what = "comparisons" if several_devices else "examples"
+    what = "parts of the program" if any(row.unit for row in summaries) and not several_devices else what
     ranked = sorted(wins.items(), key=lambda item: (-item[1], item[0]))
     if not ranked:
         first = "No backend has a steady epoch to compare."
@@ -136,20 +137,16 @@ def headline(summaries: Sequence[Summary]) -> str:
         first += "".join(f", {name} in {number}" for name, number in others) + "."
     near = [row for row in summaries if row.relative_interval and row.relative_interval.low <= 1]
     if near and len(places) == 1:
-        first += f" {' and '.join(row.backend for row in near)} cannot be told from it."
+        first += f" {' and '.join(row.backend for row in near)} may be as fast."
     elif near:
         unsure = len({(row.example, row.device) for row in near})
-        first += f" In {unsure} of the {len(places)} another one cannot be told from the fastest."
-    missed = [row for row in summaries if row.status != OK]
-    rows = "row" if len(summaries) == 1 else "rows"
-    tail = (
-        f"{len(missed)} of {len(summaries)} {rows} did not end ok."
-        if missed
-        else f"All {len(summaries)} {rows} ended ok."
-    )
+        first += f" In {unsure} of these, another backend may be as fast."
+    missed = sum(row.status != OK for row in summaries)
+    rows = f"{len(summaries)} row{'s' * (len(summaries) != 1)}"
+    tail = f"{missed} of {rows} did not end ok." if missed else f"All {rows} ended ok."
     unlike = sum(bool(row.differs) for row in summaries)
     if unlike:
-        tail += f" {unlike} {'row was' if unlike == 1 else 'rows were'} not measured like the others (differs)."
+        tail += f" {unlike} {'row was' if unlike == 1 else 'rows were'} not measured like the rest (differs)."
     return plain(f"{first} {tail}")
 
 
@@ -182,7 +179,7 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
 
 
 def _scores(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
-    """The validation accuracy, where there is one, or else the loss; and what else the example measures."""
+    """The validation accuracy if there is one, else the loss; then the example's own metrics."""
     columns: dict[str, Callable[[Summary], str]] = {}
     metrics = list(dict.fromkeys(name for row in rows for name in row.metrics))
     ended = any(row.status == OK for row in rows)
@@ -193,9 +190,7 @@ def _scores(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     else:
         columns["loss"] = lambda row: significant(row.final_loss)
     validated = [name for name in metrics if name.startswith("val_")]
-    for name in validated or metrics:
-        columns[plain(name)] = partial(_metric, name)
-    return columns
+    return columns | {plain(name): partial(_metric, name) for name in validated or metrics}
 
 
 def _of_script(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
@@ -216,10 +211,7 @@ def _of_script(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
         columns["steps/s"] = lambda row: significant(
             row.steps / row.epoch_seconds if row.epoch_seconds and row.steps else None
         )
-    names = dict.fromkeys(name for row in rows for name in row.metrics)
-    for name in names:
-        columns[plain(name)] = partial(_metric, name)
-    return columns
+    return columns | {plain(name): partial(_metric, name) for row in rows for name in row.metrics}
 
 
 def _metric(name: str, row: Summary) -> str:
@@ -244,7 +236,7 @@ def _comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
 
 
 def _with_default(rows: Sequence[Summary]) -> bool:
-    """Whether a variant stands beside its backend as it is, and that is not the baseline anyway."""
+    """Whether a variant stands beside its backend as it is, unless that is the baseline already."""
     return any(row.relative_to_default is not None and base(row.backend) != row.baseline for row in rows)
 
 
@@ -284,7 +276,7 @@ def _status(row: Summary, footnotes: list[str]) -> str:
 
 
 def marked(entry: str, notes: Iterable[str], footnotes: list[str]) -> str:
-    """An entry of a table with the marks of its notes, which are added to `footnotes` where they are new."""
+    """An entry of a table with the marks of its notes; new ones are added to `footnotes`."""
     marks: dict[str, None] = {}  # as a set that keeps its order
     for note in map(plain, notes):
         if note not in footnotes:
@@ -294,82 +286,64 @@ def marked(entry: str, notes: Iterable[str], footnotes: list[str]) -> str:
 
 
 def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
-    remarks = []
-    if any(row.differs for row in rows):
-        remarks.append("differs: this row was not measured like the others, so it is compared with none.")
-    if rows[0].unit == "epoch" and any(row.weights == "its own" for row in rows):
-        remarks.append(
-            "Weights, order of samples and dropout are the program's own: its scores begin alike with --init seeded."
-        )
-    if rows[0].epochs == 1 and rows[0].unit:
-        remarks.append(f"One {rows[0].unit} only: it holds compilation and warm-up, so there is no steady time.")
-    if any(row.weights == "backend" for row in rows):
-        remarks.append("Initial weights are each backend's own, so the curves do not begin alike.")
-    if rows[0].epochs == 1 and not rows[0].unit:
-        once = "One pass only" if rows[0].task == "infer" else "One epoch only"
-        remarks.append(f"{once}: it holds compilation and warm-up, so no steady time and no ratio are given.")
-    if any((row.percent_of_limit or 0) > 100 for row in rows):
-        remarks.append(
-            "% of limit: more than 100 means that other programs kept the machine busy when its limit was measured, "
-            "or that the backend computes with fewer operations than were counted."
-        )
-    remarks += [*_on_comparison(rows), *_on_learning(rows)]
-    if any(row.form for row in rows):
-        remarks.append(
-            "recurrent: the form of the recurrent layers in which the backend computes the described model."
-        )
-    return tuple(remarks)
+    """Notes on the whole table, a line each; without figures, so that `remarks_once` finds the same ones."""
+    first = rows[0]
+    once = first.unit or ("pass" if first.task == "infer" else "epoch")
+    possible = {
+        "differs: not measured like the other rows, so not compared with them.": any(row.differs for row in rows),
+        "Weights, sample order and dropout are the program's own; --init seeded gives all the same start.": (
+            first.unit == "epoch" and any(row.weights == "its own" for row in rows)
+        ),
+        f"One {once} only: it includes compilation and warm-up, so there is no steady time and no ratio.": (
+            first.epochs == 1
+        ),
+        "Initial weights are each backend's own, so the curves start apart.": (
+            any(row.weights == "backend" for row in rows)
+        ),
+        "% of limit: above 100 if the machine was busy as its limit was measured, or fewer operations do.": (
+            any((row.percent_of_limit or 0) > 100 for row in rows)
+        ),
+        **_on_comparison(rows),
+        **_on_learning(rows),
+        "recurrent: how the backend computes the recurrent layers.": any(row.form for row in rows),
+    }
+    return tuple(remark for remark, applies in possible.items() if applies)
 
 
-def _on_comparison(rows: Sequence[Summary]) -> list[str]:
-    remarks = []
+def _on_comparison(rows: Sequence[Summary]) -> dict[str, bool]:
     baseline = rows[0].baseline
-    if baseline:
-        known = any(row.relative_to_baseline is not None for row in rows)
-        remarks.append(
-            f"x baseline: the ratio to {plain(baseline)}."
-            if known
-            else f"No x baseline: {plain(baseline)} has no steady time here."
-        )
-    if _with_default(rows):
-        remarks.append("x default: a variant's ratio to its backend without the other version or setting.")
-    if any(row.verdict == NO_DIFFERENCE for row in rows):
-        remarks.append("~: no difference shown, because the interval of the ratio holds 1.")
+    timed = any(row.relative_to_baseline is not None for row in rows)
     of_epochs = [row for row in rows if row.resampled == EPOCHS]
-    if any(row.between_process_factor is None for row in of_epochs):
-        remarks.append(
-            "Intervals of one or two processes do not hold how far processes differ: --repeats 3 or more measures it."
-        )
-    elif of_epochs:
-        factor = max(row.between_process_factor or 1.0 for row in of_epochs)
-        remarks.append(
-            "Intervals of one or two processes are widened by how far processes of a fixed computation differed here "
-            f"(by a factor of up to {factor:.2f}): --repeats 3 or more measures it on the backends themselves."
-        )
-    fewest = min((row.resampled_values for row in rows if row.resampled_values), default=ENOUGH)
-    if fewest < ENOUGH:
-        remarks.append(
-            f"Intervals of {fewest} values are wide, because so few say little of their own spread: "
-            f"--repeats {ENOUGH} or more makes them narrower."
-        )
-    return remarks
+    without_processes = any(row.between_process_factor is None for row in of_epochs)
+    few = any(0 < (row.resampled_values or 0) < ENOUGH for row in rows)
+    return {
+        f"x baseline: the ratio to {plain(baseline)}.": bool(baseline) and timed,
+        f"No x baseline: {plain(baseline)} has no steady time here.": bool(baseline) and not timed,
+        "x default: a variant's ratio to its backend as it is.": _with_default(rows),
+        UNSURE: any(row.verdict == NO_DIFFERENCE for row in rows),
+        "Intervals leave out the variation between processes; --repeats 3 or more measures it.": without_processes,
+        "Intervals from 1 or 2 repeats estimate how processes vary; --repeats 3 or more measures it.": (
+            bool(of_epochs) and not without_processes
+        ),
+        f"Few values make wide intervals; --repeats {ENOUGH} or more narrows them.": few,
+    }
 
 
-def _on_learning(rows: Sequence[Summary]) -> list[str]:
-    remarks = []
-    if any(row.final_val_accuracy_sd is not None for row in rows):
-        seeds = "a seed of its own" if max(row.seeds for row in rows) > 1 else "the same seed"
-        remarks.append(f"±: the sample standard deviation over the repeats, each from {seeds}.")
-    short = [row for row in rows if row.repeats_to_target is not None and 0 < row.repeats_to_target < row.repeats]
-    if any(row.repeats_to_target for row in rows):
-        counts = "".join(
-            f" {plain(row.backend)} reached it in {row.repeats_to_target} of {row.repeats} repeats." for row in short
-        )
-        median = " A repeat that never reached it counts as infinitely long." if short else ""
-        target = short_target(rows[0].target)
-        reached = "that validation accuracy" if target != rows[0].target else "then"
-        remarks.append(f"to {target}: training until {reached}.{counts}{median}")
-    return remarks
+def _on_learning(rows: Sequence[Summary]) -> dict[str, bool]:
+    seeds = "different seeds" if max(row.seeds for row in rows) > 1 else "the same seed"
+    target = short_target(rows[0].target)
+    until = "that validation accuracy" if target != rows[0].target else "then"
+    missed = "".join(
+        f" {plain(row.backend)} reached it in {row.repeats_to_target} of {row.repeats} repeats."
+        for row in rows
+        if row.repeats_to_target and row.repeats_to_target < row.repeats
+    )
+    return {
+        f"±: the standard deviation over repeats with {seeds}.": any(
+            row.final_val_accuracy_sd is not None for row in rows
+        ),
+        f"to {target}: training until {until}.{missed}": any(row.repeats_to_target for row in rows),
+    }
 
 
 def _varies(rows: Sequence[Summary], name: str) -> bool:

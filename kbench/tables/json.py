@@ -1,4 +1,4 @@
-"""JSON for other programs: what is no number is null, since JSON knows neither NaN nor infinity."""
+"""JSON for other programs, with null for NaN and infinity, which JSON does not have."""
 
 from __future__ import annotations
 

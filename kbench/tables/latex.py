@@ -22,7 +22,7 @@ _SPECIAL = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
-    "[": "{[}",  # or a note after a line's end would be how far to skip
+    "[": "{[}",  # after a line break LaTeX would take it for an option
     "±": r"\(\pm\)",
     "…": r"\ldots{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -35,7 +35,7 @@ def latex(summaries: Iterable[Summary]) -> str:
 
 
 def escape(text: str) -> str:
-    """`text` as LaTeX that shows just that; pandas' own escaping knows fewer characters."""
+    """`text` as LaTeX that shows exactly that; pandas escapes fewer characters."""
     return "".join(_SPECIAL.get(character, character) for character in plain(text))
 
 
@@ -61,5 +61,5 @@ def _table(one: Table) -> str:
 
 
 def _cell(text: str) -> str:
-    """Between two numbers, a dash as LaTeX sets it."""
+    """The entry, with LaTeX's dash between two numbers."""
     return escape(text).replace("-", "--") if re.fullmatch(r"[\d.,]+-[\d.,]+", text) else escape(text)

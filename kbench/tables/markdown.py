@@ -13,7 +13,7 @@ from kbench.values import Summary
 
 # An underscore within a word, as in mnist_cnn, is no markup.
 _MARKUP = re.compile(r"[\\`*~$\[\]|&<>]|(?<![^\W_])_|_(?![^\W_])")
-# What makes a heading, a list or a rule of a line that begins so; a dash alone is an empty cell.
+# Starts of lines that Markdown takes for a heading, list or rule; a dash alone is an empty cell.
 _LINE = re.compile(r"^(?:[#+-]+(?=\s)|(?=[-=]{2,}$)|\d+(?=[.)]\s))")
 
 
@@ -44,12 +44,12 @@ def escape(text: str) -> str:
     """`text` as Markdown that shows just that: | ends no cell, and < begins no HTML."""
     entities = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
     shown = _MARKUP.sub(lambda found: entities.get(found[0], f"\\{found[0]}"), plain(text))
-    # A number is escaped behind its digits: a backslash before one would be shown.
+    # A number is escaped after its digits, since a backslash before one would be shown.
     return _LINE.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", shown)
 
 
 def code(text: str) -> str:
-    """`text` as inline code: in a fence longer than any in it, for a code span knows no escapes."""
+    """`text` as inline code, in a fence longer than any in it: a code span has no escapes."""
     line = plain(text)
     fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
     return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"

@@ -24,10 +24,10 @@ def page(
 ) -> str:
     """The page of the run `name`.
 
-    `machine` is one sentence on where it ran and `command` the command line. `plots` maps an example's name,
-    or "" for the whole run, to the paths of its pictures relative to the page. `backends` maps a backend's
-    name to its title and notes. `remarks` are on the whole run, `configuration` is its section's paragraphs, and
-    `failures` are shown with the end of their logs.
+    `machine` is one sentence and `command` the command line. `plots` maps an example's name, or "" for the whole run,
+    to the paths of its pictures relative to the page. `backends` maps a backend's name to its title and notes.
+    `remarks` are on the whole run, `configuration` is that section's paragraphs, and of `failures` the ends of their
+    logs are shown.
     """
     parts = [f"# kbench: {escape(name)}", escape(headline(summaries)) if summaries else "Nothing was measured."]
     parts += [f"Machine: {escape(machine)}."] if machine else []
@@ -45,30 +45,32 @@ def page(
     parts += _pictures("all examples", plots.get("", ()))
     for table, example in zip(tables(summaries), dict.fromkeys(row.example for row in summaries), strict=True):
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
-    parts += [*_failures(failures), *_versions(summaries, backends), *configuration]
+    parts += _failures(failures)
+    if listed := [f"- **{escape(name)}**: {escape(about)}" for name, about in versions(summaries, backends)]:
+        parts += ["## Backends", "\n".join(listed)]
+    parts += configuration
     return "\n\n".join(parts) + "\n"
 
 
-# What the words of the tables mean.
 _WORDS = (
-    "Intervals are 95 % bootstrap intervals. Those of fewer than five values are no narrower than Student's. Those "
-    "of fewer than three repeats also hold how far processes of a fixed computation lay apart, if that is known. The "
-    "intervals of an example's ratios are wide enough to hold together in 95 % of tables. The "
-    "verdict is on the interval of the ratio: *slower* if all of it lies above 1, *faster* if all of it lies below, "
-    "and *no difference shown* (~) if it holds 1."
+    "Intervals are 95 % bootstrap intervals; those of fewer than five values are at least as wide as Student's, and "
+    "those of fewer than three repeats include an estimate of the variation between processes. The intervals of an "
+    "example's ratios are wide enough to hold together in 95 % of tables. The verdict is on the interval of the "
+    "ratio: *slower* if all of it is above 1, *faster* if all of it is below, and *no difference shown* (~) if it "
+    "includes 1."
 )
 
 _LIMIT = (
-    "% of limit is the least time that this machine could take for a sample, by its own measured arithmetic and "
-    "memory rates and the operations counted from the layers, over the time that it took."
+    "% of limit is the least time that this machine needs for a sample, by its measured arithmetic and memory rates "
+    "and the operations counted from the layers, over the time that it took."
 )
 
 
 def _ratio(summaries: Sequence[Summary]) -> str:
     if summaries[0].baseline:
         return (
-            f"x baseline is the ratio to {escape(summaries[0].baseline)} on the same example and device (to its "
-            "fastest row, where it has several)"
+            f"x baseline is the ratio to {escape(summaries[0].baseline)} (its fastest row) on the same example and "
+            "device"
         )
     return "x fastest is the ratio to the fastest row of the same example and device"
 
@@ -77,20 +79,21 @@ def _pictures(what: str, paths: Sequence[str]) -> list[str]:
     return [f"![{escape(what)}]({path})" for path in paths]
 
 
-def _versions(summaries: Sequence[Summary], backends: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """Each backend that was asked for: title, reported versions, notes."""
-    lines = []
+def versions(summaries: Sequence[Summary], backends: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
+    """The name of each backend of the run, and its title, reported versions and notes."""
+    found = []
     for name in sorted({row.backend for row in summaries}):
-        rows = [row for row in summaries if row.backend == name]
-        versions = dict.fromkeys(
-            f"{row.backend_version} with Keras {row.keras_version}" for row in rows if row.keras_version
-        )
         about = backends.get(name, {})
         title, notes = about.get("title"), about.get("notes")
-        texts = [title if isinstance(title, str) else "", *versions]
+        texts = [title if isinstance(title, str) else ""]
+        texts += dict.fromkeys(
+            f"{row.backend_version} with Keras {row.keras_version}"
+            for row in summaries
+            if row.backend == name and row.keras_version
+        )
         texts += [str(note) for note in notes] if isinstance(notes, list | tuple) else []
-        lines.append(f"- **{escape(name)}**: {escape('; '.join(part.rstrip('.') for part in texts if part))}")
-    return ["## Backends", "\n".join(lines)] if lines else []
+        found.append((name, "; ".join(part.rstrip(".") for part in texts if part)))
+    return found
 
 
 def _failures(cells: Sequence[Measured]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tables of a parity run: how far each backend is from the reference, and the first layer where it parts from it."""
+"""Tables of a parity run: how far each backend is from the reference, and the first layer that differs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def text(rows: Sequence[Agreement], facts: str = "", width: int = 100) -> str:
 
 
 def page(name: str, machine: str, command: str, rows: Sequence[Agreement], facts: str = "") -> str:
-    """parity.md: the tables on one page, with what was compared where."""
+    """parity.md: the tables on one page, with machine and command."""
     parts = [f"# kbench parity: {escape(name)}", escape(headline(rows))]
     parts += [f"Machine: {escape(machine)}."] if machine else []
     parts += [f"Command: `{plain(command).replace('`', '')}`"] if command else []
@@ -87,7 +87,7 @@ def _table(rows: Sequence[Agreement], facts: str) -> Table:
     footnotes: list[str] = []
     several = len({row.backend for row in rows}) < len(rows)
     named = list(dict.fromkeys(row.reference for row in rows if row.reference))
-    against = "with nothing to compare"
+    against = "nothing to compare with"
     if named:
         against = "against the numpy reference" if named[0] == NUMPY else f"against the {named[0]} backends"
     return Table(
@@ -96,7 +96,7 @@ def _table(rows: Sequence[Agreement], facts: str) -> Table:
         rows=tuple(_cells(row, several, footnotes) for row in rows),
         text_columns=_TEXT_COLUMNS,
         footnotes=tuple(footnotes),
-        remarks=("1 step, 10 steps: against the one nearest to all others, of those whose outputs are the same.",),
+        remarks=("1 step, 10 steps: against the backend nearest to all others, of those with the same outputs.",),
     )
 
 
@@ -110,15 +110,15 @@ def _cells(row: Agreement, with_channels: bool, footnotes: list[str]) -> tuple[s
 
 
 def _verdict(row: Agreement, footnotes: list[str]) -> str:
-    notes = ["there is nothing to compare it with"] if row.verdict == ALONE else []
+    notes = ["nothing to compare it with"] if row.verdict == ALONE else []
     notes += [row.reason] if row.reason else []
     return marked(row.verdict, [*notes, *_where(row), *row.notes], footnotes)
 
 
 def _where(row: Agreement) -> list[str]:
-    """Which layer's weights are furthest off, where they are too far."""
+    """Which layer's weights deviate most, if beyond the tolerance."""
     return [
-        f"after {what} furthest off: {_named(deviation)}"
+        f"after {what} the largest deviation is in {_named(deviation)}"
         for what, deviation in row.deviations.items()
         if what in QUANTITIES[3:] and not deviation.size <= TOLERANCES[what] and deviation.layer
     ]

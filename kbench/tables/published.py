@@ -1,4 +1,4 @@
-"""Figures from the literature, alone and beside a run's own, as people and programs read them."""
+"""Published figures, alone and beside a run's own, as people and programs read them."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def workload_rows(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]
 
 
 def tables(found: Sequence[Held]) -> list[Table]:
-    """One table per example: this run's rows and what is in print, fastest first."""
+    """One table per example: this run's rows and the published figures, fastest first."""
     return [_table(list(group)) for _, group in groupby(found, key=lambda one: one.row.example)]
 
 
@@ -114,13 +114,13 @@ def _table(found: Sequence[Held]) -> Table:
     row, same = found[0].row, any(one.same_backend for one in found)
     of_all = "" if infers else f" of {row.available_samples or row.samples:,} samples"
     return Table(
-        heading=plain(f"{row.example} ({unit}{of_all}, here and in print)"),
-        columns=("framework", "hardware", unit, "x print", "source"),
+        heading=plain(f"{row.example} ({unit}{of_all}, here and published)"),
+        columns=("framework", "hardware", unit, "x published", "source"),
         rows=tuple(line for _, line in sorted(lines, key=lambda pair: pair[0])),
-        text_columns=frozenset({"framework", "hardware", "x print", "source"}),
+        text_columns=frozenset({"framework", "hardware", "x published", "source"}),
         footnotes=tuple(footnotes),
         remarks=(
-            *(["x print: how many times the published time the same backend takes here."] if same else []),
+            *(["x published: the time here over the published time of the same backend."] if same else []),
             *(f"All: {note}." for note in sorted(shared)),
         ),
     )

@@ -1,4 +1,4 @@
-"""Tables and records of `compare`: runs side by side."""
+"""Tables and records of `compare`, which shows runs side by side."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kbench.analysis.intervals import differing_by_chance
 from kbench.comparison.values import EQUAL, HIGHER, LOWER, NOT_COMPARED, WITHIN, About, Pair
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
-from kbench.tables.content import Table, accuracy, ends, heading, marked, short_target
+from kbench.tables.content import UNSURE, Table, accuracy, ends, heading, marked, short_target
 from kbench.tables.csv import records_csv
 from kbench.text import MISSING, beside_one, compared, plain, significant
 from kbench.values import FASTER, NO_DIFFERENCE, SLOWER, Interval, Summary
@@ -20,7 +20,7 @@ _NUMBERS = ("s/epoch", "s/1,000 samples", "x ", "95 %")
 
 
 def text(abouts: Sequence[About], pairs: Sequence[Pair], width: int) -> str:
-    """For the terminal: which side is which, a table an example, and what all of it shows."""
+    """For the terminal: which side is which, a table per example, and the conclusion."""
     legend = "\n".join(textwrap.fill(line, width, subsequent_indent="   ") for line in _legend(abouts))
     reported = textwrap.fill(" ".join(conclusion(abouts, pairs)), width)
     body = as_text.together(tables(abouts, pairs), width, "in --format markdown, csv and json")
@@ -57,7 +57,7 @@ def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
         rows = "row" if len(of_side) == 1 else "rows"
         sentences.append(f"{about.letter} against {abouts[0].letter}, {len(of_side)} {rows}: {listed or 'nothing'}.")
         if compared and counts[NO_DIFFERENCE] == len(compared):
-            sentences.append("They are the same within their intervals.")
+            sentences.append("No row differs by more than its interval.")
         sentences += _by_chance(counts[FASTER] + counts[SLOWER], counts[NO_DIFFERENCE])
         sentences += _changed(about.letter, [pair.reference_ratio for pair in compared if pair.reference_ratio])
         with_losses = [pair for pair in compared if pair.largest_loss_difference is not None]
@@ -68,27 +68,27 @@ def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
 
 
 def _by_chance(differing: int, alike: int) -> list[str]:
-    """A warning when that many differences are expected by chance: intervals of 95 % are wrong in 5 % of rows."""
+    """A warning if chance explains that many differences: intervals of 95 % are wrong in 5 % of rows."""
     rows = differing + alike
     if not 0 < differing <= (chance := differing_by_chance(rows)):
         return []
-    return [f"If none differed, chance alone would make up to {chance} of {rows} faster or slower. Use more repeats."]
+    return [f"Chance alone makes up to {chance} of {rows} rows faster or slower. Use more repeats."]
 
 
 def _changed(letter: str, machine: Sequence[Interval]) -> list[str]:
-    """That the machine was not as fast as before, where it was not."""
+    """A sentence if the machine was slower or faster than before."""
     if not machine:
         return []
     low, high = machine[0].low, machine[0].high
     changed = f"{low:.2f} to {high:.2f} times slower" if low > 1 else f"{1 / high:.2f} to {1 / low:.2f} times faster"
     return [
-        f"The machine itself was {changed} in {letter} (the same computation before each cell): a difference of that "
-        "size may be its own."
+        f"The machine itself was {changed} in {letter} (a fixed computation before each cell), which may explain a "
+        "difference of that size."
     ]
 
 
 def _alone(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
-    """The examples that only one side has: a table of them would compare nothing."""
+    """The examples that only one side has, which have no table."""
     lone = [
         name for name, group in _by_example(pairs).items() if not any(pair.first and pair.other for pair in group)
     ]
@@ -137,7 +137,7 @@ def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callab
     a, b = abouts[0].letter, "run's" if several else abouts[1].letter
     infers = pairs[0].row.task == "infer"
     unit = "s/1,000 samples" if infers else "s/epoch"
-    # Where two backends are compared it is the other one, which the ratio is about: the legend names the first.
+    # If two backends are compared, the other one, whose ratio is shown; the legend names the first.
     columns: dict[str, Callable[[Pair], str]] = {"backend": lambda pair: plain((pair.other or pair.row).backend)}
     if len({(pair.row.backend, pair.side) for pair in pairs}) < len(pairs):
         columns["channels"] = lambda pair: plain(pair.row.image_data_format.removeprefix("channels_"))
@@ -196,15 +196,15 @@ def _verdict(pair: Pair, footnotes: list[str]) -> str:
 def _remarks(pairs: Sequence[Pair]) -> tuple[str, ...]:
     remarks = []
     if any(NO_DIFFERENCE in (pair.verdict, pair.target_verdict) for pair in pairs):
-        remarks.append("~: no difference shown, because the interval of the ratio holds 1.")
+        remarks.append(UNSURE)
     if any(pair.ratio is not None and pair.interval is None for pair in pairs):
-        remarks.append("A ratio of single values has no interval and no verdict: --epochs 3 or --repeats 2 give one.")
+        remarks.append("A ratio of single values has no interval: --epochs 3 or --repeats 2 gives one.")
     if any(pair.accuracy in (HIGHER, LOWER, WITHIN) for pair in pairs):
         remarks.append(
-            "Accuracy is higher or lower where the two lie further apart than both standard deviations together."
+            "An accuracy is higher or lower if the difference exceeds the sum of both standard deviations."
         )
     if any(pair.largest_loss_difference for pair in pairs):
-        remarks.append("losses: the largest difference of a loss over all epochs of repeats with the same seed.")
+        remarks.append("losses: the largest difference over all epochs of repeats with the same seed.")
     return tuple(remarks)
 
 

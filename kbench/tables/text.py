@@ -25,7 +25,7 @@ def text(summaries: Iterable[Summary], width: int = 100) -> str:
 
 
 def together(found: Iterable[Table], width: int, elsewhere: str) -> str:
-    """Tables below one another; `elsewhere` is where the columns are for which there is no room."""
+    """Tables one below the other; `elsewhere` says where the columns are that do not fit."""
     parts = []
     left_out: dict[str, None] = {}  # as a set that keeps its order
     for one in found:
@@ -43,7 +43,7 @@ def table(one: Table, width: int) -> str:
 
 
 def _body(table: Table, width: int) -> tuple[str, tuple[str, ...]]:
-    """The grid, and which optional columns had to be left out of it: those that matter most stay."""
+    """The grid, and the optional columns that did not fit; the most important ones stay."""
     without = table.optional
     grid = _grid(table, without)
     if _wide(grid) > width:
@@ -61,8 +61,8 @@ def _wide(grid: str) -> int:
 
 
 def _wrapped(table: Table, without: tuple[str, ...], width: int) -> Table:
-    """The table with text columns on several lines a row, but not the first column, as wide as `width` where that can
-    be: the widest is made narrower until it fits.
+    """The table with its text columns wrapped, except the first, to fit into `width` if possible: the widest column
+    is made narrower until it does.
     """
     longest = {
         place: max((len(row[place]) for row in table.rows), default=0)
@@ -90,7 +90,7 @@ def _grid(table: Table, without: tuple[str, ...]) -> str:
         else _narrow(column)
         for place, column in shown
     ]
-    # The heads are rows like the others: as headers, tabulate would give each column two blanks more than it needs.
+    # The heads are rows like the others: as headers, tabulate would make each column two blanks wider.
     heads = list(zip_longest(*(title.split("\n") for title in titles), fillvalue=""))
     rules = ["-" * max(map(_length, column)) for column in zip(*heads, *rows, strict=True)]
     return tabulate(

@@ -114,5 +114,5 @@ def test_the_column_is_there_where_something_is_known_and_the_first_that_narrow_
 def test_more_than_the_limit_is_shown_and_explained() -> None:
     one = content.table([summary(percent_of_limit=123.0)])
     assert "123" in one.rows[0]
-    assert any(remark.startswith("% of limit: more than 100 means") for remark in one.remarks)
+    assert any(remark.startswith("% of limit: above 100") for remark in one.remarks)
     assert not any("more than 100" in remark for remark in content.table([summary(percent_of_limit=99.0)]).remarks)

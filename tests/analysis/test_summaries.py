@@ -190,9 +190,9 @@ def test_what_fit_takes_after_its_last_batch_is_told_and_said_where_it_is_much()
     told = {"teardown_seconds": [9.0, 0.0, 0.3]}
     (row,) = summarise([measured(cell(), 5.0, 2.0, 2.0, **told)])
     assert row.teardown_seconds == pytest.approx(0.15), "of the steady epochs"
-    assert row.notes == ("fit returned 0.150 s after its last batch (mean), which its time leaves out",)
+    assert row.notes == ("fit returned 0.150 s after its last batch (mean), not counted in its time",)
     (row,) = summarise([measured(cell(), 5.0, 2.0, 2.0, facts={"task": "infer"}, **told)])
-    assert row.notes == ("predict returned 0.150 s after its last batch (mean), which its time leaves out",)
+    assert row.notes == ("predict returned 0.150 s after its last batch (mean), not counted in its time",)
     (row,) = summarise([measured(cell(), 5.0, 4.0, 4.0, **told)])
     assert row.teardown_seconds == pytest.approx(0.15) and row.notes == (), "less than a twentieth"
     (row,) = summarise([measured(cell(), 5.0, 2.0, 2.0)])
@@ -249,7 +249,7 @@ def test_a_backend_whose_repeats_with_one_seed_differ_is_called_not_deterministi
     assert row(math.nan, math.nan).deterministic is True
     unlike = row(0.5, 0.5000001)
     assert unlike.deterministic is False
-    assert unlike.notes == ("not deterministic: its repeats with the same seed have other losses",)
+    assert unlike.notes == ("not deterministic: repeats with the same seed have different losses",)
     assert row(0.5).deterministic is None
 
 

@@ -65,22 +65,22 @@ def test_a_candidate_of_other_packages_brings_their_lock(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [
-        ("variables =", "variable =", "unknown key 'variable'"),
+        ("variables =", "variable =", "unknown field `variable`"),
         ('variables = {A = "1"}', "", "changes nothing"),
-        ('why = "a try"', "", "needs `backend`, `name` and `why`"),
-        ('"other"', '"shipped"', "which is not 'shipped'"),
-        ('"other"', '"Other-1"', "small letters"),
-        ('"other"', "1", "are texts"),
+        ('why = "a try"', "", "missing required field `why`"),
+        ('"other"', '"shipped"', "candidates.0..name"),
+        ('"other"', '"Other-1"', "candidates.0..name"),
+        ('"other"', "1", "Expected `str`"),
         ('"keras9/fake"', '"keras9/fkae"', "which is no backend"),
-        ('{A = "1"}', '{A = "1"}\nwithout = ["B"]', "to go without B, which keras9/fake does not set"),
-        ('{A = "1"}', '{A = "1"}\nrequirements = ["a==1"]', "both or none"),
+        ('{A = "1"}', '{A = "1"}\nwithout = ["B"]', "leaves out B, which keras9/fake does not set"),
+        ('{A = "1"}', '{A = "1"}\nrequirements = ["a==1"]', "both `requirements` and `lock`"),
         ('{A = "1"}', '{A = "1"}\nrequirements = ["a==1"]\nlock = "a.lock"', "a.lock beside"),
-        ('{A = "1"}', '{A = "1"}\nexamples = "mnist_mlp"', "are lists"),
-        ("[[candidates]]", "[[candidate]]", r"\[\[candidates\]\] tables"),
+        ('{A = "1"}', '{A = "1"}\nexamples = "mnist_mlp"', "Expected `array`"),
+        ("[[candidates]]", "[[candidate]]", "unknown field `candidate`"),
         ("[[candidates]]", "[[candidates", "cannot be read"),
     ],
 )
-def test_a_slip_in_a_candidate_is_named(bench: Bench, tmp_path: Path, right: str, wrong: str, said: str) -> None:
+def test_a_mistake_in_a_candidate_is_named(bench: Bench, tmp_path: Path, right: str, wrong: str, said: str) -> None:
     file = tmp_path / "tries.toml"
     file.write_text((CANDIDATE + 'variables = {A = "1"}\n').replace(right, wrong))
     with pytest.raises(UserError, match=said):
@@ -96,9 +96,9 @@ def test_a_wrong_placeholder_or_layout_is_named_where_the_variant_is_written(ben
             variants.write(tmp_path / "variants", known["keras9/fake"], [one], tmp_path)
 
 
-def test_two_candidates_of_one_name_are_refused(bench: Bench, tmp_path: Path) -> None:
+def test_two_candidates_of_the_same_name_are_refused(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "tries.toml").write_text(2 * (CANDIDATE + 'variables = {A = "1"}\n'))
-    with pytest.raises(UserError, match="two candidates of one name"):
+    with pytest.raises(UserError, match="two candidates of the same name"):
         variants.read(tmp_path / "tries.toml", backends.load_all(bench.backends))
 
 

@@ -42,9 +42,8 @@ def fake_page(parent: Path, cells: Iterable[Cell], failing: str = "", log: str =
         told = [*learning(one, seconds)[:-1], {"event": "memory", "at": "import", "peak_mib": 300.0}]
         told += [{"event": "memory", "at": "end", "peak_mib": 500.0 + place}, {"event": "end", "seconds": 30.0}]
         write_events(run, one, [] if fails else told)
-        store.write_outcome(run, one, Outcome(FAILED, "it broke") if fails else Outcome(OK))
-        if fails:
-            store.cell_folder(run, one).log.write_text(log)
+        failed = Outcome(FAILED, "it broke", last_lines=tuple(log.splitlines()))
+        store.write_outcome(run, one, failed if fails else Outcome(OK))
     return page_of(run)
 
 

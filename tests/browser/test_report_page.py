@@ -272,7 +272,7 @@ def test_names_and_logs_that_are_markup_stay_text(opened: Opener, tmp_path: Path
     assert page.locator("section.example h2").inner_text() == MARKUP
     assert page.locator(".toggles label").first.inner_text().strip() == f"keras2/{MARKUP}"
     shown = page.locator("pre").text_content() or ""
-    assert shown.splitlines() == [f"  {MARKUP}", f"</pre>{MARKUP}"]
+    assert shown.splitlines() == [MARKUP, f"</pre>{MARKUP}"]
     assert tooltip(page, points(chart(page, MARKUP, "validation loss against epochs")).nth(0))["backend"]
     assert page.locator("body script:not([type])").count() == 5
 
@@ -289,7 +289,7 @@ def test_scaling_lines_are_drawn_toggled_and_told_under_the_pointer(opened: Open
     expect(figure).to_have_attribute("data-drawn", "")
     expect(points(figure)).to_have_count(6)
     told = tooltip(page, points(figure).nth(0))
-    assert told["backend"] in backends and told["batch size (samples a step)"] == "32"
+    assert told["backend"] in backends and told["batch size (samples per step)"] == "32"
     assert float(told["at least"].replace(",", "")) <= float(told["samples/s"].replace(",", ""))
     page.locator("#scaling").get_by_role("checkbox", name="keras3/jax").uncheck()
     expect(points(figure)).to_have_count(3)

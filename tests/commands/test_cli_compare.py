@@ -62,13 +62,13 @@ def test_two_runs_stand_side_by_side_with_ratio_interval_verdict_and_losses(comp
 
 def test_a_run_twice_is_said_to_be_the_same(compare: Compare) -> None:
     told = " ".join(compare("before", "results/before").out.split())
-    assert "They are the same within their intervals. Losses are identical in 2 of 2." in told
+    assert "No row differs by more than its interval. Losses are identical in 2 of 2." in told
 
 
 def test_what_may_be_chance_is_called_so(compare: Compare) -> None:
     told = " ".join(compare("before", "after").out.split())
-    assert "If none differed, chance alone would make up to 1 of 2 faster or slower. Use more repeats." in told
-    assert "If none differed" not in compare("before:jax", "after:jax").out  # one row differs by chance too seldom
+    assert "Chance alone makes up to 1 of 2 rows faster or slower. Use more repeats." in told
+    assert "Chance alone" not in compare("before:jax", "after:jax").out  # one row differs by chance too seldom
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.13, "times slower"), (0.07, "times faster")])
@@ -78,7 +78,9 @@ def test_a_machine_that_was_slower_or_faster_is_named(compare: Compare, seconds:
             samples = [usual * (1 + 0.001 * (number + more)) for more in range(3)]
             outcome.write_text(json.dumps(json.loads(outcome.read_text()) | {"reference_samples": samples}))
     told = " ".join(compare("before", "after").out.split())
-    assert f"{words} in B (the same computation before each cell): a difference of that size may be its own." in told
+    assert (
+        f"{words} in B (a fixed computation before each cell), which may explain a difference of that size." in told
+    )
     (jax, _) = json.loads(compare("before", "after", "--format", "json").out)["rows"]
     assert jax["reference_ratio_low"] < seconds / 0.1 < jax["reference_ratio_high"]
     assert "The machine itself" not in compare("before:jax", "before:torch").out
@@ -200,6 +202,6 @@ def test_the_reference_run_is_found_from_anywhere_and_needs_a_checkout(
 ) -> None:
     said = compare("reference", "reference")
     assert said.status == 0
-    assert "They are the same within their intervals." in " ".join(said.out.split())
+    assert "No row differs by more than its interval." in " ".join(said.out.split())
     monkeypatch.setattr("kbench.paths.project_folder", lambda name: compare.parent / "nothing")
     assert "only in a checkout" in compare("before", "reference").err

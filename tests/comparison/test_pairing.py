@@ -160,7 +160,7 @@ def test_what_an_older_run_did_not_tell_is_not_compared_but_one_without_a_finger
     older, newer = repeats([1.0, 1.0]), repeats([1.0, 1.0], facts={"content_sha256": "ab"})
     assert beside(older, newer).ratio == 1.0
     bare = [measured(cell(backend="keras3/jax"), 9.0, 1.0, 1.0)]
-    assert beside(newer, bare).refused == ("fingerprint: B has none",)
+    assert beside(newer, bare).refused == ("fingerprint: none in B",)
     assert beside(bare, newer, FINGERPRINT).ratio == 1.0
 
 

@@ -70,8 +70,8 @@ def test_a_row_is_held_against_each_figure_of_its_workload_for_the_same_amount_o
     (one,) = published.held([row], [FIGURE, replace(FIGURE, workload="other")])
     assert (one.seconds, one.published, one.ratio, one.same_backend) == (120.0, 2.0, 60.0, True)
     assert one.differs == (
-        "batch size 64 in print, 128 here",
-        "samples of an epoch not given in print, taken as 60,000",
+        "batch size 64 published, 128 here",
+        "samples per epoch not published, 60,000 assumed",
         "measured here on 1,000 of 60,000 samples and scaled up",
     )
 
@@ -87,10 +87,10 @@ def test_cudnns_layers_several_gpus_and_an_unknown_batch_size_are_said() -> None
     row = summary(seconds_per_1000_samples=1.0, samples=60000, data_source="synthetic")
     (one,) = published.held([row], [replace(FIGURE, cudnn_rnn="yes", gpus=4, batch_size=None)])
     assert [said.partition(",")[0] for said in one.differs] == [
-        "batch size not given in print",
-        "samples of an epoch not given in print",
-        "cuDNN's recurrent layer in print",
-        "4 GPUs in print",
+        "batch size not published",
+        "samples per epoch not published",
+        "cuDNN's recurrent layer published",
+        "4 GPUs published",
         "synthetic data here",
     ]
 

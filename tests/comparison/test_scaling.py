@@ -73,7 +73,7 @@ def test_batch_size_and_samples_are_found_too_and_more_samples_are_ideally_as_fa
 def test_where_nothing_varies_or_too_much_there_is_a_sentence_and_no_line() -> None:
     assert reason([Side([row()], 2), Side([row()], 2)]) == NOTHING
     both = [Side([row(batch_size=32)], 1), Side([row(batch_size=64)], 2)]
-    assert reason(both) == "threads and batch size vary together, and a line shows one thing alone"
+    assert reason(both) == "threads and batch size vary together, and a line can show only one of them"
     machines = [replace(side, alike={"the processor": f"A{side.threads}"}) for side in of_threads(1, 2)]
     assert reason(machines).startswith("threads and the processor vary together")
     versions = [Side([row(backend_version=f"{threads}.0")], threads) for threads in (1, 2)]
@@ -107,7 +107,7 @@ def test_a_row_that_was_not_measured_like_the_others_is_left_out_and_named() -> 
     assert [len(points) for points in found.rows] == [2, 1]
     assert found.left_out == ("keras3/torch",)
     chart = charts.of_scaling(found, looks([one for side in sides for one in side.summaries], COLORS))
-    assert chart["thinned"].endswith("Not measured like the others, and left out: keras3/torch.")
+    assert chart["thinned"].endswith("Left out, since not measured like the others: keras3/torch.")
 
 
 def test_a_run_of_one_value_twice_is_two_points_of_it() -> None:
@@ -191,7 +191,7 @@ def test_a_page_of_runs_that_differ_in_threads_has_lines_and_pictures_beside_it(
     names = {"scaling-mnist_cnn-threads.png", "scaling-mnist_cnn-threads.svg"}
     assert {path.name for path in plots.iterdir()} == names
     page = (four.parent / "week.html").read_text()
-    assert "The same as PNG and SVG: week-plots/." in page and '<a href="#scaling">' in page
+    assert "As PNG and SVG: week-plots/." in page and '<a href="#scaling">' in page
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
     chart = data["charts"]["scalingc0"]
     assert (chart["kind"], chart["title"]) == ("scaling", "mnist_cnn: throughput against threads")

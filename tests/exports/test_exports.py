@@ -191,7 +191,7 @@ def test_mlflow_gets_a_run_for_each_cell(
     assert (failed, "reason", "out of memory") in FakeClient.told
     assert (failed, "FAILED") in FakeClient.told
     again = export(capsys, "mine", "--to", "mlflow", "--out", "there")
-    assert (again.status, "has an experiment 'kbench mine' already" in again.err) == (2, True)
+    assert (again.status, "already has an experiment 'kbench mine'" in again.err) == (2, True)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://nowhere")
     refused = export(capsys, "mine", "--to", "mlflow")
     assert refused.err == "kbench: error: MLflow at http://nowhere refuses: no server.\n"

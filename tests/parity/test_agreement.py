@@ -225,7 +225,7 @@ def test_an_explanation_of_what_tells_it_from_some_holds_only_against_those() ->
 
 
 def test_rounding_explains_what_a_backend_parts_from_itself_by_and_no_more() -> None:
-    """Each parts from itself by 0.01 after ten steps, so two of them may part by a few times that."""
+    """Each deviates from itself by 0.01 after ten steps, so two of them may deviate by a few times that."""
     size = np.linalg.norm(EXACT) * 0.01 / 2
     same, near, far = (
         computed(steps=(0.0, times * size), moved={1: step(), 10: step((times + 1) * size)}) for times in (0, 3, 6)
@@ -234,7 +234,7 @@ def test_rounding_explains_what_a_backend_parts_from_itself_by_and_no_more() -> 
         row = rows(same, same, other)[2]
         assert row.verdict == verdict
     note = rows(same, same, near)[2].notes[0]
-    assert note.startswith("rounding, or updates in no fixed order: keras9/b1 parts from itself by 1e-02 (10 steps)")
+    assert note.startswith("rounding, or updates in no fixed order: keras9/b1 deviates by 1e-02 (10 steps)")
     assert verdicts(same, same, computed(steps=(0.01, 0.0), moved={1: step(0.01)}))[2] == "differs"
 
 

@@ -94,10 +94,10 @@ def test_a_file_says_dots_an_inch_fonts_and_sizes_and_cannot_make_bytes_differ(o
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("style", "ggplott", "'ggplott' is neither a file nor a style of matplotlib's: did you mean ggplot?"),
+        ("style", "ggplott", "'ggplott' is neither a file nor a matplotlib style: did you mean ggplot?"),
         ("style", "zzz", "it knows Solarize_Light2, bmh,"),
-        ("style", "http://127.0.0.1/x.mplstyle", "is neither a file nor a style"),
-        ("style", ".", "is neither a file nor a style"),
+        ("style", "http://127.0.0.1/x.mplstyle", "is neither a file nor a matplotlib style"),
+        ("style", ".", "is neither a file nor a matplotlib style"),
         ("style", "", "--plot-style is empty"),
         ("style", "a\nb", "'a b' is neither"),
         ("style", "damaged.mplstyle", "No picture can be drawn in that --plot-style and --plot-size"),

@@ -228,7 +228,7 @@ def test_a_model_that_is_called_has_a_row_of_its_calls(kbench: Kbench) -> None:
     rows = [row for row in epochs(run) if row["example"] == "called.py: call, line 14"]
     assert {row["backend"] for row in rows} == set(ON["called"])
     assert {row["samples"] for row in rows} == {"8"}
-    assert "its loop is its own: timed as a whole" in " ".join(run.output.split())
+    assert "it has its own training loop: timed as a whole" in " ".join(run.output.split())
 
 
 def test_a_validation_is_timed_without_the_callbacks_behind_it(kbench: Kbench, tmp_path: Path) -> None:
@@ -249,10 +249,10 @@ def test_why_a_program_is_slow_is_explained(kbench: Kbench) -> None:
     assert run.status == 0, run.output
     said = " ".join(run.output.split())
     for name in ("keras3/jax", "keras3/torch"):
-        assert re.search(rf"on {name}: \d+% of a step goes into its data: it takes [\d.]+ ms, and", said), said
-    assert "on keras3/jax: compiled anew 3 times in its 4 epochs after the first" in said, said
+        assert re.search(rf"on {name}: \d+% of a step is spent on its data: it takes [\d.]+ ms, and", said), said
+    assert "on keras3/jax: compiled again 3 times in its 4 epochs after the first" in said, said
     assert "torch: compiled" not in said, said
     assert "From the same weights and on the same batches all backends compute the same" in said, said
-    assert "% of a step goes into its data" in (run.folder / "summary.md").read_text()
-    assert "% of a step goes into its data" in (run.folder / "report.html").read_text()
+    assert "% of a step is spent on its data" in (run.folder / "summary.md").read_text()
+    assert "% of a step is spent on its data" in (run.folder / "report.html").read_text()
     assert sorted(path.name for path in store.parts(run.folder)) == ["other-jit", "parity", "same-batch"]

@@ -51,8 +51,8 @@ def test_every_figure_of_the_same_workload_stands_beside_the_run_with_its_hardwa
     assert shown.count('<tr class="own">') == 2
     for one in figures:
         assert one.hardware in shown and one.framework in shown
-    assert "batch size 64 in print, 128 here" in shown or "batch size not given in print" in shown
-    assert "cuDNN&#39;s recurrent layer in print, the plain one here" in shown
+    assert "batch size 64 published, 128 here" in shown or "batch size not published" in shown
+    assert "cuDNN&#39;s recurrent layer published, the plain one here" in shown
     assert "my_own" not in shown
 
 
