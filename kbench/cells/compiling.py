@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,8 +32,10 @@ def compile_first(
 ) -> float:
     """Let each backend that keeps what it compiles do so where that is missing; returns how many seconds it took.
 
-    A batch and an epoch of the example are enough. As many compile at a time as there are cores. What fails here
-    fails again when it is measured, and is reported then. Raises KeyboardInterrupt.
+    A batch and an epoch of the example are enough. As many compile at a time as there are cores, and each begins with
+    what is compiled for other examples. Examples are in order of kind, and like ones share most: so those at the two
+    ends of the list are compiled side by side. What fails here fails again when it is measured, and is reported then.
+    Raises KeyboardInterrupt.
     """
     missing: dict[Path, CellTask] = {}
     for task in tasks:
@@ -52,7 +54,8 @@ def compile_first(
         apart = replace(here, run=Path(nowhere))
         while waiting or running:
             while waiting and len(running) < cores:
-                folder, task = waiting.pop(0)
+                folder, task = waiting.pop(0 if len(waiting) % 2 else -1)
+                _take_over(folder, running)
                 one = runner.measure(_shortest(task), apart, launcher, NOBODY)
                 running[folder] = (task, stack.enter_context(contextlib.closing(one)))
             for folder, (task, one) in list(running.items()):
@@ -76,6 +79,17 @@ def _compiled(task: CellTask, here: Here) -> Path | None:
     if not isinstance(environment, Environment) or not environment.compiles:
         return None
     return Path(environment.compiles.replace("{example}", task.example))
+
+
+def _take_over(folder: Path, unfinished: Collection[Path]) -> None:
+    """Begin with a copy of what is compiled for other examples.
+
+    They do not share one folder: compilers lock it, and a cell that is held meanwhile would hold up all others.
+    """
+    for other in list(folder.parent.glob("*/")):
+        if other not in unfinished:
+            with contextlib.suppress(OSError):  # another kbench is at work in it
+                shutil.copytree(other, folder, ignore=shutil.ignore_patterns("lock_dir"), dirs_exist_ok=True)
 
 
 def _shortest(task: CellTask) -> CellTask:
