@@ -76,13 +76,14 @@ def main() -> None:
             measured = measure(Path(made), example, asked)
             for one in measured:
                 found = ratios(one, [other for other in measured if other is not one])
+                name = f"{example:10} {one.cell.backend:18}"
+                if not found:
+                    print(f"{name} no pair: the other cells have ended")
+                    continue
                 interval = intervals.of_median(found)
                 held = f" ({interval.low:.3f} to {interval.high:.3f})" if interval else ""
-                print(
-                    f"{example:10} {one.cell.backend:18} in turns / alone: {median(found):.3f}{held},"
-                    f" {len(found)} pairs of {median(epoch.seconds for epoch in one.epochs):.2f} s",
-                    flush=True,
-                )
+                usual = median(epoch.seconds for epoch in one.epochs)
+                print(f"{name} in turns / alone: {median(found):.3f}{held}, {len(found)} pairs of {usual:.2f} s")
 
 
 if __name__ == "__main__":

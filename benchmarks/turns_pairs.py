@@ -2,9 +2,9 @@
 
     BACKEND_PYTHON benchmarks/turns_pairs.py SPEC     started by turns.py in the place of kbench/guest
 
-The cell is the real one and so are its turns, the shortest that there are. But none of them ends in an epoch that is
-to be left alone, so that all other cells stay stopped through it. Beyond the first epoch, which compiles, two and two
-are a pair, in random order.
+The cell is the real one and so are its turns: a quarter of an epoch, and 0.25 seconds at least. But none of them ends
+in an epoch that is to be left alone, so that all other cells stay stopped through it. Beyond the first epoch, which
+compiles, two and two are a pair, in random order.
 """
 
 import json
@@ -14,6 +14,7 @@ import sys
 import time
 
 FIRST = 2  # the first epoch of the first pair
+A_EPOCH = 4  # turns at most, so that quick cells and slow ones end at nearly the same time
 
 
 def in_turns(epoch):
@@ -27,7 +28,7 @@ def in_pairs(turns, steps):
 
     class InPairs(turns.Turns):
         def __init__(self, _):
-            super(InPairs, self).__init__(0)
+            super(InPairs, self).__init__(turns.TURNS * steps // A_EPOCH)
             self._asked = 0
             self._in_turns = True  # whether this epoch is
             self._was_slow = False
