@@ -2,7 +2,7 @@
 
     BACKEND_PYTHON benchmarks/turns_pairs.py SPEC     started by turns.py in the place of kbench/guest
 
-The cell is the real one and so are its turns: a quarter of an epoch, and 0.25 seconds at least. But none of them ends
+The cell is the real one and so are its turns: half an epoch, and 0.25 seconds at least. But none of them ends
 in an epoch that is to be left alone, so that all other cells stay stopped through it. Beyond the first epoch, which
 compiles, two and two are a pair, in random order.
 """
@@ -14,7 +14,7 @@ import sys
 import time
 
 FIRST = 2  # the first epoch of the first pair
-A_EPOCH = 4  # turns at most, so that quick cells and slow ones end at nearly the same time
+A_EPOCH = 2  # turns at most, so that quick cells and slow ones end at nearly the same time
 
 
 def in_turns(epoch):

@@ -46,8 +46,8 @@ def test_a_cell_passes_on_in_the_epochs_in_turns_alone(monkeypatch: pytest.Monke
                     taken.pass_on()
                     passed_on.append(epoch)
                 clock.seconds += 0.03
-    # A turn is over after a quarter of the steps: twelve.
-    assert all(passed_on.count(epoch) in (3, 4, 5) for epoch in range(1, EPOCHS + 1) if turns_pairs.in_turns(epoch))
+    # A turn is over after half of an epoch's steps.
+    assert all(passed_on.count(epoch) in (1, 2, 3) for epoch in range(1, EPOCHS + 1) if turns_pairs.in_turns(epoch))
     assert set(passed_on) == set(filter(turns_pairs.in_turns, range(1, EPOCHS + 1)))
 
 
