@@ -1,10 +1,13 @@
-"""What kbench costs a user's program: the program times itself, by itself and under `script`, in pairs.
+"""What kbench costs a user's program: an epoch of its fits, and the whole of it.
 
-    python benchmarks/script_overhead.py [--pairs N] [--backends LIST]
+    python benchmarks/script_overhead.py [--pairs N] [--processes N] [--backends LIST]
 
-Printed is, for each backend, the median ratio of the steady epoch, as the program's own callback times it, and of the
-whole process, beside how many seconds that is more; each with its interval. The goals: 1 % of an epoch, and 2 % and a
-second of the whole. Nothing else should run.
+For an epoch, one program under `script` fits its model again and again, in pairs in random order: once through
+`fit` as kbench observes it, once through the method that Keras has, which kbench keeps. An epoch lasts until the next
+one begins, so that it holds all that kbench does between the two; a fit's first is left out. For the whole, the
+program with a single fit runs by itself and under `script`, in pairs of processes. Printed are the medians of the
+pairs' ratios, and of the seconds that a process takes more, with their intervals. The goals: 1 % of an epoch, and 2 %
+and a second of the whole. Nothing else should run. It takes about five minutes on two cores.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
@@ -30,7 +34,10 @@ from kbench.planning.request import cores
 from kbench.selection import backends
 from kbench.values import CHANNELS_LAST, Backend
 
+# Its argument is the number of pairs; with 0 it fits once, as a user's program would.
 PROGRAM = """
+import random
+import sys
 import time
 
 import numpy as np
@@ -39,93 +46,115 @@ from keras.layers import Dense
 from keras.models import Sequential
 
 
-class Times(Callback):
+class Begins(Callback):
+    def on_train_begin(self, logs=None):
+        self.times = []
+
     def on_epoch_begin(self, epoch, logs=None):
-        self.start = time.perf_counter()
-
-    def on_epoch_end(self, epoch, logs=None):
-        print(time.perf_counter() - self.start)
+        self.times.append(time.perf_counter())
 
 
-x = np.random.RandomState(0).normal(size=(20000, 256)).astype("float32")
+x = np.random.RandomState(0).normal(size=(10000, 256)).astype("float32")
 model = Sequential([Dense(512, activation="relu", input_shape=(256,)), Dense(512, activation="relu"), Dense(1)])
 model.compile("adam", "mse")
-model.fit(x, x[:, :1], batch_size=64, epochs=6, verbose=0, callbacks=[Times()])
+
+
+def steady_epoch(fit, epochs):
+    begins = Begins()
+    fit(model, x, x[:, :1], batch_size=64, epochs=epochs, verbose=0, callbacks=[begins])
+    return (begins.times[-1] - begins.times[1]) / (epochs - 2)
+
+
+steady_epoch(type(model).fit, 6)
+for pair in range(int(sys.argv[1])):
+    ways = [("observed", type(model).fit), ("bare", type(model).fit.__wrapped__)]
+    random.shuffle(ways)
+    print(" ".join("%s %r" % (name, steady_epoch(fit, 4)) for name, fit in ways))
 """
 
 
-def bare(program: Path, backend: Backend, home: Path) -> tuple[str, float]:
-    """What the program prints by itself, and the seconds of its process."""
+def bare(program: Path, backend: Backend, home: Path) -> float:
+    """Seconds of the program's process by itself."""
     environment = ensure.ensure(backend, next(build for build in backend.builds if build.device == "cpu"))
     settings = {"backend": backend.keras_backend, "image_data_format": CHANNELS_LAST}
     (home / "keras.json").write_text(json.dumps({**settings, "floatx": "float32", "epsilon": 1e-7}))
     reference_work.measure(12, cores(), dict(os.environ))  # as before a cell: an idle processor begins slowly
     start = time.monotonic()
-    done = subprocess.run(
-        [str(environment.python), program.name],
+    subprocess.run(
+        [str(environment.python), program.name, "0"],
         cwd=program.parent,
         env={**os.environ, **ensure.variables(environment, cores()), "KERAS_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout, time.monotonic() - start
-
-
-def observed(program: Path, backend: Backend, results: Path, name: str) -> tuple[str, float]:
-    """The same under kbench."""
-    options = ("--repeats", "1", "--interleave", "off", "--device", "cpu", "--no-plots", "--quiet")
-    subprocess.run(
-        [
-            *(sys.executable, str(CHECKOUT / "run.py"), "script", str(program), "--backends", backend.name, *options),
-            *("--results", str(results), "--name", name),
-        ],
-        check=True,
-        cwd=CHECKOUT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        check=True,
     )
+    return time.monotonic() - start
+
+
+def observed(program: Path, backend: Backend, results: Path, name: str, pairs: int = 0) -> tuple[str, float]:
+    """What the program prints under kbench, and the seconds of its process."""
+    options = ("--repeats", "1", "--interleave", "off", "--device", "cpu", "--no-plots", "--quiet")
+    done = subprocess.run(
+        [
+            *(sys.executable, str(CHECKOUT / "run.py"), "script", str(program), "--backends", backend.name, *options),
+            *("--results", str(results), "--name", name, "--", str(pairs)),
+        ],
+        cwd=CHECKOUT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        sys.exit(done.stdout)
     (one,) = store.read(results / name).measured
     return store.cell_folder(results / name, one.cell).stdout.read_text(), one.outcome.seconds or 0.0
 
 
-def epoch(printed: str) -> float:
-    """The median of the steady epochs that the program printed."""
-    return median(float(line) for line in printed.split()[1:])
+def ratios(printed: str) -> list[float]:
+    """Of each pair that the program printed: a steady epoch's seconds observed over bare."""
+    found = []
+    for line in printed.splitlines():
+        words = line.split()
+        seconds = dict(zip(words[::2], map(float, words[1::2]), strict=True))
+        found.append(seconds["observed"] / seconds["bare"])
+    return found
 
 
-def shown(values: list[float]) -> str:
+def shown(values: Sequence[float]) -> str:
     """The median and its interval."""
     interval = intervals.of_median(values)
     return f"{median(values):.3f}" + (f" ({interval.low:.3f} to {interval.high:.3f})" if interval else "")
 
 
 def main() -> None:
+    """Measure, and print a line for each backend."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=10)
+    parser.add_argument("--pairs", type=int, default=25, help="of epochs")
+    parser.add_argument("--processes", type=int, default=3, help="pairs of them")
     parser.add_argument("--backends", default="keras2/tensorflow,keras3/jax,keras3/torch")
     asked = parser.parse_args()
     known = backends.load_all(paths.project_folder("backends"))
     with tempfile.TemporaryDirectory() as made:
-        program = Path(made, "program", "train.py")
-        for folder in (program.parent, Path(made, "home")):
+        program, home, results = Path(made, "program", "train.py"), Path(made, "home"), Path(made, "results")
+        for folder in (program.parent, home):
             folder.mkdir()
         program.write_text(PROGRAM)
         for name in asked.backends.split(","):
-            epochs, totals, more = [], [], []
-            for pair in range(asked.pairs):
-                found: dict[str, tuple[str, float]] = {}
+            run = name.replace("/", "-")
+            printed, _ = observed(program, known[name], results, run, asked.pairs)
+            print(f"{name:18} epoch x {shown(ratios(printed))} in {asked.pairs} pairs", end="", flush=True)
+            alone, together = [], []
+            for pair in range(asked.processes):
                 for way in ("bare", "kbench")[:: 1 if pair % 2 else -1]:
                     if way == "bare":
-                        found[way] = bare(program, known[name], Path(made, "home"))
+                        alone.append(bare(program, known[name], home))
                     else:
-                        run = f"{name.replace('/', '-')}-{pair}"
-                        found[way] = observed(program, known[name], Path(made, "results"), run)
-                (plain, alone), (watched, together) = found["bare"], found["kbench"]
-                epochs.append(epoch(watched) / epoch(plain))
-                totals.append(together / alone)
-                more.append(together - alone)
-            print(f"{name:18} epoch x {shown(epochs)}; process x {shown(totals)}, {shown(more)} s more", flush=True)
+                        together.append(observed(program, known[name], results, f"{run}-{pair}")[1])
+            both = list(zip(together, alone, strict=True))
+            if both:
+                more = f"{shown([ours - bare for ours, bare in both])} s more"
+                print(f"; process x {shown([ours / bare for ours, bare in both])}, {more}", end="")
+            print(flush=True)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ COMPILING = """
 if "spec" in globals():
     kept = Path(os.environ["KEPT"])
     kept.mkdir(parents=True, exist_ok=True)
-    with (kept / "epochs").open("a") as file:
+    with (kept / Path(spec["example"]).stem).open("a") as file:
         print(spec["epochs"], spec["samples"], file=file)
 """
 
@@ -33,7 +33,7 @@ def compiler(bench: Bench) -> Bench:
 
 def kept(bench: Bench, example: str) -> Sequence[str]:
     """Epochs and samples of each process that ran the example."""
-    (path,) = (bench.environment().parent / "compiled").glob(f"*/kept/{example}/epochs")
+    (path,) = (bench.environment().parent / "compiled").glob(f"*/kept/{example}/{example}")
     return path.read_text().splitlines()
 
 
@@ -48,6 +48,16 @@ def test_one_batch_of_each_example_is_run_before_its_first_cell(compiler: Bench)
     assert len(compiler.last().measured) == 4
     assert "compiling" not in compiler.measure(examples="one.py").err
     assert len(kept(compiler, "one")) == 4
+
+
+def test_an_example_begins_with_what_is_compiled_for_others(compiler: Bench) -> None:
+    for name in ("four", "five"):  # of no other test, which have this cache too
+        compiler.example(f"{name}.py", EXAMPLE + COMPILING)
+        compiler.measure(examples=f"{name}.py")
+    (compiled,) = (compiler.environment().parent / "compiled").glob("*/kept")
+    assert (compiled / "five" / "four").read_text() == (compiled / "four" / "four").read_text()
+    assert kept(compiler, "five")[0] == "1 8"
+    assert not (compiled / "four" / "five").exists()
 
 
 def test_what_fails_to_compile_is_left_to_its_cell_and_compiled_again(compiler: Bench) -> None:

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import backend as K
 
-from kbench_guest.frameworks import keras_models
+from kbench_guest.frameworks import keras_models, theano_headers
 from kbench_guest.frameworks.interface import DoneOnReturn
 
 CONVOLUTIONS = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "ConvLSTM2DCell", "ConvLSTM2D")
@@ -86,6 +86,16 @@ class CNTK(DoneOnReturn, AnyBackend):
 
 class Theano(DoneOnReturn, AnyBackend):
     """Its convolutions flip the kernel."""
+
+    def prepare(self):
+        import theano
+
+        for flag in theano.config.gcc.cxxflags.split():
+            if flag.startswith("-I") and not os.path.isdir(flag[2:]):
+                from theano.gof import cmodule
+
+                flags = cmodule.GCC_compiler.compile_args()
+                theano_headers.make(flag[2:], theano.config.cxx, flags, cmodule.std_include_dirs())
 
     def device(self, model):
         return "cpu" if self.module.config.device.startswith("cpu") else "gpu"

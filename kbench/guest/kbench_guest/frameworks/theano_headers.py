@@ -1,0 +1,43 @@
+"""Precompiles the headers that every module of Theano includes, so that g++ needs half the time for a module.
+
+They are in a folder that `gcc.cxxflags` names (-I). g++ uses a precompiled header that was made with the module's own
+flags, and otherwise the header itself: the compiled module is the same.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+
+HEADERS = ("Python.h", "iostream", "math.h", "vector", "algorithm")
+FLAGS = ("-g", "-O3", "-fno-math-errno")  # of every module, besides the user's and the processor's
+SOME = ((), ("-fopenmp",))  # further flags of some modules
+
+
+def make(folder, cxx, flags, include_folders):
+    """Precompile them into `folder`; leaves nothing there if the compiler fails."""
+    parent = os.path.dirname(folder)
+    os.makedirs(parent, exist_ok=True)
+    made = tempfile.mkdtemp(dir=parent)
+    try:
+        source, compiled = os.path.join(made, "all.h"), os.path.join(made, "Python.h.gch")
+        os.mkdir(compiled)
+        _write(source, "".join("#include <%s>\n" % header for header in HEADERS))
+        # A second #include looks here again.
+        _write(os.path.join(made, "Python.h"), "#include_next <Python.h>\n")
+        for number, further in enumerate(SOME):
+            subprocess.check_call(
+                [cxx, "-x", "c++-header"]
+                + list(FLAGS + further)
+                + list(flags)
+                + ["-I" + one for one in include_folders]
+                + [source, "-o", os.path.join(compiled, str(number))]
+            )
+        os.rename(made, folder)
+    except (OSError, subprocess.CalledProcessError):  # or another process was faster
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
