@@ -119,7 +119,7 @@ def _heading_of_script(rows: Sequence[Summary]) -> str:
 
 
 def headline(summaries: Sequence[Summary]) -> str:
-    """Who is fastest where, how sure that is, and how many rows did not end ok: two or three sentences."""
+    """Who is fastest where, how sure that is, and how the rows ended: two or three sentences."""
     places = dict.fromkeys((row.example, row.device) for row in summaries)
     fastest = {(row.backend, row.example, row.device) for row in summaries if row.relative_to_fastest == 1}
     wins = Counter(backend for backend, *_ in fastest)
@@ -141,9 +141,8 @@ def headline(summaries: Sequence[Summary]) -> str:
     elif near:
         unsure = len({(row.example, row.device) for row in near})
         first += f" In {unsure} of these, another backend may be as fast."
-    missed = sum(row.status != OK for row in summaries)
-    rows = f"{len(summaries)} row{'s' * (len(summaries) != 1)}"
-    tail = f"{missed} of {rows} did not end ok." if missed else f"All {rows} ended ok."
+    ended = Counter(row.status for row in summaries).most_common()
+    tail = f"Rows: {', '.join(f'{number} {status}' for status, number in ended)}."
     unlike = sum(bool(row.differs) for row in summaries)
     if unlike:
         tail += f" {unlike} {'row was' if unlike == 1 else 'rows were'} not measured like the rest (differs)."
@@ -300,7 +299,7 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
         "Initial weights are each backend's own, so the curves start apart.": (
             any(row.weights == "backend" for row in rows)
         ),
-        "% of limit: above 100 if the machine was busy as its limit was measured, or fewer operations do.": (
+        "% of limit: above 100 if the machine was busy when its limit was measured, or if fewer operations are needed.": (
             any((row.percent_of_limit or 0) > 100 for row in rows)
         ),
         **_on_comparison(rows),

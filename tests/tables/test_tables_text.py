@@ -278,21 +278,21 @@ def test_escaped_text_is_one_line_without_html(anything: str) -> None:
     assert "|" not in shown.replace(r"\|", "")
 
 
-def test_the_headline_counts_wins_and_what_did_not_end_ok() -> None:
+def test_the_headline_counts_wins_and_how_rows_ended() -> None:
     mlp = [dataclasses.replace(row, example="mnist_mlp") for row in (FAST, SLOW)]
     hrnn = [summary("keras2/cntk", "mnist_hrnn")]
     assert headline([FAST, SLOW, BROKEN, *mlp, *hrnn]) == (
-        "keras3/jax was fastest in 2 of 3 examples, keras2/cntk in 1. 1 of 6 rows did not end ok."
+        "keras3/jax was fastest in 2 of 3 examples, keras2/cntk in 1. Rows: 5 ok, 1 failed."
     )
-    assert headline([FAST, SLOW]) == "keras3/jax was fastest. All 2 rows ended ok."
+    assert headline([FAST, SLOW]) == "keras3/jax was fastest. Rows: 2 ok."
     assert headline([SURE, NEAR, FAR]) == (
-        "keras3/jax was fastest. keras2/mxnet may be as fast. All 3 rows ended ok."
+        "keras3/jax was fastest. keras2/mxnet may be as fast. Rows: 3 ok."
     )
     assert headline([SURE, NEAR, *mlp]) == (
         "keras3/jax was fastest in 2 of 2 examples. In 1 of these, another backend may be as fast. "
-        "All 4 rows ended ok."
+        "Rows: 4 ok."
     )
-    assert headline([BROKEN]) == "No backend has a steady epoch to compare. 1 of 1 row did not end ok."
+    assert headline([BROKEN]) == "No backend has a steady epoch to compare. Rows: 1 failed."
 
 
 def test_the_page_names_machine_command_versions_and_notes() -> None:
