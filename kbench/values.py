@@ -10,6 +10,7 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
+from kbench.backend_keys import Flag, Layout, Table, Text, Texts, Variables
 from kbench.epochs import Epoch
 
 # Statuses of a cell, from best to worst.
@@ -36,26 +37,12 @@ EPOCHS = "epochs"
 Quantity = Literal["outputs", "layers", "loss", "1 step", "10 steps"]
 QUANTITIES = get_args(Quantity)
 
+NATIVE = "native"  # the kind of a backend without Keras, and the folder of its file
+
 SCRIPT = "script"  # the task of a user's program, beside "train" and "infer"
 
 CHANNELS_FIRST = "channels_first"
 CHANNELS_LAST = "channels_last"
-
-
-# What a backend's file can say, and how that is described to somebody who wrote something else.
-PLACEHOLDERS = ("env", "cache", "example", "threads", "threads_from_2", "python_lib", "inherited")
-_KNOWN = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-Text = Annotated[str, Meta(pattern=r"\A[^\n]*\S[^\n]*\Z", description="a text of one line")]
-Texts = Annotated[tuple[Text, ...], Meta(description="a list of texts")]
-Table = Annotated[Mapping[str, Text], Meta(description="a table of texts")]
-Filled = Annotated[str, Meta(pattern=rf"\A([^{{}}\n]|\{{({'|'.join(PLACEHOLDERS)})\}})+\Z")]
-Variables = Annotated[
-    Mapping[str, Filled], Meta(description=f"a table of texts with no other placeholders than {_KNOWN}")
-]
-Flag = Annotated[bool, Meta(description="true or false")]
-Layout = Annotated[
-    Literal["channels_first", "channels_last"], Meta(description=f"{CHANNELS_FIRST} or {CHANNELS_LAST}")
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,13 +87,15 @@ class Explanation:
 
 @dataclass(frozen=True, kw_only=True)
 class Backend:
-    """What `keras.json` calls a backend, in one generation of Keras; read from backends/<name>.toml."""
+    """What `keras.json` calls a backend, in one generation of Keras, or a framework without Keras ("native").
+
+    Read from backends/<name>.toml.
+    """
 
     name: str  # its file below backends/, without the ending
     generation: str  # "keras2"
     path: Path
     title: Text  # one line for people
-    keras_backend: Text  # the value of `backend` in keras.json
     distribution: Text  # the package whose version is the backend's version (a build may name another)
     # usable Python versions, best first
     python: Annotated[
@@ -117,6 +106,10 @@ class Backend:
     gpu_image_data_format: Layout  # its native one, on a GPU
     can: Annotated[frozenset[Literal["train", "infer"]], Meta(min_length=1, description="a list of train and infer")]
     cannot: Text = ""  # why it cannot do the rest, one sentence; empty where it can do all
+    kind: Annotated[Literal["keras", "native"], Meta(description="keras or native")] = "keras"
+    keras_backend: Text = ""  # the value of `backend` in keras.json; empty of a native one
+    framework: Text = ""  # what a Keras backend and its native ones share: its row without Keras is found by that
+    module: Text = ""  # of a native one: what Python imports
     builds: tuple[Build, ...] = ()
     variables: Variables = field(default_factory=dict)  # of its cells; with PLACEHOLDERS
     shared_libpython: Flag = False  # needs libpythonX.Y.so
@@ -152,6 +145,17 @@ class Backend:
         ),
     ] = ()
 
+    @property
+    def imported(self) -> tuple[str, ...]:
+        """The packages that Python imports."""
+        return (self.module,) if self.kind == NATIVE else ("keras", self.keras_backend)
+
+
+def bare(name: str) -> str:
+    """A backend's name without its generation, which is enough where it is clear; a native one has none."""
+    generation, _, short = name.partition("/")
+    return "" if generation == NATIVE else short
+
 
 def base(name: str) -> str:
     """The name of the backend of which `name` is another version or setting; its own if it is none."""
@@ -184,6 +188,8 @@ class Example:
     sha256: str  # of the file
     augmentation: bool = False  # whether it says how its pictures are augmented
     published_weights: str = ""  # file name of published weights, used where the data folder has it
+    constants: Mapping[str, object] = field(default_factory=dict)  # NAME = value at the top of the file
+    functions: frozenset[str] = frozenset()  # at the top of the file
     target: str = ""  # training up to it is timed: "val_accuracy >= 0.99"
 
     @property

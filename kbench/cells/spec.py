@@ -13,7 +13,7 @@ from kbench.datasets import as_keras
 from kbench.environments import layers
 from kbench.paths import portable
 from kbench.planning.tasks import CellTask
-from kbench.values import CHANNELS_LAST, Data, Device, Environment
+from kbench.values import CHANNELS_LAST, NATIVE, Data, Device, Environment
 
 LOAD = "load"  # the task of running an example's load_data
 CAPTURED = "captured.npz"  # a script's first batches and weights, for all backends of a parity run
@@ -54,6 +54,7 @@ class Here:
     examples: Mapping[str, Path]
     data: Mapping[tuple[str, str], Data]  # by example and image_data_format
     published_weights: Mapping[str, Path]  # by example
+    twins: Mapping[tuple[str, str], Path] = field(default_factory=dict)  # by example and native backend
     environments: Mapping[str, Environment | str]  # by backend; a sentence where there is none
     passed: Mapping[str, str]  # the variables of --pass-env
     guest: Path = field(default_factory=lambda: paths.GUEST)
@@ -63,7 +64,9 @@ class Here:
 
 
 def keras_json(task: CellTask) -> dict[str, Any]:
-    """The private keras.json of a cell."""
+    """The private keras.json of a cell; empty for a native backend, which may bring Keras along and does not ask it."""
+    if task.kind == NATIVE:
+        return {}
     return {
         "backend": task.keras_backend,
         "image_data_format": task.image_data_format,
@@ -91,6 +94,7 @@ def spec(task: CellTask, here: Here, script: Path | None = None) -> dict[str, An
         "script": None if script is None else _script(task, here, script),
         "validation_samples": task.validation_samples if data and data.validation else 0,
         "published_weights": portable(weights) if weights and task.published_weights else "",
+        "twin": portable(here.twins[task.example, task.backend]) if task.kind == NATIVE else "",
         "events": portable(store.cell_folder(here.run, task).events),
     }
 

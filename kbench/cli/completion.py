@@ -60,7 +60,7 @@ def _last_of_list(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]
 def _backends() -> list[str]:
     known = list(backends.load_all(paths.project_folder("backends")))
     generations = dict.fromkeys(name.partition("/")[0] for name in known)
-    return ["all", *generations, *known, *dict.fromkeys(name.partition("/")[2] for name in known)]
+    return ["all", *generations, *known, *dict.fromkeys(filter(None, map(bare, known)))]
 
 
 def _examples() -> list[str]:

@@ -182,7 +182,7 @@ def _check_installed(build: Build, python: Path, folder: Path, log: Path) -> Non
 
 
 def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Environment:
-    """The user's own environment: nothing is installed, it only has to have Keras and the backend."""
+    """The user's own environment: nothing is installed, it only has to have what the backend imports."""
     interpreter = interpreters.probe(choice.path)
     if interpreter is None:
         raise UserError(f"the Python named for {backend.name}, {choice.path}, does not start")
@@ -199,7 +199,7 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
     log = cache / "environments" / "logs" / f"own-{key}.log"
     try:
         output = installers.run(
-            [str(choice.path), "-c", CHECK_AS_IS, "keras", backend.keras_backend],
+            [str(choice.path), "-c", CHECK_AS_IS, *backend.imported],
             log,
             os.environ,
             Path.home(),

@@ -10,13 +10,14 @@ from kbench import paths
 from kbench.environments import locks
 from kbench.errors import Unsupported, UserError
 from kbench.machine import devices
-from kbench.planning.request import BOTH, DIFFERENT, LAST_SEED, NATIVE, Request
+from kbench.planning.request import BOTH, DIFFERENT, LAST_SEED, OWN, Request
 from kbench.planning.tasks import CellTask, guest_sha256, of_build, start_of_sha256
-from kbench.selection import examples, scripts, sources, variants
+from kbench.selection import examples, scripts, sources, twins, variants
 from kbench.selection.builds import pick_build
 from kbench.values import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
+    NATIVE,
     OK,
     SCRIPT,
     UNAVAILABLE,
@@ -100,6 +101,8 @@ def make(
                 ):
                     continue
                 of_backend, verdict = _of_backend(backend, of_example["task"], request, device)
+                of_twin, unwritten = _of_twin(example, backend, request)
+                verdict = verdict or unwritten
                 for layout in _layouts(example, backend, request.image_data_format, device):
                     made = CellTask(
                         image_data_format=layout,
@@ -114,11 +117,14 @@ def make(
                         guest_sha256=guest_sha256(),
                         **of_example,
                         **of_backend,
+                        **of_twin,
                     )
                     tasks.append(made)
                     if verdict is not None:
                         verdicts[made.id] = verdict
-    frameworks = frozenset(backend.keras_backend for backend in known.values())
+                    elif backend.kind == NATIVE and example.input == "image" and layout != _native(backend, device):
+                        verdicts[made.id] = Outcome(UNSUPPORTED, f"its twins compute with {_native(backend, device)}")
+    frameworks = frozenset(backend.keras_backend for backend in known.values() if backend.keras_backend)
     return Plan(request, device, tuple(tasks), verdicts, chosen, loaded, frameworks)
 
 
@@ -217,10 +223,28 @@ def _of_backend(
     return {**made, **of_its_build, "variables": variables, "versions": versions}, None
 
 
+def _of_twin(example: Example, backend: Backend, request: Request) -> tuple[dict[str, Any], Outcome | None]:
+    """The fields of a native backend's task that come from the twin, and why there is none."""
+    if backend.kind != NATIVE:
+        return {}, None
+    made: dict[str, Any] = {"kind": NATIVE, "framework": backend.framework, "module": backend.module}
+    try:
+        twins.check(example, request.init)
+        made["twin_sha256"] = twins.sha256(twins.path_of(example, backend))
+    except Unsupported as error:
+        return made, Outcome(UNSUPPORTED, str(error))
+    return {**made, "constants": example.constants}, None
+
+
 def _is_locked(name: str, backend: Backend) -> bool:
-    """Whether the version of `keras` or of the `backend` is the lock's: a source of the user's has one of its own."""
+    """Whether the version of `keras` or of the `backend` is the lock's: a source of the user's has one of its own.
+
+    A framework may bring Keras along; to a native backend that is a package as any other.
+    """
+    if backend.kind == NATIVE and name == "keras":
+        return False
     return not backend.sources.keys() & (
-        {"keras"} if name == "keras" else {backend.keras_backend, backend.distribution}
+        {"keras"} if name == "keras" else {backend.keras_backend, backend.module, backend.distribution}
     )
 
 
@@ -234,7 +258,11 @@ def _layouts(example: Example, backend: Backend, asked: str, device: Device) -> 
     """The image_data_formats to run."""
     if example.task == SCRIPT or example.input != "image":  # Keras's own default: a Conv1D has one, too
         return [CHANNELS_LAST]
-    native = backend.gpu_image_data_format if device.kind == "gpu" else backend.image_data_format
-    if asked == NATIVE:
-        return [native]
+    if asked == OWN:
+        return [_native(backend, device)]
     return [CHANNELS_FIRST, CHANNELS_LAST] if asked == BOTH else [asked]
+
+
+def _native(backend: Backend, device: Device) -> str:
+    """The image_data_format that the backend is made for."""
+    return backend.gpu_image_data_format if device.kind == "gpu" else backend.image_data_format

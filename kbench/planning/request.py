@@ -16,7 +16,7 @@ from kbench.errors import UserError
 from kbench.machine.host import visible_cores
 from kbench.values import base
 
-NATIVE, BOTH = "native", "both"
+OWN, BOTH = "native", "both"
 # Whether repeats begin from the same weights and see the data in the same order, or each from its own seed.
 SAME, DIFFERENT = "same", "different"
 PRECISION, BUDGET = 0.1, 600.0  # if nothing else is asked for; seconds

@@ -31,7 +31,12 @@ class CellTask(Cell):
     input: str  # "image", "flat" or "sequence"
     example_sha256: str
     parameters: int | None  # what the example states
-    keras_backend: str
+    keras_backend: str  # empty of a native backend
+    kind: str = "keras"  # or "native", and then:
+    framework: str = ""
+    module: str = ""  # what Python imports
+    twin_sha256: str = ""  # of the file that is measured
+    constants: Mapping[str, Any] = field(default_factory=dict)  # of the example
     floatx: str = FLOATX
     epsilon: float = EPSILON
     recurrent: Mapping[str, str] = field(default_factory=dict)  # as the backend's file says, and so the next two

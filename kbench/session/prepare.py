@@ -22,8 +22,9 @@ from kbench.environments import ensure, layers
 from kbench.errors import Unavailable, UserError
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
+from kbench.selection import twins
 from kbench.session import terminal
-from kbench.values import Data, Environment, Example
+from kbench.values import NATIVE, Data, Environment, Example
 
 PIPE_SECONDS = 0.5  # in which a pipe has to have something
 
@@ -72,12 +73,21 @@ def arrays(the_plan: Plan) -> tuple[Plan, Here]:
         examples={name: example.path for name, example in of_name.items()},
         data=data,
         published_weights=weights,
+        twins=_twins(the_plan),
         environments={},
         passed=the_plan.request.passed(),
         keras_files=_keras_files(the_plan),
         frameworks=the_plan.frameworks,
     )
     return replace(the_plan, tasks=tuple(tasks)), here
+
+
+def _twins(the_plan: Plan) -> dict[tuple[str, str], Path]:
+    """The files of the twins that native backends run."""
+    examples = {one.name: one for one in the_plan.examples}
+    backends = {one.name: one for one in the_plan.backends}
+    asked = {(task.example, task.backend) for task in the_plan.to_measure() if task.kind == NATIVE}
+    return {(example, name): twins.path_of(examples[example], backends[name]) for example, name in asked}
 
 
 def _keras_files(the_plan: Plan) -> dict[str, Path]:
@@ -92,6 +102,8 @@ def _own_data(the_plan: Plan, example: Example, place: Path) -> Path:
     why = ""
     tasks = {task.backend: task for task in reversed(the_plan.to_measure()) if task.example == example.name}
     for backend, build in the_plan.environments():
+        if backend.name not in tasks:
+            continue
         try:
             made = ensure.ensure(backend, build, explicit=the_plan.request.python(backend.name), report=terminal.say)
         except Unavailable as error:
