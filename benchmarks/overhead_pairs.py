@@ -29,7 +29,7 @@ def main(path, guest, ordered, bare_first):
     import keras
 
     from kbench_guest import arrays, frameworks
-    from kbench_guest.drivers import epochs, example_file, feeding
+    from kbench_guest.drivers import epochs, example_file, example_model, feeding
 
     framework = frameworks.load()
     example = example_file.load(spec["example"])
@@ -53,7 +53,7 @@ def main(path, guest, ordered, bare_first):
             raise AssertionError("train writes phases as events")
 
     events = Events()
-    model = None if bare_first else example_file.build(framework, example, spec, feed.first_inputs(), events)
+    model = None if bare_first else example_model.build(framework, example, spec, feed.first_inputs(), events)
 
     class Timer(keras.callbacks.Callback):
         def on_train_begin(self, logs=None):
@@ -72,7 +72,7 @@ def main(path, guest, ordered, bare_first):
     buffer = arrays.Buffer(train, used, targets)
     buffer.fill(range(used))
     if model is None:
-        model = example_file.build(framework, example, spec, feed.first_inputs(), events)
+        model = example_model.build(framework, example, spec, feed.first_inputs(), events)
 
     def bare_epochs():
         timer = Timer()

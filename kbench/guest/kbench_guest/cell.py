@@ -8,7 +8,7 @@ import traceback
 
 from kbench_guest import turns
 from kbench_guest.drivers import model_file, script
-from kbench_guest.protocol import SCHEMA, Events, Refused, in_a_line
+from kbench_guest.protocol import SCHEMA, Events, reason
 
 
 def main(path):
@@ -38,12 +38,7 @@ def main(path):
             model_file.run(spec, events)
     except BaseException as error:
         traceback.print_exc()
-        refused = isinstance(error, Refused)
-        events.write(
-            "error",
-            kind=error.kind if refused else "exception",
-            message=str(error) if refused else in_a_line(error),
-        )
+        events.write("error", **reason(error))
         return 1
     events.write("end", seconds=time.perf_counter() - started - turns.held_seconds())
     return 0

@@ -33,6 +33,13 @@ KINDS = (
 GONE = " (deleted)"  # what the system adds if the file was replaced meanwhile
 
 
+def report(framework, events, **more):
+    """Write the events of memory and libraries. At the end: some frameworks load theirs with the first step."""
+    events.write("memory", at="end", peak_mib=peak_memory_mib(), **more)
+    threads = framework.threads()
+    events.write("libraries", libraries=libraries(), framework_threads=threads, numpy_blas=numpy_blas())
+
+
 def libraries(maps="/proc/self/maps"):
     """[{kind, file, threads}] of the libraries of linear algebra and threads; [] if the system has no such list."""
     found = {}

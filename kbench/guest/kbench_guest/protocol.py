@@ -96,6 +96,13 @@ def in_a_line(error):
     return "%s: %s%s" % (type(error).__name__, first, more)
 
 
+def reason(error):
+    """{"kind", "message"} of an event for this error."""
+    if isinstance(error, Refused):
+        return {"kind": error.kind, "message": str(error)}
+    return {"kind": "exception", "message": in_a_line(error)}
+
+
 class Events(object):
     """Appends events to the file that the host names, so that a dying process leaves all that it measured."""
 

@@ -44,6 +44,12 @@ LONG = {
 ACCURACY = ("accuracy", "acc", "categorical_accuracy")
 
 
+def training_scores(logs):
+    """(loss, accuracy) out of the logs of an epoch; accuracy is None if it is not measured."""
+    accuracy = [logs[name] for name in ACCURACY if name in logs]
+    return float(logs["loss"]), float(accuracy[0]) if accuracy else None
+
+
 def others(logs, example):
     """Metrics but for loss and accuracy, each by the name that the example gives it: {"mae": 2.1}."""
     words = _words(getattr(example, "METRICS", ()))

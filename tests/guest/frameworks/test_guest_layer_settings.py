@@ -133,6 +133,6 @@ def test_a_layer_that_is_frozen_by_itself_its_wrapper_or_its_model_shows(
 def test_an_axis_is_the_same_in_both_layouts(
     module: ModuleType, monkeypatch: pytest.MonkeyPatch, layout: str, axis: Any, expected: dict[str, int]
 ) -> None:
-    monkeypatch.setattr(module.K, "image_data_format", lambda: layout)
+    monkeypatch.setattr("keras.backend.image_data_format", lambda: layout)
     node = SimpleNamespace(input_tensors=SimpleNamespace(shape=(None, 8, 8, 3)))
     assert described(module, {"axis": axis}, _inbound_nodes=[node]) == expected

@@ -26,63 +26,9 @@ def draw(module: Any, initializer: Any, shape: tuple[int, ...], name: str = "ker
     return module._draw(initializer, name, owner or SimpleNamespace(), shape, np.random.RandomState(0))
 
 
-def named(name: str, **settings: Any) -> Any:
-    """An initializer as the weights module sees it: a class of this name with these attributes."""
-    return type(name, (), settings)()
-
-
-def scaling(scale: float, mode: str, distribution: str) -> Any:
-    return named("VarianceScaling", scale=scale, mode=mode, distribution=distribution)
-
-
-def test_glorot_uniform_fills_its_limits(weights: Any) -> None:
-    value = draw(weights, scaling(1.0, "fan_avg", "uniform"), (300, 200))
-    limit = np.sqrt(6 / 500)
-    assert np.abs(value).max() <= limit
-    assert np.abs(value).max() == pytest.approx(limit, rel=0.001)
-    assert value.std() == pytest.approx(limit / np.sqrt(3), rel=0.01)
-
-
-@pytest.mark.parametrize("distribution", ["normal", "truncated_normal"])
-def test_he_normal_has_its_deviation_and_no_tails(weights: Any, distribution: str) -> None:
-    value = draw(weights, scaling(2.0, "fan_in", distribution), (3, 3, 64, 128))
-    deviation = np.sqrt(2 / (3 * 3 * 64))
-    assert value.std() == pytest.approx(deviation, rel=0.01)
-    assert np.abs(value).max() <= 2 * deviation / weights.TRUNCATED_STDDEV
-
-
-def test_a_normal_distribution_that_is_not_truncated_has_tails(weights: Any) -> None:
-    value = draw(weights, scaling(1.0, "fan_in", "untruncated_normal"), (100, 1000))
-    assert value.std() == pytest.approx(0.1, rel=0.01)
-    assert np.abs(value).max() > 0.35
-
-
-def test_truncated_normal_ends_at_two_deviations(weights: Any) -> None:
-    value = draw(weights, named("TruncatedNormal", mean=1.0, stddev=0.5), (200, 200))
-    assert np.abs(value - 1.0).max() <= 1.0
-    assert value.mean() == pytest.approx(1.0, abs=0.01)
-    assert (value - 1.0).std() == pytest.approx(0.5 * weights.TRUNCATED_STDDEV, rel=0.01)
-
-
-@pytest.mark.parametrize("shape", [(64, 16), (16, 64), (3, 3, 2, 8)])
-def test_orthogonal_columns_or_rows_are_orthonormal(weights: Any, shape: tuple[int, ...]) -> None:
-    value = draw(weights, named("Orthogonal", gain=1.0), shape)
-    assert value.shape == shape
-    flat = value.reshape(-1, shape[-1])
-    shorter = flat if flat.shape[0] <= flat.shape[1] else flat.T
-    np.testing.assert_allclose(shorter @ shorter.T, np.eye(len(shorter)), atol=1e-5)
-
-
-def test_orthogonal_has_its_gain_and_does_not_hang_on_the_last_bits(weights: Any) -> None:
-    one, two = (draw(weights, named("Orthogonal", gain=gain), (8, 8)) for gain in (1.0, 2.0))
-    np.testing.assert_allclose(two, 2 * one, atol=1e-5)
-    assert np.array_equal(one * 2**20, np.round(one * 2**20))
-
-
-def test_an_embedding_is_uniform_within_a_twentieth(weights: Any) -> None:
-    value = draw(weights, named("RandomUniform", minval=-0.05, maxval=0.05), (500, 32), "embeddings")
-    assert np.abs(value).max() <= 0.05
-    assert value.std() == pytest.approx(0.05 / np.sqrt(3), rel=0.02)
+def named(name: str) -> Any:
+    """An initializer as the weights module sees it: an object whose class has this name."""
+    return type(name, (), {})()
 
 
 @pytest.mark.parametrize("size", [{"units": 3}, {"filters": 3}], ids=str)
@@ -96,14 +42,6 @@ def test_the_forget_gate_of_an_lstm_starts_open(weights: Any, size: dict[str, in
 def test_of_the_two_biases_of_a_cudnn_lstm_one_opens_the_forget_gate(weights: Any) -> None:
     value = draw(weights, named("function"), (16,), "bias", SimpleNamespace(unit_forget_bias=True, units=2))
     assert value.tolist() == [0] * 8 + [0, 0, 1, 1, 0, 0, 0, 0]  # as Keras's own initializer has it
-
-
-@pytest.mark.parametrize(
-    ("initializer", "expected"),
-    [(named("Zeros"), 0.0), (named("Ones"), 1.0), (named("Constant", value=0.25), 0.25)],
-)
-def test_constants_are_constant(weights: Any, initializer: Any, expected: float) -> None:
-    assert np.array_equal(draw(weights, initializer, (2, 3)), np.full((2, 3), expected))
 
 
 def test_what_is_not_known_is_left_as_it_is(weights: Any) -> None:

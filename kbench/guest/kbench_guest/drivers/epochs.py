@@ -2,13 +2,11 @@
 
 import time
 
-import keras
 import numpy as np
 
 from kbench_guest import arrays, scores
 from kbench_guest.clock import EpochClock, StepClock
 from kbench_guest.drivers import example_file
-from kbench_guest.frameworks.keras_models import training_scores
 from kbench_guest.turns import Turns
 
 
@@ -38,23 +36,14 @@ def train(framework, model, example, spec, feed, validation_part, events):
         timer = EpochClock(framework, model)
         callbacks.begin(epoch)
         called = time.perf_counter()
-        history = framework.fit(
-            model,
-            epochs=epoch,
-            initial_epoch=epoch - 1,
-            verbose=0,
-            callbacks=[keras.callbacks.LambdaCallback(on_epoch_begin=timer.begin, on_epoch_end=timer.finish)]
-            + callbacks.made,
-            **given,
-        )
+        logs = framework.train_epoch(model, epoch, given, timer, callbacks.made)
         returned = time.perf_counter()
         # Some backends compile in fit before the epoch begins: the first epoch counts from the call.
         start = called if epoch == 1 else timer.start
         timed = clock.lap(start, timer.end)
         if epoch == 1:
             write_first(events, clock, start, timed["seconds"])
-        logs = {name: float(values[-1]) for name, values in history.history.items()}
-        loss, accuracy = training_scores(logs)
+        loss, accuracy = scores.training_scores(logs)
         result = {"epoch": epoch, "samples": feed.samples, "loss": loss, "accuracy": accuracy}
         result["teardown_seconds"] = returned - timer.end
         result.update(timed)
@@ -185,7 +174,7 @@ class Evaluated(object):
             **self._buffer.weighted(),
         )
         seconds = time.perf_counter() - start
-        loss, accuracy = training_scores(found)
+        loss, accuracy = scores.training_scores(found)
         others = {"val_" + name: value for name, value in scores.others(found, self._example).items()}
         return {"evaluation_seconds": seconds, "val_loss": loss, "val_accuracy": accuracy, "metrics": others}
 

@@ -1,14 +1,10 @@
-"""An example's file: loaded as a module, and its model built as it is measured."""
+"""An example's file, loaded as a module, and what it says of targets and classes."""
 
 import importlib.util
-import inspect
 import os
 import sys
 
-import keras
-
 from kbench_guest import arrays
-from kbench_guest.proof import fingerprint, forms, shapes, weights
 from kbench_guest.protocol import Refused
 
 
@@ -42,65 +38,3 @@ def training_targets(example, part, num_classes):
 def class_weights(example):
     """{"class_weight": ...} if the example weighs its classes."""
     return {"class_weight": example.CLASS_WEIGHT} if getattr(example, "CLASS_WEIGHT", None) else {}
-
-
-def build(framework, example, spec, first, events):
-    """The example's model in the form that is right on this backend, with the common initial weights.
-
-    first: a batch of what the model takes in, for a model that learns its shapes from that.
-    """
-    made = model_of(framework, example, spec["data"], first)
-    # Of the model as its file describes it: a form that a backend needs changes how it is computed, not what.
-    events.write("shapes", inputs=shapes.inputs(framework, made), layers=shapes.layers(framework, made))
-    if spec.get("parity"):
-        made = forms.without_dropout(made)
-    model, form, _ = forms.arrange(made, spec["recurrent"], spec["fixed_batch"], spec["batch_size"])
-    if spec["published_weights"]:
-        framework.load_published_weights(model, spec["published_weights"])
-        sha256, left, origin = "", [], "published"
-    elif spec["init"] == "backend":
-        sha256, left, origin = "", [], "backend"
-    else:
-        sha256, left = weights.initialise(framework, model, spec["seed"])
-        origin = "seeded"
-    events.write(
-        "model",
-        parameters=int(model.count_params()),
-        form=form,
-        weights=origin,
-        weights_sha256=sha256,
-        weights_left=left,
-        dtypes=fingerprint.dtypes(framework, model),
-        layers=framework.describe(model),
-    )
-    if spec["parameters"] not in (None, int(model.count_params())):
-        raise Refused(
-            "mismatch",
-            "the model has %d parameters, where the example states %d" % (model.count_params(), spec["parameters"]),
-        )
-    if spec["task"] == "train" and not spec.get("parity"):
-        framework.compile(model, example, spec["device"], spec["ordered_updates"])
-        events.write("compiled", **fingerprint.compiled(framework, model, example, spec["batch_size"]))
-    return model
-
-
-def model_of(framework, example, data, first):
-    """What the example's build_model returns, with weights. Raises Refused if it is no such model."""
-    shapes_in = arrays.structured([tuple(shape) for shape in data["input_shapes"]], data["input_names"])
-    given = (shapes_in, data["num_classes"])
-    made = example.build_model(*given[: _arguments(example.build_model)])
-    if not isinstance(made, keras.models.Model):
-        raise Refused("example", "build_model of the example returns no Keras model but %r" % type(made).__name__)
-    if not getattr(made, "inputs", None) and isinstance(made, keras.models.Sequential):
-        batches = [(None,) + tuple(shape) for shape in data["input_shapes"]]
-        made.build(batches[0] if len(batches) == 1 else batches)  # it does not say what it takes in
-    elif not getattr(made, "inputs", None):
-        framework.build_by_calling(made, first)
-    if not made.weights and not getattr(made, "inputs", None):
-        raise Refused("example", "build_model of the example returns a model without layers that kbench can see")
-    return made
-
-
-def _arguments(function):
-    """How many arguments of (input_shape, num_classes) the function takes."""
-    return min(2, len(inspect.signature(function).parameters))

@@ -13,7 +13,7 @@ def run(spec, events):
     """Do what the spec asks for. Raises Refused if the cell cannot go on."""
     with events.phase("import"):
         from kbench_guest import arrays, frameworks, process
-        from kbench_guest.drivers import epochs, example_file, feeding, parity
+        from kbench_guest.drivers import epochs, example_file, example_model, feeding, parity
 
         framework = frameworks.load()
         example = example_file.load(spec["example"])
@@ -35,7 +35,7 @@ def run(spec, events):
         events.write("order", sha256=feed.order_sha256())
 
     with events.phase("build"):
-        model = example_file.build(framework, example, spec, feed.first_inputs(), events)
+        model = example_model.build(framework, example, spec, feed.first_inputs(), events)
 
     check_settings(framework, model, spec, events)
     device = framework.device(model)
@@ -56,19 +56,7 @@ def run(spec, events):
             outputs = epochs.probe(model, feed.first_inputs(), spec["batch_size"])
         events.write("probe", outputs=outputs)
         epochs.train(framework, model, example, spec, feed, validation, events)
-    events.write(
-        "memory",
-        at="end",
-        peak_mib=process.peak_memory_mib(),
-        allocator_peak_mib=framework.allocator_peak_mib(model),
-    )
-    # At the end: some frameworks load their libraries with the first step.
-    events.write(
-        "libraries",
-        libraries=process.libraries(),
-        framework_threads=framework.threads(),
-        numpy_blas=process.numpy_blas(),
-    )
+    process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(model))
 
 
 def check_loaded(spec, versions, events):

@@ -12,7 +12,7 @@ import types
 
 from kbench_guest.observing import shims
 from kbench_guest.observing.imports import Files, KerasOfTensorFlow, NotServed, Watched
-from kbench_guest.protocol import Refused, in_a_line
+from kbench_guest.protocol import Refused, reason
 from kbench_guest.turns import Turns, held_seconds
 
 # Packages that are imported under another name than they are installed by.
@@ -155,10 +155,8 @@ class Script(object):
         """Show the error as Python does, without the frames of kbench, and tell of it."""
         trace = error.__traceback__.tb_next  # the first frame is this file's
         sys.excepthook(type(error), error.with_traceback(trace), trace)
-        kind, message = "exception", in_a_line(error)
-        if isinstance(error, Refused):
-            kind, message = error.kind, str(error)
-        elif self._missing and (isinstance(error, (NotServed, ImportError)) or NotServed.TEXT in str(error)):
+        kind, message = reason(error)["kind"], reason(error)["message"]
+        if self._missing and (isinstance(error, (NotServed, ImportError)) or NotServed.TEXT in str(error)):
             kind, message = "unsupported", "%s, and this backend has no TensorFlow" % self._missing
         elif isinstance(error, ImportError) and _package(error) in self._absent():
             kind = "unsupported"
@@ -170,10 +168,9 @@ class Script(object):
                 sys.version_info[1],
                 error.msg,
             )
-        else:
-            kind = (
-                "unsupported" if isinstance(error, NotImplementedError) and not _is_ours(trace, self._files) else kind
-            )
+        elif not isinstance(error, Refused):
+            if isinstance(error, NotImplementedError) and not _is_ours(trace, self._files):
+                kind = "unsupported"
             line = self._line(trace)
             message = ("line %d: " % line if line else "") + message
             if isinstance(error, ModuleNotFoundError) and not _is_there(_package(error)):
@@ -220,13 +217,7 @@ class Script(object):
             return
         from kbench_guest import process
 
-        self._events.write("memory", at="end", peak_mib=process.peak_memory_mib())
-        self._events.write(
-            "libraries",
-            libraries=process.libraries(),
-            framework_threads=self._framework.threads(),
-            numpy_blas=process.numpy_blas(),
-        )
+        process.report(self._framework, self._events)
 
 
 def run(spec, events):

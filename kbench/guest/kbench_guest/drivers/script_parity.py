@@ -17,7 +17,7 @@ from kbench_guest.observing.batches import first_batches
 from kbench_guest.observing.calls import FITS, TRAINS
 from kbench_guest.observing.wrapping import by_name, in_main_thread, wrap_methods
 from kbench_guest.proof import forms, weights
-from kbench_guest.protocol import Refused, in_a_line
+from kbench_guest.protocol import in_a_line, reason
 
 GIVEN = "_kbench_compiled"
 PARTS = ("x", "y", "w")
@@ -65,9 +65,7 @@ class FirstModel(object):
                 status = 0
             except BaseException as error:
                 sys.excepthook(type(error), error, error.__traceback__)
-                refused = isinstance(error, Refused)
-                message = str(error) if refused else in_a_line(error)
-                self._events.write("error", kind=error.kind if refused else "exception", message=message)
+                self._events.write("error", **reason(error))
             return self._end(status)
 
         return called

@@ -2,7 +2,7 @@
 
 import collections
 
-from kbench_guest.frameworks.layer_settings import class_name
+from kbench_guest.frameworks.layers import class_name
 
 # inbound: names of the layers whose outputs it takes; channels_first: whether its output is a picture in that layout
 Node = collections.namedtuple("Node", "name class_name config inbound channels_first")

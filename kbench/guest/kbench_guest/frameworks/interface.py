@@ -70,6 +70,18 @@ class Framework(object):
         """Let training ('train') or prediction ('predict') call wrap(function) in place of its compiled function."""
         raise NotImplementedError
 
+    def calls(self, example, steps):
+        """How often the compiled function is called in an epoch of so many steps."""
+        return -(-steps // getattr(example, "STEPS_PER_EXECUTION", 1))
+
+    def train_epoch(self, model, epoch, given, clock, callbacks):
+        """Train for one epoch, the first is 1; returns {"loss": ..., each metric: its value}.
+
+        given: of `of_epoch` in feeding.py. clock: an EpochClock, whose `begin` and `finish` are called around the
+        batches. callbacks: of Keras.
+        """
+        raise NotImplementedError
+
     def compilations(self):
         """How often this process has compiled or traced what it trains, so far; None if nobody counts."""
         return

@@ -85,13 +85,15 @@ class KerasModels(Framework):
         """What makes one call of the compiled function take so many steps, as an argument of `compile`."""
         raise Refused("unsupported", "it has no steps_per_execution")
 
-    def calls(self, example, steps):
-        """How often the compiled function is called in an epoch of so many steps."""
-        return -(-steps // getattr(example, "STEPS_PER_EXECUTION", 1))
-
     def build_by_calling(self, model, inputs):
         """Let a model of somebody's own class make its weights, for a batch of what it takes in."""
         raise NotImplementedError
+
+    def train_epoch(self, model, epoch, given, clock, callbacks):
+        timed = keras.callbacks.LambdaCallback(on_epoch_begin=clock.begin, on_epoch_end=clock.finish)
+        numbers = {"epochs": epoch, "initial_epoch": epoch - 1, "verbose": 0}
+        history = self.fit(model, callbacks=[timed] + callbacks, **dict(given, **numbers))
+        return {name: float(values[-1]) for name, values in history.history.items()}
 
     def fit(self, model, generator=None, **given):
         """Keras's fit, or its like for a generator."""
@@ -153,9 +155,3 @@ class KerasModels(Framework):
     def from_shared(self, owner, name, value):
         """A weight in the shared layout as this backend wants it."""
         return value
-
-
-def training_scores(logs):
-    """(loss, accuracy) out of the logs of an epoch; accuracy is None if it is not measured."""
-    accuracy = [logs[name] for name in ("accuracy", "acc", "categorical_accuracy") if name in logs]
-    return float(logs["loss"]), float(accuracy[0]) if accuracy else None

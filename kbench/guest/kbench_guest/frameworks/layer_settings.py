@@ -4,10 +4,7 @@ All of a layer's configuration counts but for what is listed here: names, initia
 which the same is computed. So a setting that nobody thought of makes a difference, too.
 """
 
-import keras
-from keras import backend as K
-
-from kbench_guest.frameworks.layers import find, owners
+from kbench_guest.frameworks.layers import class_name, find, owners
 
 # Not what is computed: names, shapes that follow from the data, seeds, initial values, form and layout.
 IGNORED = {
@@ -19,7 +16,6 @@ IGNORED = {
 ALIASES = {"alpha": "negative_slope"}  # LeakyReLU's, before and in Keras 3
 # Settings that one generation lacks, with the value at which both compute the same.
 SAME_AS_ABSENT = {"groups": 1, "renorm_momentum": 0.99}
-OWN_FORMS = ("Folded", "Reordered", "Silent")  # what kbench's own forms put before a class's name
 
 
 def describe(framework, layer, frozen):
@@ -39,13 +35,6 @@ def describe(framework, layer, frozen):
         name, _, owner = find(layer, weight)
         shapes.append(list(framework.shared_shape(owner, name, framework.shape_of(weight))))
     return [class_name(layer.__class__.__name__), settings, shapes]
-
-
-def class_name(name):
-    """The class as people know it: forms of kbench's own by Keras's name."""
-    for own in OWN_FORMS:
-        name = name.replace(own, "")
-    return name.split(">")[-1]
 
 
 def plain(value):
@@ -89,6 +78,8 @@ def _settings(known_class, config, rank=None):
 
 def _has_no_config(layer_class):
     """Whether it is somebody's own layer that lists no settings: Keras 3 then finds some by itself, Keras 2 none."""
+    import keras
+
     inherited = layer_class.get_config is keras.layers.Layer.get_config
     return inherited and layer_class.__module__.partition(".")[0] != "keras"
 
@@ -108,13 +99,14 @@ def _precision(config):
     dtype = config.get("dtype")
     if isinstance(dtype, dict):  # a policy of Keras 3
         dtype = dtype.get("config", {}).get("name")
-    usual = (K.floatx(), _policy())  # which the whole model has, and which is told of it
-    return {"dtype": dtype} if isinstance(dtype, str) and "float" in dtype and dtype not in usual else {}
+    if not isinstance(dtype, str) or "float" not in dtype:
+        return {}
+    import keras
 
-
-def _policy():
-    """The dtype policy of all layers that name none; None in Keras 2."""
-    return keras.config.dtype_policy().name if hasattr(keras, "config") else None
+    usual = [keras.backend.floatx()]  # the whole model's, which is reported apart
+    if hasattr(keras, "config"):
+        usual.append(keras.config.dtype_policy().name)
+    return {} if dtype in usual else {"dtype": dtype}
 
 
 def _object(value):
@@ -128,7 +120,7 @@ def _object(value):
         return {"class_name": "L1L2", **_settings(None, config)}
     if "code" in config:
         return "<lambda>"
-    return [class_name(name), _settings(getattr(keras.layers, class_name(name), None), config)]
+    return [class_name(name), _settings(None, config)]
 
 
 def _axes(value, rank):
@@ -138,8 +130,10 @@ def _axes(value, rank):
         return found[0] if len(found) == 1 else found
     if not isinstance(value, int) or rank is None:
         return plain(value)
+    import keras
+
     place = value % rank
-    if rank >= 4 and K.image_data_format() == "channels_first" and place > 0:
+    if rank >= 4 and keras.backend.image_data_format() == "channels_first" and place > 0:
         place = rank - 1 if place == 1 else place - 1
     return place - rank
 

@@ -1,5 +1,14 @@
 """The layers of a Keras model, and to which of them each weight belongs."""
 
+OWN_FORMS = ("Folded", "Reordered", "Silent")  # what kbench's own forms put before a class's name
+
+
+def class_name(name):
+    """The class as people know it: forms of kbench's own by Keras's name."""
+    for own in OWN_FORMS:
+        name = name.replace(own, "")
+    return name.split(">")[-1]
+
 
 def layers(model, frozen=False):
     """(layer, whether a model around it is frozen) of each layer that computes something, nested models opened."""
