@@ -34,7 +34,7 @@ EVENTS = {
         "weights_sha256": "text",
         "weights_left": "list",
         "dtypes": "list",
-        "layers": "list",
+        "layers": "list?",
     },
     "compiled": {"optimizer": "object", "loss": "text", "batch_size": "integer"},
     "settings": {"jit": "text?", "computes_in": "list?"},
