@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
@@ -17,6 +18,22 @@ Variables = Annotated[
     Mapping[str, Filled], Meta(description=f"a table of texts with no other placeholders than {_KNOWN}")
 ]
 Flag = Annotated[bool, Meta(description="true or false")]
-Layout = Annotated[
-    Literal["channels_first", "channels_last"], Meta(description="channels_first or channels_last")
-]
+Layout = Annotated[Literal["channels_first", "channels_last"], Meta(description="channels_first or channels_last")]
+
+# What the backends are compared in, in the order of the table.
+Quantity = Literal["outputs", "layers", "loss", "1 step", "10 steps"]
+QUANTITIES = get_args(Quantity)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A difference from the other backends that is known and understood; read from a backend's file."""
+
+    what: Annotated[tuple[Quantity, ...], Meta(min_length=1)]
+    bound: Annotated[float, Meta(gt=0, le=1e308)]  # up to so much; a larger one is not explained
+    reason: Text
+    layer: Text = ""  # only where a layer of this class differs most; empty for all
+    optimizer: Text = ""  # only of models that this optimizer trains; empty for all
+    with_layer: Text = ""  # only of models that have a layer of this class; empty for all
+    unlike: Texts = ()  # only from these backends or generations; empty for all
+    as_shipped: bool = False  # only where kbench leaves the backend as it ships

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from kbench.backend_keys import Flag, Layout, Table, Text, Texts, Variables
+from kbench.backend_keys import QUANTITIES, Explanation, Flag, Layout, Table, Text, Texts, Variables
 from kbench.epochs import Epoch
 
 # Statuses of a cell, from best to worst.
@@ -32,10 +32,6 @@ NO_DIFFERENCE = "no difference shown"
 # What was resampled for a row's intervals.
 REPEATS = "repeats"
 EPOCHS = "epochs"
-
-# What the backends are compared in, in the order of the table.
-Quantity = Literal["outputs", "layers", "loss", "1 step", "10 steps"]
-QUANTITIES = get_args(Quantity)
 
 NATIVE = "native"  # the kind of a backend without Keras, and the folder of its file
 
@@ -69,20 +65,6 @@ class Build:
     note: Text = ""  # e.g. "not run on hardware"
     distribution: Text = ""  # the package whose version is the backend's version, in this build: "x-gpu"
     resolved: bool = False  # whether its versions are the user's, and its lock is made for them
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """A difference from the other backends that is known and understood; read from a backend's file."""
-
-    what: Annotated[tuple[Quantity, ...], Meta(min_length=1)]
-    bound: Annotated[float, Meta(gt=0, le=1e308)]  # up to so much; a larger one is not explained
-    reason: Text
-    layer: Text = ""  # only where a layer of this class differs most; empty for all
-    optimizer: Text = ""  # only of models that this optimizer trains; empty for all
-    with_layer: Text = ""  # only of models that have a layer of this class; empty for all
-    unlike: Texts = ()  # only from these backends or generations; empty for all
-    as_shipped: bool = False  # only where kbench leaves the backend as it ships
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -398,6 +380,9 @@ class Summary:
     metrics: Mapping[str, float] = field(default_factory=dict, metadata=column("final_metrics"))  # by their names
     relative_to_default: float | None = None  # a variant's ratio to its backend as it is
     default_interval: Interval | None = field(default=None, metadata=column("relative_to_default"))
+    native: str = ""  # the backend of its framework without Keras, where the run has that
+    relative_to_native: float | None = None
+    native_interval: Interval | None = field(default=None, metadata=column("relative_to_native"))
     # No columns.
     input: str = field(default="", metadata=column(""))  # "image", "flat" or "sequence"
     available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting

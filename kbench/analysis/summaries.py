@@ -24,6 +24,7 @@ def summarise(
     baseline: str = "",
     limits: roofline.Limits | None = None,
     level: float = intervals.LEVEL,
+    natives: Mapping[str, str] | None = None,
 ) -> list[Summary]:
     """One row per example, backend, image_data_format and device, over all repeats of its cell.
 
@@ -31,9 +32,10 @@ def summarise(
     not end ok. Steady epochs are all but the first: where a cell has one epoch, there is no steady figure.
     Figures are of the repeats that ended ok; a row's status and reason are those of its worst repeat. `baseline`
     is the full name of the backend with which rows are compared, beside the fastest; `limits` are those of the
-    machine's processor; `level` is that of the intervals of an example's ratios together.
+    machine's processor; `level` is that of the intervals of an example's ratios together; `natives` maps a backend to
+    its framework without Keras.
     """
-    return compare(timed(measured, limits), baseline, level)
+    return compare(timed(measured, limits), baseline, level, natives)
 
 
 def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:

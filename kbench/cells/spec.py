@@ -64,7 +64,7 @@ class Here:
 
 
 def keras_json(task: CellTask) -> dict[str, Any]:
-    """The private keras.json of a cell; empty for a native backend, which may bring Keras along and does not ask it."""
+    """The private keras.json of a cell; empty for a native backend, which at most brings Keras along."""
     if task.kind == NATIVE:
         return {}
     return {

@@ -10,6 +10,7 @@ from kbench import paths, store
 from kbench.cli import arguments
 from kbench.errors import UserError
 from kbench.selection import backends, examples
+from kbench.values import bare
 
 ASKED = "_ARGCOMPLETE"  # set by the shell where it asks
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kbench.backend_keys import QUANTITIES, Explanation
 from kbench.parity.deviations import form, loss_deviation, output_deviation, step_deviation
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, Step
-from kbench.values import QUANTITIES, Explanation, Measured
+from kbench.values import Measured
 
 if TYPE_CHECKING:
     from kbench.parity.values import Array
@@ -140,7 +141,8 @@ def _row(
     notes: list[str] = []
     if subject.computed is not None:
         optimizer = next((step.optimizer for step in subject.computed.steps.values()), "")
-        has = {"", *(layer.class_name for layer in subject.computed.layers)}
+        trained = [layer for step in subject.computed.steps.values() for layer in step.layers]
+        has = {"", *(layer.class_name for layer in (*subject.computed.layers, *trained))}
         fitting = (one for one in subject.explained if one.with_layer in has)
         explained = [one for one in fitting if one.optimizer in ("", optimizer)]
         verdict, notes = judge(deviations, [*explained, *_rounding(deviations, cell.backend, moves)])
@@ -214,15 +216,17 @@ def _explanation(what: str, deviation: Deviation, explained: Sequence[Explanatio
 def _standard(computed: Sequence[Computed]) -> _Standard | None:
     """numpy's own result where the reference knows every layer of all; else the middle of the backends.
 
+    A native backend has no layers that kbench could ask, so that numpy's result is that of the others' model.
     Each guest runs the reference on its own model. The middle of them is taken, so that a backend whose model has
     another setting, or other weights, parts from the others here too.
     """
-    if computed and all(one.reference_outputs is not None for one in computed):
+    layered = [one for one in computed if one.layers]
+    if layered and all(one.reference_outputs is not None for one in layered):
         return _Standard(
             NUMPY,
-            _middle([one.reference_outputs for one in computed if one.reference_outputs is not None]),
-            _middle_number([one.reference_loss for one in computed]),
-            _middle_layers(computed, lambda layer: layer.reference),
+            _middle([one.reference_outputs for one in layered if one.reference_outputs is not None]),
+            _middle_number([one.reference_loss for one in layered]),
+            _middle_layers(layered, lambda layer: layer.reference),
         )
     if len(computed) < 2:
         return None

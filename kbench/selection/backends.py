@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from kbench.backend_keys import Explanation
 from kbench.errors import UserError
 from kbench.selection.decoding import Wrong, decode
-from kbench.values import NATIVE, Backend, Build, Explanation
+from kbench.values import NATIVE, Backend, Build
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -72,7 +73,7 @@ def load(path: Path) -> Backend:
     names = [build.name for build in builds]
     if len(set(names)) < len(names):
         raise UserError(f"the backend's file {where} has two builds of one name: {', '.join(names)}")
-    return replace(backend, builds=builds)
+    return replace(backend, builds=builds, framework=backend.framework or backend.keras_backend)
 
 
 def _check_kind(backend: Backend, where: str) -> None:
@@ -80,7 +81,7 @@ def _check_kind(backend: Backend, where: str) -> None:
     native = backend.kind == NATIVE
     if native != (backend.generation == NATIVE):
         raise UserError(
-            f'the backend\'s file {where} has `kind` = {backend.kind!r}: files of native backends, and no others, '
+            f"the backend's file {where} has `kind` = {backend.kind!r}: files of native backends, and no others, "
             f"lie in a folder called {NATIVE}"
         )
     for key in ("framework", "module") if native else ("keras_backend",):
@@ -119,7 +120,7 @@ def _convert(raw: dict[str, Any], kind: type[T], own: Mapping[str, object], path
         raise _wrong(Wrong(kind, "explained"), raw, where)
 
     def beside(_: type, value: object) -> object:
-        source = path.with_name(value) if isinstance(value, str) and value else value
+        source = path.parent / value if isinstance(value, str) and value else value
         if isinstance(source, Path) and not source.is_file():
             raise UserError(
                 f"the backend's file {where} needs {value} beside it (for `compiled`), which is not there"

@@ -89,10 +89,12 @@ def select_examples(text: str, known: Mapping[str, Example]) -> Chosen[Example]:
 def select_baseline(text: str, names: Iterable[str], where: str = "--baseline") -> str:
     """The one of a run's backends (full names) that `text` means, in full or bare. Raises UserError.
 
-    `where` is what the user typed it after.
+    NATIVE means of each row its own framework without Keras. `where` is what the user typed it after.
     """
     known = list(names)
     item = text.strip()
+    if item == NATIVE and any(name.startswith(f"{NATIVE}/") for name in known):
+        return NATIVE
     found = [name for name in known if item in (name, bare(name))]
     if len(found) > 1:
         raise UserError(f"{where} {item!r} could be {' or '.join(found)}: type the full name.")
@@ -124,11 +126,7 @@ def _items(text: str, option: str, known: Iterable[str]) -> list[str]:
 
 
 def _matches(item: str, known: Mapping[str, Backend]) -> list[str]:
-    return [
-        name
-        for name, backend in known.items()
-        if item in (name, backend.generation, bare(name))
-    ]
+    return [name for name, backend in known.items() if item in (name, backend.generation, bare(name))]
 
 
 def _one_backend(item: str, known: Mapping[str, Backend], certain: set[str], generations: set[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from kbench.tables.content import headline, tables
 from kbench.tables.markdown import body, code, escape
 from kbench.text import plain
-from kbench.values import Measured, Summary
+from kbench.values import NATIVE, Measured, Summary
 
 
 def page(
@@ -65,6 +65,8 @@ _LIMIT = (
 
 
 def _ratio(summaries: Sequence[Summary]) -> str:
+    if summaries[0].baseline == NATIVE:
+        return "x baseline is the ratio to the same framework without Keras on the same example and device"
     if summaries[0].baseline:
         return (
             f"x baseline is the ratio to {escape(summaries[0].baseline)} on the same example and device (to its "

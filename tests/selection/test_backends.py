@@ -11,8 +11,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from kbench import paths
-from kbench.errors import UserError
 from kbench.backend_keys import PLACEHOLDERS
+from kbench.errors import UserError
 from kbench.selection import backends
 from kbench.values import Backend, Build
 

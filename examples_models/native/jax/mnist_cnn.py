@@ -78,9 +78,7 @@ def update(params, slots, key, x, y, rates, settings):
     key, own = jax.random.split(key)
     (loss, accuracy), gradients = jax.value_and_grad(loss_of, has_aux=True)(params, x, y, own, rates)
     squares = [rho * s + (1.0 - rho) * g * g for s, g in zip(slots[0], gradients)]
-    deltas = [
-        g * jnp.sqrt(u + epsilon) / jnp.sqrt(s + epsilon) for g, s, u in zip(gradients, squares, slots[1])
-    ]
+    deltas = [g * jnp.sqrt(u + epsilon) / jnp.sqrt(s + epsilon) for g, s, u in zip(gradients, squares, slots[1])]
     updates = [rho * u + (1.0 - rho) * d * d for u, d in zip(slots[1], deltas)]
     params = [p - learning_rate * d for p, d in zip(params, deltas)]
     return params, (squares, updates), key, loss, accuracy

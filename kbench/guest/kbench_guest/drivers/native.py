@@ -33,6 +33,8 @@ def run(spec, events):
             validation = arrays.open_part(spec["data"], "validation", spec["validation_samples"])
         if spec["task"] == "train" and (arrays.class_numbers(train) is None or train.weights is not None):
             raise Refused("unsupported", "a twin trains on one class number a sample, and the data have others")
+        if len(train.inputs) != 1 or train.input_names:
+            raise Refused("unsupported", "a twin takes one array, and the data have more, or give it a name")
         feed = feeding.feed(example, spec, train, [numpy.asarray(one, "int32") for one in train.targets])
         events.write("order", sha256=feed.order_sha256())
 
