@@ -87,7 +87,11 @@ class JAX(AnyFramework):
     def wait(self, model, outputs=None):
         import jax
 
-        jax.block_until_ready(self._leaves(model.state(), outputs))
+        leaves = self._leaves(model.state(), outputs)
+        if leaves:
+            jax.block_until_ready(leaves)
+        else:  # a model that JAX cannot look into
+            super(JAX, self).wait(model, outputs)
 
     def pending(self, outputs):
         import jax
@@ -119,11 +123,23 @@ class TensorFlow2(AnyFramework):
         }
 
 
+class MXNet(AnyFramework):
+    def device(self, model):
+        return "gpu" if self._module.context.num_gpus() else "cpu"
+
+    def wait(self, model, outputs=None):
+        self._module.nd.waitall()
+
+    def pending(self, outputs):
+        return None  # the loss has been read
+
+
 FRAMEWORKS = {
     "torch": PyTorch,
     "jax": JAX,
     "tensorflow": TensorFlow2,
     "tensorflow1": Immediate,  # a session's run returns numbers, and so do the functions of those below
+    "mxnet": MXNet,
     "theano": Immediate,
     "cntk": Immediate,
     "chainer": Immediate,
