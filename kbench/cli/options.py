@@ -29,7 +29,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--backends": {
         "required": True,
         "metavar": "LIST",
-        "help": "names as `list` shows them (short ones where they are clear), a generation such as keras3, or all",
+        "help": "names as `list` shows them (short ones where they are clear), a generation such as keras3, native (without "
+        "Keras), or all (of Keras)",
     },
     "--examples": {"default": "all", "metavar": "LIST", "help": "names, files of your own, or all (default)"},
     "--jit": {
@@ -268,7 +269,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": f"also measure cells again that ended as one of {', '.join(RETRIED)}",
     },
     # What is shown.
-    "--baseline": {"metavar": "BACKEND", "help": "compare with this backend of the run, not with the fastest"},
+    "--baseline": {
+        "metavar": "BACKEND",
+        "help": "compare with this backend of the run, not with the fastest; native: with the same framework without Keras",
+    },
     "--quiet": {**_DETAIL, "const": "quiet", "help": "print the tables alone, neither plan nor progress"},
     "--verbose": {
         **_DETAIL,

@@ -14,8 +14,15 @@ sys.modules["theano.tensor.signal.downsample"].max_pool_2d = pool.pool_2d
 theano.config.floatX = "float32"
 
 import lasagne  # noqa: E402
-from lasagne.layers import Conv2DLayer, DenseLayer, DropoutLayer, InputLayer, MaxPool2DLayer  # noqa: E402
-from lasagne.layers import get_all_params, get_output  # noqa: E402
+from lasagne.layers import (  # noqa: E402  # noqa: E402
+    Conv2DLayer,
+    DenseLayer,
+    DropoutLayer,
+    InputLayer,
+    MaxPool2DLayer,
+    get_all_params,
+    get_output,
+)
 from lasagne.nonlinearities import rectify, softmax  # noqa: E402
 
 LAYERS = [
