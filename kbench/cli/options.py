@@ -29,8 +29,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--backends": {
         "required": True,
         "metavar": "LIST",
-        "help": "names as `list` shows them (short ones where they are clear), a generation such as keras3, native (without "
-        "Keras), or all (of Keras)",
+        "help": "names as `list` shows them (short ones where they are clear), a generation such as keras3, native "
+        "(frameworks without Keras), or all (all of Keras)",
     },
     "--examples": {"default": "all", "metavar": "LIST", "help": "names, files of your own, or all (default)"},
     "--jit": {
