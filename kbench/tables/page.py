@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from kbench.tables import keras_cost
 from kbench.tables.content import headline, tables
 from kbench.tables.markdown import body, code, escape
 from kbench.text import plain
@@ -45,6 +46,8 @@ def page(
     parts += _pictures("all examples", plots.get("", ()))
     for table, example in zip(tables(summaries), dict.fromkeys(row.example for row in summaries), strict=True):
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
+    if cost := keras_cost.table(summaries):
+        parts += [f"## {escape(cost.heading)}", body(cost)]
     parts += [*_failures(failures), *_versions(summaries, backends), *configuration]
     return "\n\n".join(parts) + "\n"
 
