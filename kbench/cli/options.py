@@ -271,7 +271,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     # What is shown.
     "--baseline": {
         "metavar": "BACKEND",
-        "help": "compare with this backend of the run, not with the fastest; native: with its framework without Keras",
+        "help": "compare with this backend of the run, not with the fastest; native: each with its framework alone",
     },
     "--quiet": {**_DETAIL, "const": "quiet", "help": "print the tables alone, neither plan nor progress"},
     "--verbose": {

@@ -141,8 +141,8 @@ def _row(
     notes: list[str] = []
     if subject.computed is not None:
         optimizer = next((step.optimizer for step in subject.computed.steps.values()), "")
-        trained = [layer for step in subject.computed.steps.values() for layer in step.layers]
-        has = {"", *(layer.class_name for layer in (*subject.computed.layers, *trained))}
+        has = {"", *(layer.class_name for layer in subject.computed.layers)}
+        has |= {layer.class_name for step in subject.computed.steps.values() for layer in step.layers}
         fitting = (one for one in subject.explained if one.with_layer in has)
         explained = [one for one in fitting if one.optimizer in ("", optimizer)]
         verdict, notes = judge(deviations, [*explained, *_rounding(deviations, cell.backend, moves)])
