@@ -120,7 +120,7 @@ def _convert(raw: dict[str, Any], kind: type[T], own: Mapping[str, object], path
         raise _wrong(Wrong(kind, "explained"), raw, where)
 
     def beside(_: type, value: object) -> object:
-        source = path.parent / value if isinstance(value, str) and value else value
+        source = path.with_name(value) if isinstance(value, str) and value else value
         if isinstance(source, Path) and not source.is_file():
             raise UserError(
                 f"the backend's file {where} needs {value} beside it (for `compiled`), which is not there"
