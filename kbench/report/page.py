@@ -22,7 +22,7 @@ from kbench.plots.look import Key, Look, key, looks
 from kbench.plots.overview import shown_ratio
 from kbench.plots.overview import words as matrix_words
 from kbench.report import charts, colors, curves, in_print, machine, words
-from kbench.tables import configuration
+from kbench.tables import configuration, keras_cost
 from kbench.tables.content import Table, by_example, headline, remarks_once, table
 from kbench.text import indented, plain
 from kbench.values import OK, Measured, Summary
@@ -165,6 +165,7 @@ def _run(
         "remarks": run.remarks,
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,
+        "cost": keras_cost.table(run.summaries),
         "in_print": in_print.tables(run.published, run.addresses),
         "settings": machine.settings({**run.provenance, "request": asked}),
         "grids": configuration.tables(run.provenance, run.examples, run.measured, run.summaries),

@@ -46,6 +46,20 @@ def test_what_keras_costs_is_the_ratio_to_the_same_framework_without_it(bench: B
     assert float(written["keras9/fake"]["relative_to_native"]) == keras.relative_to_native
 
 
+def test_the_pages_and_a_picture_show_what_keras_costs(bench: Bench) -> None:
+    add_native(bench)
+    bench.draw()
+    said = bench.measure(backends=BOTH)
+    run = bench.last().folder
+    assert "What Keras costs" in said.out
+    assert "## What Keras costs" in (run / "summary.md").read_text()
+    assert "keras-cost.png" in (run / "summary.md").read_text()
+    assert '<h2 id="r0-cost">What Keras costs</h2>' in (run / "report.html").read_text()
+    assert (run / "plots" / "keras-cost.png").is_file() and (run / "plots" / "keras-cost.svg").is_file()
+    assert bench.measure(backends="fake").status == 0
+    assert "What Keras costs" not in (bench.last().folder / "report.html").read_text()
+
+
 def test_with_the_baseline_native_each_row_is_compared_with_its_own(bench: Bench) -> None:
     add_native(bench)
     said = bench.measure("--baseline", "native", backends=BOTH)
