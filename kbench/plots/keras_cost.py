@@ -12,6 +12,8 @@ from kbench.plots.look import Key, Look, key, literal, points, render
 from kbench.plots.style import OWN, Style
 from kbench.values import Summary
 
+_REACH = 3.0  # times the outermost ratios: what of an interval goes further is cut, or it would press all together
+
 
 def keras_cost(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
     """The picture as {"png": ..., "svg": ...}; empty where no framework was measured with and without Keras."""
@@ -31,7 +33,8 @@ def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style) ->
         reached += [ratio, *([interval.low, interval.high] if interval else [])]
     axes.axvline(1.0, color="#222222", linewidth=0.8)
     axes.set_xscale("log")
-    least, most = min(reached), max(reached)
+    ratios = [1.0, *(row.relative_to_native or 1.0 for row in rows)]
+    least, most = max(min(reached), min(ratios) / _REACH), min(max(reached), max(ratios) * _REACH)
     axes.set_xlim(least / 1.1, most * 1.1)
     axes.set_xticks(_ticks(least / 1.1, most * 1.1))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -48,6 +51,6 @@ def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style) ->
 
 def _ticks(low: float, high: float) -> list[float]:
     """Round numbers within the axis, more of them where it is short."""
-    wide = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]
+    wide = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
     fine = [*np.round(np.arange(0.5, 2.05, 0.1), 1).tolist(), *wide]
     return sorted({one for one in (fine if high / low < 3 else wide) if low <= one <= high})
