@@ -1,5 +1,7 @@
 """mnist_cnn in PyTorch, whose pictures have their channels first."""
 
+import os
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -24,7 +26,8 @@ def build(weights, dropout, seed):
     with torch.no_grad():
         for parameter, value in zip(model.parameters(), weights):
             parameter.copy_(torch.from_numpy(_from_keras(value)))
-    return model.to(DEVICE)
+    model = model.to(DEVICE)
+    return torch.compile(model) if os.environ.get("TORCH_COMPILE") else model
 
 
 def optimizer(model, learning_rate, rho, epsilon):

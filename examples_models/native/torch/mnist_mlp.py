@@ -1,5 +1,7 @@
 """mnist_mlp in PyTorch."""
 
+import os
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -19,7 +21,8 @@ def build(weights, dropout, seed):
     with torch.no_grad():
         for parameter, value in zip(model.parameters(), weights):
             parameter.copy_(torch.from_numpy(value.T))  # PyTorch keeps a kernel as (outputs, inputs)
-    return model.to(DEVICE)
+    model = model.to(DEVICE)
+    return torch.compile(model) if os.environ.get("TORCH_COMPILE") else model
 
 
 def optimizer(model, learning_rate, rho, epsilon):
