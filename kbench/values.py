@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from kbench.backend_keys import QUANTITIES, Explanation, Flag, Layout, Sources, Table, Text, Texts, Variables
 from kbench.epochs import Epoch
 
 # Statuses of a cell, from best to worst.
@@ -32,31 +33,12 @@ NO_DIFFERENCE = "no difference shown"
 REPEATS = "repeats"
 EPOCHS = "epochs"
 
-# The quantities that parity compares, in the order of the table.
-Quantity = Literal["outputs", "layers", "loss", "1 step", "10 steps"]
-QUANTITIES = get_args(Quantity)
+NATIVE = "native"  # the kind of a backend without Keras, and the folder of its file
 
 SCRIPT = "script"  # the task of a user's program; others are "train" and "infer"
 
 CHANNELS_FIRST = "channels_first"
 CHANNELS_LAST = "channels_last"
-
-
-# The types of values in a backend's file; an error shows their description.
-PLACEHOLDERS = ("env", "cache", "example", "threads", "threads_from_2", "python_lib", "inherited")
-_KNOWN = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-Text = Annotated[str, Meta(pattern=r"\A[^\n]*\S[^\n]*\Z", description="a text of one line")]
-Texts = Annotated[tuple[Text, ...], Meta(description="a list of texts")]
-Table = Annotated[Mapping[str, Text], Meta(description="a table of texts")]
-Filled = Annotated[str, Meta(pattern=rf"\A([^{{}}\n]|\{{({'|'.join(PLACEHOLDERS)})\}})+\Z")]
-Variables = Annotated[
-    Mapping[str, Filled], Meta(description=f"a table of texts with no other placeholders than {_KNOWN}")
-]
-Flag = Annotated[bool, Meta(description="true or false")]
-Sources = Annotated[Mapping[str, Path], Meta(description="a table of C sources next to it")]
-Layout = Annotated[
-    Literal["channels_first", "channels_last"], Meta(description=f"{CHANNELS_FIRST} or {CHANNELS_LAST}")
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,29 +67,17 @@ class Build:
     resolved: bool = False  # whether the user chose versions, for which a lock file is made
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """A known difference from the other backends, from a backend's file."""
-
-    what: Annotated[tuple[Quantity, ...], Meta(min_length=1)]
-    bound: Annotated[float, Meta(gt=0, le=1e308)]  # the largest difference that is explained
-    reason: Text
-    layer: Text = ""  # only if a layer of this class differs most; empty for all
-    optimizer: Text = ""  # only of models that this optimizer trains; empty for all
-    with_layer: Text = ""  # only of models that have a layer of this class; empty for all
-    unlike: Texts = ()  # only from these backends or generations; empty for all
-    as_shipped: bool = False  # only if kbench leaves the backend as it ships
-
-
 @dataclass(frozen=True, kw_only=True)
 class Backend:
-    """What `keras.json` calls a backend, in one generation of Keras; read from backends/<name>.toml."""
+    """What `keras.json` calls a backend, in one generation of Keras, or a framework without Keras ("native").
+
+    Read from backends/<name>.toml.
+    """
 
     name: str  # its file below backends/, without the ending
     generation: str  # "keras2"
     path: Path
     title: Text  # one line for people
-    keras_backend: Text  # the value of `backend` in keras.json
     distribution: Text  # the package whose version is the backend's version (a build may name another)
     # usable Python versions, best first
     python: Annotated[
@@ -118,6 +88,10 @@ class Backend:
     gpu_image_data_format: Layout  # its native one, on a GPU
     can: Annotated[frozenset[Literal["train", "infer"]], Meta(min_length=1, description="a list of train and infer")]
     cannot: Text = ""  # why it cannot do the rest, one sentence; empty if it can do all
+    kind: Annotated[Literal["keras", "native"], Meta(description="keras or native")] = "keras"
+    keras_backend: Text = ""  # the value of `backend` in keras.json; empty for a native backend
+    framework: Text = ""  # shared by a Keras backend and its native ones, so that their rows are compared
+    module: Text = ""  # of a native one: what Python imports
     builds: tuple[Build, ...] = ()
     variables: Variables = field(default_factory=dict)  # of its cells; with PLACEHOLDERS
     shared_libpython: Flag = False  # needs libpythonX.Y.so
@@ -148,6 +122,17 @@ class Backend:
             f"{', '.join(QUANTITIES)}) and, it may be, `layer`, `optimizer`, `with_layer` and `unlike`"
         ),
     ] = ()
+
+    @property
+    def imported(self) -> tuple[str, ...]:
+        """The packages that Python imports."""
+        return (self.module,) if self.kind == NATIVE else ("keras", self.keras_backend)
+
+
+def bare(name: str) -> str:
+    """A backend's name without its generation, which is enough where it is clear; a native one has none."""
+    generation, _, short = name.partition("/")
+    return "" if generation == NATIVE else short
 
 
 def base(name: str) -> str:
@@ -181,6 +166,8 @@ class Example:
     sha256: str  # of the file
     augmentation: bool = False  # whether it defines an augmentation of its images
     published_weights: str = ""  # file name of published weights, used if the data folder has it
+    constants: Mapping[str, object] = field(default_factory=dict)  # NAME = value at the top of the file
+    functions: frozenset[str] = frozenset()  # at the top of the file
     target: str = ""  # the training time up to it is reported: "val_accuracy >= 0.99"
 
     @property
@@ -388,6 +375,9 @@ class Summary:
     metrics: Mapping[str, float] = field(default_factory=dict, metadata=column("final_metrics"))  # by name
     relative_to_default: float | None = None  # a variant's ratio to its backend without settings
     default_interval: Interval | None = field(default=None, metadata=column("relative_to_default"))
+    native: str = ""  # the backend of its framework without Keras, where the run has that
+    relative_to_native: float | None = None
+    native_interval: Interval | None = field(default=None, metadata=column("relative_to_native"))
     # No columns.
     input: str = field(default="", metadata=column(""))  # "image", "flat" or "sequence"
     available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -130,6 +131,10 @@ class Bench:
     def backend(self, name: str = "keras9/fake", **options: str) -> None:
         """A fake backend's file: see fake_backends.write_fake. Its environment is the same whatever it says."""
         write_fake(self.backends, name, self._shop.lock, **options)
+
+    def lock_of(self, package: str) -> str:
+        """The lock file of one of the fakes alone."""
+        return next(one for one in re.split(r"(?m)^(?=\w)", self._shop.lock) if one.startswith(f"{package}=="))
 
     def example(self, name: str, text: str = EXAMPLE) -> Path:
         path = self.folder / name

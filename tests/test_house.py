@@ -13,6 +13,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 GUEST = sorted((CHECKOUT / "kbench" / "guest").rglob("*.py"))
 HOST = [path for path in sorted((CHECKOUT / "kbench").rglob("*.py")) if path not in GUEST]
 EXAMPLES = sorted((CHECKOUT / "examples_models").rglob("*.py"))
+TWINS = sorted((CHECKOUT / "examples_models" / "native").rglob("*.py"))
 OTHER = [*sorted((CHECKOUT / "tests").rglob("*.py")), *sorted((CHECKOUT / "benchmarks").rglob("*.py"))]
 PYTHON = [CHECKOUT / "run.py", *HOST, *GUEST, *EXAMPLES, *OTHER]
 
@@ -117,9 +118,17 @@ def test_the_guest_imports_the_standard_library_numpy_and_keras_alone() -> None:
 
 
 def test_an_example_imports_keras_and_numpy_and_nothing_of_kbench() -> None:
-    for path in EXAMPLES:
+    for path in set(EXAMPLES) - set(TWINS):
         roots = {module.partition(".")[0] for module in imports(parse(path))}
         assert roots <= STANDARD_LIBRARY | {"numpy", "keras"}, name_of(path)
+
+
+def test_a_twin_imports_its_framework_and_neither_keras_nor_kbench_and_is_short() -> None:
+    assert TWINS
+    for path in TWINS:
+        roots = {module.partition(".")[0] for module in imports(parse(path))}
+        assert not roots & {"keras", "kbench", "kbench_guest"}, name_of(path)
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 100, name_of(path)
 
 
 def test_the_host_imports_nothing_of_the_guest() -> None:

@@ -7,6 +7,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -40,6 +41,7 @@ _ASPECTS: Mapping[str, Callable[[Measured], object]] = {
     "loss": _fact("loss"),
     "dtype": _fact("dtypes"),
 }
+_OF_LAYERS = ("layers", "input_shapes", "layer_shapes")  # facts that only Keras reports of a model
 _HASHED = ("initial weights", "data", "order of samples")  # a message can only say that they differ
 
 
@@ -50,16 +52,45 @@ def reported(one: Measured) -> dict[str, object]:
 
 def fingerprint(known: Mapping[str, object]) -> str:
     """A short hash of what a cell `reported`; empty where that is too little."""
-    if "model" not in known:
+    if not known.keys() & {"model", "number of parameters"}:
         return ""
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def described(measured: Sequence[Measured]) -> list[Measured]:
+    """The cells, in which a model without layers of Keras has those of the model that it was shown to be.
+
+    That is the commonest model of its example and repeat that has the same weights and, from them, the same outputs.
+    """
+    models: dict[tuple[str, int, bytes], list[Measured]] = {}
+    for one in measured:
+        if one.facts.get("layers") is not None and one.facts.get("probe") is not None:
+            models.setdefault((one.cell.example, one.cell.repeat, _form(_weights(one))), []).append(one)
+    return [_as_described(one, models) for one in measured]
+
+
+def _as_described(one: Measured, models: Mapping[tuple[str, int, bytes], Sequence[Measured]]) -> Measured:
+    outputs = _numbers(one.facts.get("probe"))
+    if one.facts.get("layers") is not None or outputs is None:
+        return one
+    alike = [
+        other
+        for other in models.get((one.cell.example, one.cell.repeat, _form(_weights(one))), ())
+        if (others := _numbers(other.facts.get("probe"))) is not None and _same(outputs, others)
+    ]
+    if not alike:
+        return one
+    common = Counter(_form(other.facts["layers"]) for other in alike).most_common(1)[0][0]
+    model = next(other for other in alike if _form(other.facts["layers"]) == common)
+    told = {name: model.facts[name] for name in _OF_LAYERS if name in model.facts}
+    return replace(one, facts={**one.facts, **told})
 
 
 def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
     """For each cell (by id) that differs from the majority of its example and repeat, or else from the first: how."""
     groups: dict[tuple[str, int], list[Measured]] = {}
     for one in measured:
-        if one.facts.get("layers") is not None:
+        if fingerprint(reported(one)):
             groups.setdefault((one.cell.example, one.cell.repeat), []).append(one)
     found: dict[str, list[str]] = {}
     for group in groups.values():

@@ -10,7 +10,7 @@ from functools import partial
 
 from kbench.analysis import intervals, rounds
 from kbench.analysis.rounds import Turns
-from kbench.values import BASELINE, FASTER, FASTEST, NO_DIFFERENCE, OK, SLOWER, Interval, Summary, base
+from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, NO_DIFFERENCE, OK, SLOWER, Interval, Summary, base
 
 # With so many repeats, they are resampled and not their epochs: those of one process are not independent.
 ENOUGH_REPEATS = 3
@@ -34,13 +34,19 @@ class Timed:
         return next((value for value in (self.level, self.row.epoch_seconds) if value is not None), math.nan)
 
 
-def compare(timed: Sequence[Timed], baseline: str = "", level: float = intervals.LEVEL) -> list[Summary]:
+def compare(
+    timed: Sequence[Timed],
+    baseline: str = "",
+    level: float = intervals.LEVEL,
+    natives: Mapping[str, str] | None = None,
+) -> list[Summary]:
     """The rows with their ratios and verdicts; `timed` is in the order of the tables, fastest first.
 
     Every comparable row gets its ratio to the fastest; rows that tie are all the fastest. The intervals of an example
     and device hold together at `level`: those of all pairs, since the fastest is chosen by the same data, or those of
     all rows with the baseline. The verdict is against the fastest, or against the backend `baseline` if one is named
-    (its fastest row). A variant of a backend is also compared with that backend as it is, if that has a row.
+    (its fastest row). A variant of a backend is also compared with that backend as it is, if that has a row, and a
+    Keras backend with its framework without Keras, which `natives` names; as a baseline, NATIVE means that one.
     """
     comparable = [one for one in reversed(timed) if _comparable(one)]  # so that the fastest comes last, and stays
     fastest = {_place(one.row): one for one in comparable}
@@ -48,7 +54,31 @@ def compare(timed: Sequence[Timed], baseline: str = "", level: float = intervals
     rows = Counter(_place(one.row) for one in comparable)
     compared = [_compared(one, fastest, of_baseline, rows, baseline, level) for one in timed]
     as_it_is = {(_place(one.row), one.row.backend): one for one in comparable}
-    return [_with_default(row, one, as_it_is, level) for row, one in zip(compared, timed, strict=True)]
+    varied = [_with_default(row, one, as_it_is, level) for row, one in zip(compared, timed, strict=True)]
+    return [_with_native(row, one, as_it_is, natives or {}, level) for row, one in zip(varied, timed, strict=True)]
+
+
+def _with_native(
+    row: Summary,
+    one: Timed,
+    as_it_is: Mapping[tuple[tuple[str, str], str], Timed],
+    natives: Mapping[str, str],
+    level: float,
+) -> Summary:
+    """The row with its ratio to its framework without Keras, where the run has that."""
+    place, name = _place(row), natives.get(row.backend, "")
+    native = as_it_is.get((place, name))
+    if not _comparable(one):
+        return row
+    if native is None:
+        reference = row.baseline == NATIVE and row.backend in natives.values()
+        return replace(row, verdict=BASELINE if reference else "") if row.baseline == NATIVE else row
+    pairs = sum((place, natives.get(other)) in as_it_is for where, other in as_it_is if where == place)
+    ratio, interval = _ratio(one, native, partial(intervals.for_all_with_one, pairs + 1, level))
+    row = replace(row, native=name, relative_to_native=ratio, native_interval=interval)
+    if row.baseline != NATIVE:
+        return row
+    return replace(row, relative_to_baseline=ratio, baseline_interval=interval, verdict=verdict(interval))
 
 
 def _with_default(

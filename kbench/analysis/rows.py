@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kbench.analysis import intervals, roofline
 from kbench.analysis.call_sites import expanded
 from kbench.analysis.roofline import Limits
 from kbench.analysis.summaries import summarise
 from kbench.store.reading import RunRecord, RunResults
-from kbench.values import Summary
+from kbench.values import NATIVE, Summary, base
 
 
 def limits(run: RunRecord) -> Limits | None:
@@ -20,4 +20,26 @@ def limits(run: RunRecord) -> Limits | None:
 def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
     """The rows of the run's tables, compared with the fastest and with the backend `baseline`, or the plan's own."""
     level = intervals.LEVEL_OF_A_LOOK if run.adds_processes else intervals.LEVEL
-    return summarise(expanded(run.measured), baseline or run.baseline, limits(run), level)
+    return summarise(expanded(run.measured), baseline or run.baseline, limits(run), level, natives(run.plan))
+
+
+def natives(plan: Mapping[str, object]) -> dict[str, str]:
+    """Backend of Keras -> the run's backend of the same framework without Keras, if there is one.
+
+    Of several that of the same version and settings, then the one that is called like the framework.
+    """
+    backends = plan.get("backends")
+    known = {
+        name: framework
+        for name, about in (backends.items() if isinstance(backends, Mapping) else ())
+        if isinstance(about, Mapping) and isinstance(framework := about.get("framework"), str)
+    }
+    without = [name for name in known if name.startswith(f"{NATIVE}/")]
+    found = {}
+    for name, framework in known.items():
+        same = [one for one in without if known[one] == framework and name not in without]
+        suffix = name.removeprefix(base(name))
+        order = {one: (not one.endswith(suffix), one != base(one), one != f"{NATIVE}/{framework}") for one in same}
+        if same:
+            found[name] = min(same, key=order.__getitem__)
+    return found

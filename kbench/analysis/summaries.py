@@ -23,6 +23,7 @@ def summarise(
     baseline: str = "",
     limits: roofline.Limits | None = None,
     level: float = intervals.LEVEL,
+    natives: Mapping[str, str] | None = None,
 ) -> list[Summary]:
     """One row per example, backend, image_data_format and device, over all repeats of its cell.
 
@@ -30,13 +31,14 @@ def summarise(
     Steady epochs are all but the first, so a single epoch has no steady time. Figures are of the repeats that ended
     ok; a row's status and reason are those of its worst repeat. `baseline` is the full name of a backend to compare
     with, beside the fastest; `limits` are those of the machine's processor; `level` is that at which the intervals of
-    an example's ratios hold together.
+    an example's ratios hold together; `natives` maps a Keras backend to its framework without Keras.
     """
-    return compare(timed(measured, limits), baseline, level)
+    return compare(timed(measured, limits), baseline, level, natives)
 
 
 def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:
     """The rows of `summarise`, in its order and not yet compared, with the samples for their intervals."""
+    measured = fingerprints.described(measured)
     groups: dict[Row, list[Measured]] = {}
     for one in measured:
         groups.setdefault(row_of(one.cell), []).append(one)

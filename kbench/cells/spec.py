@@ -13,7 +13,7 @@ from kbench.datasets import as_keras
 from kbench.environments import layers
 from kbench.paths import portable
 from kbench.planning.tasks import CellTask
-from kbench.values import CHANNELS_LAST, Data, Device, Environment
+from kbench.values import CHANNELS_LAST, NATIVE, Data, Device, Environment
 
 LOAD = "load"  # the task of running an example's load_data
 CAPTURED = "captured.npz"  # a script's first batches and weights, for all backends of a parity run
@@ -56,6 +56,7 @@ class Here:
     published_weights: Mapping[str, Path]  # by example
     environments: Mapping[str, Environment | str]  # by backend; a sentence if there is none
     passed: Mapping[str, str]  # the variables of --pass-env
+    twins: Mapping[tuple[str, str], Path] = field(default_factory=dict)  # by example and native backend
     guest: Path = field(default_factory=lambda: paths.GUEST)
     keras_files: Mapping[str, Path] = field(default_factory=dict)  # datasets that a script may load, by name
     frameworks: Collection[str] = ()  # all names of backends in keras.json
@@ -63,7 +64,9 @@ class Here:
 
 
 def keras_json(task: CellTask) -> dict[str, Any]:
-    """The private keras.json of a cell."""
+    """The private keras.json of a cell; empty for a native backend, which at most brings Keras along."""
+    if task.kind == NATIVE:
+        return {}
     return {
         "backend": task.keras_backend,
         "image_data_format": task.image_data_format,
@@ -91,6 +94,7 @@ def spec(task: CellTask, here: Here, script: Path | None = None) -> dict[str, An
         "script": None if script is None else _script(task, here, script),
         "validation_samples": task.validation_samples if data and data.validation else 0,
         "published_weights": portable(weights) if weights and task.published_weights else "",
+        "twin": portable(here.twins[task.example, task.backend]) if task.kind == NATIVE else "",
         "events": portable(store.cell_folder(here.run, task).events),
     }
 

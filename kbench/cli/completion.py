@@ -10,6 +10,7 @@ from kbench import paths, store
 from kbench.cli import arguments
 from kbench.errors import UserError
 from kbench.selection import backends, examples
+from kbench.values import bare
 
 ASKED = "_ARGCOMPLETE"  # set by the shell if it asks
 
@@ -57,7 +58,7 @@ def _last_of_list(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]
 def _backends() -> list[str]:
     known = list(backends.load_all(paths.project_folder("backends")))
     generations = dict.fromkeys(name.partition("/")[0] for name in known)
-    return ["all", *generations, *known, *dict.fromkeys(name.partition("/")[2] for name in known)]
+    return ["all", *generations, *known, *dict.fromkeys(filter(None, map(bare, known)))]
 
 
 _NAMES: dict[tuple[str, ...], Callable[[], list[str]]] = {

@@ -36,7 +36,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--backends": {
         "required": True,
         "metavar": "LIST",
-        "help": "names from `list` (the part after / is enough if it is clear), a generation such as keras3, or all",
+        "help": "names from `list` (the part after / is enough if it is clear), a generation such as keras3, native "
+        "(frameworks without Keras), or all (of Keras)",
     },
     "--examples": {
         "default": "all",
@@ -243,7 +244,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": f"also repeat cells with one of these statuses: {', '.join(RETRIED)}",
     },
     # What is shown.
-    "--baseline": {"metavar": "BACKEND", "help": "compare with this backend instead of the fastest"},
+    "--baseline": {
+        "metavar": "BACKEND",
+        "help": "compare with this backend instead of the fastest; native: each with its framework without Keras",
+    },
     "--quiet": {**_DETAIL, "const": "quiet", "help": "print only the final tables"},
     "--verbose": {**_DETAIL, "const": "verbose", "help": "print a line per epoch: seconds, loss, accuracy"},
     "--format": {

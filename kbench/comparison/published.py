@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kbench import paths
 from kbench.errors import UserError
-from kbench.values import OK, Summary
+from kbench.values import NATIVE, OK, Summary
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Figure:
     year: int
     workload: str  # an example's name, where kbench has it
     framework: str
-    backend: str  # full name, where the framework is Keras on that backend; else empty
+    backend: str  # full name, where the framework is Keras on that backend, or a native one; else empty
     hardware: str
     cudnn_rnn: str  # "yes", "no" or ""
     gpus: int | None
@@ -50,7 +50,7 @@ class Held:
     seconds: float  # of the row, in the figure's measure: an epoch of all samples, or 1,000 of inference
     figure: Figure
     published: float  # seconds
-    same_backend: bool  # whether the figure is of Keras on this row's backend, in whichever generation
+    same_backend: bool  # whether the figure is of this row's backend, in whichever generation
     differs: tuple[str, ...]  # beside the hardware
 
     @property
@@ -101,9 +101,15 @@ def held(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[Held]:
         seconds = _seconds(row)
         for figure in by_workload.get((row.example, row.task == "infer"), ()):
             if seconds and (published := figure.seconds):
-                same = figure.backend.partition("/")[2] == row.backend.partition("/")[2]
+                same = _of_any_generation(figure.backend) == _of_any_generation(row.backend)
                 found.append(Held(row, seconds, figure, published, same, _differs(row, figure)))
     return found
+
+
+def _of_any_generation(backend: str) -> tuple[bool, str]:
+    """Whether it is without Keras, and its name without what tells its generations apart."""
+    generation, _, name = backend.partition("/")
+    return generation == NATIVE, name.rstrip("0123456789") if generation == NATIVE else name
 
 
 def _figure(row: dict[str, str]) -> Figure:

@@ -176,7 +176,7 @@ def _check_installed(build: Build, python: Path, folder: Path, log: Path) -> Non
 
 
 def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Environment:
-    """The user's own environment: it must have Keras and the backend; nothing is installed."""
+    """The user's own environment: it must have what the backend imports; nothing is installed."""
     interpreter = interpreters.probe(choice.path)
     if interpreter is None:
         raise UserError(f"the Python named for {backend.name}, {choice.path}, does not start")
@@ -184,6 +184,7 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
     log = cache / "environments" / "logs" / f"{name}.log"
     check = [str(choice.path), "-c", CHECK_AS_IS, "keras", backend.keras_backend]
     try:
+        check = [str(choice.path), "-c", CHECK_AS_IS, *backend.imported]
         output = installers.run(check, log, os.environ, Path.home(), interpreters.PROBE_SECONDS)
     except installers.InstallFailed as failure:
         raise UserError(f"the Python named for {backend.name}, {choice.path}, does not work: {failure}") from None

@@ -18,7 +18,7 @@ import filelock
 from kbench import paths
 from kbench.environments import installers
 from kbench.errors import Unavailable, UserError
-from kbench.values import Backend
+from kbench.values import NATIVE, Backend, bare
 
 AS_IS = ",as-is"
 PROBE_SECONDS = 30  # a Python on a cold network folder takes its time
@@ -77,7 +77,9 @@ def parse_python_option(text: str, backends: Mapping[str, Backend]) -> tuple[tup
             f"--python {text!r} is not of the form keras2/name=/path/to/python or ...=/path/to/python,as-is"
         )
     names = tuple(
-        full for full, one in backends.items() if name in (full, one.generation, full.split("/")[-1], "all")
+        full
+        for full, one in backends.items()
+        if name in (full, one.generation, bare(full)) or (name == "all" and one.kind != NATIVE)
     )
     if not names:
         raise UserError(f"--python names an unknown backend, {name}: known are {', '.join(backends)}")

@@ -17,6 +17,7 @@ from kbench.machine.provenance import describe
 from kbench.outputs import causes
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
+from kbench.plots.keras_cost import keras_cost
 from kbench.plots.look import Key, Look, key, looks
 from kbench.plots.overview import overview
 from kbench.plots.style import Style
@@ -31,7 +32,11 @@ from kbench.tables.page import page
 from kbench.values import FAILED, TIMEOUT, Measured, Summary
 
 # Files in plots/ with these names are kbench's; all others are the user's.
-OWN = tuple(f"{stem}.{suffix}" for stem in ("overview", "*-convergence", "*-seconds") for suffix in ("png", "svg"))
+OWN = tuple(
+    f"{stem}.{suffix}"
+    for stem in ("overview", "keras-cost", "*-convergence", "*-seconds")
+    for suffix in ("png", "svg")
+)
 
 Size = tuple[float, float] | None  # of a picture: width and height in inches
 
@@ -119,7 +124,8 @@ def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -
         cells.setdefault(one.cell.example, []).append(one)
     rows = {example: list(group) for example, group in groupby(summaries, key=lambda row: row.example)}
     drawn = {name: _of_example(name, cells[name], rows[name], chosen, style) for name in rows}
-    return {"": _named("overview", overview(summaries, chosen, style)), **drawn}
+    whole = _named("overview", overview(summaries, chosen, style))
+    return {"": whole | _named("keras-cost", keras_cost(summaries, chosen, style)), **drawn}
 
 
 def _of_example(

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kbench.backend_keys import QUANTITIES, Explanation
 from kbench.parity.deviations import form, loss_deviation, output_deviation, step_deviation
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, Step
-from kbench.values import QUANTITIES, Explanation, Measured
+from kbench.values import Measured
 
 if TYPE_CHECKING:
     from kbench.parity.values import Array
@@ -140,6 +141,7 @@ def _row(
     if subject.computed is not None:
         optimizers = {"", *(step.optimizer for step in subject.computed.steps.values())}
         layers = {"", *(layer.class_name for layer in subject.computed.layers)}
+        layers |= {layer.class_name for step in subject.computed.steps.values() for layer in step.layers}
         explained = [one for one in subject.explained if one.with_layer in layers and one.optimizer in optimizers]
         verdict, notes = judge(deviations, [*explained, *_rounding(deviations, cell.backend, moves)])
         reported = subject.measured.facts.get("notes")
@@ -208,14 +210,16 @@ def _standard(computed: Sequence[Computed]) -> _Standard | None:
     """numpy's own result if the reference knows every layer of all; else the median of the backends.
 
     Each guest runs the reference on its own model. Their median is taken, so that a backend whose model has another
-    setting, or other weights, stands out here too.
+    setting, or other weights, stands out here too. For a native backend, whose layers kbench cannot read, it is the
+    reference of the other backends' model.
     """
-    if computed and all(one.reference_outputs is not None for one in computed):
+    layered = [one for one in computed if one.layers]
+    if layered and all(one.reference_outputs is not None for one in layered):
         return _Standard(
             NUMPY,
-            _middle([one.reference_outputs for one in computed if one.reference_outputs is not None]),
-            _middle_number([one.reference_loss for one in computed]),
-            _middle_layers(computed, lambda layer: layer.reference),
+            _middle([one.reference_outputs for one in layered if one.reference_outputs is not None]),
+            _middle_number([one.reference_loss for one in layered]),
+            _middle_layers(layered, lambda layer: layer.reference),
         )
     if len(computed) < 2:
         return None

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kbench.backend_keys import Explanation
 from kbench.errors import UserError
 from kbench.parity import agreement
 from kbench.parity.values import Agreement, Computed, LayerOutput, LayerWeights, Step
 from kbench.store.reading import RunRecord, RunResults
 from kbench.store.runs import cell_folder
-from kbench.values import FAILED, OK, Explanation, Measured, Outcome
+from kbench.values import FAILED, OK, Measured, Outcome
 
 if TYPE_CHECKING:
     from kbench.parity.values import Array

@@ -12,11 +12,12 @@ from kbench.errors import Unsupported, UserError
 from kbench.machine import devices
 from kbench.planning.request import LAST_SEED, Request
 from kbench.planning.tasks import CellTask, guest_sha256, of_build, start_of_sha256
-from kbench.selection import examples, scripts, sources, variants
+from kbench.selection import examples, scripts, sources, twins, variants
 from kbench.selection.builds import pick_build
 from kbench.values import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
+    NATIVE,
     OK,
     SCRIPT,
     UNAVAILABLE,
@@ -98,6 +99,8 @@ def make(
         for repeat in sorted(set[int]().union(*repeats.values())):
             for backend in (one for one in _rotated(chosen, repeat - 1) if repeat in repeats[one.name]):
                 of_backend, verdict = _of_backend(backend, of_example["task"], request, device)
+                of_twin, unwritten = _of_twin(example, backend, request)
+                verdict = verdict or unwritten
                 for layout in _layouts(example, backend, request.image_data_format, device):
                     made = CellTask(
                         image_data_format=layout,
@@ -112,11 +115,14 @@ def make(
                         guest_sha256=guest_sha256(),
                         **of_example,
                         **of_backend,
+                        **of_twin,
                     )
                     tasks.append(made)
                     if verdict is not None:
                         verdicts[made.id] = verdict
-    frameworks = frozenset(backend.keras_backend for backend in known.values())
+                    elif backend.kind == NATIVE and example.input == "image" and layout != _native(backend, device):
+                        verdicts[made.id] = Outcome(UNSUPPORTED, f"its twins compute with {_native(backend, device)}")
+    frameworks = frozenset(backend.keras_backend for backend in known.values() if backend.keras_backend)
     return Plan(request, device, tuple(tasks), verdicts, chosen, loaded, frameworks)
 
 
@@ -197,10 +203,26 @@ def _of_backend(
         return made, Outcome(UNSUPPORTED, str(error))
     of_its_build["variables"] = {**backend.variables, **of_its_build["variables"]}
     # The user's own source has another version than the lock file.
-    packages = {"keras": {"keras"}, "backend": {backend.keras_backend, backend.distribution}}
-    for name in [name for name, names in packages.items() if names & backend.sources.keys()]:
+    packages = {"keras": {"keras"}, "backend": {backend.keras_backend, backend.module, backend.distribution}}
+    unlocked = [name for name, names in packages.items() if names & backend.sources.keys()]
+    if backend.kind == NATIVE:  # to which Keras, which a framework may bring along, is a package like any other
+        unlocked.append("keras")
+    for name in unlocked:
         of_its_build["versions"].pop(name, None)
     return {**made, **of_its_build}, None
+
+
+def _of_twin(example: Example, backend: Backend, request: Request) -> tuple[dict[str, Any], Outcome | None]:
+    """The fields of a native backend's task that come from the twin, and the outcome if there is none."""
+    if backend.kind != NATIVE:
+        return {}, None
+    made: dict[str, Any] = {"kind": NATIVE, "framework": backend.framework, "module": backend.module}
+    try:
+        twins.check(example, request.init)
+        made["twin_sha256"] = twins.sha256(twins.path_of(example, backend))
+    except Unsupported as error:
+        return made, Outcome(UNSUPPORTED, str(error))
+    return {**made, "constants": example.constants}, None
 
 
 def _rotated(backends: Sequence[Backend], by: int) -> list[Backend]:
@@ -213,7 +235,11 @@ def _layouts(example: Example, backend: Backend, asked: str, device: Device) -> 
     """The image_data_formats to run."""
     if example.task == SCRIPT or example.input != "image":  # Keras's default, which a Conv1D has, too
         return [CHANNELS_LAST]
-    native = backend.gpu_image_data_format if device.kind == "gpu" else backend.image_data_format
     if asked == "both":
         return [CHANNELS_FIRST, CHANNELS_LAST]
-    return [native if asked == "native" else asked]
+    return [_native(backend, device) if asked == "native" else asked]
+
+
+def _native(backend: Backend, device: Device) -> str:
+    """The image_data_format that the backend is made for."""
+    return backend.gpu_image_data_format if device.kind == "gpu" else backend.image_data_format

@@ -32,7 +32,12 @@ class CellTask(Cell):
     input: str  # "image", "flat" or "sequence"
     example_sha256: str
     parameters: int | None  # as stated by the example
-    keras_backend: str
+    keras_backend: str  # empty for a native backend
+    kind: str = "keras"  # or "native", and then:
+    framework: str = ""
+    module: str = ""  # what Python imports
+    twin_sha256: str = ""  # of the file that is measured
+    constants: Mapping[str, Any] = field(default_factory=dict)  # of the example
     floatx: str = FLOATX
     epsilon: float = EPSILON
     recurrent: Mapping[str, str] = field(default_factory=dict)  # this and the next two are from the backend's file

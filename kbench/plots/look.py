@@ -23,7 +23,7 @@ from kbench.values import Cell, Summary
 
 _MARKERS = "osD^vPX*<>hpd8"
 _FURTHER_COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#222222", "#999933")
-_LINE_STYLES = {"keras2": "-", "keras3": "--"}
+_LINE_STYLES = {"keras2": "-", "keras3": "--", "native": ":"}
 _SIZE = 9.0  # points, of text
 _STYLE: Any = {  # Any: matplotlib's own type for it lists every key, and differs by version
     "font.family": "DejaVu Sans",  # comes with matplotlib, so every machine draws the same

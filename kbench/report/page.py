@@ -22,7 +22,7 @@ from kbench.plots.look import Key, Look, key, looks
 from kbench.plots.overview import scale, shown_ratio
 from kbench.plots.overview import words as matrix_words
 from kbench.report import charts, colors, curves, in_print, words
-from kbench.tables import configuration
+from kbench.tables import configuration, keras_cost
 from kbench.tables.content import by_example, headline, remarks_once, table
 from kbench.tables.page import versions
 from kbench.text import plain
@@ -164,6 +164,7 @@ def _run(
         "remarks": run.remarks,
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,
+        "cost": keras_cost.table(run.summaries),
         "in_print": in_print.tables(run.published, run.addresses),
         "configuration": configuration.tables(run.provenance, run.examples, run.measured, run.summaries),
         "variables": [

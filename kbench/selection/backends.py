@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from kbench.backend_keys import Explanation
 from kbench.errors import UserError
 from kbench.selection.decoding import Wrong, decode
-from kbench.values import Backend, Build, Explanation
+from kbench.values import NATIVE, Backend, Build
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -60,6 +61,7 @@ def load(path: Path) -> Backend:
     raw_builds = raw.pop("builds", None)
     own = {"name": f"{path.parent.name}/{path.stem}", "generation": path.parent.name, "path": path}
     backend = _convert(raw, Backend, own, path, where)
+    _check_kind(backend, where)
     if len(backend.can) == 1 and not backend.cannot:
         raise UserError(f"the backend's file {where} must say in `cannot` why it cannot do all of train and infer")
     if not isinstance(raw_builds, list) or not all(isinstance(one, dict) for one in raw_builds) or not raw_builds:
@@ -71,7 +73,20 @@ def load(path: Path) -> Backend:
     names = [build.name for build in builds]
     if len(set(names)) < len(names):
         raise UserError(f"the backend's file {where} has two builds of one name: {', '.join(names)}")
-    return replace(backend, builds=builds)
+    return replace(backend, builds=builds, framework=backend.framework or backend.keras_backend)
+
+
+def _check_kind(backend: Backend, where: str) -> None:
+    """Raises UserError where the kind does not fit the folder, or lacks a key."""
+    native = backend.kind == NATIVE
+    if native != (backend.generation == NATIVE):
+        raise UserError(
+            f"the backend's file {where} has `kind` = {backend.kind!r}: files of native backends, and no others, "
+            f"lie in a folder called {NATIVE}"
+        )
+    for key in ("framework", "module") if native else ("keras_backend",):
+        if not getattr(backend, key):
+            raise UserError(f"the backend's file {where} lacks the key `{key}`")
 
 
 def _build(raw: dict[str, Any], path: Path, distribution: str, where: str) -> Build:

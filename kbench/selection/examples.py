@@ -137,6 +137,8 @@ def load(path: Path) -> Example:
         sha256=hashlib.sha256(content).hexdigest(),
         augmentation="AUGMENTATION" in found,
         published_weights=constants.WEIGHTS,
+        constants={name: value for name, value in found.items() if name.isupper()},
+        functions=frozenset(functions),
         target=target,
     )
 

@@ -12,7 +12,7 @@ from kbench import paths
 from kbench.errors import UserError
 from kbench.selection import examples, variants
 from kbench.selection.backends import by_number
-from kbench.values import Backend, Example, base
+from kbench.values import NATIVE, Backend, Example, bare, base
 
 ALL = "all"
 
@@ -31,20 +31,21 @@ class Chosen(Generic[T]):
 def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
     """The backends of a comma-separated list, each once, in the list's order.
 
-    An item is a full name (`keras2/a`), a bare one (`a`), a generation (`keras2`) or `all`, with a version or
-    settings if wanted (`a@0.9`, `a+jit=off`). A bare name of several generations takes the generation of the other
-    names, or else the newest. Raises UserError.
+    An item is a full name (`keras2/a`), a bare one (`a`), a generation (`keras2`), `native` or `all`, with a version
+    or settings if wanted (`a@0.9`, `a+jit=off`). A bare name of several generations takes the generation of the other
+    names, or else the newest. A bare name and `all` mean Keras; native backends are named in full or by their group.
+    Raises UserError.
     """
     generations = {backend.generation for backend in known.values()}
     items = _items(text, "--backends", known)
     possible = [{known[name].generation for name in _matches(base(item), known)} for item in items]
-    certain = {found.pop() for found in possible if len(found) == 1}
+    certain = {found.pop() for found in possible if len(found) == 1} - {NATIVE}
     chosen: dict[str, Backend] = {}
     named: set[str] = set()
     for item in items:
         wanted = base(item)
         if wanted == ALL:
-            found = list(known)
+            found = [name for name, backend in known.items() if backend.kind != NATIVE]
         elif wanted in generations:
             found = [name for name, backend in known.items() if backend.generation == wanted]
         else:
@@ -86,15 +87,17 @@ def select_examples(text: str, known: Mapping[str, Example]) -> Chosen[Example]:
 def select_baseline(text: str, names: Iterable[str], where: str = "--baseline") -> str:
     """The one of a run's backends (full names) that `text` names, in full or bare. Raises UserError.
 
-    `where`: the option, for the error.
+    NATIVE means the framework of each row without Keras. `where`: the option, for the error.
     """
     known = list(names)
     item = text.strip()
-    found = [name for name in known if item in (name, name.partition("/")[2])]
+    if item == NATIVE and any(name.startswith(f"{NATIVE}/") for name in known):
+        return NATIVE
+    found = [name for name in known if item in (name, bare(name))]
     if len(found) > 1:
         raise UserError(f"{where} {item!r} could be {' or '.join(found)}: type the full name.")
     if not found:
-        words = [*known, *(name.partition("/")[2] for name in known)]
+        words = [*known, *filter(None, map(bare, known))]
         raise UserError(f"{where} {item!r} is not one of the run's backends{nearest(item, words, known)}")
     return found[0]
 
@@ -117,17 +120,13 @@ def _items(text: str, option: str, known: Iterable[str]) -> list[str]:
 
 
 def _matches(item: str, known: Mapping[str, Backend]) -> list[str]:
-    return [
-        name
-        for name, backend in known.items()
-        if item in (name, backend.generation) or item == name.partition("/")[2]
-    ]
+    return [name for name, backend in known.items() if item in (name, backend.generation, bare(name))]
 
 
 def _one_backend(item: str, known: Mapping[str, Backend], certain: set[str], generations: set[str]) -> str:
     found = _matches(item, known)
     if not found:
-        words = [*known, *(name.partition("/")[2] for name in known), *sorted(generations)]
+        words = [*known, *filter(None, map(bare, known)), *sorted(generations)]
         raise UserError(f"There is no backend {item!r}{nearest(item, words)}")
     if len(found) == 1:
         return found[0]

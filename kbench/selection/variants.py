@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 from kbench.errors import UserError
 from kbench.selection import sources
-from kbench.values import Backend, base
+from kbench.values import NATIVE, Backend, base
 
 JIT = ("on", "off", "auto")
 DEFAULTS = ("", "jit=auto", "policy=float32")  # settings that change nothing
@@ -67,6 +67,8 @@ def _with(backend: Backend, setting: str) -> Backend:
     """The backend with `NAME=VALUE`. Raises UserError."""
     name, is_given, value = setting.partition("=")
     suffix = f"+{setting}"
+    if backend.kind == NATIVE and name in ("jit", "policy", "keras"):
+        raise UserError(f"{name} is a setting of Keras, which {backend.name} does without: leave +{setting} out.")
     if name == "jit" and value in JIT:
         return _renamed(backend, suffix, jit=value)
     if name == "policy" and _POLICY.fullmatch(value):

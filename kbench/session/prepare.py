@@ -23,8 +23,9 @@ from kbench.errors import Unavailable, UserError
 from kbench.machine import devices
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
+from kbench.selection import twins
 from kbench.session import terminal
-from kbench.values import Data, Environment, Example
+from kbench.values import NATIVE, Data, Environment, Example
 
 PIPE_SECONDS = 0.5  # in which a pipe must have data
 
@@ -59,6 +60,7 @@ def arrays(the_plan: Plan) -> tuple[Plan, Here]:
         data={},
         published_weights=weights,
         environments={},
+        twins=_twins(the_plan),
         passed=the_plan.request.passed(),
         keras_files=_keras_files(the_plan),
         frameworks=the_plan.frameworks,
@@ -81,6 +83,14 @@ def arrays(the_plan: Plan) -> tuple[Plan, Here]:
     return replace(the_plan, tasks=tuple(tasks)), replace(here, data=data)
 
 
+def _twins(the_plan: Plan) -> dict[tuple[str, str], Path]:
+    """The files of the twins that native backends run."""
+    examples = {one.name: one for one in the_plan.examples}
+    backends = {one.name: one for one in the_plan.backends}
+    asked = {(task.example, task.backend) for task in the_plan.to_measure() if task.kind == NATIVE}
+    return {(example, name): twins.path_of(examples[example], backends[name]) for example, name in asked}
+
+
 def _keras_files(the_plan: Plan) -> dict[str, Path]:
     """What the script and the examples that load their own data seem to want of Keras's datasets."""
     loading = [one for one in the_plan.examples if one.own_data or the_plan.request.script]
@@ -93,6 +103,8 @@ def _own_data(the_plan: Plan, example: Example, here: Here) -> Path:
     why = ""
     tasks = {task.backend: task for task in reversed(the_plan.to_measure()) if task.example == example.name}
     for backend, build in the_plan.environments():
+        if backend.name not in tasks:
+            continue
         try:
             made = ensure.ensure(backend, build, explicit=the_plan.request.python(backend.name), report=terminal.say)
         except Unavailable as error:

@@ -23,7 +23,7 @@ from kbench.parity.values import Agreement
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
 from kbench.store.guest_files import open_regular
-from kbench.tables import csv, markdown, text
+from kbench.tables import csv, keras_cost, markdown, text
 from kbench.tables import parity as parity_tables
 from kbench.tables.answers import answer
 from kbench.tables.json import as_json
@@ -188,6 +188,8 @@ def print_rows(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE
     if form == TABLE:
         print()
         show(text.text(rows, width=width()))
+        if cost := keras_cost.table(rows):
+            show("\n" + text.together([cost], width(), "in summary.md"))
         for remark in [*causes.sentences(run, rows), *machine_stability.remarks(run.measured, run.provenance)]:
             print()
             print(textwrap.fill(remark, width()))

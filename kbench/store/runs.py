@@ -33,7 +33,8 @@ SCHEMA = 1
 EXPLAIN = "explain"  # the folder of a run with those that explain it
 LONGEST_NAME = 200  # file systems take 255 bytes
 MAKING = ".new-"  # prefix of a run's folder until it has its run.json, for milliseconds
-_OF_BACKEND = ("title", "color", "generation", "cannot", "notes", "explained")  # what tables and plots need
+# What tables and plots need of a backend.
+_OF_BACKEND = ("title", "color", "generation", "framework", "cannot", "notes", "explained")
 _LONGEST_MAKING = 3600.0  # seconds; such an older folder is from a killed process
 
 

@@ -13,7 +13,7 @@ from kbench.analysis import ratios
 from kbench.analysis.intervals import ENOUGH
 from kbench.tables.answers import answer
 from kbench.text import MISSING, beside_one, compared, plain, significant
-from kbench.values import EPOCHS, NO_DIFFERENCE, OK, Interval, Summary, base
+from kbench.values import EPOCHS, NATIVE, NO_DIFFERENCE, OK, Interval, Summary, base
 
 UNSURE = "~: no difference shown, as the interval of the ratio includes 1."
 # What other columns show, too: a verdict shows in the ratio, and samples/s is s/epoch turned round.
@@ -26,6 +26,7 @@ _OPTIONAL = (
     "cold pass (s)",
     "95 % interval (s)",
     "95 % interval (x default)",
+    "95 % interval (x native)",
 )
 
 
@@ -231,6 +232,9 @@ def _comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     if _with_default(rows):
         columns["x default"] = lambda row: compared(row.relative_to_default, ratios.verdict(row.default_interval))
         columns["95 % interval (x default)"] = lambda row: ends(row.default_interval, beside_one)
+    if rows[0].baseline != NATIVE and any(row.relative_to_native is not None for row in rows):
+        columns["x native"] = lambda row: compared(row.relative_to_native, ratios.verdict(row.native_interval))
+        columns["95 % interval (x native)"] = lambda row: ends(row.native_interval, beside_one)
     return columns
 
 
@@ -299,7 +303,7 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
         "Initial weights are each backend's own, so the curves start apart.": (
             any(row.weights == "backend" for row in rows)
         ),
-        "% of limit: above 100 if the machine was busy when its limit was measured, or if fewer operations are needed.": (
+        "% of limit: above 100 if the machine was busy when its limit was measured or fewer operations suffice.": (
             any((row.percent_of_limit or 0) > 100 for row in rows)
         ),
         **_on_comparison(rows),

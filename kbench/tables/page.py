@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from kbench.tables import keras_cost
 from kbench.tables.content import headline, tables
 from kbench.tables.markdown import body, code, escape
 from kbench.text import plain
-from kbench.values import Measured, Summary
+from kbench.values import NATIVE, Measured, Summary
 
 
 def page(
@@ -45,6 +46,8 @@ def page(
     parts += _pictures("all examples", plots.get("", ()))
     for table, example in zip(tables(summaries), dict.fromkeys(row.example for row in summaries), strict=True):
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
+    if cost := keras_cost.table(summaries):
+        parts += [f"## {escape(cost.heading)}", body(cost)]
     parts += _failures(failures)
     if listed := [f"- **{escape(name)}**: {escape(about)}" for name, about in versions(summaries, backends)]:
         parts += ["## Backends", "\n".join(listed)]
@@ -67,6 +70,8 @@ _LIMIT = (
 
 
 def _ratio(summaries: Sequence[Summary]) -> str:
+    if summaries[0].baseline == NATIVE:
+        return "x baseline is the ratio to the same framework without Keras on the same example and device"
     if summaries[0].baseline:
         return (
             f"x baseline is the ratio to {escape(summaries[0].baseline)} (its fastest row) on the same example and "

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from csv import DictReader
 from itertools import groupby
 
+from kbench.backend_keys import QUANTITIES
 from kbench.parity.agreement import ALONE, NUMPY, TOLERANCES
 from kbench.parity.values import Agreement, Deviation
 from kbench.tables import text as plain_text
@@ -16,7 +17,6 @@ from kbench.tables.content import Table, marked
 from kbench.tables.csv import records_csv
 from kbench.tables.markdown import body, escape
 from kbench.text import MISSING, plain
-from kbench.values import QUANTITIES
 
 _NAMES = ("example", "backend", "image_data_format", "device", "verdict", "reason", "reference")
 _SHOWN = ("outputs", "loss", "1 step", "10 steps")

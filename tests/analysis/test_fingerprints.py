@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,44 @@ def test_a_batch_size_of_33_is_caught_by_name() -> None:
     assert said(one("a/x", batch_size=33), one("a/y"), one("b/z")) == [
         "unlike a/y in its batch size: 33 instead of 32"
     ]
+
+
+def without_layers(backend: str, **facts: Any) -> Measured:
+    """A model that is none of Keras's: it has no layers to describe."""
+    made = one(backend, **facts)
+    return replace(made, facts={name: value for name, value in made.facts.items() if name != "layers"})
+
+
+def fingerprints_of(*cells: Measured) -> list[str]:
+    return [row.fingerprint for row in sorted(summarise(cells), key=lambda row: row.backend)]
+
+
+def test_a_model_without_layers_that_computes_the_same_from_the_same_weights_is_the_same_model() -> None:
+    keras, native = one("a/x"), without_layers("native/x")
+    assert said(keras, native) == []
+    assert len(set(fingerprints_of(keras, native))) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"probe": [[0.75, 0.25], [0.5, 0.5]]}, "outputs before training: off by up to 0.5 (0.0001 is allowed)"),
+        ({"weights_sha256": "ab"}, "initial weights"),
+        ({"parameters": 1001}, "number of parameters: 1001 instead of 1000"),
+        ({"optimizer": {**OPTIMIZER, "epsilon": 1e-8}}, "optimizer: epsilon 1e-08 instead of 1e-07"),
+    ],
+)
+def test_a_model_without_layers_that_is_another_one_is_named(change: dict[str, Any], sentence: str) -> None:
+    cells = (one("a/x"), one("a/y"), without_layers("native/x", **change))
+    assert said(*cells) == [f"unlike a/x in its {sentence}"]
+    keras, other, native = fingerprints_of(*cells)
+    assert keras == other != native
+
+
+def test_models_without_layers_are_compared_with_each_other() -> None:
+    first, second = without_layers("native/x"), without_layers("native/y")
+    assert len(set(fingerprints_of(first, second))) == 1
+    assert said(first, without_layers("native/z", order_sha256="01")) == ["unlike native/x in its order of samples"]
 
 
 @pytest.mark.parametrize(

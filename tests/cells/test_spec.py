@@ -24,6 +24,7 @@ from kbench.session import choices
 from kbench.values import Backend, Data
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
+OF_KERAS = [name for name, backend in BACKENDS.items() if backend.kind == "keras"]
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
 DATA = Data("mnist", "real", Path("/data"), ("x.npy",), "y.npy", ("v.npy",), "w.npy", 10, 255.0, ((28, 28, 1),), "ab")
 
@@ -41,13 +42,14 @@ def spec(the_task: CellTask, data: Data = DATA) -> dict[str, Any]:
         examples={name: example.path for name, example in EXAMPLES.items()},
         data={(the_task.example, the_task.image_data_format): data},
         published_weights={"resnet50_features": Path("/files/weights.h5")},
+        twins={(the_task.example, the_task.backend): Path("/twins/mnist_mlp.py")},
         environments={},
         passed={},
     )
     return specs.spec(the_task, here)
 
 
-@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("name", OF_KERAS)
 def test_keras_json_holds_the_four_settings_of_the_cell(name: str) -> None:
     asked = {"image_data_format": "channels_first", "example": "resnet50_features"}
     assert specs.keras_json(task(name, **asked)) == {
@@ -58,9 +60,17 @@ def test_keras_json_holds_the_four_settings_of_the_cell(name: str) -> None:
     }
 
 
+def test_a_native_backend_is_given_its_twin_and_the_constants_of_the_example_and_no_keras_json() -> None:
+    made = task("native/torch", "mnist_mlp")
+    assert made.kind == "native" and made.versions.keys() == {"backend"} and len(made.twin_sha256) == 64
+    assert made.constants["OPTIMIZER"]["class_name"] == "RMSprop"
+    assert specs.keras_json(made) == {}
+    assert spec(made)["twin"] == "/twins/mnist_mlp.py"
+
+
 def test_the_spec_is_the_task_and_where_things_lie() -> None:
     made = spec(task(), DATA)
-    assert set(made) == {*asdict(task()), "schema", "identity", "data", "events", "load"}
+    assert set(made) == {*asdict(task()), "schema", "identity", "data", "events", "load", "twin"}
     assert made["data"]["folder"] == "/data" and made["data"]["hash_of"] == "channels_last"
     assert made["example"].endswith("examples_models/cifar10_cnn.py") and made["events"].startswith("~/results/cells")
     assert made["device"] == "cpu"
@@ -222,7 +232,8 @@ def test_every_lock_file_promises_versions_of_keras_and_of_the_backend(name: str
     backend = BACKENDS[name]
     for build in backend.builds:
         found = locked_versions(build, backend.distribution)
-        assert found.keys() == (set() if build.lock is None else {"keras", "backend"})
+        promised = {"backend"} if backend.kind == "native" else {"keras", "backend"}
+        assert found.keys() >= promised if build.lock else not found
 
 
 def test_a_fork_of_keras_counts_as_keras() -> None:

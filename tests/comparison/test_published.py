@@ -59,8 +59,9 @@ def test_every_figure_is_read_and_every_source_is_cited() -> None:
     assert len(figures) == 564
     readme = (CHECKOUT / "results" / "published" / "README.md").read_text()
     assert {one.source for one in figures} == set(re.findall(r"\*\*([\w-]+)\*\*", readme))
-    known = {f"keras2/{path.stem}" for path in (CHECKOUT / "backends" / "keras2").glob("*.toml")}
+    known = {f"{path.parent.name}/{path.stem}" for path in (CHECKOUT / "backends").glob("*/*.toml")}
     assert {one.backend for one in figures} - {""} <= known
+    assert not any(one.backend.startswith("keras3") for one in figures)
     k80 = next(one for one in figures if (one.workload, one.framework) == ("imdb_gru", "Keras(CNTK)"))
     assert (k80.value, k80.seconds, k80.batch_size, k80.cudnn_rnn) == (86.0, 86 / 3, 64, "no")
 
@@ -74,6 +75,24 @@ def test_a_row_is_held_against_each_figure_of_its_workload_for_the_same_amount_o
         "samples per epoch not published, 60,000 assumed",
         "measured here on 1,000 of 60,000 samples and scaled up",
     )
+
+
+@pytest.mark.parametrize(
+    ("backend", "figures", "same"),
+    [
+        ("keras3/jax", "keras2/jax", True),
+        ("keras3/jax", "native/jax", False),
+        ("native/jax", "keras2/jax", False),
+        ("native/jax", "native/jax1", True),
+        ("native/jax", "", False),
+    ],
+)
+def test_a_native_row_stands_beside_figures_of_its_framework_without_keras(
+    backend: str, figures: str, same: bool
+) -> None:
+    row = summary(backend, seconds_per_1000_samples=2.0)
+    (one,) = published.held([row], [replace(FIGURE, backend=figures)])
+    assert one.same_backend is same
 
 
 def test_of_inference_1000_pictures_are_compared_and_nothing_is_scaled() -> None:

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from fake_runs import cell, measured
 
+from kbench.backend_keys import Explanation
 from kbench.parity import agreement
 from kbench.parity.agreement import Subject, compare, judge
 from kbench.parity.deviations import output_deviation, weights_deviation
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, LayerWeights, Step
-from kbench.values import FAILED, Explanation
+from kbench.values import FAILED
 
 EXACT = np.array([0.1, 0.2, 0.3, 0.4])
 

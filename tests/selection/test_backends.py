@@ -11,9 +11,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from kbench import paths
+from kbench.backend_keys import PLACEHOLDERS
 from kbench.errors import UserError
 from kbench.selection import backends
-from kbench.values import PLACEHOLDERS, Backend, Build
+from kbench.values import Backend, Build
 
 SHIPPED = backends.load_all(paths.project_folder("backends"))
 BUILDS = [

@@ -7,7 +7,7 @@ import time
 import traceback
 
 from kbench_guest import turns
-from kbench_guest.drivers import model_file, script
+from kbench_guest.drivers import model_file, native, script
 from kbench_guest.protocol import SCHEMA, Events, reason
 
 
@@ -18,6 +18,7 @@ def main(path):
         spec = json.load(file)
     for holder, name in (
         (spec, "example"),
+        (spec, "twin"),
         (spec, "events"),
         (spec, "published_weights"),
         (spec["data"], "folder"),
@@ -35,7 +36,7 @@ def main(path):
 
             own_data.run(spec, events)
         else:
-            model_file.run(spec, events)
+            (native if spec["kind"] == "native" else model_file).run(spec, events)
     except BaseException as error:
         traceback.print_exc()
         events.write("error", **reason(error))

@@ -24,7 +24,7 @@ EVENTS = {
     "order": {"sha256": "text"},
     "shapes": {"inputs": "list", "layers": "list"},
     "model": {
-        "parameters": "integer", "form": "text", "dtypes": "list", "layers": "list",
+        "parameters": "integer", "form": "text", "dtypes": "list", "layers": "list?",
         "weights": "text", "weights_sha256": "text", "weights_left": "list",
     },
     "compiled": {"optimizer": "object", "loss": "text", "batch_size": "integer"},

@@ -12,13 +12,12 @@ import numpy as np
 
 from kbench_guest import arrays, scores
 from kbench_guest.drivers import example_file
+from kbench_guest.drivers.parity_files import at_most, drawn_numbers, moved
 from kbench_guest.frameworks import graph
 from kbench_guest.proof import reference
 from kbench_guest.protocol import in_a_line
 
 KEPT = 1 << 17  # numbers of a layer's output that are kept, from the first sample on
-KEPT_OUTPUTS = 1 << 22  # of the model's outputs
-KEPT_WEIGHTS = 1 << 18  # numbers of a weight that are kept, drawn from all of it
 
 CALLED = 4  # samples that a model of Python code is called with
 MOST = 200  # characters of an error
@@ -196,7 +195,7 @@ def expected(framework, model, nodes, inputs, pictures_channels_first):
 
 def write_forward(folder, outputs, found, right, unknown, nodes, loss, events):
     """forward.npz and its event."""
-    kept = {"outputs": _at_most(outputs)}
+    kept = {"outputs": at_most(outputs)}
     layers = []
     for number, (name, value) in enumerate(found.items()):
         about = {"name": name, "class": nodes[name].class_name}
@@ -212,15 +211,10 @@ def write_forward(folder, outputs, found, right, unknown, nodes, loss, events):
             about["unread"] = value
     values = {"loss": loss and loss(np.asarray(outputs)), "layers": layers, "unknown": unknown}
     if right is not None:
-        kept["reference_outputs"] = _at_most(right[OUTPUT])
+        kept["reference_outputs"] = at_most(right[OUTPUT])
         values["reference_loss"] = loss and loss(right[OUTPUT])
     np.savez(os.path.join(folder, "forward.npz"), **kept)
     events.write("parity", stage="forward", file="forward.npz", samples=len(outputs), **values)
-
-
-def _at_most(outputs):
-    found = np.asarray(outputs, "float32")
-    return found if found.size <= KEPT_OUTPUTS else found.reshape(-1)[:KEPT_OUTPUTS]
 
 
 def _first_numbers(value):
@@ -266,14 +260,6 @@ def forget(model):
             getattr(layer, "reset_states" if hasattr(layer, "reset_states") else "reset_state")()
 
 
-def moved(value):
-    """The weight with half of its numbers, the same on every backend, moved by one unit in the last place."""
-    if value.dtype.kind != "f":
-        return value
-    chosen = np.random.RandomState(0).rand(*value.shape) < 0.5
-    return np.where(chosen, np.nextafter(value, np.inf, dtype=value.dtype), value)
-
-
 def write_step(framework, case, stage, folder, events):
     """An .npz file with the weights, and its event with the loss of the first batch now."""
     kept, layers = {}, []
@@ -281,17 +267,9 @@ def write_step(framework, case, stage, folder, events):
         about = {"name": layer.name, "class": graph.kind_of(layer), "weights": []}
         for value in values:
             name = "weight_%03d" % len(kept)
-            kept[name] = _drawn_numbers(value)
+            kept[name] = drawn_numbers(value)
             about["weights"].append({"values": name, "size": int(value.size)})
         layers.append(about)
     np.savez(os.path.join(folder, stage + ".npz"), **kept)
     after = case.loss and case.loss(predicted(case.model, case.batches.batch(0)))
     events.write("parity", stage=stage, file=stage + ".npz", loss=after, layers=layers, optimizer=case.optimizer)
-
-
-def _drawn_numbers(value):
-    """All numbers of a weight, or a random selection that is the same on every backend."""
-    flat = np.ascontiguousarray(value, "float32").reshape(-1)
-    if flat.size <= KEPT_WEIGHTS:
-        return flat
-    return flat[np.random.RandomState(0).randint(0, flat.size, KEPT_WEIGHTS)]

@@ -1,0 +1,89 @@
+"""cifar10_cnn in Chainer, whose pictures have their channels first."""
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+LAYERS = [
+    ("Conv2D", (3, 3, 3, 32), (32,)),
+    ("Conv2D", (3, 3, 32, 32), (32,)),
+    ("Conv2D", (3, 3, 32, 64), (64,)),
+    ("Conv2D", (3, 3, 64, 64), (64,)),
+    ("Dense", (2304, 512), (512,)),
+    ("Dense", (512, 10), (10,)),
+]
+
+
+class CNN(chainer.Chain):
+    def __init__(self, rates):
+        super().__init__()
+        self.rates = rates
+        with self.init_scope():
+            self.conv1 = L.Convolution2D(3, 32, 3, pad=1)
+            self.conv2 = L.Convolution2D(32, 32, 3)
+            self.conv3 = L.Convolution2D(32, 64, 3, pad=1)
+            self.conv4 = L.Convolution2D(64, 64, 3)
+            self.dense = L.Linear(2304, 512)
+            self.last = L.Linear(512, 10)
+
+    def forward(self, x):
+        x = F.relu(self.conv2(F.relu(self.conv1(x))))
+        x = F.dropout(F.max_pooling_2d(x, 2, cover_all=False), self.rates[0])
+        x = F.relu(self.conv4(F.relu(self.conv3(x))))
+        x = F.dropout(F.max_pooling_2d(x, 2, cover_all=False), self.rates[0])
+        return self.last(F.dropout(F.relu(self.dense(x)), self.rates[1]))
+
+
+def build(weights, dropout, seed):
+    np.random.seed(seed)  # which Chainer's dropout draws from
+    model = CNN((0.25, 0.5) if dropout else (0.0, 0.0))
+    for param, value in zip(params(model), weights):
+        param.array[...] = from_keras(value)
+    return model
+
+
+def optimizer(model, learning_rate, rho, epsilon, decay):
+    made = chainer.optimizers.RMSprop(lr=learning_rate, alpha=rho, eps=epsilon).setup(model)
+    return made, lambda: learning_rate / (1.0 + decay * made.t)
+
+
+def step(model, optimizers, x, y):
+    optimizer, rate = optimizers
+    optimizer.lr = rate()
+    logits = model(x)
+    loss = F.softmax_cross_entropy(logits, y)
+    model.cleargrads()
+    loss.backward()
+    optimizer.update()
+    return loss.array, (logits.array.argmax(axis=1) == y).mean()
+
+
+def predict(model, x):
+    with chainer.using_config("train", False), chainer.no_backprop_mode():
+        return F.softmax(model(x)).array
+
+
+def weights(model):
+    return [to_keras(param.array) for param in params(model)]
+
+
+def params(model):
+    layers = (model.conv1, model.conv2, model.conv3, model.conv4, model.dense, model.last)
+    return [param for layer in layers for param in (layer.W, layer.b)]
+
+
+def from_keras(value):
+    if value.ndim == 4:  # (rows, columns, inputs, filters)
+        return value.transpose(3, 2, 0, 1)
+    if value.shape[0] == 2304:  # Keras flattens (6, 6, 64), Chainer (64, 6, 6)
+        return value.reshape(6, 6, 64, 512).transpose(3, 2, 0, 1).reshape(512, 2304)
+    return value.T
+
+
+def to_keras(value):
+    if value.ndim == 4:
+        return value.transpose(2, 3, 1, 0)
+    if value.shape[-1] == 2304:
+        return value.reshape(512, 64, 6, 6).transpose(2, 3, 1, 0).reshape(2304, 512)
+    return value.T

@@ -1,0 +1,81 @@
+"""cifar10_cnn in Gluon, MXNet's own interface, hybridized; its pictures have their channels first."""
+
+import mxnet as mx
+from mxnet import autograd, gluon, nd
+from mxnet.gluon import nn
+
+LAYERS = [
+    ("Conv2D", (3, 3, 3, 32), (32,)),
+    ("Conv2D", (3, 3, 32, 32), (32,)),
+    ("Conv2D", (3, 3, 32, 64), (64,)),
+    ("Conv2D", (3, 3, 64, 64), (64,)),
+    ("Dense", (2304, 512), (512,)),
+    ("Dense", (512, 10), (10,)),
+]
+LOSS = gluon.loss.SoftmaxCrossEntropyLoss()
+
+
+def build(weights, dropout, seed):
+    mx.random.seed(seed)
+    net = nn.HybridSequential()
+    for inputs, filters in ((3, 32), (32, 64)):
+        net.add(nn.Conv2D(filters, 3, padding=1, activation="relu", in_channels=inputs))
+        net.add(nn.Conv2D(filters, 3, activation="relu", in_channels=filters))
+        net.add(nn.MaxPool2D(2), nn.Dropout(0.25 if dropout else 0.0))
+    net.add(nn.Dense(512, activation="relu", in_units=2304), nn.Dropout(0.5 if dropout else 0.0))
+    net.add(nn.Dense(10, in_units=512))
+    net.initialize()
+    for param, value in zip(net.collect_params().values(), weights):
+        param.set_data(nd.array(from_keras(value)))
+    net.hybridize(static_alloc=True)
+    return net
+
+
+class Decayed(mx.lr_scheduler.LRScheduler):
+    def __init__(self, rate, decay):
+        super().__init__(rate)
+        self.decay = decay
+
+    def __call__(self, updates):  # the first is 1
+        return self.base_lr / (1.0 + self.decay * (updates - 1))
+
+
+def optimizer(net, learning_rate, rho, epsilon, decay):
+    # MXNet has epsilon under the root: there its square is what epsilon is beside it.
+    settings = {"learning_rate": learning_rate, "gamma1": rho, "epsilon": epsilon**2}
+    schedule = Decayed(learning_rate, decay)
+    return gluon.Trainer(net.collect_params(), "rmsprop", dict(settings, lr_scheduler=schedule))
+
+
+def step(net, trainer, x, y):
+    x, y = nd.array(x), nd.array(y)
+    with autograd.record():
+        logits = net(x)
+        loss = LOSS(logits, y)
+    loss.backward()
+    trainer.step(len(x))
+    return loss.mean().asscalar(), (logits.argmax(axis=1) == y).mean().asscalar()
+
+
+def predict(net, x):
+    return nd.softmax(net(nd.array(x))).asnumpy()
+
+
+def weights(net):
+    return [to_keras(param.data().asnumpy()) for param in net.collect_params().values()]
+
+
+def from_keras(value):
+    if value.ndim == 4:  # (rows, columns, inputs, filters)
+        return value.transpose(3, 2, 0, 1)
+    if value.shape[0] == 2304:  # Keras flattens (6, 6, 64), Gluon (64, 6, 6)
+        return value.reshape(6, 6, 64, 512).transpose(3, 2, 0, 1).reshape(512, 2304)
+    return value.T
+
+
+def to_keras(value):
+    if value.ndim == 4:
+        return value.transpose(2, 3, 1, 0)
+    if value.shape[-1] == 2304:
+        return value.reshape(512, 64, 6, 6).transpose(2, 3, 1, 0).reshape(2304, 512)
+    return value.T

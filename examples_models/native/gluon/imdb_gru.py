@@ -1,0 +1,69 @@
+"""imdb_gru in Gluon, with a GRU of its own: Gluon's resets after the product, this one before it."""
+
+from mxnet import autograd, gluon, init, nd
+from mxnet.gluon import nn
+
+LAYERS = [("Embedding", (30000, 125)), ("GRU", (125, 300), (100, 300), (300,)), ("Dense", (100, 2), (2,))]
+LOSS = gluon.loss.SoftmaxCrossEntropyLoss()
+STEPS = 150
+
+
+class Net(gluon.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        with self.name_scope():
+            self.embedding = nn.Embedding(30000, 125)
+            self.kernel = self.params.get("kernel", shape=(125, 300))  # of update gate, reset gate and new state
+            self.recurrent = self.params.get("recurrent", shape=(100, 300))
+            self.bias = self.params.get("bias", shape=(300,), init=init.Zero())
+            self.dense = nn.Dense(2, in_units=100)
+
+    def hybrid_forward(self, F, x, kernel, recurrent, bias):
+        inputs = F.broadcast_add(F.dot(self.embedding(x), kernel), bias.reshape((1, 1, 300)))
+        of_gates = F.slice_axis(recurrent, axis=1, begin=0, end=200)
+        of_new = F.slice_axis(recurrent, axis=1, begin=200, end=300)
+        each = F.split(inputs, num_outputs=STEPS, axis=1, squeeze_axis=True)
+        state = F.zeros_like(F.slice_axis(each[0], axis=1, begin=0, end=100))
+        for given in each:
+            gates = F.sigmoid(F.slice_axis(given, axis=1, begin=0, end=200) + F.dot(state, of_gates))
+            update, reset = F.split(gates, num_outputs=2, axis=1)
+            new = F.tanh(F.slice_axis(given, axis=1, begin=200, end=300) + F.dot(reset * state, of_new))
+            state = update * state + (1.0 - update) * new
+        return self.dense(state)
+
+
+def build(weights, dropout, seed):
+    net = Net()
+    net.initialize()
+    for param, value in zip(params(net), weights):
+        param.set_data(nd.array(value.T if param is net.dense.weight else value))
+    net.hybridize(static_alloc=True)
+    return net
+
+
+def optimizer(net, learning_rate, beta_1, beta_2, epsilon):
+    settings = {"learning_rate": learning_rate, "beta1": beta_1, "beta2": beta_2, "epsilon": epsilon}
+    return gluon.Trainer(net.collect_params(), "adam", settings)
+
+
+def step(net, trainer, x, y):
+    x, y = nd.array(x), nd.array(y)
+    with autograd.record():
+        logits = net(x)
+        loss = LOSS(logits, y)
+    loss.backward()
+    trainer.step(len(x))
+    return loss.mean().asscalar(), (logits.argmax(axis=1) == y).mean().asscalar()
+
+
+def predict(net, x):
+    return nd.softmax(net(nd.array(x))).asnumpy()
+
+
+def weights(net):
+    held = [(param, param.data().asnumpy()) for param in params(net)]
+    return [value.T if param is net.dense.weight else value for param, value in held]
+
+
+def params(net):
+    return [net.embedding.weight, net.kernel, net.recurrent, net.bias, net.dense.weight, net.dense.bias]

@@ -1,0 +1,41 @@
+"""The types of values in a backend's file; an error shows their description."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+from msgspec import Meta
+
+PLACEHOLDERS = ("env", "cache", "example", "threads", "threads_from_2", "python_lib", "inherited")
+_KNOWN = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+Text = Annotated[str, Meta(pattern=r"\A[^\n]*\S[^\n]*\Z", description="a text of one line")]
+Texts = Annotated[tuple[Text, ...], Meta(description="a list of texts")]
+Table = Annotated[Mapping[str, Text], Meta(description="a table of texts")]
+Filled = Annotated[str, Meta(pattern=rf"\A([^{{}}\n]|\{{({'|'.join(PLACEHOLDERS)})\}})+\Z")]
+Variables = Annotated[
+    Mapping[str, Filled], Meta(description=f"a table of texts with no other placeholders than {_KNOWN}")
+]
+Flag = Annotated[bool, Meta(description="true or false")]
+Sources = Annotated[Mapping[str, Path], Meta(description="a table of C sources next to it")]
+Layout = Annotated[Literal["channels_first", "channels_last"], Meta(description="channels_first or channels_last")]
+
+# The quantities that parity compares, in the order of the table.
+Quantity = Literal["outputs", "layers", "loss", "1 step", "10 steps"]
+QUANTITIES = get_args(Quantity)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A known difference from the other backends, from a backend's file."""
+
+    what: Annotated[tuple[Quantity, ...], Meta(min_length=1)]
+    bound: Annotated[float, Meta(gt=0, le=1e308)]  # the largest difference that is explained
+    reason: Text
+    layer: Text = ""  # only if a layer of this class differs most; empty for all
+    optimizer: Text = ""  # only of models that this optimizer trains; empty for all
+    with_layer: Text = ""  # only of models that have a layer of this class; empty for all
+    unlike: Texts = ()  # only from these backends or generations; empty for all
+    as_shipped: bool = False  # only if kbench leaves the backend as it ships

@@ -1,0 +1,101 @@
+"""An example on a native backend: its twin is built, and then trained, run, or compared. Keras is not imported.
+
+Each step is a phase of the cell, as in model_file.py.
+"""
+
+from kbench_guest.protocol import Refused
+
+
+def run(spec, events):
+    """Do what the spec asks for. Raises Refused if the cell cannot go on."""
+    with events.phase("import"):
+        import types
+
+        import numpy
+
+        from kbench_guest import arrays, process
+        from kbench_guest.drivers import epochs, feeding, native_parity
+        from kbench_guest.drivers.twin import Twin
+        from kbench_guest.frameworks import native
+        from kbench_guest.frameworks.layer_settings import dropped_defaults, plain
+
+        framework = native.load(spec["framework"], spec["module"])
+        twin = Twin(spec["twin"], not spec.get("parity"), spec["seed"])
+    events.write("memory", at="import", peak_mib=process.peak_memory_mib())
+    check_loaded(spec, framework.versions()[1], numpy.__version__, events)
+    framework.seed(spec["seed"])
+    example = types.SimpleNamespace(**spec["constants"])
+
+    with events.phase("data"):
+        train = arrays.open_part(spec["data"], "train", spec["samples"])
+        validation = None
+        if spec["validation_samples"]:
+            validation = arrays.open_part(spec["data"], "validation", spec["validation_samples"])
+        if spec["task"] == "train" and (arrays.class_numbers(train) is None or train.weights is not None):
+            raise Refused("unsupported", "a twin trains on one class number a sample, and the data have others")
+        if len(train.inputs) != 1 or train.input_names:
+            raise Refused("unsupported", "a twin takes one array, and the data have more, or give it a name")
+        feed = feeding.feed(example, spec, train, [numpy.asarray(one, "int32") for one in train.targets])
+        events.write("order", sha256=feed.order_sha256())
+
+    with events.phase("build"):
+        initial = twin.drawn()
+        twin.build(initial)
+        held = twin.weights()
+        parameters = sum(int(value.size) for value in held)
+        events.write(
+            "model",
+            parameters=parameters,
+            form="",
+            weights="seeded",
+            weights_sha256=twin.sha256(),
+            weights_left=[],
+            dtypes=sorted({str(value.dtype) for value in held}),
+        )
+        if spec["parameters"] not in (None, parameters):
+            raise Refused(
+                "mismatch",
+                "the twin has %d parameters, where the example states %d" % (parameters, spec["parameters"]),
+            )
+        if spec["task"] == "train" and not spec.get("parity"):
+            twin.compile(example.OPTIMIZER)
+            optimizer = dropped_defaults({name: plain(value) for name, value in example.OPTIMIZER.items()})
+            events.write("compiled", optimizer=optimizer, loss=example.LOSS, batch_size=spec["batch_size"])
+
+    device = framework.device(twin)
+    events.write("device", device=device)
+    if device not in (spec["device"], "unknown"):
+        raise Refused(
+            "device", "the cell was to run on the %s, but the twin runs it on the %s" % (spec["device"], device)
+        )
+
+    if spec.get("parity"):
+        native_parity.run(twin, initial, example, spec, feed, events)
+    elif spec["task"] == "infer":
+        epochs.infer(framework, twin, spec, train, events)
+    else:
+        with events.phase("probe"):
+            outputs = epochs.probe(twin, feed.first_inputs(), spec["batch_size"])
+        events.write("probe", outputs=outputs)
+        epochs.train(framework, twin, example, spec, feed, validation, events)
+    process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(twin))
+
+
+def check_loaded(spec, version, numpy_version, events):
+    """Report what was loaded, and refuse to measure another version than was asked for."""
+    from kbench_guest.drivers.model_file import check_sources, same
+
+    events.write(
+        "loaded",
+        keras_version="",
+        backend_version=version,
+        numpy_version=numpy_version,
+        keras_backend="",
+        image_data_format=spec["image_data_format"],
+        floatx=spec["floatx"],
+        epsilon=spec["epsilon"],
+    )
+    asked = spec["versions"].get("backend")
+    if asked and not same("backend_version", version, asked):
+        raise Refused("mismatch", "%s %s was loaded, where %s was asked for" % (spec["module"], version, asked))
+    check_sources(sorted(spec["sources"]))

@@ -1,0 +1,113 @@
+"""A twin: an example's model in a framework's own API, as its file builds, trains and runs it.
+
+Its five functions take and give numpy arrays; what a model and an optimizer are is the framework's own business.
+"""
+
+import hashlib
+
+import numpy as np
+
+from kbench_guest.drivers.example_file import load
+from kbench_guest.proof import initializers
+from kbench_guest.protocol import Refused
+
+# Keras's own initializers of a layer's weights, in their order.
+KERNEL_AND_BIAS = ("GlorotUniform", "Zeros")
+INITIALIZERS = {
+    "Dense": KERNEL_AND_BIAS,
+    "Conv1D": KERNEL_AND_BIAS,
+    "Conv2D": KERNEL_AND_BIAS,
+    "Embedding": ("RandomUniform",),
+    "SimpleRNN": ("GlorotUniform", "Orthogonal", "Zeros"),
+    "GRU": ("GlorotUniform", "Orthogonal", "Zeros"),
+    "LSTM": ("GlorotUniform", "Orthogonal", "OpenForgetGate"),
+    "BatchNormalization": ("Ones", "Zeros", "Zeros", "Ones"),
+}
+
+
+class Twin(object):
+    """A model of a twin's file, with the methods that kbench calls of a Keras model."""
+
+    def __init__(self, path, dropout, seed):
+        self._file = load(path)
+        self._dropout, self._seed = dropout, seed
+        self.layers = list(self._file.LAYERS)
+        self._model = self._optimizer = None
+        self.train_function, self.predict_function = self._step, self._predict_batch
+
+    def drawn(self):
+        """The common initial weights, as the Keras layers have them. Raises Refused for a layer that has none."""
+        found = []
+        for number, layer in enumerate(self.layers):
+            kinds = INITIALIZERS.get(layer[0], ())
+            if len(kinds) != len(layer) - 1:
+                raise Refused("example", "LAYERS of the twin has %r: Keras has other weights there" % (layer,))
+            for position, (kind, shape) in enumerate(zip(kinds, layer[1:])):
+                stream = initializers.stream(self._seed, number, position)
+                if kind == "OpenForgetGate":
+                    value = initializers.open_forget_gate(shape, shape[-1] // 4)
+                else:
+                    value = initializers.draw(kind, {}, shape, stream)
+                found.append(np.asarray(value, dtype="float32", order="C"))
+        return found
+
+    def build(self, weights):
+        """Make the model with these weights. Raises Refused if it does not have them afterwards, bit by bit."""
+        self._optimizer = None
+        self._model = self._file.build([value.copy() for value in weights], self._dropout, self._seed)
+        for place, (given, held) in enumerate(zip(weights, self.weights())):
+            if given.shape != held.shape or given.tobytes() != held.tobytes():
+                raise Refused(
+                    "example", "weight %d that the twin gives is not the one that it was given" % (place + 1)
+                )
+
+    def compile(self, settings):
+        """Make the optimizer. settings: OPTIMIZER of the example. Raises Refused if it wants others."""
+        named = {name: value for name, value in settings.items() if name != "class_name" and value is not None}
+        try:
+            self._optimizer = self._file.optimizer(self._model, **named)
+        except TypeError as error:
+            raise Refused(
+                "example", "the twin's optimizer is not made for the example's OPTIMIZER: %s" % error
+            ) from error
+
+    def weights(self):
+        """Its weights as they are now, in the order and the layout of the Keras layers."""
+        return [np.array(value, dtype="float32", order="C") for value in self._file.weights(self._model)]
+
+    def by_layer(self):
+        """[(layer's class, its weights)]."""
+        left = iter(self.weights())
+        return [(layer[0], [next(left) for _ in layer[1:]]) for layer in self.layers]
+
+    def sha256(self):
+        """The hash of its weights that a Keras model with the same ones has."""
+        digest = hashlib.sha256()
+        for number, (_, values) in enumerate(self.by_layer()):
+            for position, value in enumerate(values):
+                initializers.add_to_hash(digest, number, position, value)
+        return digest.hexdigest()
+
+    def state(self):
+        """The model and its optimizer, whatever they are."""
+        return self._model, self._optimizer
+
+    def inside(self, kind):
+        """The values of that class that the model is, holds or lists as its own."""
+        held = [self._model, *(vars(self._model).values() if hasattr(self._model, "__dict__") else ())]
+        for listed in ("parameters", "trainable_variables", "values"):
+            own = getattr(self._model, listed, ())
+            held.extend(own() if callable(own) else own)
+        return [value for value in held if isinstance(value, kind)]
+
+    def predict(self, inputs, batch_size, verbose=0):
+        """Outputs for all inputs, which fill whole batches, as one array."""
+        starts = range(0, len(inputs), batch_size)
+        outputs = [self.predict_function(inputs[start : start + batch_size]) for start in starts]
+        return np.concatenate([np.asarray(one) for one in outputs])
+
+    def _step(self, x, y):
+        return self._file.step(self._model, self._optimizer, x, y)
+
+    def _predict_batch(self, x):
+        return self._file.predict(self._model, x)

@@ -1,0 +1,57 @@
+"""An example's twin for a native backend: the same model in a framework's own API, as a file beside the example."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from kbench.errors import Unsupported, UserError
+from kbench.selection.examples import parsed
+from kbench.values import NATIVE, SCRIPT, Backend, Example, base
+
+FUNCTIONS = ("build", "optimizer", "step", "predict", "weights")
+LOSSES = ("categorical_crossentropy", "sparse_categorical_crossentropy")
+# What an example may have that a twin is not given.
+KERAS_ALONE = ("batches", "callbacks", "load_data", "CLASS_WEIGHT", "LOSS_WEIGHTS", "STEPS_PER_EXECUTION")
+
+
+def path_of(example: Example, backend: Backend) -> Path:
+    """The twin's file: beside the example, or else beside the backend's file. Raises Unsupported if there is none."""
+    name = base(backend.name).partition("/")[2]
+    places = (example.path.parent / NATIVE / name, backend.path.with_suffix(""))
+    for folder in places:
+        if (folder / f"{example.name}.py").is_file():
+            return folder / f"{example.name}.py"
+    wanted = Path(example.path.parent.name) / NATIVE / name / f"{example.name}.py"
+    raise Unsupported(f"nobody has written {example.name} for {backend.name} yet: its file would be {wanted}")
+
+
+def check(example: Example, init: str) -> None:
+    """Raises Unsupported where no twin of the example can be measured as the Keras rows are."""
+    if example.task == SCRIPT:
+        raise Unsupported("a script is a program of Keras, which a native backend does not have")
+    alone = [name for name in KERAS_ALONE if name in example.functions or example.constants.get(name)]
+    if alone:
+        raise Unsupported(f"{example.name} has {alone[0]}, which Keras alone can use")
+    if example.task == "train" and not isinstance(example.constants.get("OPTIMIZER"), dict):
+        raise Unsupported(f"the OPTIMIZER of {example.name} is made by Keras")
+    if example.task == "train" and example.constants.get("LOSS") not in LOSSES:
+        raise Unsupported(f"the LOSS of {example.name} is none of {' and '.join(LOSSES)}")
+    if set(_list(example.constants.get("METRICS", ()))) - {"accuracy", "acc"}:
+        raise Unsupported(f"{example.name} has other METRICS than the accuracy")
+    if init != "seeded":
+        raise Unsupported("a twin begins from the seeded weights: leave --init out")
+
+
+def sha256(path: Path) -> str:
+    """Of the file. Raises UserError where it is no Python, or lacks a function."""
+    content, tree = parsed(path, "twin")
+    names = {getattr(node, "name", "") for node in tree.body}
+    for wanted in FUNCTIONS:
+        if wanted not in names:
+            raise UserError(f"The twin {path.parent.name}/{path.name} has no function {wanted}.")
+    return hashlib.sha256(content).hexdigest()
+
+
+def _list(metrics: object) -> list[object]:
+    return list(metrics) if isinstance(metrics, list | tuple | dict) else [metrics]

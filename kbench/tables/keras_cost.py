@@ -1,0 +1,75 @@
+"""What Keras costs on each framework: its rows against the same framework without Keras, and where the time goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kbench.analysis import ratios
+from kbench.tables.content import Table, ends
+from kbench.text import MISSING, beside_one, compared, plain, significant
+from kbench.values import NATIVE, Summary
+
+HEADING = "What Keras costs"
+_TEXT_COLUMNS = frozenset({"example", "backend", "without Keras"})
+_REMARK = (
+    "more: Keras's time less that of its framework without it: of a step (medians), of the first step, which holds "
+    "compilation, and of what comes before it (import, data, model)."
+)
+
+
+def table(summaries: Sequence[Summary]) -> Table | None:
+    """One row for each row of Keras whose framework was measured without it, too; None if there is none."""
+    pairs = of_pairs(summaries)
+    if not pairs:
+        return None
+    several_devices = len({row.device for row, _ in pairs}) > 1
+    columns = (
+        "example", "backend", "without Keras", "s/epoch", "s/epoch without", f"x {NATIVE}", "95 % interval (x)",
+        "more a step (ms)", "more at the first (s)", "more before it (s)",
+    )  # fmt: skip
+    return Table(
+        heading=HEADING,
+        columns=columns,
+        rows=tuple(_row(row, native, several_devices) for row, native in pairs),
+        text_columns=_TEXT_COLUMNS,
+        remarks=(_REMARK,),
+        optional=("without Keras", "s/epoch without", "s/epoch"),
+    )
+
+
+def of_pairs(summaries: Sequence[Summary]) -> list[tuple[Summary, Summary]]:
+    """(row of Keras, the fastest row of its framework without Keras) where there are both."""
+    found = []
+    for row in summaries:
+        if row.relative_to_native is None:
+            continue
+        place = (row.example, row.device, row.native)
+        native = [one for one in summaries if (one.example, one.device, one.backend) == place]
+        timed = [one for one in native if one.relative_to_fastest is not None]
+        found.append((row, min(timed, key=lambda one: one.relative_to_fastest or 0.0)))
+    return found
+
+
+def _row(row: Summary, native: Summary, several_devices: bool) -> tuple[str, ...]:
+    return (
+        plain(f"{row.example} ({row.device})" if several_devices else row.example),
+        plain(row.backend),
+        plain(row.native),
+        significant(row.epoch_seconds),
+        significant(native.epoch_seconds),
+        compared(row.relative_to_native, ratios.verdict(row.native_interval)),
+        ends(row.native_interval, beside_one),
+        _more(row.step_seconds_median, native.step_seconds_median, 1000.0),
+        _more(row.phases.get("first_step"), native.phases.get("first_step")),
+        _more(_before(row), _before(native)),
+    )
+
+
+def _before(row: Summary) -> float | None:
+    """Seconds until the first step, as far as they are known."""
+    known = [row.phases[name] for name in ("import", "data", "build") if name in row.phases]
+    return sum(known) if known else None
+
+
+def _more(keras: float | None, native: float | None, scale: float = 1.0) -> str:
+    return MISSING if keras is None or native is None else f"{scale * (keras - native):+.2f}"

@@ -1,0 +1,181 @@
+"""Native backends from end to end: a twin is measured and proved like the Keras rows, and shows what Keras costs."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from fake_bench import Bench, events_of
+from fake_native import TOML, TWIN, add_native
+
+from kbench.analysis.rows import summarised
+from kbench.values import Summary
+
+BOTH = "fake,native/fake"
+
+
+def rows(bench: Bench) -> Mapping[str, Summary]:
+    return {row.backend: row for row in summarised(bench.last())}
+
+
+def test_a_twin_is_the_model_of_the_keras_row_and_learns_the_same(bench: Bench) -> None:
+    add_native(bench)
+    said = bench.measure(backends=BOTH)
+    assert said.status == 0, said.out + said.err
+    keras, native = rows(bench)["keras9/fake"], rows(bench)["native/fake"]
+    assert keras.fingerprint == native.fingerprint != ""
+    assert keras.differs == native.differs == ()
+    assert native.final_loss == pytest.approx(keras.final_loss, abs=1e-5)
+    assert native.final_val_accuracy == keras.final_val_accuracy
+    assert (native.keras_version, native.backend_version) == ("", "1.0")
+    told = [one for one in events_of(bench.last().folder) if one["event"] == "model"]
+    assert len({one["weights_sha256"] for one in told}) == 1
+
+
+def test_what_keras_costs_is_the_ratio_to_the_same_framework_without_it(bench: Bench) -> None:
+    add_native(bench)
+    bench.measure(backends=BOTH)
+    keras, native = rows(bench)["keras9/fake"], rows(bench)["native/fake"]
+    assert keras.native == "native/fake" and native.native == ""
+    assert keras.epoch_seconds and native.epoch_seconds
+    assert keras.relative_to_native == pytest.approx(keras.epoch_seconds / native.epoch_seconds, rel=0.5)
+    with Path(bench.last().folder, "summary.csv").open(newline="") as text:
+        written = {row["backend"]: row for row in csv.DictReader(text)}
+    assert float(written["keras9/fake"]["relative_to_native"]) == keras.relative_to_native
+
+
+def test_the_pages_and_a_picture_show_what_keras_costs(bench: Bench) -> None:
+    add_native(bench)
+    bench.draw()
+    said = bench.measure(backends=BOTH)
+    run = bench.last().folder
+    assert "What Keras costs" in said.out
+    assert "## What Keras costs" in (run / "summary.md").read_text()
+    assert "keras-cost.png" in (run / "summary.md").read_text()
+    assert '<h2 id="r0-cost">What Keras costs</h2>' in (run / "report.html").read_text()
+    assert (run / "plots" / "keras-cost.png").is_file() and (run / "plots" / "keras-cost.svg").is_file()
+    assert bench.measure(backends="fake").status == 0
+    assert "What Keras costs" not in (bench.last().folder / "report.html").read_text()
+
+
+def test_with_the_baseline_native_each_row_is_compared_with_its_own(bench: Bench) -> None:
+    add_native(bench)
+    said = bench.measure("--baseline", "native", backends=BOTH)
+    assert said.status == 0, said.out + said.err
+    keras, native = rows(bench)["keras9/fake"], rows(bench)["native/fake"]
+    assert keras.baseline == "native" and keras.relative_to_baseline == keras.relative_to_native
+    assert native.verdict == "baseline" and native.relative_to_baseline is None
+
+
+def test_parity_takes_a_native_backend(bench: Bench) -> None:
+    add_native(bench)
+    said = bench("parity", "--backends", BOTH, "--examples", "my_example.py", "--device", "cpu")
+    assert said.status == 0, said.out + said.err
+    with Path(bench.last().folder, "parity.csv").open(newline="") as text:
+        written = {row["backend"]: row for row in csv.DictReader(text)}
+    assert {row["verdict"] for row in written.values()} == {"same"}
+    assert float(written["native/fake"]["10_steps"]) < 1e-5 and written["native/fake"]["reference"] == "numpy"
+
+
+def test_parity_finds_a_twin_whose_optimizer_is_another_one(bench: Bench) -> None:
+    add_native(bench, twin=TWIN.replace("return learning_rate", "return 1.1 * learning_rate"))
+    said = bench("parity", "--backends", BOTH, "--examples", "my_example.py", "--device", "cpu")
+    assert said.status == 1
+    assert "differs" in said.out
+
+
+def test_a_twin_that_computes_another_model_is_compared_with_none(bench: Bench) -> None:
+    add_native(bench, twin=TWIN.replace('@ model["kernel"] + model', '@ model["kernel"] * 2 + model'))
+    bench.measure(backends=BOTH)
+    native = rows(bench)["native/fake"]
+    assert any("in its outputs before training" in how for how in native.differs)
+    assert native.relative_to_fastest is None and rows(bench)["keras9/fake"].relative_to_native is None
+
+
+def test_without_a_twin_the_row_says_which_file_to_write(bench: Bench) -> None:
+    file = add_native(bench, twin="")
+    said = bench.measure(backends="native/fake")
+    assert said.status == 1  # it was asked for by name
+    wanted = f"its file would be {bench.folder.name}/native/fake/my_example.py"
+    assert bench.fates() == {
+        "my_example": ("unsupported", f"nobody has written my_example for native/fake yet: {wanted}")
+    }
+    file.write_text(TWIN)
+    assert bench.measure(backends="native/fake").status == 0
+
+
+def test_a_twin_may_lie_beside_the_backends_file(bench: Bench) -> None:
+    add_native(bench, twin="")
+    place = bench.backends / "native" / "fake" / "my_example.py"
+    place.parent.mkdir()
+    place.write_text(TWIN)
+    assert bench.measure(backends="native/fake").status == 0
+
+
+@pytest.mark.parametrize(
+    ("twin", "reason"),
+    [
+        (TWIN.replace('{"kernel": weights[0],', '{"kernel": weights[0] * 2,'), "weight 1 that the twin gives is not"),
+        (TWIN.replace("learning_rate, momentum)", "learning_rate)"), "is not made for the example's OPTIMIZER"),
+        (TWIN.replace("(16, 3), (3,)", "(16, 3)"), "Keras has other weights there"),
+        (TWIN.replace("(16, 3)", "(15, 3)"), "the twin has 48 parameters, where the example states 51"),
+        (TWIN.replace("import numpy as np", "import nothing_of_the_kind"), "my_example.py raises on import"),
+    ],
+)
+def test_a_wrong_twin_fails_with_a_reason(bench: Bench, twin: str, reason: str) -> None:
+    add_native(bench, twin=twin)
+    assert bench.measure(backends="native/fake").status == 1
+    assert reason in bench.reason()
+
+
+def test_a_twin_without_a_function_is_refused_before_anything_is_measured(bench: Bench) -> None:
+    add_native(bench, twin=TWIN.replace("def predict", "def forward"))
+    said = bench.measure(backends="native/fake")
+    assert said.status == 2 and said.err == "kbench: error: The twin fake/my_example.py has no function predict.\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("native/fake+jit=on", "jit is a setting of Keras, which native/fake does without"),
+        ("native/fake+keras=3.0", "keras is a setting of Keras, which native/fake does without"),
+    ],
+)
+def test_settings_of_keras_are_none_of_a_native_backends(bench: Bench, option: str, message: str) -> None:
+    add_native(bench)
+    said = bench.measure(backends=option)
+    assert said.status == 2 and message in said.err
+
+
+def test_all_and_a_bare_name_mean_keras(bench: Bench) -> None:
+    add_native(bench)
+    add_native(bench, "other")
+    for asked in ("all", "fake"):
+        said = bench("run", "--backends", asked, "--examples", "my_example.py", "--dry-run")
+        assert "native/" not in said.out.partition("examples")[0], said.out
+    said = bench("run", "--backends", "native", "--examples", "my_example.py", "--dry-run")
+    assert "native/fake, native/other" in said.out and "keras9/fake" not in said.out
+    said = bench("run", "--backends", "other", "--examples", "my_example.py")
+    assert said.status == 2 and "did you mean native/other?" in said.err
+
+
+def test_a_script_is_no_program_of_a_native_backend(bench: Bench) -> None:
+    add_native(bench)
+    (bench.folder / "mine.py").write_text("import keras\n")
+    bench("script", "mine.py", "--backends", "native/fake")
+    assert [one.outcome.status for one in bench.last().measured] == ["unsupported"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('kind = "native"\n', ""), "lie in a folder called native"),
+        (('module = "theano"\n', ""), "lacks the key `module`"),
+    ],
+)
+def test_a_wrong_file_of_a_native_backend_is_named(bench: Bench, change: tuple[str, str], message: str) -> None:
+    add_native(bench, toml=TOML.replace(*change))
+    said = bench.measure(backends="fake")
+    assert said.status == 2 and message in said.err

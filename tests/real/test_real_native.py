@@ -1,0 +1,61 @@
+"""Every twin trains as the Keras row does: from the same weights, on the same batches, to the same weights."""
+
+from __future__ import annotations
+
+import pytest
+from real_runs import Finished, Kbench
+
+from kbench import paths
+from kbench.analysis.rows import summarised
+from kbench.selection import backends
+
+pytestmark = pytest.mark.timeout(3600)
+BACKENDS = backends.load_all(paths.project_folder("backends"))
+NATIVE = [name for name, backend in BACKENDS.items() if backend.kind == "native"]
+
+
+def check_measured(run: Finished) -> None:
+    rows = {row.backend: row for row in summarised(run.results())}
+    for row in rows.values():
+        assert (row.status, row.differs) == ("ok", ()), row
+    assert len({row.fingerprint for row in rows.values()}) == 1 and "" not in {
+        row.fingerprint for row in rows.values()
+    }
+    for one in run.results().measured:
+        assert one.facts["weights_left"] == [] and one.facts["device"] in ("cpu", "unknown")
+        assert one.facts["backend_version"] not in ("", "unknown") and one.facts["libraries"]
+        first, *_, last = one.epochs
+        assert last.val_loss < first.val_loss  # type: ignore[operator]
+        for epoch in one.epochs:
+            assert len(epoch.step_seconds) == epoch.samples // one.cell.batch_size
+            assert sum(epoch.step_seconds) == pytest.approx(epoch.seconds, abs=1e-5)
+        if one.cell.backend in NATIVE:
+            assert one.facts["keras_version"] == ""
+
+
+def test_all_frameworks_train_mnist_mlp_without_keras_as_keras_does(kbench: Kbench) -> None:
+    run = kbench.measure("keras3/torch,native", "mnist_mlp", "--repeats", "1")
+    assert run.status == 0, run.output
+    check_measured(run)
+    rows = {row.backend: row for row in summarised(run.results())}
+    assert set(rows) == {"keras3/torch", *NATIVE}
+    assert rows["keras3/torch"].native == "native/torch" and rows["keras3/torch"].relative_to_native
+    assert "What Keras costs" in run.output
+
+
+def test_pictures_are_computed_alike_with_channels_first_and_last(kbench: Kbench) -> None:
+    run = kbench.measure("keras3/torch,native/torch,native/jax", "mnist_cnn", "--repeats", "1")
+    assert run.status == 0, run.output
+    check_measured(run)
+
+
+def test_all_frameworks_are_where_keras_is_after_some_steps(kbench: Kbench) -> None:
+    compared = kbench.parity("keras2/tensorflow,native", "mnist_mlp")
+    assert compared.status == 0, compared.output
+    rows = {row["backend"]: row for row in compared.parity()}
+    assert set(rows) == {"keras2/tensorflow", *NATIVE}
+    for name, row in rows.items():
+        assert row["verdict"] in ("same", "explained"), (name, row)
+        assert row["reference"] == "numpy" and float(row["outputs"]) < 1e-5 and float(row["loss"]) < 1e-5
+    # Gluon and Lasagne have epsilon under the root.
+    assert {name for name, row in rows.items() if row["verdict"] == "explained"} <= {"native/gluon", "native/lasagne"}
