@@ -9,7 +9,8 @@ from kbench.errors import Unsupported, UserError
 from kbench.selection.examples import parsed
 from kbench.values import NATIVE, SCRIPT, Backend, Example, base
 
-FUNCTIONS = ("build", "optimizer", "step", "predict", "weights")
+FUNCTIONS = ("build", "predict", "weights")
+OF_TRAINING = ("optimizer", "step")
 LOSSES = ("categorical_crossentropy", "sparse_categorical_crossentropy")
 # What an example may have that a twin is not given.
 KERAS_ALONE = ("batches", "callbacks", "load_data", "CLASS_WEIGHT", "LOSS_WEIGHTS", "STEPS_PER_EXECUTION")
@@ -43,11 +44,11 @@ def check(example: Example, init: str) -> None:
         raise Unsupported("a twin begins from the seeded weights: leave --init out")
 
 
-def sha256(path: Path) -> str:
-    """Of the file. Raises UserError where it is no Python, or lacks a function."""
+def sha256(path: Path, task: str) -> str:
+    """Of the file. Raises UserError where it is no Python, or lacks a function that the task needs."""
     content, tree = parsed(path, "twin")
     names = {getattr(node, "name", "") for node in tree.body}
-    for wanted in FUNCTIONS:
+    for wanted in (*FUNCTIONS, *(OF_TRAINING if task == "train" else ())):
         if wanted not in names:
             raise UserError(f"The twin {path.parent.name}/{path.name} has no function {wanted}.")
     return hashlib.sha256(content).hexdigest()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from fake_bench import Bench, events_of
+from fake_bench import INFERENCE, Bench, events_of
 from fake_native import TOML, TWIN, add_native
 
 from kbench.analysis.rows import summarised
@@ -114,6 +114,14 @@ def test_a_twin_may_lie_beside_the_backends_file(bench: Bench) -> None:
     assert bench.measure(backends="native/fake").status == 0
 
 
+def test_of_a_framework_that_nobody_knows_whole_epochs_are_timed(bench: Bench) -> None:
+    add_native(bench, toml=TOML.replace('framework = "theano"', 'framework = "unheard-of"'))
+    assert bench.measure(backends=BOTH).status == 0
+    keras, native = rows(bench)["keras9/fake"], rows(bench)["native/fake"]
+    assert native.epoch_seconds and native.step_seconds_median is None
+    assert native.fingerprint == keras.fingerprint and keras.native == ""
+
+
 @pytest.mark.parametrize(
     ("twin", "reason"),
     [
@@ -128,6 +136,17 @@ def test_a_wrong_twin_fails_with_a_reason(bench: Bench, twin: str, reason: str) 
     add_native(bench, twin=twin)
     assert bench.measure(backends="native/fake").status == 1
     assert reason in bench.reason()
+
+
+def test_a_twin_that_predicts_needs_no_optimizer_and_may_have_other_initializers(bench: Bench) -> None:
+    bench.example("my_example.py", INFERENCE)
+    twin = TWIN.replace("def optimizer", "def _optimizer").replace("def step", "def _step")
+    add_native(bench, twin=twin)
+    assert bench.measure(backends=BOTH).status == 0
+    assert len({row.fingerprint for row in rows(bench).values()}) == 1
+    add_native(bench, twin=twin.replace("def build", 'INITIALIZERS = {"Dense": ("Ones", "Zeros")}\n\n\ndef build'))
+    assert bench.measure(backends=BOTH).status == 0
+    assert any("unlike keras9/fake in its initial weights" in how for how in rows(bench)["native/fake"].differs)
 
 
 def test_a_twin_without_a_function_is_refused_before_anything_is_measured(bench: Bench) -> None:

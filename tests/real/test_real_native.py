@@ -49,6 +49,15 @@ def test_pictures_are_computed_alike_with_channels_first_and_last(kbench: Kbench
     check_measured(run)
 
 
+def test_a_deep_network_gives_the_features_that_keras_gives(kbench: Kbench) -> None:
+    small = ("--samples", "8", "--batch-size", "4", "--repeats", "1")
+    run = kbench.measure("keras3/torch,native/torch", "resnet50_features", *small)
+    assert run.status == 0, run.output
+    keras, native = summarised(run.results())
+    assert keras.differs == native.differs == () and keras.fingerprint == native.fingerprint != ""
+    assert {row.parameters for row in (keras, native)} == {23587712}
+
+
 def test_all_frameworks_are_where_keras_is_after_some_steps(kbench: Kbench) -> None:
     compared = kbench.parity("keras2/tensorflow,native", "mnist_mlp")
     assert compared.status == 0, compared.output
