@@ -11,6 +11,7 @@ from kbench.selection import backends
 
 pytestmark = pytest.mark.timeout(3600)
 BACKENDS = backends.load_all(paths.project_folder("backends"))
+UNDER_THE_ROOT = ("native/gluon", "native/lasagne")
 NATIVE = [name for name, backend in BACKENDS.items() if backend.kind == "native"]
 
 
@@ -66,5 +67,5 @@ def test_all_frameworks_are_where_keras_is_after_some_steps(kbench: Kbench) -> N
     for name, row in rows.items():
         assert row["verdict"] in ("same", "explained"), (name, row)
         assert row["reference"] == "numpy" and float(row["outputs"]) < 1e-5 and float(row["loss"]) < 1e-5
-    # Gluon and Lasagne have epsilon under the root.
-    assert {name for name, row in rows.items() if row["verdict"] == "explained"} <= {"native/gluon", "native/lasagne"}
+        # Gluon and Lasagne have epsilon under the root. After ten steps rounding alone can part a twin from itself.
+        assert float(row["1_step"]) < (0.05 if name in UNDER_THE_ROOT else 1e-5), (name, row)
