@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -166,6 +167,12 @@ def test_settings_of_keras_are_none_of_a_native_backends(bench: Bench, option: s
     add_native(bench)
     said = bench.measure(backends=option)
     assert said.status == 2 and message in said.err
+
+
+def test_an_environment_of_the_users_own_needs_the_framework_and_no_keras(bench: Bench) -> None:
+    add_native(bench)
+    said = bench.measure("--python", f"native/fake={sys.executable},as-is", backends="native/fake")
+    assert said.status == 2 and "has no theano: install it there" in said.err
 
 
 def test_all_and_a_bare_name_mean_keras(bench: Bench) -> None:
