@@ -233,7 +233,7 @@ def _of_twin(example: Example, backend: Backend, request: Request) -> tuple[dict
         made["twin_sha256"] = twins.sha256(twins.path_of(example, backend), example.task)
     except Unsupported as error:
         return made, Outcome(UNSUPPORTED, str(error))
-    return {**made, "constants": example.constants}, None
+    return {**made, "constants": twins.constants(example)}, None
 
 
 def _is_locked(name: str, backend: Backend) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from fake_bench import INFERENCE, Bench, events_of
+from fake_bench import EXAMPLE, INFERENCE, Bench, events_of
 from fake_native import TOML, TWIN, add_native
 
 from kbench.analysis.rows import summarised
@@ -105,6 +105,28 @@ def test_without_a_twin_the_row_says_which_file_to_write(bench: Bench) -> None:
     }
     file.write_text(TWIN)
     assert bench.measure(backends="native/fake").status == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "reason"),
+    [
+        ("CLASS_WEIGHT = {0: 2.0}", (), "my_example has CLASS_WEIGHT, which Keras alone can use"),
+        ('METRICS = [["mae"]]', (), "my_example has other METRICS than the accuracy"),
+        ("def callbacks(): return []", (), "my_example has callbacks, which Keras alone can use"),
+        ("OPTIMIZER = dict", (), "the OPTIMIZER of my_example is made by Keras"),
+        ('LOSS = "mse"', (), "the LOSS of my_example is none of"),
+        ("", ("--init", "backend"), "a twin begins from the seeded weights"),
+        ("", ("--image-data-format", "channels_first"), "its twins compute with channels_last"),
+    ],
+)
+def test_what_a_twin_cannot_do_is_said_in_advance(
+    bench: Bench, line: str, options: tuple[str, ...], reason: str
+) -> None:
+    bench.example("my_example.py", EXAMPLE + f"\n\n{line}\n")
+    add_native(bench)
+    assert bench.measure(*options, backends="native/fake").status == 1
+    status, said = bench.fates()["my_example"]
+    assert status == "unsupported" and said.startswith(reason)
 
 
 def test_a_twin_may_lie_beside_the_backends_file(bench: Bench) -> None:
