@@ -219,10 +219,10 @@ def _of_twin(example: Example, backend: Backend, request: Request) -> tuple[dict
     made: dict[str, Any] = {"kind": NATIVE, "framework": backend.framework, "module": backend.module}
     try:
         twins.check(example, request.init)
-        made["twin_sha256"] = twins.sha256(twins.path_of(example, backend))
+        made["twin_sha256"] = twins.sha256(twins.path_of(example, backend), example.task)
     except Unsupported as error:
         return made, Outcome(UNSUPPORTED, str(error))
-    return {**made, "constants": example.constants}, None
+    return {**made, "constants": twins.constants(example)}, None
 
 
 def _rotated(backends: Sequence[Backend], by: int) -> list[Backend]:

@@ -107,7 +107,7 @@ def load(path: Path) -> Example:
     except Wrong as wrong:
         raise _wrong(path, f"needs {wrong.key} as {wrong.wanted}") from None
     target = _target(path, constants)
-    code = functions | _computed(tree)
+    code = functions | computed(tree)
     for name in ("OPTIMIZER", "LOSS"):
         if constants.TASK == "train" and getattr(constants, name) is None and name not in code:
             raise _wrong(path, f"has no {name}, which training needs")
@@ -186,12 +186,13 @@ def _constants(tree: ast.Module, path: Path) -> dict[str, Any]:
             try:
                 found[name] = ast.literal_eval(node.value)
             except (ValueError, TypeError, RecursionError, MemoryError):  # computed, or {[]: 1}
+                found.pop(name, None)  # what it was before
                 if name in READ and name not in MAY_BE_CODE:
                     raise _wrong(path, f"computes its {name}: write the value itself") from None
     return found
 
 
-def _computed(tree: ast.Module) -> set[str]:
+def computed(tree: ast.Module) -> set[str]:
     """The names assigned at the top of the file."""
     assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
     return {one.id for node in assigned for one in node.targets if isinstance(one, ast.Name)}

@@ -6,11 +6,14 @@ import hashlib
 from pathlib import Path
 
 from kbench.errors import Unsupported, UserError
-from kbench.selection.examples import parsed
+from kbench.selection.examples import computed, parsed
 from kbench.values import NATIVE, SCRIPT, Backend, Example, base
 
-FUNCTIONS = ("build", "optimizer", "step", "predict", "weights")
+FUNCTIONS = ("build", "predict", "weights")
+OF_TRAINING = ("optimizer", "step")
 LOSSES = ("categorical_crossentropy", "sparse_categorical_crossentropy")
+# What the guest is told of an example.
+CONSTANTS = ("OPTIMIZER", "LOSS", "METRICS", "AUGMENTATION")
 # What an example may have that a twin is not given.
 KERAS_ALONE = ("batches", "callbacks", "load_data", "CLASS_WEIGHT", "LOSS_WEIGHTS", "STEPS_PER_EXECUTION")
 
@@ -37,21 +40,23 @@ def check(example: Example, init: str) -> None:
         raise Unsupported(f"the OPTIMIZER of {example.name} is made by Keras")
     if example.task == "train" and example.constants.get("LOSS") not in LOSSES:
         raise Unsupported(f"the LOSS of {example.name} is none of {' and '.join(LOSSES)}")
-    if set(_list(example.constants.get("METRICS", ()))) - {"accuracy", "acc"}:
+    metrics = example.constants.get("METRICS", [])
+    if not isinstance(metrics, list | tuple) or any(one not in ("accuracy", "acc") for one in metrics):
         raise Unsupported(f"{example.name} has other METRICS than the accuracy")
     if init != "seeded":
         raise Unsupported("a twin begins from the seeded weights: leave --init out")
 
 
-def sha256(path: Path) -> str:
-    """Of the file. Raises UserError where it is no Python, or lacks a function."""
+def sha256(path: Path, task: str) -> str:
+    """Of the file. Raises UserError where it is no Python, or lacks a function that the task needs."""
     content, tree = parsed(path, "twin")
-    names = {getattr(node, "name", "") for node in tree.body}
-    for wanted in FUNCTIONS:
+    names = {getattr(node, "name", "") for node in tree.body} | computed(tree)
+    for wanted in (*FUNCTIONS, *(OF_TRAINING if task == "train" else ())):
         if wanted not in names:
             raise UserError(f"The twin {path.parent.name}/{path.name} has no function {wanted}.")
     return hashlib.sha256(content).hexdigest()
 
 
-def _list(metrics: object) -> list[object]:
-    return list(metrics) if isinstance(metrics, list | tuple | dict) else [metrics]
+def constants(example: Example) -> dict[str, object]:
+    """Of the example, those that its twin is trained by."""
+    return {name: example.constants[name] for name in CONSTANTS if name in example.constants}

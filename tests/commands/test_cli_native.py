@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from fake_bench import Bench, events_of
+from fake_bench import EXAMPLE, INFERENCE, Bench, events_of
 from fake_native import TOML, TWIN, add_native
 
 from kbench.analysis.rows import summarised
@@ -106,12 +107,42 @@ def test_without_a_twin_the_row_says_which_file_to_write(bench: Bench) -> None:
     assert bench.measure(backends="native/fake").status == 0
 
 
+@pytest.mark.parametrize(
+    ("line", "options", "reason"),
+    [
+        ("CLASS_WEIGHT = {0: 2.0}", (), "my_example has CLASS_WEIGHT, which Keras alone can use"),
+        ('METRICS = [["mae"]]', (), "my_example has other METRICS than the accuracy"),
+        ("def callbacks(): return []", (), "my_example has callbacks, which Keras alone can use"),
+        ("OPTIMIZER = dict", (), "the OPTIMIZER of my_example is made by Keras"),
+        ('LOSS = "mse"', (), "the LOSS of my_example is none of"),
+        ("", ("--init", "backend"), "a twin begins from the seeded weights"),
+        ("", ("--image-data-format", "channels_first"), "its twins compute with channels_last"),
+    ],
+)
+def test_what_a_twin_cannot_do_is_said_in_advance(
+    bench: Bench, line: str, options: tuple[str, ...], reason: str
+) -> None:
+    bench.example("my_example.py", EXAMPLE + f"\n\n{line}\n")
+    add_native(bench)
+    assert bench.measure(*options, backends="native/fake").status == 1
+    status, said = bench.fates()["my_example"]
+    assert status == "unsupported" and said.startswith(reason)
+
+
 def test_a_twin_may_lie_beside_the_backends_file(bench: Bench) -> None:
     add_native(bench, twin="")
     place = bench.backends / "native" / "fake" / "my_example.py"
     place.parent.mkdir()
     place.write_text(TWIN)
     assert bench.measure(backends="native/fake").status == 0
+
+
+def test_of_a_framework_that_nobody_knows_whole_epochs_are_timed(bench: Bench) -> None:
+    add_native(bench, toml=TOML.replace('framework = "theano"', 'framework = "unheard-of"'))
+    assert bench.measure(backends=BOTH).status == 0
+    keras, native = rows(bench)["keras9/fake"], rows(bench)["native/fake"]
+    assert native.epoch_seconds and native.step_seconds_median is None
+    assert native.fingerprint == keras.fingerprint and keras.native == ""
 
 
 @pytest.mark.parametrize(
@@ -128,6 +159,17 @@ def test_a_wrong_twin_fails_with_a_reason(bench: Bench, twin: str, reason: str) 
     add_native(bench, twin=twin)
     assert bench.measure(backends="native/fake").status == 1
     assert reason in bench.reason()
+
+
+def test_a_twin_that_predicts_needs_no_optimizer_and_may_have_other_initializers(bench: Bench) -> None:
+    bench.example("my_example.py", INFERENCE)
+    twin = TWIN.replace("def optimizer", "def _optimizer").replace("def step", "def _step")
+    add_native(bench, twin=twin)
+    assert bench.measure(backends=BOTH).status == 0
+    assert len({row.fingerprint for row in rows(bench).values()}) == 1
+    add_native(bench, twin=twin.replace("def build", 'INITIALIZERS = {"Dense": ("Ones", "Zeros")}\n\n\ndef build'))
+    assert bench.measure(backends=BOTH).status == 0
+    assert any("unlike keras9/fake in its initial weights" in how for how in rows(bench)["native/fake"].differs)
 
 
 def test_a_twin_without_a_function_is_refused_before_anything_is_measured(bench: Bench) -> None:
@@ -147,6 +189,12 @@ def test_settings_of_keras_are_none_of_a_native_backends(bench: Bench, option: s
     add_native(bench)
     said = bench.measure(backends=option)
     assert said.status == 2 and message in said.err
+
+
+def test_an_environment_of_the_users_own_needs_the_framework_and_no_keras(bench: Bench) -> None:
+    add_native(bench)
+    said = bench.measure("--python", f"native/fake={sys.executable},as-is", backends="native/fake")
+    assert said.status == 2 and "has no theano: install it there" in said.err
 
 
 def test_all_and_a_bare_name_mean_keras(bench: Bench) -> None:

@@ -11,6 +11,9 @@ from kbench.selection import backends
 
 pytestmark = pytest.mark.timeout(3600)
 BACKENDS = backends.load_all(paths.project_folder("backends"))
+UNDER_THE_ROOT = ("native/gluon", "native/lasagne")
+# Not to be asked: their builds for the CPU know no other device.
+DEVICES = dict.fromkeys(("native/chainer", "native/cntk", "native/lasagne", "native/tensorflow1"), "unknown")
 NATIVE = [name for name, backend in BACKENDS.items() if backend.kind == "native"]
 
 
@@ -22,7 +25,7 @@ def check_measured(run: Finished) -> None:
         row.fingerprint for row in rows.values()
     }
     for one in run.results().measured:
-        assert one.facts["weights_left"] == [] and one.facts["device"] in ("cpu", "unknown")
+        assert one.facts["weights_left"] == [] and one.facts["device"] == DEVICES.get(one.cell.backend, "cpu")
         assert one.facts["backend_version"] not in ("", "unknown") and one.facts["libraries"]
         first, *_, last = one.epochs
         assert last.val_loss < first.val_loss  # type: ignore[operator]
@@ -49,6 +52,15 @@ def test_pictures_are_computed_alike_with_channels_first_and_last(kbench: Kbench
     check_measured(run)
 
 
+def test_a_deep_network_gives_the_features_that_keras_gives(kbench: Kbench) -> None:
+    small = ("--samples", "8", "--batch-size", "4", "--repeats", "1")
+    run = kbench.measure("keras3/torch,native/torch", "resnet50_features", *small)
+    assert run.status == 0, run.output
+    keras, native = summarised(run.results())
+    assert keras.differs == native.differs == () and keras.fingerprint == native.fingerprint != ""
+    assert {row.parameters for row in (keras, native)} == {23587712}
+
+
 def test_all_frameworks_are_where_keras_is_after_some_steps(kbench: Kbench) -> None:
     compared = kbench.parity("keras2/tensorflow,native", "mnist_mlp")
     assert compared.status == 0, compared.output
@@ -57,5 +69,5 @@ def test_all_frameworks_are_where_keras_is_after_some_steps(kbench: Kbench) -> N
     for name, row in rows.items():
         assert row["verdict"] in ("same", "explained"), (name, row)
         assert row["reference"] == "numpy" and float(row["outputs"]) < 1e-5 and float(row["loss"]) < 1e-5
-    # Gluon and Lasagne have epsilon under the root.
-    assert {name for name, row in rows.items() if row["verdict"] == "explained"} <= {"native/gluon", "native/lasagne"}
+        # Gluon and Lasagne have epsilon under the root. After ten steps rounding alone can part a twin from itself.
+        assert float(row["1_step"]) < (0.05 if name in UNDER_THE_ROOT else 1e-5), (name, row)

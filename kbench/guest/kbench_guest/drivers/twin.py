@@ -11,7 +11,7 @@ from kbench_guest.drivers.example_file import load
 from kbench_guest.proof import initializers
 from kbench_guest.protocol import Refused
 
-# Keras's own initializers of a layer's weights, in their order.
+# Keras's own initializers of a layer's weights, in their order; a twin's INITIALIZERS has others.
 KERNEL_AND_BIAS = ("GlorotUniform", "Zeros")
 INITIALIZERS = {
     "Dense": KERNEL_AND_BIAS,
@@ -39,7 +39,7 @@ class Twin(object):
         """The common initial weights, as the Keras layers have them. Raises Refused for a layer that has none."""
         found = []
         for number, layer in enumerate(self.layers):
-            kinds = INITIALIZERS.get(layer[0], ())
+            kinds = getattr(self._file, "INITIALIZERS", INITIALIZERS).get(layer[0], INITIALIZERS.get(layer[0], ()))
             if len(kinds) != len(layer) - 1:
                 raise Refused("example", "LAYERS of the twin has %r: Keras has other weights there" % (layer,))
             for position, (kind, shape) in enumerate(zip(kinds, layer[1:])):
