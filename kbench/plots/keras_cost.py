@@ -12,11 +12,11 @@ from kbench.plots.look import Key, Look, key, literal, points, render
 from kbench.plots.style import OWN, Style
 from kbench.values import Summary
 
-_REACH = 3.0  # times the outermost ratios: what of an interval goes further is cut, or it would press all together
+_REACH = 3.0  # times the outermost ratios: longer intervals are cut, so that the points stay apart
 
 
 def keras_cost(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
-    """The picture as {"png": ..., "svg": ...}; empty where no framework was measured with and without Keras."""
+    """The picture as {"png": ..., "svg": ...}; empty if no framework was measured with and without Keras."""
     rows = [row for row in summaries if row.relative_to_native is not None]
     return render(lambda: _figure(rows, looks, style), style) if rows else {}
 

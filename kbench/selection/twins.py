@@ -12,9 +12,9 @@ from kbench.values import NATIVE, SCRIPT, Backend, Example, base
 FUNCTIONS = ("build", "predict", "weights")
 OF_TRAINING = ("optimizer", "step")
 LOSSES = ("categorical_crossentropy", "sparse_categorical_crossentropy")
-# What the guest is told of an example.
+# What the guest gets of an example.
 CONSTANTS = ("OPTIMIZER", "LOSS", "METRICS", "AUGMENTATION")
-# What an example may have that a twin is not given.
+# What an example may have and a twin cannot use.
 KERAS_ALONE = ("batches", "callbacks", "load_data", "CLASS_WEIGHT", "LOSS_WEIGHTS", "STEPS_PER_EXECUTION")
 
 
@@ -26,29 +26,29 @@ def path_of(example: Example, backend: Backend) -> Path:
         if (folder / f"{example.name}.py").is_file():
             return folder / f"{example.name}.py"
     wanted = Path(example.path.parent.name) / NATIVE / name / f"{example.name}.py"
-    raise Unsupported(f"nobody has written {example.name} for {backend.name} yet: its file would be {wanted}")
+    raise Unsupported(f"there is no twin of {example.name} for {backend.name}: write {wanted}")
 
 
 def check(example: Example, init: str) -> None:
-    """Raises Unsupported where no twin of the example can be measured as the Keras rows are."""
+    """Raises Unsupported if no twin of the example can be measured like its Keras rows."""
     if example.task == SCRIPT:
-        raise Unsupported("a script is a program of Keras, which a native backend does not have")
+        raise Unsupported("a script is a Keras program, and a native backend has no Keras")
     alone = [name for name in KERAS_ALONE if name in example.functions or example.constants.get(name)]
     if alone:
-        raise Unsupported(f"{example.name} has {alone[0]}, which Keras alone can use")
+        raise Unsupported(f"{example.name} has {alone[0]}, which only Keras can use")
     if example.task == "train" and not isinstance(example.constants.get("OPTIMIZER"), dict):
         raise Unsupported(f"the OPTIMIZER of {example.name} is made by Keras")
     if example.task == "train" and example.constants.get("LOSS") not in LOSSES:
-        raise Unsupported(f"the LOSS of {example.name} is none of {' and '.join(LOSSES)}")
+        raise Unsupported(f"the LOSS of {example.name} is not one of {' and '.join(LOSSES)}")
     metrics = example.constants.get("METRICS", [])
     if not isinstance(metrics, list | tuple) or any(one not in ("accuracy", "acc") for one in metrics):
-        raise Unsupported(f"{example.name} has other METRICS than the accuracy")
+        raise Unsupported(f"{example.name} has METRICS other than accuracy")
     if init != "seeded":
-        raise Unsupported("a twin begins from the seeded weights: leave --init out")
+        raise Unsupported("a twin starts from the seeded weights: leave out --init")
 
 
 def sha256(path: Path, task: str) -> str:
-    """Of the file. Raises UserError where it is no Python, or lacks a function that the task needs."""
+    """The hash of the file. Raises UserError if it is not Python or lacks a function that the task needs."""
     content, tree = parsed(path, "twin")
     names = {getattr(node, "name", "") for node in tree.body} | computed(tree)
     for wanted in (*FUNCTIONS, *(OF_TRAINING if task == "train" else ())):
@@ -58,5 +58,5 @@ def sha256(path: Path, task: str) -> str:
 
 
 def constants(example: Example) -> dict[str, object]:
-    """Of the example, those that its twin is trained by."""
+    """The example's constants that its twin is trained with."""
     return {name: example.constants[name] for name in CONSTANTS if name in example.constants}

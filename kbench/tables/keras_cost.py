@@ -12,20 +12,20 @@ from kbench.values import NATIVE, Summary
 HEADING = "What Keras costs"
 _TEXT_COLUMNS = frozenset({"example", "backend", "without Keras"})
 _REMARK = (
-    "more: Keras's time less that of its framework without it: of a step (medians), of the first step, which holds "
-    "compilation, and of what comes before it (import, data, model)."
+    "extra: Keras's time minus that of its framework: per step (medians), in the first step, which includes "
+    "compilation, and before it (import, data, model)."
 )
 
 
 def table(summaries: Sequence[Summary]) -> Table | None:
-    """One row for each row of Keras whose framework was measured without it, too; None if there is none."""
+    """One row for each Keras row whose framework was also measured without Keras; None if there is none."""
     pairs = of_pairs(summaries)
     if not pairs:
         return None
     several_devices = len({row.device for row, _ in pairs}) > 1
     columns = (
         "example", "backend", "without Keras", "s/epoch", "s/epoch without", f"x {NATIVE}", "95 % interval (x)",
-        "more a step (ms)", "more at the first (s)", "more before it (s)",
+        "extra per step (ms)", "extra first step (s)", "extra before it (s)",
     )  # fmt: skip
     return Table(
         heading=HEADING,

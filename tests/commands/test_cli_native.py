@@ -99,9 +99,9 @@ def test_without_a_twin_the_row_says_which_file_to_write(bench: Bench) -> None:
     file = add_native(bench, twin="")
     said = bench.measure(backends="native/fake")
     assert said.status == 1  # it was asked for by name
-    wanted = f"its file would be {bench.folder.name}/native/fake/my_example.py"
+    wanted = f"{bench.folder.name}/native/fake/my_example.py"
     assert bench.fates() == {
-        "my_example": ("unsupported", f"nobody has written my_example for native/fake yet: {wanted}")
+        "my_example": ("unsupported", f"there is no twin of my_example for native/fake: write {wanted}")
     }
     file.write_text(TWIN)
     assert bench.measure(backends="native/fake").status == 0
@@ -110,12 +110,12 @@ def test_without_a_twin_the_row_says_which_file_to_write(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("line", "options", "reason"),
     [
-        ("CLASS_WEIGHT = {0: 2.0}", (), "my_example has CLASS_WEIGHT, which Keras alone can use"),
-        ('METRICS = [["mae"]]', (), "my_example has other METRICS than the accuracy"),
-        ("def callbacks(): return []", (), "my_example has callbacks, which Keras alone can use"),
+        ("CLASS_WEIGHT = {0: 2.0}", (), "my_example has CLASS_WEIGHT, which only Keras can use"),
+        ('METRICS = [["mae"]]', (), "my_example has METRICS other than accuracy"),
+        ("def callbacks(): return []", (), "my_example has callbacks, which only Keras can use"),
         ("OPTIMIZER = dict", (), "the OPTIMIZER of my_example is made by Keras"),
-        ('LOSS = "mse"', (), "the LOSS of my_example is none of"),
-        ("", ("--init", "backend"), "a twin begins from the seeded weights"),
+        ('LOSS = "mse"', (), "the LOSS of my_example is not one of"),
+        ("", ("--init", "backend"), "a twin starts from the seeded weights"),
         ("", ("--image-data-format", "channels_first"), "its twins compute with channels_last"),
     ],
 )
@@ -148,7 +148,10 @@ def test_of_a_framework_that_nobody_knows_whole_epochs_are_timed(bench: Bench) -
 @pytest.mark.parametrize(
     ("twin", "reason"),
     [
-        (TWIN.replace('{"kernel": weights[0],', '{"kernel": weights[0] * 2,'), "weight 1 that the twin gives is not"),
+        (
+            TWIN.replace('{"kernel": weights[0],', '{"kernel": weights[0] * 2,'),
+            "weight 1 is not the one that build was given",
+        ),
         (TWIN.replace("learning_rate, momentum)", "learning_rate)"), "is not made for the example's OPTIMIZER"),
         (TWIN.replace("(16, 3), (3,)", "(16, 3)"), "Keras has other weights there"),
         (TWIN.replace("(16, 3)", "(15, 3)"), "the twin has 48 parameters, where the example states 51"),

@@ -1,4 +1,4 @@
-"""The committed reference run: complete, readable, learning, and what the README shows of it is what it holds."""
+"""The committed reference runs: complete, readable, learning, and what the README shows of them is what they hold."""
 
 from __future__ import annotations
 
@@ -17,11 +17,17 @@ from kbench.values import OK, UNSUPPORTED, Summary
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 REFERENCE = CHECKOUT / "results" / "reference"
+WITHOUT_KERAS = CHECKOUT / "results" / "reference-native"
 
 
 @pytest.fixture(scope="module")
 def rows() -> list[Summary]:
     return list(summarised(store.read(REFERENCE)))
+
+
+@pytest.fixture(scope="module")
+def without_keras() -> list[Summary]:
+    return list(summarised(store.read(WITHOUT_KERAS)))
 
 
 def test_it_has_each_of_its_backends_on_each_of_its_examples_on_real_data(rows: list[Summary]) -> None:
@@ -46,24 +52,36 @@ def test_its_models_learn_what_the_data_teach(rows: list[Summary]) -> None:
             assert accuracy is not None and accuracy > 0.75, backend
 
 
-def test_its_rows_were_measured_alike(rows: list[Summary]) -> None:
+@pytest.mark.parametrize("run", ["rows", "without_keras"])
+def test_its_rows_were_measured_alike(run: str, request: pytest.FixtureRequest) -> None:
     told: dict[str, set[str]] = {}
-    for row in rows:
+    for row in request.getfixturevalue(run):
         assert row.differs == (), row.backend
         if row.status == OK:
             told.setdefault(row.example, set()).add(row.fingerprint)
     assert all(len(fingerprints) == 1 and "" not in fingerprints for fingerprints in told.values())
 
 
-def test_its_tables_follow_from_its_raw_measurements(tmp_path: Path) -> None:
-    copy = tmp_path / "reference"
-    shutil.copytree(REFERENCE, copy)
+def test_each_keras_row_has_one_without_keras_and_what_keras_costs(without_keras: list[Summary]) -> None:
+    there = {(row.example, row.backend) for row in without_keras if row.status == OK}
+    keras = [row for row in without_keras if row.backend.startswith("keras")]
+    assert {row.example for row in keras} == {"mnist_mlp", "mnist_cnn", "cifar10_cnn"}
+    for row in keras:
+        assert (row.example, row.native) in there or row.native == ""
+        assert (row.relative_to_native is not None) == (row.native != ""), row
+    assert sum(row.native != "" for row in keras) >= 3 * 3
+
+
+@pytest.mark.parametrize("reference", [REFERENCE, WITHOUT_KERAS], ids=lambda path: path.name)
+def test_its_tables_follow_from_its_raw_measurements(reference: Path, tmp_path: Path) -> None:
+    copy = tmp_path / reference.name
+    shutil.copytree(reference, copy)
     for name in ("summary.csv", "epochs.csv", "summary.md"):
         (copy / name).unlink()
     outputs.rebuild(copy)
-    assert (copy / "summary.md").read_bytes() == (REFERENCE / "summary.md").read_bytes()
+    assert (copy / "summary.md").read_bytes() == (reference / "summary.md").read_bytes()
     for name in ("summary.csv", "epochs.csv"):  # whose last digits differ from processor to processor
-        pandas.testing.assert_frame_equal(pandas.read_csv(copy / name), pandas.read_csv(REFERENCE / name), rtol=1e-9)
+        pandas.testing.assert_frame_equal(pandas.read_csv(copy / name), pandas.read_csv(reference / name), rtol=1e-9)
 
 
 def test_the_readme_shows_its_table_and_its_pictures(rows: list[Summary]) -> None:
@@ -73,9 +91,12 @@ def test_the_readme_shows_its_table_and_its_pictures(rows: list[Summary]) -> Non
     for picture in ("overview.png", "mnist_cnn-convergence.png"):
         assert f"results/reference/plots/{picture}" in readme
         assert (REFERENCE / "plots" / picture).is_file()
+    assert "results/reference-native/plots/keras-cost.png" in readme
+    assert (WITHOUT_KERAS / "plots" / "keras-cost.png").is_file()
 
 
-def test_it_names_no_folder_of_the_machine_that_measured_it() -> None:
-    for file in [REFERENCE / "run.json", *REFERENCE.glob("cells/*/spec.json")]:
+@pytest.mark.parametrize("reference", [REFERENCE, WITHOUT_KERAS], ids=lambda path: path.name)
+def test_it_names_no_folder_of_the_machine_that_measured_it(reference: Path) -> None:
+    for file in [reference / "run.json", *reference.glob("cells/*/spec.json")]:
         absolute = re.findall(r'"(/[^"]+)"', file.read_text("utf-8"))
         assert [path for path in absolute if not path.startswith(("/usr/", "/proc/"))] == [], file

@@ -1,6 +1,6 @@
 """What a twin computes on one batch: outputs, the loss, and its weights after one step and after ten.
 
-Of its layers' outputs it says nothing: a twin has no layers that kbench could ask.
+Not of its layers, which kbench cannot read.
 """
 
 import os

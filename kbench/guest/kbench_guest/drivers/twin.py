@@ -57,9 +57,7 @@ class Twin(object):
         self._model = self._file.build([value.copy() for value in weights], self._dropout, self._seed)
         for place, (given, held) in enumerate(zip(weights, self.weights())):
             if given.shape != held.shape or given.tobytes() != held.tobytes():
-                raise Refused(
-                    "example", "weight %d that the twin gives is not the one that it was given" % (place + 1)
-                )
+                raise Refused("example", "the twin's weight %d is not the one that build was given" % (place + 1))
 
     def compile(self, settings):
         """Make the optimizer. settings: OPTIMIZER of the example. Raises Refused if it wants others."""
