@@ -239,6 +239,15 @@ def test_rounding_explains_what_a_backend_parts_from_itself_by_and_no_more() -> 
     assert verdicts(same, same, computed(steps=(0.01, 0.0), moved={1: step(0.01)}))[2] == "differs"
 
 
+def test_rounding_explains_what_two_backends_part_from_themselves_by_and_not_one() -> None:
+    """The two that are compared happen to be moved by nothing."""
+    size = np.linalg.norm(EXACT) * 0.01 / 2
+    still, lively = (computed(moved={1: step(), 10: step(moved)}) for moved in (0.0, size))
+    off = computed(steps=(0.0, size), moved={1: step(), 10: step(size)})
+    assert verdicts(still, replace(still), lively, replace(lively), off)[4] == "explained"
+    assert verdicts(still, replace(still), replace(still), lively, off)[4] == "differs"
+
+
 def test_rounding_explains_a_reported_loss() -> None:
     moved = replace(computed(moved={1: step()}), moved_reported=1.001)
     off = replace(moved, reported=1.002)
