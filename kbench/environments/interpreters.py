@@ -114,11 +114,12 @@ def find(
             return found
         try:
             make(version, cache, report)
-            found, _ = _search(backend, cache)
+            found, unfit = _search(backend, cache)
+            why = "it does not start"
         except (installers.InstallFailed, OSError) as failure:
             why = str(failure)
     if found is None:
-        instead = f"{unfit}, and {channel()} gave none ({why}): name another channel with --channel,"
+        instead = f"{unfit}, and {channel()} gave none that works ({why}): name another channel with --channel,"
         raise Unavailable(_not_found(backend, instead))
     return found
 

@@ -120,10 +120,22 @@ def test_where_no_channel_has_one_it_is_one_sentence(backend: Backend, machine: 
     with pytest.raises(Unavailable) as reason:
         find(backend, machine)
     assert str(reason.value) == (
-        "Python 3.6 was not found, and conda-forge gave none (No download found): name another channel with "
-        "--channel, install it with pyenv (pyenv install 3.6) or conda, or name one with --python "
+        "Python 3.6 was not found, and conda-forge gave none that works (No download found): name another channel "
+        "with --channel, install it with pyenv (pyenv install 3.6) or conda, or name one with --python "
         "keras9/tiny=/path/to/python"
     )
+
+
+def test_a_python_that_was_made_and_does_not_start_is_said(
+    backend: Backend, machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make(version: str, cache: Path, report: object) -> None:
+        program(cache / f"interpreters/py{version}/bin/python{version}", "exit 1")
+        (cache / f"interpreters/py{version}/complete").touch()
+
+    monkeypatch.setattr(interpreters, "_from_channel", make)
+    with pytest.raises(Unavailable, match=r"conda-forge gave none that works \(it does not start\)"):
+        find(backend, machine)
 
 
 def test_an_explicit_python_must_start_and_be_of_the_version(backend: Backend, machine: Path) -> None:
@@ -230,6 +242,6 @@ def test_a_channel_without_it_is_named_with_what_it_said(
     monkeypatch.setattr(interpreters, "_from_uv", lambda *_: None)
     wanted = replace(backend, python=("3.5",))
     with pytest.raises(
-        Unavailable, match=r"Python 3\.5 was not found, and file://.*/empty gave none \(.*python 3\.5"
+        Unavailable, match=r"Python 3\.5 was not found, and file://.*/empty gave none that works \(.*python 3\.5"
     ):
         interpreters.find(wanted, cache=machine / "cache", report=lambda text: None)
