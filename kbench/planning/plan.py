@@ -198,7 +198,8 @@ def _of_backend(
     try:
         if task not in backend.can and task != SCRIPT:  # unknown for a script
             raise Unsupported(backend.cannot or f"{backend.name} cannot {task}")
-        of_its_build = of_build(pick_build(backend, device, as_is=as_is), backend.distribution, as_is)
+        build = pick_build(backend, device, as_is=as_is)
+        of_its_build = of_build(build, backend.distribution, as_is)
     except Unsupported as error:
         return made, Outcome(UNSUPPORTED, str(error))
     of_its_build["variables"] = {**backend.variables, **of_its_build["variables"]}
@@ -206,6 +207,7 @@ def _of_backend(
     packages = {"keras": {"keras"}, "backend": {backend.keras_backend, backend.module, backend.distribution}}
     unlocked = [name for name, names in packages.items() if names & backend.sources.keys()]
     if backend.kind == NATIVE:  # to which Keras, which a framework may bring along, is a package like any other
+        made["distribution"] = build.distribution
         unlocked.append("keras")
     for name in unlocked:
         of_its_build["versions"].pop(name, None)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+from pathlib import Path
+
 import pytest
+from documentation_commands import CHECKOUT, blocks
 from real_runs import Finished, Kbench
 
 from kbench import paths
 from kbench.analysis.rows import summarised
+from kbench.environments import installers
 from kbench.selection import backends
 
 pytestmark = pytest.mark.timeout(3600)
@@ -14,6 +21,7 @@ BACKENDS = backends.load_all(paths.project_folder("backends"))
 UNDER_THE_ROOT = ("native/gluon", "native/lasagne")
 # Not to be asked: their builds for the CPU know no other device.
 DEVICES = dict.fromkeys(("native/chainer", "native/cntk", "native/lasagne", "native/tensorflow1"), "unknown")
+PAGE = CHECKOUT / "docs" / "native.md"
 NATIVE = [name for name, backend in BACKENDS.items() if backend.kind == "native"]
 
 
@@ -71,3 +79,23 @@ def test_all_frameworks_are_where_keras_is_after_some_steps(kbench: Kbench) -> N
         assert row["reference"] == "numpy" and float(row["outputs"]) < 1e-5 and float(row["loss"]) < 1e-5
         # Gluon and Lasagne have epsilon under the root. After ten steps rounding alone can part a twin from itself.
         assert float(row["1_step"]) < (0.05 if name in UNDER_THE_ROOT else 1e-5), (name, row)
+
+
+def test_the_framework_that_the_page_adds_trains_as_the_others_do(
+    kbench: Kbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "my_backends" / "native"
+    (folder / "tinygrad").mkdir(parents=True)
+    (toml,) = blocks(PAGE, "toml")
+    (folder / "tinygrad.toml").write_text(toml)
+    (folder / "tinygrad" / "mnist_mlp.py").write_text(blocks(PAGE, "python")[-1])
+    (locks,) = re.findall(r"^ {4}(printf .*(?:\n {8}.*)+)", PAGE.read_text("utf-8"), re.MULTILINE)
+    monkeypatch.setenv("PATH", f"{Path(installers.uv_program()).parent}:{os.environ['PATH']}")
+    subprocess.run(locks, shell=True, cwd=tmp_path, env=installers.uv_environment(), check=True)
+    monkeypatch.setenv("KBENCH_BACKENDS", str(folder.parent))
+    run = kbench.measure("native/torch,native/tinygrad", "mnist_mlp", "--repeats", "1")
+    assert run.status == 0, run.output
+    torch, tinygrad = sorted(summarised(run.results()), key=lambda row: row.backend, reverse=True)
+    assert torch.differs == tinygrad.differs == () and torch.fingerprint == tinygrad.fingerprint != ""
+    assert tinygrad.backend_version == "0.13.0"
+    assert tinygrad.final_val_accuracy == pytest.approx(torch.final_val_accuracy, abs=0.1)
