@@ -8,7 +8,7 @@ from typing import Any
 
 from kbench import paths
 from kbench.environments import locks
-from kbench.errors import Unsupported, UserError
+from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.machine import devices
 from kbench.planning.request import LAST_SEED, Request
 from kbench.planning.tasks import CellTask, guest_sha256, of_build, start_of_sha256
@@ -198,16 +198,16 @@ def _of_backend(
     try:
         if task not in backend.can and task != SCRIPT:  # unknown for a script
             raise Unsupported(backend.cannot or f"{backend.name} cannot {task}")
-        build = pick_build(backend, device, as_is=as_is)
-        of_its_build = of_build(build, backend.distribution, as_is)
+        of_its_build = of_build(pick_build(backend, device, as_is=as_is), backend.distribution, as_is)
     except Unsupported as error:
         return made, Outcome(UNSUPPORTED, str(error))
+    except Unavailable as error:
+        return made, Outcome(UNAVAILABLE, str(error))
     of_its_build["variables"] = {**backend.variables, **of_its_build["variables"]}
     # The user's own source has another version than the lock file.
     packages = {"keras": {"keras"}, "backend": {backend.keras_backend, backend.module, backend.distribution}}
     unlocked = [name for name, names in packages.items() if names & backend.sources.keys()]
     if backend.kind == NATIVE:  # to which Keras, which a framework may bring along, is a package like any other
-        made["distribution"] = build.distribution
         unlocked.append("keras")
     for name in unlocked:
         of_its_build["versions"].pop(name, None)

@@ -36,7 +36,6 @@ class CellTask(Cell):
     kind: str = "keras"  # or "native", and then:
     framework: str = ""
     module: str = ""  # what Python imports
-    distribution: str = ""  # the package that has it
     twin_sha256: str = ""  # of the file that is measured
     constants: Mapping[str, Any] = field(default_factory=dict)  # of the example
     floatx: str = FLOATX

@@ -58,13 +58,14 @@ def load(path: Path) -> Backend:
         raise UserError(f"the backend's file {path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"the backend's file {where} is not valid TOML: {error}") from None
-    raw_builds = raw.pop("builds", None)
+    raw_builds = raw.pop("builds", [])
     own = {"name": f"{path.parent.name}/{path.stem}", "generation": path.parent.name, "path": path}
     backend = _convert(raw, Backend, own, path, where)
     _check_kind(backend, where)
     if len(backend.can) == 1 and not backend.cannot:
         raise UserError(f"the backend's file {where} must say in `cannot` why it cannot do all of train and infer")
-    if not isinstance(raw_builds, list) or not all(isinstance(one, dict) for one in raw_builds) or not raw_builds:
+    tables = isinstance(raw_builds, list) and all(isinstance(one, dict) for one in raw_builds)
+    if not tables or not (raw_builds or backend.unavailable):
         raise UserError(f"the backend's file {where} needs at least one [[builds]] table")
     builds = tuple(
         _build(one, path, backend.distribution, f"{where}, build {number}")

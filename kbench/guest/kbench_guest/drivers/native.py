@@ -19,7 +19,7 @@ def run(spec, events):
         from kbench_guest.frameworks import native
         from kbench_guest.frameworks.layer_settings import dropped_defaults, plain
 
-        framework = native.load(spec["framework"], spec["module"], spec["distribution"])
+        framework = native.load(spec["framework"], spec["module"])
         twin = Twin(spec["twin"], not spec.get("parity"), spec["seed"])
     events.write("memory", at="import", peak_mib=process.peak_memory_mib())
     check_loaded(spec, framework.versions()[1], numpy.__version__, events)
@@ -85,6 +85,8 @@ def check_loaded(spec, version, numpy_version, events):
     """Report what was loaded, and refuse to measure another version than was asked for."""
     from kbench_guest.drivers.model_file import check_sources, same
 
+    asked = spec["versions"].get("backend")
+    version = version or asked or "unknown"  # one that does not say has been installed from the lock file
     events.write(
         "loaded",
         keras_version="",
@@ -95,7 +97,6 @@ def check_loaded(spec, version, numpy_version, events):
         floatx=spec["floatx"],
         epsilon=spec["epsilon"],
     )
-    asked = spec["versions"].get("backend")
-    if asked and version != "unknown" and not same("backend_version", version, asked):
+    if asked and not same("backend_version", version, asked):
         raise Refused("mismatch", "%s %s was loaded, where %s was asked for" % (spec["module"], version, asked))
     check_sources(sorted(spec["sources"]))

@@ -15,11 +15,11 @@ class AnyFramework(Framework):
     Until somebody knows better, its work is done when its weights have been copied, and no step is timed alone.
     """
 
-    def __init__(self, module, distribution):
-        self._module, self._distribution = module, distribution
+    def __init__(self, module):
+        self._module = module
 
     def versions(self):
-        return "", str(getattr(self._module, "__version__", "") or installed(self._distribution))
+        return "", str(getattr(self._module, "__version__", ""))
 
     def seed(self, number):
         """A twin seeds its framework by itself: `build` is given the seed."""
@@ -143,19 +143,11 @@ FRAMEWORKS = {
     "theano": Immediate,
     "cntk": Immediate,
     "chainer": Immediate,
+    "caffe": Immediate,
+    "caffe2": Immediate,
 }
 
 
-def load(framework, module, distribution):
+def load(framework, module):
     """The interface to a framework, by the name in the backend's file; `module` is what Python imports."""
-    return FRAMEWORKS.get(framework, AnyFramework)(importlib.import_module(module), distribution)
-
-
-def installed(distribution):
-    """The version of an installed package."""
-    try:
-        from importlib import metadata  # from Python 3.8 on
-
-        return metadata.version(distribution)
-    except ImportError:  # and PackageNotFoundError, which is one
-        return "unknown"
+    return FRAMEWORKS.get(framework, AnyFramework)(importlib.import_module(module))
