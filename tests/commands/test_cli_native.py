@@ -215,7 +215,8 @@ def test_all_and_a_bare_name_mean_keras(bench: Bench) -> None:
 def test_a_framework_that_kbench_cannot_install_is_a_row_that_says_why(bench: Bench) -> None:
     add_native(bench)
     why = "unpackaged"
-    add_native(bench, "other", toml=TOML.partition("[[builds]]")[0] + f'unavailable = "{why}"\n', twin="")
+    toml = f'title = "Other"\nkind = "native"\ncolor = "#00AA00"\nunavailable = "{why}"\n'
+    add_native(bench, "other", toml=toml, twin="")
     said = bench.measure(backends="native")
     assert said.status == 0, said.out + said.err
     fake, other = rows(bench)["native/fake"], rows(bench)["native/other"]

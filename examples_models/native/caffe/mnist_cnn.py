@@ -16,18 +16,21 @@ LAYERS = [
 
 class Model:
     def __init__(self, dropout, seed):
-        self.file = tempfile.NamedTemporaryFile("w", suffix=".prototxt")
-        self.file.write(str(network(dropout)))
-        self.file.flush()
-        self.seed = seed
-        self.net = caffe.Net(self.file.name, caffe.TEST)
+        self.layout, self.seed = network(dropout), seed
+        self.net = loaded(caffe.Net, self.layout, caffe.TEST)
         self.blobs = [blob for layer in self.net.params.values() for blob in layer]
+
+
+def loaded(kind, message, *arguments):
+    with tempfile.NamedTemporaryFile("w", suffix=".prototxt") as file:  # Caffe reads nets and solvers from files
+        file.write(str(message))
+        file.flush()
+        return kind(file.name, *arguments)
 
 
 def network(dropout):
     net = caffe.NetSpec()
-    net.x = layers.Input(shape={"dim": [1, 1, 28, 28]})
-    net.y = layers.Input(shape={"dim": [1]})
+    net.x, net.y = layers.Input(shape={"dim": [1, 1, 28, 28]}), layers.Input(shape={"dim": [1]})
     value = layers.ReLU(layers.Convolution(net.x, num_output=32, kernel_size=3), in_place=True)
     value = layers.ReLU(layers.Convolution(value, num_output=64, kernel_size=3), in_place=True)
     value = layers.Pooling(value, kernel_size=2, stride=2)
@@ -52,11 +55,8 @@ def build(weights, dropout, seed):
 
 def optimizer(model, learning_rate, rho, epsilon):
     settings = {"type": "AdaDelta", "base_lr": learning_rate, "momentum": rho, "delta": epsilon}
-    settings.update(net=model.file.name, lr_policy="fixed", random_seed=model.seed, solver_mode="CPU")
-    with tempfile.NamedTemporaryFile("w", suffix=".prototxt") as file:
-        file.write(str(caffe_pb2.SolverParameter(**settings)))
-        file.flush()
-        solver = caffe.get_solver(file.name)
+    settings.update(net_param=model.layout, lr_policy="fixed", random_seed=model.seed, solver_mode="CPU")
+    solver = loaded(caffe.get_solver, caffe_pb2.SolverParameter(**settings))
     solver.net.share_with(model.net)
     return solver
 
@@ -64,13 +64,13 @@ def optimizer(model, learning_rate, rho, epsilon):
 def step(model, solver, x, y):
     feed(solver.net, x, y)
     solver.step(1)
-    return solver.net.blobs["loss"].data, solver.net.blobs["accuracy"].data
+    return float(solver.net.blobs["loss"].data), float(solver.net.blobs["accuracy"].data)
 
 
 def predict(model, x):
     feed(model.net, x, 0)
     model.net.forward()
-    return model.net.blobs["found"].data
+    return model.net.blobs["found"].data.copy()  # the next batch overwrites them
 
 
 def feed(net, x, y):

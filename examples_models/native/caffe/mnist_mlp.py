@@ -11,18 +11,21 @@ LAYERS = [("Dense", (784, 512), (512,)), ("Dense", (512, 512), (512,)), ("Dense"
 
 class Model:
     def __init__(self, dropout, seed):
-        self.file = tempfile.NamedTemporaryFile("w", suffix=".prototxt")
-        self.file.write(str(network(dropout)))
-        self.file.flush()
-        self.seed = seed
-        self.net = caffe.Net(self.file.name, caffe.TEST)
+        self.layout, self.seed = network(dropout), seed
+        self.net = loaded(caffe.Net, self.layout, caffe.TEST)
         self.blobs = [blob for layer in self.net.params.values() for blob in layer]
+
+
+def loaded(kind, message, *arguments):
+    with tempfile.NamedTemporaryFile("w", suffix=".prototxt") as file:  # Caffe reads nets and solvers from files
+        file.write(str(message))
+        file.flush()
+        return kind(file.name, *arguments)
 
 
 def network(dropout):
     net = caffe.NetSpec()
-    net.x = layers.Input(shape={"dim": [1, 784]})
-    net.y = layers.Input(shape={"dim": [1]})
+    net.x, net.y = layers.Input(shape={"dim": [1, 784]}), layers.Input(shape={"dim": [1]})
     value = net.x
     for _ in range(2):
         value = layers.ReLU(layers.InnerProduct(value, num_output=512), in_place=True)
@@ -44,11 +47,8 @@ def build(weights, dropout, seed):
 
 def optimizer(model, learning_rate, rho, epsilon):
     settings = {"type": "RMSProp", "base_lr": learning_rate, "rms_decay": rho, "delta": epsilon}
-    settings.update(net=model.file.name, lr_policy="fixed", random_seed=model.seed, solver_mode="CPU")
-    with tempfile.NamedTemporaryFile("w", suffix=".prototxt") as file:
-        file.write(str(caffe_pb2.SolverParameter(**settings)))
-        file.flush()
-        solver = caffe.get_solver(file.name)
+    settings.update(net_param=model.layout, lr_policy="fixed", random_seed=model.seed, solver_mode="CPU")
+    solver = loaded(caffe.get_solver, caffe_pb2.SolverParameter(**settings))
     solver.net.share_with(model.net)
     return solver
 
@@ -56,13 +56,13 @@ def optimizer(model, learning_rate, rho, epsilon):
 def step(model, solver, x, y):
     feed(solver.net, x, y)
     solver.step(1)
-    return solver.net.blobs["loss"].data, solver.net.blobs["accuracy"].data
+    return float(solver.net.blobs["loss"].data), float(solver.net.blobs["accuracy"].data)
 
 
 def predict(model, x):
     feed(model.net, x, 0)
     model.net.forward()
-    return model.net.blobs["found"].data
+    return model.net.blobs["found"].data.copy()  # the next batch overwrites them
 
 
 def feed(net, x, y):
