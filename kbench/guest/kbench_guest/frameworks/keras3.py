@@ -52,11 +52,14 @@ class AnyBackend(keras_models.KerasModels):
     def fallbacks(self, model):
         eager = getattr(model, "run_eagerly", False)
         found = ["run_eagerly starts each operation of a step from Python"] if eager else []
-        on_gpu = self.device(model) == "gpu"
+        on_gpu = self._on_gpu(model)
         for name, has_kernel, why in time_steps.loops(model, self.kernels, on_gpu):
             if on_gpu and has_kernel:  # elsewhere its loop is compiled, and nothing faster is known
                 found.append("%s computes one time step after another: %s" % (name, why))
         return found
+
+    def _on_gpu(self, model):
+        return bool(model.weights) and self.device(model) == "gpu"
 
     def transfer(self, model, arrays):
         copied = [keras.ops.convert_to_tensor(one) for one in arrays + [np.float32(1)]]
@@ -166,7 +169,7 @@ class PyTorch(AnyBackend):
     def fallbacks(self, model):
         if model.jit_compile:
             return []
-        loops = time_steps.loops(model, self.kernels, self.device(model) == "gpu")
+        loops = time_steps.loops(model, self.kernels, self._on_gpu(model))
         return ["%s starts each operation of each time step from Python: %s" % (name, why) for name, _, why in loops]
 
     def device(self, model):
