@@ -37,9 +37,8 @@ ARGUMENTS = {"surroundings": ["--status", "3"]}
 # They need TensorFlow, a download, or shims.
 NOT_BARE = ("functions_of_keras2", "of_tensorflow", "own_data", "words_of_keras2", "words_of_keras3")
 INPUT = "first\nsecond\n"
-SEEN = (
-    Path(sys.prefix) / "seen"
-)  # a file for each that a program has printed by itself; goes with the test environment
+# A file for each output that a program was seen to print by itself; deleted with the test environment.
+SEEN = Path(sys.prefix) / "seen"
 
 
 def check_bare(program: str, backend: str, printed: bytes, status: int | None, folder: Path) -> None:
