@@ -87,7 +87,9 @@ def _passes(name: str, command: list[str]) -> bool:
     import subprocess  # here, because most calls do not need it
 
     print(f"== {name}", flush=True)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    # Without bytecode each of the tests' many processes would compile what it imports, and each worker all tests.
+    left_out = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+    environment = {name: value for name, value in os.environ.items() if name not in left_out}
     return subprocess.run(command, cwd=CHECKOUT, env=environment).returncode == 0
 
 

@@ -47,21 +47,41 @@ OPERATIONS = {
     + 56 * 56 * 64 * 9
     + 7 * 7 * 2048,
 }
-# mnist_cnn and imdb_gru run everywhere. Of the others a backend of each generation is enough, and where the
-# form of recurrent layers is a backend's own, those with more of them. With -m "" all run everywhere.
-IN_SHORT = {
-    "mnist_mlp": ("keras2/tensorflow", "keras3/torch"),
-    "cifar10_cnn": ("keras2/tensorflow", "keras3/torch"),
-    "mnist_hrnn": ("keras2/cntk", "keras2/mxnet", "keras3/jax"),
-    "babi_rnn": ("keras2/cntk", "keras2/mxnet", "keras3/torch"),
-    "resnet50_features": ("keras2/mxnet", "keras3/tensorflow", "keras3/openvino"),
-}
+
+
+def enough() -> list[tuple[Example, Backend]]:
+    """Each example on a backend of each generation, and each backend with two examples, if it can run so many.
+
+    An example with layers of which some backends have a form of their own runs on one of those.
+    """
+    chosen: list[tuple[Example, Backend]] = []
+
+    def runs(backend: Backend) -> int:
+        return sum(backend == other for _, other in chosen)
+
+    for generation in sorted({one.generation for one in BACKENDS.values()}):
+        of_it = [one for one in BACKENDS.values() if one.generation == generation]
+        for example in EXAMPLES.values():
+            able = [one for one in of_it if example.task in one.can]
+            text = example.path.read_text("utf-8")
+            own_form = {one.name: any(layer in text for layer in one.recurrent) for one in able}
+            chosen += [
+                (example, one) for one in sorted(able, key=lambda one: (not own_form[one.name], runs(one)))[:1]
+            ]
+        for backend in of_it:
+            more = [one for one in EXAMPLES.values() if one.task in backend.can and (one, backend) not in chosen]
+            more.sort(key=lambda one: one.input == "sequence")  # which takes minutes to compile
+            chosen += [(one, backend) for one in more[: max(0, 2 - runs(backend))]]
+    return chosen
+
+
+ENOUGH = enough()  # with -m "" all run everywhere
 CELLS = [
     pytest.param(
         example,
         backend,
         id=f"{example.name}-{backend.name}",
-        marks=[pytest.mark.thorough] if backend.name not in IN_SHORT.get(example.name, BACKENDS) else [],
+        marks=[] if (example, backend) in ENOUGH else [pytest.mark.thorough],
     )
     for backend in sorted(BACKENDS.values(), key=lambda one: not one.programs)  # those that compile take longest
     for example in EXAMPLES.values()
