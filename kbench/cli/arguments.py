@@ -64,7 +64,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "resume": (
         "Continue a run: measure the cells that are missing, or whose files have changed. With --budget, also repeat "
         "undecided rows.",
-        ("run", "--retry", "--budget of resume", _DETAIL, "--no-plots", "--format", "--results"),
+        ("run", "--retry", "--budget of resume", "--on of resume", _DETAIL, "--no-plots", "--format", "--results"),
     ),
     "list": (
         "List backends and examples: what each is and can do, whether it is installed; or list published figures.",

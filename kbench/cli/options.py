@@ -83,6 +83,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "measure on the machines of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, ssh:HOST,HOST, "
         "slurm:FILE (also pbs, lsf, sge, oar, moab, htcondor) or kubernetes:FILE",
     },
+    "--on of resume": {"metavar": "CLUSTER", "help": "of a run on a cluster: another address for the rest of it"},
     "--spread": {**_FLAG, "help": "measure everything on every kind of machine (default: on any machine)"},
     "--select": {
         "metavar": "WHAT",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import ipaddress
+import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -57,6 +58,8 @@ def connect(on: str, say: Callable[[str], None]) -> tuple[Any, Any]:
     """(Dask's client, the cluster that was started for it or None). Raises UserError."""
     from distributed import Client
 
+    for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters of it is said in a sentence
     if warning := open_to_anyone(on):
         say(f"kbench: warning: {warning}")
     # Results are bytes. No other type is accepted, because unpickling can run code of a worker.

@@ -1,7 +1,7 @@
 """The process that measures a block on a worker's machine: `python -m kbench.cluster.block FOLDER`.
 
-It reads FOLDER/order, measures as `run` does on one machine, and writes FOLDER/result. It ends with the process that
-started it, whose end of the pipe it reads.
+It reads FOLDER/order, measures as `run` does on one machine, and writes the result to stdout and all else to stderr.
+It ends with the process that started it, to which its stdin belongs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kbench.planning import plan
 from kbench.planning.request import Request
 from kbench.session import choices, interrupts, measure, prepare, terminal
 
-ORDER, RESULT, FILES = "order", "result", "files"
+ORDER, FILES = "order", "files"
 EXAMPLES, BACKENDS = "examples", "backends"  # folders of an order's files
 # What of a run's folder is sent back; everything else is derived from it.
 KEPT = ("run.json", "locks/*", "cells/*/*.json", "cells/*/*.jsonl", "cells/*/*.txt", "cells/*/keras_home/keras.json")
@@ -35,6 +35,8 @@ KEPT = ("run.json", "locks/*", "cells/*/*.json", "cells/*/*.jsonl", "cells/*/*.t
 def main(folder: Path) -> None:
     """Measure the order in the folder."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    answer = os.dup(1)
+    os.dup2(2, 1)
     try:
         with interrupts.ended_as_interrupted():
             result = _measure(decode((folder / ORDER).read_bytes(), Order), folder)
@@ -42,7 +44,8 @@ def main(folder: Path) -> None:
         result = Result(status="stopped", reason="it was stopped")
     except (UserError, OSError) as error:
         result = Result(status="failed", reason=str(error))
-    (folder / RESULT).write_bytes(encode(result))
+    with os.fdopen(answer, "wb") as file:  # not a file on disk, which may be full
+        file.write(encode(result))
 
 
 def _end_with_parent() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,6 +12,10 @@ from kbench.cluster.machines import different, selected, slug, title
 from kbench.cluster.messages import Machine, Order, Result, decode, encode
 from kbench.cluster.schedule import Worker
 
+RESULT_SECONDS = 60.0
+# Evaluated on a new worker: one without kbench would end if it were given a function of kbench.
+HAS_KBENCH = "repr(__import__('importlib.util').util.find_spec('kbench')).encode()"
+
 
 class Fleet:
     """All workers of a cluster, through Dask's `client`."""
@@ -19,6 +24,8 @@ class Fleet:
         """`expected` is the client's own machine; `select` is what the workers' machines must have."""
         self._client, self._expected, self._select, self._say = client, expected, select, say
         self._known: dict[str, Worker | None] = {}  # None if it cannot be used
+        # Futures of HAS_KBENCH, or if True of the worker's description.
+        self._asked: dict[str, tuple[bool, Any]] = {}
         self._topic = f"kbench-{client.id}"
         client.subscribe_topic(self._topic, self._heard)
 
@@ -27,35 +34,29 @@ class Fleet:
         there = self._addresses()
         for gone in self._known.keys() - there:
             del self._known[gone]
-        new = sorted(there - self._known.keys())
-        described = self._client.run(on_worker.describe, workers=new, on_error="return") if new else {}
-        for address in new:
-            self._known[address] = self._described(address, described.get(address))
+        for gone in self._asked.keys() - there:
+            del self._asked[gone]
+        for address in there - self._known.keys() - self._asked.keys():
+            self._asked[address] = (False, self._submit(address, eval, HAS_KBENCH))
+        for address, (described, answer) in list(self._asked.items()):
+            if answer.done():
+                del self._asked[address]
+                if described or not _has_kbench(answer):
+                    self._known[address] = self._described(address, answer)
+                else:
+                    self._asked[address] = (True, self._submit(address, on_worker.describe))
         return [one for one in self._known.values() if one is not None]
 
     def submit(self, order: Order, worker: Worker) -> Any:
-        """Have a worker measure an order."""
-        return self._client.submit(
-            on_worker.measure,
-            encode(order),
-            self._topic,
-            workers=[worker.address],
-            allow_other_workers=False,
-            pure=False,
-            retries=0,
-        )
+        """Have a worker measure an order; returns Dask's future."""
+        return self._submit(worker.address, on_worker.measure, encode(order), self._topic)
 
     def result(self, future: Any) -> Result:
         """The result of a finished order; a failed one if there is none."""
         try:
-            message = future.result(timeout=60)
-            if not isinstance(message, bytes):
-                raise ValueError("not a message")
-            return decode(message, Result)
+            return decode(message(future), Result)
         except ValueError as error:
-            return Result(status="failed", reason=f"its result is damaged ({error})")
-        except Exception as error:  # anything that Dask or the worker raised
-            return Result(status="failed", reason=" ".join(f"{type(error).__name__}: {error}".split())[:300])
+            return Result(status="failed", reason=str(error))
 
     def cancel(self, futures: list[Any]) -> None:
         """Have the workers stop measuring these."""
@@ -67,14 +68,18 @@ class Fleet:
             raise ConnectionError("the scheduler is gone")
         return set(self._client.scheduler_info()["workers"])
 
-    def _described(self, address: str, message: object) -> Worker | None:
+    def _submit(self, address: str, function: Callable[..., bytes], *arguments: object) -> Any:
+        here_only = {"workers": [address], "allow_other_workers": False}
+        return self._client.submit(function, *arguments, **here_only, pure=False, retries=0)
+
+    def _described(self, address: str, answer: Any) -> Worker | None:
         try:
-            if not isinstance(message, bytes):
-                raise ValueError(str(message) or type(message).__name__)
-            machine = decode(message, Machine)
+            if message(answer) == b"None":
+                raise ValueError("it is not installed")
+            machine = decode(message(answer), Machine)
         except ValueError as error:
-            hint = "install the same kbench there"
-            self._say(f"{address} is not used: it cannot run kbench ({' '.join(str(error).split())[:200]}): {hint}.")
+            hint = "install the same kbench there and at the scheduler"
+            self._say(f"{address} is not used, because it cannot run kbench ({error}): {hint}.")
             return None
         if problem := different(machine, self._expected):
             self._say(f"{address} is not used: {problem}.")
@@ -85,7 +90,29 @@ class Fleet:
         return Worker(address, urlsplit(address).hostname or address, slug(machine), machine)
 
     def _heard(self, event: tuple[Any, Any]) -> None:
-        _, message = event
-        if isinstance(message, dict):
-            worker = self._known.get(str(message.get("worker")))
-            self._say(f"[{worker.host if worker else message.get('worker')}] {message.get('line')}")
+        _, heard = event
+        if isinstance(heard, dict):
+            worker = self._known.get(str(heard.get("worker")))
+            self._say(f"[{worker.host if worker else heard.get('worker')}] {heard.get('line')}")
+
+
+def message(future: Any) -> bytes:
+    """What a finished future returned. Raises ValueError.
+
+    An error that was raised on the worker is not looked at: it comes as a pickle, which could run code here.
+    """
+    if future.status != "finished":
+        raise ValueError("Dask could not run it; the log of the worker or the scheduler says why")
+    try:
+        found = future.result(timeout=RESULT_SECONDS)
+    except Exception as error:  # it is gone, or not of a type that is accepted
+        raise ValueError(f"its result cannot be read ({type(error).__name__})") from None
+    if not isinstance(found, bytes):
+        raise ValueError("its result is not a message")
+    return found
+
+
+def _has_kbench(future: Any) -> bool:
+    with contextlib.suppress(ValueError):
+        return message(future) != b"None"
+    return False

@@ -7,6 +7,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from kbench.tables.machines import Rows, machines_csv, table
 from kbench.version import __version__
 
 PAUSE = 0.2  # seconds between two looks at what is done
+PATIENCE = 5.0  # seconds without a worker, after which that is said
 
 
 def start(options: argparse.Namespace) -> int:
@@ -63,6 +65,7 @@ def go_on(run: Path, options: argparse.Namespace) -> int:
     if options.budget is not None or options.retry:
         raise UserError("A run on a cluster is resumed by its blocks: leave out --budget and --retry.")
     record = folder.read(run)
+    record = replace(record, on=options.on or record.on)
     addresses.check(record.on)
     with store.filling(run):
         return _measure(run, record, Orders(record), options)
@@ -101,7 +104,8 @@ def _measure(run: Path, record: ClusterRun, made: Orders, options: argparse.Name
             status = 1
         for block in schedule.given_up:
             print(f"kbench: {block.title}: given up; {run / folder.ATTEMPTS} says why.", file=sys.stderr)
-        return finish(run, options) or status or int(bool(schedule.given_up))
+        ended = finish(run, options)
+        return status or ended
 
 
 def _on_cluster(run: Path, record: ClusterRun, made: Orders, schedule: Schedule, say: Callable[[str], None]) -> None:
@@ -132,7 +136,7 @@ class Loop:
 
     def run(self) -> None:
         """Until all blocks are measured or given up."""
-        waited = False
+        begin, waited = time.monotonic(), False
         try:
             while self._schedule.open or self._running or self._schedule.waits_for_machines:
                 workers = self._fleet.workers()
@@ -142,7 +146,7 @@ class Loop:
                 self._lost({one.address for one in workers})
                 self._give_out(workers)
                 self._schedule.give_up_stuck(workers)
-                if not workers and not waited:
+                if not workers and not waited and time.monotonic() > begin + PATIENCE:
                     self._say("Waiting for workers that can measure.")
                     waited = True
                 if not done:
@@ -200,7 +204,7 @@ def finish(run: Path, options: argparse.Namespace) -> int:
     _show(run, there, rows, options)
     missing = len(record.blocks) * max(1, len(there) * record.spread) - len(folder.measured(run))
     if missing:
-        print(f"Not measured: {missing} blocks; {terminal.resuming(run)}", file=sys.stderr)
+        print(f"Not measured: {missing} block{'s' * (missing != 1)}; {terminal.resuming(run)}", file=sys.stderr)
     return int(bool(missing) or not all(_acceptable(record, one) for one in there))
 
 
@@ -216,7 +220,9 @@ def _show(run: Path, there: Sequence[store.RunResults], rows: Rows, options: arg
     if len(there) > 1 and options.format != "json":
         together = [table(rows)]
         as_text = options.format == terminal.TABLE
-        terminal.show(f"\n{text.together(together, terminal.width(), '')}" if as_text else markdown.together(together))
+        terminal.show(
+            f"\n{text.together(together, terminal.width(), '')}" if as_text else markdown.together(together)
+        )
     beside = None if options.format == terminal.TABLE else sys.stderr
     terminal.print_folder(run, "Tables, plots and raw measurements", "report.html", beside)
 

@@ -9,20 +9,22 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import filelock
-from distributed import get_worker
+from distributed import Status, get_worker
 
 from kbench import paths
-from kbench.cluster.block import ORDER, RESULT
+from kbench.cluster.block import ORDER
 from kbench.cluster.messages import Machine, Result, decode, encode
 from kbench.machine import devices, provenance
 from kbench.planning.tasks import guest_sha256
+from kbench.text import plain
 from kbench.version import __version__
 
 LOOK_SECONDS = 0.5  # between two looks whether the client still wants the block
 END_SECONDS = 60.0  # in which a stopped block has to end its cells
-MOST_LINES = 10  # of the output, for the reason of a block that ended without a result
+MOST_LINES = 5  # of the output, for the reason of a block that ended without a result
 
 
 def describe() -> bytes:
@@ -46,8 +48,9 @@ def measure(order: bytes, topic: str) -> bytes:
     key = worker.get_current_task()
 
     def wanted() -> bool:
-        task = worker.state.tasks.get(key)  # without this, a block would go on when its client is gone
-        return task is not None and task.state != "cancelled"
+        """False if the client is gone or has cancelled the block, or the scheduler is gone."""
+        task = worker.state.tasks.get(key)
+        return worker.status in (Status.running, Status.paused) and task is not None and task.state != "cancelled"
 
     def say(line: str) -> None:
         worker.log_event(topic, {"worker": worker.address, "line": line})
@@ -80,18 +83,22 @@ def _alone(wanted: Callable[[], bool]) -> Iterator[bool]:
 def _measure(folder: Path, order: bytes, wanted: Callable[[], bool], say: Callable[[str], None]) -> bytes:
     (folder / ORDER).write_bytes(order)
     lines: list[str] = []
+    answer: list[bytes] = []
     with subprocess.Popen(
         [sys.executable, "-m", "kbench.cluster.block", str(folder)],
         cwd=paths.PACKAGE.parent,  # so that it can import kbench
         stdin=subprocess.PIPE,  # closed with this process, which ends the other one
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
+        stderr=subprocess.PIPE,
         start_new_session=True,
     ) as process:
-        reader = threading.Thread(target=_read, args=(process, lines, say), daemon=True)
-        reader.start()
+        assert process.stdout and process.stderr
+        readers = [
+            threading.Thread(target=_listen, args=(process.stderr, lines, say)),
+            threading.Thread(target=lambda out: answer.append(out.read()), args=(process.stdout,)),
+        ]
+        for reader in readers:
+            reader.start()
         while process.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(LOOK_SECONDS)
@@ -102,18 +109,19 @@ def _measure(folder: Path, order: bytes, wanted: Callable[[], bool], say: Callab
                     process.wait(END_SECONDS)
                 except subprocess.TimeoutExpired:
                     process.kill()  # the watchdog of its cells ends them
-        reader.join(LOOK_SECONDS)
-    with contextlib.suppress(OSError, ValueError):
-        message = (folder / RESULT).read_bytes()
-        decode(message, Result)
-        return message
-    said = " / ".join(lines[-MOST_LINES:]) or "it printed nothing"
+        for reader in readers:
+            reader.join()
+    with contextlib.suppress(ValueError):
+        decode(answer[0], Result)
+        return answer[0]
+    said = " / ".join(lines) or "it printed nothing"
     return encode(Result(status="failed", reason=f"it ended with exit status {process.returncode}: {said}"))
 
 
-def _read(process: subprocess.Popen[str], lines: list[str], say: Callable[[str], None]) -> None:
-    for line in process.stdout or ():
-        if text := line.strip():
+def _listen(output: IO[bytes], lines: list[str], say: Callable[[str], None]) -> None:
+    """Pass on each line, and keep the last ones."""
+    for line in output:
+        if text := plain(line.decode("utf-8", "replace")).strip():
             lines.append(text)
             del lines[:-MOST_LINES]
             say(text)

@@ -37,6 +37,8 @@ def main(options: argparse.Namespace) -> int:
     folder = store.find(options.run, paths.expanded(str(options.results)), timed=True).absolute()
     if store.is_cluster(folder):
         return session.go_on(folder, options)
+    if options.on:
+        raise UserError(f"{folder} was measured on one machine: leave out --on.")
     with store.filling(folder):
         there = store.read(folder)
         if "kind" in there.plan:
