@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,6 +15,7 @@ from kbench.cluster.messages import Machine, Order, Result, decode, encode
 from kbench.cluster.schedule import Worker
 
 RESULT_SECONDS = 60.0
+LOOK_SECONDS = 1.0  # between two looks at which workers there are
 # Evaluated on a new worker: one without kbench would end if it were given a function of kbench.
 HAS_KBENCH = "repr(__import__('importlib.util').util.find_spec('kbench')).encode()"
 
@@ -26,6 +29,7 @@ class Fleet:
         self._known: dict[str, Worker | None] = {}  # None if it cannot be used
         # Futures of HAS_KBENCH, or if True of the worker's description.
         self._asked: dict[str, tuple[bool, Any]] = {}
+        self._there, self._looked = set[str](), -math.inf
         self._topic = f"kbench-{client.id}"
         client.subscribe_topic(self._topic, self._heard)
 
@@ -66,7 +70,10 @@ class Fleet:
     def _addresses(self) -> set[str]:
         if self._client.status != "running":
             raise ConnectionError("the scheduler is gone")
-        return set(self._client.scheduler_info()["workers"])
+        if time.monotonic() > self._looked + LOOK_SECONDS:
+            self._there = set(self._client.scheduler_info()["workers"])
+            self._looked = time.monotonic()
+        return self._there
 
     def _submit(self, address: str, function: Callable[..., bytes], *arguments: object) -> Any:
         here_only = {"workers": [address], "allow_other_workers": False}

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from cluster.dask_cluster import DaskCluster, until
 from distributed.security import Security
-from fake_bench import Bench
+from fake_bench import CHECKOUT, Bench
 
+from kbench import store
 from kbench.cluster import addresses, fleet
 from kbench.errors import UserError
 
-SETTINGS = "jobs: 3\njobqueue:\n  slurm:\n    cores: 8\n    memory: 32GB\n    queue: gpu\n"
+RECIPES = CHECKOUT / "docs" / "cluster"
 
 
 @pytest.mark.parametrize(
@@ -98,18 +103,52 @@ def test_a_batch_systems_file_that_cannot_be_used_is_one_sentence(tmp_path: Path
         addresses.check(f"slurm:{path}")
 
 
-def test_a_batch_systems_job_is_one_worker(tmp_path: Path) -> None:
-    path = tmp_path / "cluster.yaml"
-    path.write_text(SETTINGS)
-    count, settings = addresses.jobs("slurm", path)
-    assert count == 3
+def test_the_recipe_for_slurm_makes_jobs_of_one_worker(bench: Bench) -> None:
+    addresses.check(f"slurm:{RECIPES / 'slurm.yaml'}")
+    count, settings = addresses.jobs("slurm", RECIPES / "slurm.yaml")
     cluster = addresses.batch_cluster("slurm", settings)
     try:
         script = cluster.job_script()
     finally:
         cluster.close()
-    assert "#SBATCH -p gpu" in script and "#SBATCH --cpus-per-task=8" in script
-    assert "distributed.cli.dask_worker" in script and "--nworkers" not in script
+    assert count == 4
+    for line in ("#SBATCH -p gpu", "#SBATCH --cpus-per-task=16", "#SBATCH -t 08:00:00", "#SBATCH --gres=gpu:1"):
+        assert line in script.splitlines()
+    assert "/shared/kbench/bin/python -m distributed.cli.dask_worker" in script and "--nworkers" not in script
+    assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
+
+
+def test_the_recipe_for_kubernetes_has_one_worker_on_a_node() -> None:
+    manifest = yaml.safe_load((RECIPES / "kubernetes.yaml").read_text())
+    assert manifest["kind"] == "DaskCluster"
+    worker = manifest["spec"]["worker"]["spec"]
+    assert worker["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    (container,) = worker["containers"]
+    assert container["args"][:2] == ["dask", "worker"] and "1" in container["args"]
+
+
+def test_machines_are_reached_by_ssh(bench: Bench) -> None:
+    folder = bench.folder / "ssh"
+    folder.mkdir()
+    (bench.home / ".ssh").mkdir(mode=0o700)
+    bench.patch.setenv("PYTHONPATH", str(CHECKOUT))
+    server = subprocess.Popen([sys.executable, str(Path(__file__).with_name("ssh_server.py")), str(folder)])
+    try:
+        until((folder / "port").exists, "the server's start")
+        until((folder / "port").read_text, "the server's port")
+        settings = f"HostName 127.0.0.1\n  Port {(folder / 'port').read_text()}\n  IdentityFile {folder / 'id'}"
+        (bench.home / ".ssh/config").write_text(f"Host 127.0.0.1\n  {settings}\n")
+        shutil.copy(folder / "known_hosts", bench.home / ".ssh/known_hosts")
+        client = bench.start(
+            "--backends", "fake", "--examples", "my_example.py", "--profile", "smoke", "--device", "cpu",
+            "--on", "ssh:127.0.0.1", "--name", "mine",
+        )  # fmt: skip
+        _, err = client.communicate(timeout=120)
+        assert client.returncode == 0, err
+        assert len(store.machines(bench.results / "mine")) == 1
+    finally:
+        server.kill()
+        server.wait()
 
 
 @pytest.fixture
