@@ -88,6 +88,7 @@ class Backend:
     gpu_image_data_format: Layout  # its native one, on a GPU
     can: Annotated[frozenset[Literal["train", "infer"]], Meta(min_length=1, description="a list of train and infer")]
     cannot: Text = ""  # why it cannot do the rest, one sentence; empty if it can do all
+    unavailable: Text = ""  # why kbench cannot install it, one sentence; empty if it can
     kind: Annotated[Literal["keras", "native"], Meta(description="keras or native")] = "keras"
     keras_backend: Text = ""  # the value of `backend` in keras.json; empty for a native backend
     framework: Text = ""  # shared by a Keras backend and its native ones, so that their rows are compared

@@ -80,6 +80,8 @@ def backend(one: Backend, device: Device, choice: Choice | None, cache: Path, se
         build = pick_build(one, device, as_is=choice is not None and choice.as_is)
     except Unsupported as error:
         return Finding(one.name, f"unsupported here: {error}"), False
+    except Unavailable as error:
+        return Finding(one.name, f"unavailable: {error}"), False
     try:
         ensure.check_programs(one)
         if choice is not None and choice.as_is:

@@ -70,7 +70,9 @@ def _show_published(options: argparse.Namespace) -> None:
 
 def _backend(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> list[str]:
     can = " and ".join(task for task in ("train", "infer") if task in backend.can)
-    return [backend.name, backend.title, can, ", ".join(backend.python), _installed(backend, device, pythons)]
+    python = ", ".join(backend.python)
+    how = [can, python] if backend.builds else ["", ""]  # without a build it never runs
+    return [backend.name, backend.title, *how, _installed(backend, device, pythons)]
 
 
 def _installed(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> str:

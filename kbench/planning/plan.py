@@ -8,7 +8,7 @@ from typing import Any
 
 from kbench import paths
 from kbench.environments import locks
-from kbench.errors import Unsupported, UserError
+from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.machine import devices
 from kbench.planning.request import LAST_SEED, Request
 from kbench.planning.tasks import CellTask, guest_sha256, of_build, start_of_sha256
@@ -204,6 +204,8 @@ def _of_backend(
         of_its_build = of_build(pick_build(backend, device, as_is=as_is), backend.distribution, as_is)
     except Unsupported as error:
         return made, Outcome(UNSUPPORTED, str(error))
+    except Unavailable as error:
+        return made, Outcome(UNAVAILABLE, str(error))
     of_its_build["variables"] = {**backend.variables, **of_its_build["variables"]}
     # The user's own source has another version than the lock file.
     packages = {"keras": {"keras"}, "backend": {backend.keras_backend, backend.module, backend.distribution}}

@@ -15,7 +15,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from kbench.backend_keys import Explanation
 from kbench.errors import UserError
 from kbench.selection.decoding import Wrong, decode
-from kbench.values import NATIVE, Backend, Build
+from kbench.values import CHANNELS_LAST, NATIVE, Backend, Build
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -29,6 +29,13 @@ NOT_KEYS: dict[str, type] = dict.fromkeys(
     ("name", "generation", "path", "builds", "jit", "policy", "sources"), Backend
 )
 NOT_KEYS |= dict.fromkeys(("lock", "resolved"), Build)
+# What the file of a backend that is `unavailable` may leave out.
+NEVER_RUN = {
+    **dict.fromkeys(("module", "framework", "distribution"), "none"),
+    **dict.fromkeys(("image_data_format", "gpu_image_data_format"), CHANNELS_LAST),
+    "python": ["3.10"],
+    "can": ["train", "infer"],
+}
 
 
 def load_all(folder: Path) -> dict[str, Backend]:
@@ -58,13 +65,16 @@ def load(path: Path) -> Backend:
         raise UserError(f"the backend's file {path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"the backend's file {where} is not valid TOML: {error}") from None
-    raw_builds = raw.pop("builds", None)
+    if "unavailable" in raw:
+        raw = {**NEVER_RUN, **raw}
+    raw_builds = raw.pop("builds", [])
     own = {"name": f"{path.parent.name}/{path.stem}", "generation": path.parent.name, "path": path}
     backend = _convert(raw, Backend, own, path, where)
     _check_kind(backend, where)
     if len(backend.can) == 1 and not backend.cannot:
         raise UserError(f"the backend's file {where} must say in `cannot` why it cannot do all of train and infer")
-    if not isinstance(raw_builds, list) or not all(isinstance(one, dict) for one in raw_builds) or not raw_builds:
+    tables = isinstance(raw_builds, list) and all(isinstance(one, dict) for one in raw_builds)
+    if not tables or not (raw_builds or backend.unavailable):
         raise UserError(f"the backend's file {where} needs at least one [[builds]] table")
     builds = tuple(
         _build(one, path, backend.distribution, f"{where}, build {number}")

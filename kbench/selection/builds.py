@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from packaging.version import InvalidVersion, Version
 
-from kbench.errors import Unsupported
+from kbench.errors import Unavailable, Unsupported
 from kbench.values import Backend, Build, Device
 
 
@@ -14,8 +14,10 @@ def pick_build(backend: Backend, device: Device, *, as_is: bool = False) -> Buil
     """The backend's first build for the device; for a GPU, the first that supports it and its driver.
 
     With `as_is` the environment is the user's, and the build's limits do not apply.
-    Raises Unsupported with one sentence.
+    Raises Unsupported, or Unavailable for a backend that kbench cannot install, with one sentence.
     """
+    if backend.unavailable and not (as_is and backend.builds):
+        raise Unavailable(backend.unavailable)
     builds = [build for build in backend.builds if build.device == device.kind]
     if not builds:
         hint = "" if device.kind == "cpu" else ": use --device cpu"

@@ -63,7 +63,7 @@ def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO |
     if missing:
         lines.append(f"  to make    environments for {', '.join(missing)} (once; minutes, and some GB to download)")
     if plan.verdicts:
-        lines.append(f"  left out   {len(plan.verdicts)} unsupported:")
+        lines.append(f"  left out   {len(plan.verdicts)} that cannot run:")
         reasons = (f"{one.backend}: {plan.verdicts[one.id].reason}" for one in plan.tasks if one.id in plan.verdicts)
         lines += [f"             {line}" for line in dict.fromkeys(reasons)]
     print("\n".join(lines), file=file or sys.stdout, flush=True)

@@ -212,6 +212,31 @@ def test_all_and_a_bare_name_mean_keras(bench: Bench) -> None:
     assert said.status == 2 and "did you mean native/other?" in said.err
 
 
+def test_a_framework_that_kbench_cannot_install_is_a_row_that_says_why(bench: Bench) -> None:
+    add_native(bench)
+    why = "unpackaged"
+    toml = f'title = "Other"\nkind = "native"\ncolor = "#00AA00"\nunavailable = "{why}"\n'
+    add_native(bench, "other", toml=toml, twin="")
+    said = bench.measure(backends="native")
+    assert said.status == 0, said.out + said.err
+    fake, other = rows(bench)["native/fake"], rows(bench)["native/other"]
+    assert (fake.status, other.status, other.reason) == ("ok", "unavailable", why)
+    assert bench.measure(backends="native/other").status == 1  # it was asked for by name
+    for command in (("list", "backends"), ("doctor",), ("setup", "--backends", "native/other")):
+        assert why in " ".join(bench(*command).out.split()), command
+
+
+def test_it_can_be_measured_in_an_environment_of_the_users_own(bench: Bench) -> None:
+    add_native(bench)
+    assert bench.measure(backends="native/fake").status == 0
+    own = next(bench.environment().glob("native-fake-*/bin/python"))
+    toml = TOML.replace('requirements = ["fake-framework==1.0"]', "requirements = []")
+    add_native(bench, toml='unavailable = "it is in no package"\n' + toml)
+    assert bench.measure(backends="native/fake").status == 1
+    said = bench.measure("--python", f"native/fake={own},as-is", backends="native/fake")
+    assert said.status == 0, said.out + said.err
+
+
 def test_a_script_is_no_program_of_a_native_backend(bench: Bench) -> None:
     add_native(bench)
     (bench.folder / "mine.py").write_text("import keras\n")

@@ -78,7 +78,7 @@ def test_the_plan_is_printed_first_with_full_names_device_and_what_is_left_out(b
     assert lines[2] == "  examples   my_example"
     assert lines[3] == "  device     cpu"
     assert lines[4].startswith("  to make    environments for ") and "keras3/jax, keras3/torch" in lines[4]
-    assert lines[-2:] == ["  left out   1 unsupported:", "             keras9/half: a fake that does half of it"]
+    assert lines[-2:] == ["  left out   1 that cannot run:", "             keras9/half: a fake that does half of it"]
 
 
 def test_the_plan_says_which_seeds_the_repeats_have_and_what_they_are_compared_with(bench: Bench) -> None:

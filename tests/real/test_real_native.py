@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+from pathlib import Path
+
 import pytest
+from documentation_commands import CHECKOUT, blocks
 from real_runs import Finished, Kbench
 
 from kbench import paths
 from kbench.analysis.rows import summarised
+from kbench.environments import installers
 from kbench.selection import backends
 
 pytestmark = pytest.mark.timeout(3600)
 BACKENDS = backends.load_all(paths.project_folder("backends"))
-UNDER_THE_ROOT = ("native/gluon", "native/lasagne")
+UNDER_THE_ROOT = ("native/caffe2", "native/gluon", "native/lasagne", "native/mxnet-module")
 # Not to be asked: their builds for the CPU know no other device.
-DEVICES = dict.fromkeys(("native/chainer", "native/cntk", "native/lasagne", "native/tensorflow1"), "unknown")
-NATIVE = [name for name, backend in BACKENDS.items() if backend.kind == "native"]
+DEVICES = dict.fromkeys(
+    ("native/caffe2", "native/chainer", "native/cntk", "native/lasagne", "native/tensorflow1"), "unknown"
+)
+PAGE = CHECKOUT / "docs" / "native.md"
+WHY_NOT = {name: backend.unavailable for name, backend in BACKENDS.items() if backend.unavailable}
+NATIVE = [name for name, backend in BACKENDS.items() if backend.kind == "native" and name not in WHY_NOT]
 
 
 def check_measured(run: Finished) -> None:
-    rows = {row.backend: row for row in summarised(run.results())}
-    for row in rows.values():
+    rows = [row for row in summarised(run.results()) if row.backend not in WHY_NOT]
+    for row in rows:
         assert (row.status, row.differs) == ("ok", ()), row
-    assert len({row.fingerprint for row in rows.values()}) == 1 and "" not in {
-        row.fingerprint for row in rows.values()
-    }
+    (fingerprint,) = {row.fingerprint for row in rows}
+    assert fingerprint
     for one in run.results().measured:
+        if one.cell.backend in WHY_NOT:
+            continue
         assert one.facts["weights_left"] == [] and one.facts["device"] == DEVICES.get(one.cell.backend, "cpu")
         assert one.facts["backend_version"] not in ("", "unknown") and one.facts["libraries"]
         first, *_, last = one.epochs
@@ -41,7 +53,9 @@ def test_all_frameworks_train_mnist_mlp_without_keras_as_keras_does(kbench: Kben
     assert run.status == 0, run.output
     check_measured(run)
     rows = {row.backend: row for row in summarised(run.results())}
-    assert set(rows) == {"keras3/torch", *NATIVE}
+    assert set(rows) == {"keras3/torch", *NATIVE, *WHY_NOT}
+    for name, why in WHY_NOT.items():
+        assert (rows[name].status, rows[name].reason) == ("unavailable", why)
     assert rows["keras3/torch"].native == "native/torch" and rows["keras3/torch"].relative_to_native
     assert "What Keras costs" in run.output
 
@@ -62,12 +76,33 @@ def test_a_deep_network_gives_the_features_that_keras_gives(kbench: Kbench) -> N
 
 
 def test_all_frameworks_are_where_keras_is_after_some_steps(kbench: Kbench) -> None:
+    measured = {"keras2/tensorflow", *NATIVE}
     compared = kbench.parity("keras2/tensorflow,native", "mnist_mlp")
     assert compared.status == 0, compared.output
-    rows = {row["backend"]: row for row in compared.parity()}
-    assert set(rows) == {"keras2/tensorflow", *NATIVE}
+    rows = {row["backend"]: row for row in compared.parity() if row["backend"] in measured}
+    assert set(rows) == measured
     for name, row in rows.items():
         assert row["verdict"] in ("same", "explained"), (name, row)
         assert row["reference"] == "numpy" and float(row["outputs"]) < 1e-5 and float(row["loss"]) < 1e-5
         # Gluon and Lasagne have epsilon under the root. After ten steps rounding alone can part a twin from itself.
         assert float(row["1_step"]) < (0.05 if name in UNDER_THE_ROOT else 1e-5), (name, row)
+
+
+def test_the_framework_that_the_page_adds_trains_as_the_others_do(
+    kbench: Kbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "my_backends" / "native"
+    (folder / "tinygrad").mkdir(parents=True)
+    (toml,) = blocks(PAGE, "toml")
+    (folder / "tinygrad.toml").write_text(toml)
+    (folder / "tinygrad" / "mnist_mlp.py").write_text(blocks(PAGE, "python")[-1])
+    (locks,) = re.findall(r"^ {4}(printf .*(?:\n {8}.*)+)", PAGE.read_text("utf-8"), re.MULTILINE)
+    monkeypatch.setenv("PATH", f"{Path(installers.uv_program()).parent}:{os.environ['PATH']}")
+    subprocess.run(locks, shell=True, cwd=tmp_path, env=installers.uv_environment(), check=True)
+    monkeypatch.setenv("KBENCH_BACKENDS", str(folder.parent))
+    run = kbench.measure("native/torch,native/tinygrad", "mnist_mlp", "--repeats", "1")
+    assert run.status == 0, run.output
+    torch, tinygrad = sorted(summarised(run.results()), key=lambda row: row.backend, reverse=True)
+    assert torch.differs == tinygrad.differs == () and torch.fingerprint == tinygrad.fingerprint != ""
+    assert tinygrad.backend_version == "0.13.0"
+    assert tinygrad.final_val_accuracy == pytest.approx(torch.final_val_accuracy, abs=0.1)

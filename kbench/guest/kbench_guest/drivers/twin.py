@@ -101,8 +101,8 @@ class Twin(object):
     def predict(self, inputs, batch_size, verbose=0):
         """Outputs for all inputs, which fill whole batches, as one array."""
         starts = range(0, len(inputs), batch_size)
-        outputs = [self.predict_function(inputs[start : start + batch_size]) for start in starts]
-        return np.concatenate([np.asarray(one) for one in outputs])
+        outputs = [np.array(self.predict_function(inputs[start : start + batch_size])) for start in starts]
+        return np.concatenate(outputs)
 
     def _step(self, x, y):
         return self._file.step(self._model, self._optimizer, x, y)

@@ -19,7 +19,7 @@ class AnyFramework(Framework):
         self._module = module
 
     def versions(self):
-        return "", str(getattr(self._module, "__version__", "unknown"))
+        return "", str(getattr(self._module, "__version__", ""))
 
     def seed(self, number):
         """A twin seeds its framework by itself: `build` is given the seed."""
@@ -143,6 +143,8 @@ FRAMEWORKS = {
     "theano": Immediate,
     "cntk": Immediate,
     "chainer": Immediate,
+    "caffe": Immediate,
+    "caffe2": Immediate,
 }
 
 
