@@ -25,14 +25,15 @@ BATCH_SYSTEMS = {
     "moab": "MoabCluster",
     "htcondor": "HTCondorCluster",
 }
+# Kind of cluster -> the package that it needs in addition to Dask.
+PACKAGES = {"ssh": "asyncssh", "kubernetes": "dask-kubernetes", **dict.fromkeys(BATCH_SYSTEMS, "dask-jobqueue")}
 FORMS = "tcp://HOST:PORT, tls://HOST:PORT, ssh:HOST,HOST, kubernetes:FILE, or slurm:FILE (pbs, lsf, sge, ...)"
 CONNECT_SECONDS = 20.0
 
 
 def check(on: str) -> None:
-    """Raises UserError if `--on` has none of the forms, its file is missing, or a package is."""
+    """Raises UserError if `--on` has none of the forms, or its file cannot be used."""
     kind, _, rest = on.partition(":")
-    _needed("distributed", "distributed")
     if kind in SCHEMES and rest.startswith("//"):
         try:
             complete = bool(urlsplit(on).hostname and urlsplit(on).port)
@@ -40,22 +41,30 @@ def check(on: str) -> None:
             complete = False
         if not complete:
             raise UserError(f"--on {on}: an address is {kind}://HOST:PORT.")
-    elif kind == "ssh" and _hosts(rest):
-        _needed("asyncssh", "asyncssh")
-    elif kind in (*BATCH_SYSTEMS, "kubernetes") and rest:
+    elif kind in PACKAGES and kind != "ssh" and rest:
         if not paths.expanded(rest).is_file():
             raise UserError(f"--on {on}: there is no file {rest}.")
-        if kind == "kubernetes":
-            _needed("dask_kubernetes", "dask-kubernetes")
-        else:
-            _needed("dask_jobqueue", "dask-jobqueue")
+        if kind in BATCH_SYSTEMS:
             jobs(kind, paths.expanded(rest))
-    else:
+    elif kind != "ssh" or not _hosts(rest):
         raise UserError(f"--on {on} is none of {FORMS}.")
+
+
+def check_packages(on: str) -> None:
+    """Raises UserError if a package that `--on` needs is not installed."""
+    for package in ("distributed", PACKAGES.get(on.partition(":")[0], "distributed")):
+        try:
+            importlib.import_module(package.replace("-", "_"))
+        except ImportError:
+            raise UserError(
+                f"--on needs {package}, which is not installed: `{sys.executable} -m uv pip install {package}`, or "
+                "`pip install 'kbench[cluster]'` where pip installed kbench."
+            ) from None
 
 
 def connect(on: str, say: Callable[[str], None]) -> tuple[Any, Any]:
     """(Dask's client, the cluster that was started for it or None). Raises UserError."""
+    check_packages(on)
     from distributed import Client
 
     for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
@@ -92,8 +101,10 @@ def open_to_anyone(on: str) -> str:
 
 def jobs(kind: str, file: Path) -> tuple[int, dict[str, Any]]:
     """The number of jobs, and Dask-jobqueue's settings, in a batch system's file. Raises UserError."""
-    import yaml
-
+    try:
+        import yaml
+    except ImportError:
+        raise UserError(f"{file} needs PyYAML to be read: `{sys.executable} -m uv pip install pyyaml`.") from None
     try:
         found = yaml.safe_load(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -134,16 +145,6 @@ def _started(on: str) -> Any:
 
 def _hosts(text: str) -> list[str]:
     return [one.strip() for one in text.split(",") if one.strip()]
-
-
-def _needed(module: str, package: str) -> None:
-    try:
-        importlib.import_module(module)
-    except ImportError:
-        raise UserError(
-            f"--on needs {package}, which is not installed: `{sys.executable} -m uv pip install {package}`, or "
-            "`pip install 'kbench[cluster]'` where pip installed kbench."
-        ) from None
 
 
 def _one_line(error: BaseException) -> str:

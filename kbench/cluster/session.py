@@ -54,6 +54,7 @@ def start(options: argparse.Namespace) -> int:
     _print_plan(record, options)
     if options.dry_run:
         return 0
+    addresses.check_packages(options.on)
     made = Orders(record)
     run = folder.create(parent, record, options.name)
     with store.filling(run):
