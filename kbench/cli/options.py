@@ -202,7 +202,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--max-steps": {**_COUNT, "help": "stop each epoch after N steps"},
     "--explain": {
         **_FLAG,
-        "help": "find out why backends differ, by three more runs: input data, jit_compile, recompilation, results",
+        "help": "find out why backends differ, by three more runs: input data, copies to the device, jit_compile, "
+        "run_eagerly, results",
     },
     "--show-output": {**_FLAG, "help": "print each cell's stdout when the cell ends"},
     # How a cell runs.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from kbench import store
 from kbench.analysis.call_sites import expanded
@@ -21,16 +22,19 @@ TELLING = 0.15  # of a step's time; less is not reported, since nothing says how
 
 
 def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
-    """What was found, row by row. Empty where nothing was looked for and nothing was compiled again."""
+    """What was found, row by row. Empty where nothing was looked for and nothing is known without looking."""
     parts = {folder.name: store.read(folder) for folder in store.parts(run.folder)}
     fits = [row for row in rows if row.unit == "epoch" and row.status == OK]
-    found = _compiled(run, fits)
+    slow = [row for row in fits if _is_slow(row, fits)]
+    found = [*_fallbacks(run, slow), *_compiled(run, fits)]
     if SAME_BATCH in parts:
-        found += _data(fits, _by_row(parts[SAME_BATCH]))
+        found += [*_data(fits, _by_row(parts[SAME_BATCH])), *_transfers(slow, parts[SAME_BATCH])]
     if OTHER_JIT in parts:
-        found += _jit(fits, parts[OTHER_JIT])
+        found += _jit(fits, _facts(run, "run_eagerly"), parts[OTHER_JIT])
     if parts and not found:
-        found.append("No backend is slow here because of its data, jit_compile or repeated compilation.")
+        found.append(
+            "No backend is slow here because of its data, copies to the device, jit_compile or recompilation."
+        )
     if "parity" in parts:
         from kbench.parity import reading  # which needs numpy
 
@@ -44,6 +48,23 @@ def _name(row: Summary) -> str:
 
 def _by_row(run: RunResults) -> dict[Row, Summary]:
     return {row_of(row): row for row in summarised(run) if row.status == OK}
+
+
+def _facts(run: RunResults, name: str) -> dict[Row, Any]:
+    """What each row's cells reported by this name."""
+    return {row_of(one.cell): one.facts[name] for one in expanded(run.measured) if one.facts.get(name)}
+
+
+def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:
+    """Whether it is slower than another row of its fit, or the only one."""
+    steps = [seconds for other in fits if other.example == row.example and (seconds := _step(other))]
+    own = _step(row)
+    return own is not None and (len(steps) == 1 or own > (1 + TELLING) * min(steps))
+
+
+def _fallbacks(run: RunResults, slow: Sequence[Summary]) -> list[str]:
+    known = _facts(run, "fallbacks")
+    return [f"{_name(row)}: {text}." for row in slow for text in known.get(row_of(row), ())]
 
 
 def _compiled(run: RunResults, fits: Sequence[Summary]) -> list[str]:
@@ -69,17 +90,27 @@ def _data(fits: Sequence[Summary], others: Mapping[Row, Summary]) -> list[str]:
     return found
 
 
-def _jit(fits: Sequence[Summary], run: RunResults) -> list[str]:
+def _transfers(slow: Sequence[Summary], run: RunResults) -> list[str]:
+    copies = _facts(run, "transfer_seconds")
+    return [
+        f"{_name(row)}: copying a batch to the device and a number back takes {_ms(copy)}, {copy / own:.0%} of a "
+        "step."
+        for row in slow
+        if (own := _step(row)) and (copy := copies.get(row_of(row), 0.0)) / own > TELLING
+    ]
+
+
+def _jit(fits: Sequence[Summary], eager: Mapping[Row, Any], run: RunResults) -> list[str]:
     others = _by_row(run)
-    on = {row_of(one.cell): one.facts.get("jit_compile") for one in expanded(run.measured)}
+    on = _facts(run, "jit_compile")  # of the changed programs
     found = []
     for row in fits:
         own, other = _step(row), _step(others.get(row_of(row)))
         if not own or not other or abs(other / own - 1) < TELLING:
             continue
-        with_it = on.get(row_of(row))
-        how = "with" if with_it else "without"
-        text = f"{_name(row)}: {how} jit_compile a step takes {_ms(other)} instead of {_ms(own)}"
+        with_it = on.get(row_of(row), False)
+        how = "without run_eagerly" if row_of(row) in eager else f"{'with' if with_it else 'without'} jit_compile"
+        text = f"{_name(row)}: {how} a step takes {_ms(other)} instead of {_ms(own)}"
         first, before = others[row_of(row)].first_epoch_seconds, row.first_epoch_seconds
         if with_it and first and before:
             text += f", and the first epoch {significant(first)} s instead of {significant(before)} s"

@@ -51,7 +51,7 @@ class Script:
     shims: bool = False  # whether names of the other Keras generation work, too
     max_epochs: Count | None = None  # of each fit
     max_steps: Count | None = None  # of each epoch
-    # The change of --explain: only the first batch, or jit_compile inverted.
+    # The change of --explain: only the first batch, or run_eagerly off or else jit_compile inverted.
     variant: Literal["", "same-batch", "other-jit"] = ""  # SAME_BATCH, OTHER_JIT
 
 

@@ -29,7 +29,7 @@ def explain(the_plan: Plan, here: Here, measure: Callable[[Plan, Here], object],
     shorter = replace(script, max_epochs=min(EPOCHS, script.max_epochs or EPOCHS))
     for changed, what in (
         (replace(shorter, variant=SAME_BATCH), "the first batch only"),
-        (replace(shorter, variant=OTHER_JIT), "jit_compile inverted"),
+        (replace(shorter, variant=OTHER_JIT), "run_eagerly off, or jit_compile inverted"),
     ):
         say(f"Explaining: {what}.")
         tasks = tuple(replace(task, script=asdict(changed)) for task in first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import json
 import os
@@ -28,7 +29,7 @@ ONE_OF_EACH = ("keras2/tensorflow", "keras3/jax", "keras3/torch")
 ON = {
     "called": ("keras3/tensorflow", "keras3/jax", "keras3/torch"),
     "custom_step": ("keras3/tensorflow", "keras3/jax", "keras3/torch"),
-    "slow_data": ("keras3/tensorflow", "keras3/jax", "keras3/torch"),
+    "slow": ("keras3/tensorflow", "keras3/jax", "keras3/torch"),
     "stateful": ("keras2/tensorflow", "keras3/tensorflow", "keras3/jax"),
 }
 ARGUMENTS = {"surroundings": ["--status", "3"]}
@@ -231,6 +232,34 @@ def test_a_model_that_is_called_has_a_row_of_its_calls(kbench: Kbench) -> None:
     assert "it has its own training loop: timed as a whole" in " ".join(run.output.split())
 
 
+LOOPS = """
+import keras
+from kbench_guest.frameworks import time_steps
+from keras.layers import GRU, LSTM, Bidirectional, Dense, SimpleRNN
+
+kept = [LSTM(3), GRU(3, dropout=0.1), Bidirectional(LSTM(3, activation="tanh")), Dense(3)]
+looped = [LSTM(3, recurrent_dropout=0.5, unroll=True), Bidirectional(GRU(3, reset_after=False)), SimpleRNN(3)]
+for on_gpu, layers in ((True, kept), (True, looped), (False, kept[:2])):
+    model = keras.Model()
+    model.all = layers
+    print([why for _, _, why in time_steps.loops(model, time_steps.HAVE_KERNELS, on_gpu)])
+"""
+
+
+def test_what_keeps_a_recurrent_layer_from_its_fused_kernel_is_known(tmp_path: Path) -> None:
+    about = BACKENDS["keras3/jax"]
+    environment = ensure.ensure(about, next(build for build in about.builds if build.device == "cpu"))
+    variables = {**os.environ, **ensure.variables(environment, 1), "PYTHONPATH": str(paths.GUEST)}
+    variables |= {"KERAS_BACKEND": "jax", "KERAS_HOME": str(tmp_path)}
+    found = subprocess.run([str(environment.python), "-c", LOOPS], env=variables, capture_output=True, text=True)
+    kernel, none = "the fused kernel cannot compute", "Keras has no fused kernel for it"
+    assert [ast.literal_eval(line) for line in found.stdout.splitlines()] == [
+        [],
+        [f"{kernel} recurrent_dropout=0.5, unroll=True", f"{kernel} reset_after=False", none],
+        [f"{none} on the CPU"] * 2,
+    ], found.stderr
+
+
 def test_a_validation_is_timed_without_the_callbacks_behind_it(kbench: Kbench, tmp_path: Path) -> None:
     program = tmp_path / "validated.py"
     program.write_text(
@@ -244,14 +273,20 @@ def test_a_validation_is_timed_without_the_callbacks_behind_it(kbench: Kbench, t
 
 
 def test_why_a_program_is_slow_is_explained(kbench: Kbench) -> None:
-    """Its data wait for 30 ms; a length that is new in each epoch makes JAX compile again."""
-    run = script(kbench, "slow_data", "--explain", names=("keras3/jax", "keras3/torch"))
+    """Its data wait for 30 ms; a length that is new in each epoch makes JAX compile again; its LSTM runs eagerly."""
+    run = script(kbench, "slow", "--explain", names=("keras3/jax", "keras3/torch"))
     assert run.status == 0, run.output
     said = " ".join(run.output.split())
     for name in ("keras3/jax", "keras3/torch"):
         assert re.search(rf"on {name}: \d+% of a step is spent on its data: it takes [\d.]+ ms, and", said), said
     assert "on keras3/jax: compiled again 3 times in its 4 epochs after the first" in said, said
     assert "torch: compiled" not in said, said
+    assert "on keras3/jax: run_eagerly starts each operation of a step from Python." in said, said
+    assert re.search(r"on keras3/jax: without run_eagerly a step takes [\d.]+ ms instead of", said), said
+    assert "copying a batch" not in said, said
+    (sites,) = (one.facts["sites"] for one in run.results().measured if one.cell.backend == "keras3/torch")
+    loop = "starts each operation of each time step from Python: Keras has no fused kernel for it on the CPU"
+    assert [site["facts"]["fallbacks"] for site in sites.values()] == [[], [f"reader (LSTM) {loop}"]]
     assert "From the same weights and on the same batches all backends compute the same" in said, said
     assert "% of a step is spent on its data" in (run.folder / "summary.md").read_text()
     assert "% of a step is spent on its data" in (run.folder / "report.html").read_text()

@@ -140,6 +140,12 @@ def test_a_backend_that_nobody_knows_is_waited_for_by_copying_a_weight(tmp_path:
         assert framework.versions()[1] == "unknown" and framework.allocator_peak_mib(model) is None
 
 
+@pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch", "brandnew"])
+def test_a_model_without_weights_has_no_fallbacks(tmp_path: Path, backend: str) -> None:
+    with loaded(tmp_path, backend) as framework:
+        assert framework.fallbacks(SimpleNamespace(layers=[], weights=[], jit_compile=False)) == []
+
+
 OPTIMIZERS = [
     ({"class_name": "RMSprop", "learning_rate": 0.1}, {}),
     ({"class_name": "RMSprop", "learning_rate": 0.1, "epsilon": None}, {}),

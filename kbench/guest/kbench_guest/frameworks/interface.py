@@ -9,6 +9,7 @@ class Framework(object):
     """One framework. Its subclasses override what raises NotImplementedError here, and whatever they know better."""
 
     eager = False  # whether a model can be called with numbers, and is traced when it trains
+    heeds_run_eagerly = False  # whether run_eagerly keeps a model's steps from being compiled
 
     def versions(self):
         """(version of the library that the model is written in, version of the framework below it)."""
@@ -84,6 +85,14 @@ class Framework(object):
     def compilations(self):
         """How often this process has compiled or traced what it trains; None if that is not counted."""
         return
+
+    def fallbacks(self, model):
+        """[a sentence without its full stop] on each thing that trains in a slower way than Keras could."""
+        return []
+
+    def transfer(self, model, arrays):
+        """Copy the arrays to the model's device and a number back; raises NotImplementedError if unknown how."""
+        raise NotImplementedError
 
     def allocator_peak_mib(self, model):
         """Peak memory of the framework's own allocator on the model's GPU, in MiB; None on the CPU, or if unknown."""

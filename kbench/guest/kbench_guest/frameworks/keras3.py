@@ -5,7 +5,7 @@ import functools
 import keras
 import numpy as np
 
-from kbench_guest.frameworks import keras_models
+from kbench_guest.frameworks import keras_models, time_steps
 from kbench_guest.frameworks.interface import DoneOnReturn
 
 
@@ -13,7 +13,9 @@ class AnyBackend(keras_models.KerasModels):
     """Keras 3, whatever runs below it."""
 
     eager = True
+    heeds_run_eagerly = True
     function_maker = "make_"
+    kernels = time_steps.HAVE_KERNELS  # the recurrent layers that a fused kernel computes on GPUs
     # In RMSprop it divides by sqrt(v + epsilon), Keras 2 by sqrt(v) + epsilon.
     epsilon_under_root = True
 
@@ -46,6 +48,23 @@ class AnyBackend(keras_models.KerasModels):
     def held_settings(self, model):
         found = {layer.compute_dtype for layer in model._flatten_layers(include_self=False)}
         return {"jit": "on" if model.jit_compile else "off", "computes_in": sorted(found)}
+
+    def fallbacks(self, model):
+        eager = getattr(model, "run_eagerly", False)
+        found = ["run_eagerly starts each operation of a step from Python"] if eager else []
+        on_gpu = self._on_gpu(model)
+        for name, has_kernel, why in time_steps.loops(model, self.kernels, on_gpu):
+            if on_gpu and has_kernel:  # elsewhere its loop is compiled, and nothing faster is known
+                found.append("%s computes one time step after another: %s" % (name, why))
+        return found
+
+    def _on_gpu(self, model):
+        return bool(model.weights) and self.device(model) == "gpu"
+
+    def transfer(self, model, arrays):
+        copied = [keras.ops.convert_to_tensor(one) for one in arrays + [np.float32(1)]]
+        self.wait(model, copied)
+        keras.ops.convert_to_numpy(copied[-1])
 
     def several_steps(self, number):
         return {"steps_per_execution": number}
@@ -109,6 +128,7 @@ class TensorFlow2(AnyBackend):
 
 
 class JAX(AnyBackend):
+    kernels = ("LSTM",)
     _compilations = None  # not asked yet
 
     def _count(self, event, seconds, **more):
@@ -143,7 +163,14 @@ class JAX(AnyBackend):
 
 
 class PyTorch(AnyBackend):
+    heeds_run_eagerly = False  # it runs eagerly unless jit_compile is on
     several_steps = keras_models.KerasModels.several_steps  # Keras 3 refuses it there
+
+    def fallbacks(self, model):
+        if model.jit_compile:
+            return []
+        loops = time_steps.loops(model, self.kernels, self._on_gpu(model))
+        return ["%s starts each operation of each time step from Python: %s" % (name, why) for name, _, why in loops]
 
     def device(self, model):
         return "gpu" if model.weights[0].value.device.type == "cuda" else "cpu"

@@ -13,11 +13,12 @@ HASHED_BYTES = 1 << 24  # of each array, from the front
 
 
 def model(framework, made):
-    """{parameters, layers, dtypes, optimizer, loss} as far as they are known; `notes` say what is not."""
+    """{parameters, layers, dtypes, fallbacks, optimizer, loss} as far as they are known; `notes` say what is not."""
     asked = [
         ("parameters", lambda: int(made.count_params())),
         ("layers", lambda: framework.describe(made)),
         ("dtypes", lambda: fingerprint.dtypes(framework, made)),
+        ("fallbacks", lambda: framework.fallbacks(made)),
     ]
     if getattr(made, "optimizer", None) is not None:
         asked.append(("optimizer", lambda: fingerprint.optimizer(framework, made)))
@@ -30,6 +31,8 @@ def model(framework, made):
             notes.append("its %s cannot be described (%s)" % (name, type(error).__name__))
     if isinstance(getattr(made, "jit_compile", None), bool):
         found["jit_compile"] = made.jit_compile
+    if framework.heeds_run_eagerly and getattr(made, "run_eagerly", False):
+        found["run_eagerly"] = True
     found["weights"] = "its own"
     return dict(found, notes=notes) if notes else found
 

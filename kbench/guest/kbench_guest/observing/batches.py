@@ -8,8 +8,6 @@ import numpy as np
 from kbench_guest.arrays import leaves, mapped
 from kbench_guest.protocol import Refused
 
-MOST_BYTES = 1 << 28  # of the arrays that hold one batch again and again
-
 
 def first_batches(method, given, count):
     """[(x, y, sample weights)]: arrays of the call's first batches, at most `count`.
@@ -52,33 +50,3 @@ def _arrays(value):
     if found.dtype.kind not in "biufU":
         raise Refused("unsupported", "its data are %s, not arrays of numbers" % found.dtype)
     return found
-
-
-def repeat_first(method, given):
-    """Feed a fit its first batch again and again, from memory: its data then take almost no time."""
-    name = "generator" if "generator" in given else "x"
-    source = given[name]
-    batch = first_batches(method, dict(given, x=source), 1)[0]
-    if hasattr(source, "__next__"):
-        given[name] = _forever(batch)
-        return
-    size = len(leaves(batch[0])[0])
-    if isinstance(source, (list, tuple, dict)) or hasattr(source, "dtype"):
-        times = -(-len(leaves(source)[0]) // size)
-    else:
-        times = len(source) if hasattr(source, "__len__") else int(given.get("steps_per_epoch") or 20)
-    times = max(1, min(times, MOST_BYTES // max(1, sum(one.nbytes for one in leaves(batch)))))
-    if name == "generator":  # a Sequence of Keras 2, whose fit_generator takes no arrays
-        given[name] = _forever(batch)
-        given["steps_per_epoch"] = times
-        return
-    parts = zip(("x", "y", "sample_weight"), batch)
-    tiled = {part: mapped(lambda one: np.concatenate([one] * times), one) for part, one in parts if one is not None}
-    given.update(tiled, batch_size=size)
-    given.pop("steps_per_epoch", None)
-
-
-def _forever(batch):
-    """A generator, which is what Keras takes."""
-    while True:
-        yield tuple(one for one in batch if one is not None)

@@ -14,10 +14,8 @@ import keras
 import numpy as np
 
 from kbench_guest.clock import StepClock
-from kbench_guest.observing import about
-from kbench_guest.observing.batches import repeat_first
+from kbench_guest.observing import about, changes
 from kbench_guest.observing.wrapping import by_name, in_main_thread, wrap_methods
-from kbench_guest.protocol import Refused
 
 FITS = ("fit", "fit_generator")
 CALLS = (
@@ -64,9 +62,7 @@ class Calls(object):
     def watch(self, model_class):
         """Wrap the methods of Keras's Model, and those that its subclasses override."""
         if self.program["variant"] == "other-jit":
-            if not hasattr(model_class, "jit_compile"):
-                raise Refused("unsupported", "this Keras has no jit_compile")
-            model_class.compile = _otherwise_compiled(model_class.compile)
+            changes.compile_otherwise(model_class, self.framework)
         wrap_methods(model_class, FITS + CALLS, self._wrapped)
         if self.framework.eager:
             model_class.__call__ = self._wrapped(CALL, model_class.__call__)
@@ -124,7 +120,8 @@ class Calls(object):
         facts = about.training(named, hashed=not site.described)
         about.cut(named, self.program)
         if self.program["variant"] == "same-batch":
-            repeat_first(method, named)
+            batch = changes.repeat_first(method, named)
+            facts["transfer_seconds"] = changes.transfer_seconds(self.framework, model, batch)
         fit = Fit(self, site, model, facts)
         given = named.get("callbacks") or ()
         if hasattr(given, "append") and not isinstance(given, list):  # a CallbackList
@@ -306,15 +303,6 @@ class Fit(object):
         most = self._calls.program["max_epochs"]
         if most and self._done >= most:
             self._model.stop_training = True
-
-
-def _otherwise_compiled(original):
-    @functools.wraps(original)
-    def compiled(model, *args, **kwargs):
-        original(model, *args, **kwargs)
-        model.jit_compile = not model.jit_compile
-
-    return compiled
 
 
 def _has_numbers(x):

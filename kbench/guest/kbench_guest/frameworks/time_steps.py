@@ -1,0 +1,42 @@
+"""The recurrent layers of a Keras 3 model that loop over time steps, and why no fused kernel computes all at once."""
+
+import keras
+
+from kbench_guest.frameworks.layers import layers, owners
+
+HAVE_KERNELS = ("LSTM", "GRU")  # cuDNN's, on GPUs
+# What these kernels compute, in the words of a layer's configuration. For anything else Keras loops.
+COMPUTED = {
+    "activation": "tanh", "recurrent_activation": "sigmoid", "use_bias": True, "unroll": False,
+    "recurrent_dropout": 0, "reset_after": True, "use_cudnn": "auto",
+}  # fmt: skip
+
+
+def loops(model, kernels, on_gpu):
+    """[(layer in words, whether it is an LSTM or a GRU, why it loops)] of the layers that are known to loop.
+
+    kernels: the classes that have a fused kernel on this backend's GPUs.
+    """
+    found = []
+    for layer, _ in layers(model):
+        inner = next((one for one in owners(layer) if isinstance(one, keras.layers.RNN)), None)
+        why = "" if inner is None else _why(inner, kernels, on_gpu)
+        if why:
+            name = "%s (%s)" % (layer.name, inner.__class__.__name__)
+            found.append((name, _is_one(inner, HAVE_KERNELS), why))
+    return found
+
+
+def _why(layer, kernels, on_gpu):
+    if not _is_one(layer, kernels):
+        return "Keras has no fused kernel for it"
+    if not on_gpu:
+        return "Keras has no fused kernel for it on the CPU"
+    held = layer.get_config()
+    others = [name for name in sorted(COMPUTED) if held.get(name, COMPUTED[name]) != COMPUTED[name]]
+    settings = ", ".join("%s=%r" % (name, held[name]) for name in others)
+    return "the fused kernel cannot compute %s" % settings if others else ""
+
+
+def _is_one(layer, names):
+    return isinstance(layer, tuple(getattr(keras.layers, name) for name in names))
