@@ -13,6 +13,7 @@ from kbench.cluster import worker as on_worker
 from kbench.cluster.machines import different, selected, slug, title
 from kbench.cluster.messages import Machine, Order, Result, decode, encode
 from kbench.cluster.schedule import Worker
+from kbench.text import plain
 
 RESULT_SECONDS = 60.0
 LOOK_SECONDS = 1.0  # between two looks at which workers there are
@@ -100,7 +101,7 @@ class Fleet:
         _, heard = event
         if isinstance(heard, dict):
             worker = self._known.get(str(heard.get("worker")))
-            self._say(f"[{worker.host if worker else heard.get('worker')}] {heard.get('line')}")
+            self._say(plain(f"[{worker.host if worker else heard.get('worker')}] {heard.get('line')}"))
 
 
 def message(future: Any) -> bytes:

@@ -154,6 +154,8 @@ class Loop:
                     time.sleep(PAUSE)
         finally:
             self._fleet.cancel(list(self._running))
+            for block, worker, started in self._running.values():
+                folder.note_attempt(self._folder, block, worker, started, "stopped", "the run ended before")
 
     def _give_out(self, workers: list[Worker]) -> None:
         busy = {worker.host for _, worker, _ in self._running.values()}

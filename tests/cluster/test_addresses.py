@@ -67,6 +67,12 @@ def test_a_dry_run_prints_the_blocks(bench: Bench) -> None:
     assert not bench.runs()
 
 
+def test_a_run_on_this_machine_imports_no_dask() -> None:
+    code = "import kbench.commands.run, kbench.commands.resume, kbench.commands.report, sys; print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    assert not {"dask", "distributed"} & {*found.stdout.split()}
+
+
 def test_without_dask_it_says_what_to_install(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     real = importlib.import_module
 

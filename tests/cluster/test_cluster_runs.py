@@ -111,6 +111,8 @@ def test_a_client_that_ends_leaves_nothing_running_and_is_resumed_without_measur
     _, err = client.communicate(timeout=120)
     assert client.returncode == (130 if number == signal.SIGINT else -number), err
     until(lambda: not of_worker(cluster, 1), "the end of its processes on the worker")
+    if number == signal.SIGINT:
+        assert attempts(bench.results / "mine")[-1]["status"] == "stopped"
     flag.touch()
     assert bench("resume", "mine").status == 0
     done = [one["block"] for one in attempts(bench.results / "mine") if one["status"] == "measured"]
