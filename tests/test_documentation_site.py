@@ -32,6 +32,8 @@ STANDS_FOR = {
     "~/conda/envs/jax": sys.executable,
     "gpu": "cpu",
     "/mnt/conda-channel": "channel",
+    "docs/cluster/slurm.yaml": str(CHECKOUT / "docs/cluster/slurm.yaml"),
+    "docs/cluster/kubernetes.yaml": str(CHECKOUT / "docs/cluster/kubernetes.yaml"),
 }
 
 

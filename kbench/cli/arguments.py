@@ -26,6 +26,7 @@ _VARIANTS = (
     ("--jit", "--precision-policy", "--env-set", "--keras", "--package of a run"),
 )
 _HOW_OFTEN = ("how often each cell is measured", ("--repeats", "--precision", "--budget", "--interleave"))
+_CLUSTER = ("on a cluster", ("--on", "--spread", "--select"))
 _DATA = ("data", ("--data", "--data-dir"))
 _DETAIL = ("", ("--quiet", "--verbose"))  # without a title: one or the other
 
@@ -34,8 +35,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "run": (
         "Measure examples on backends: seconds per epoch, loss and accuracy, as tables and plots.",
         (
-            *_SELECTION, _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN, *_OF_CELLS, _DATA, "--baseline", "--name",
-            "--dry-run", _DETAIL, "--no-plots", "--format",
+            *_SELECTION, _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN, *_OF_CELLS, _DATA, _CLUSTER, "--baseline",
+            "--name", "--dry-run", _DETAIL, "--no-plots", "--format",
             "--results",
         ),
     ),
@@ -63,7 +64,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "resume": (
         "Continue a run: measure the cells that are missing, or whose files have changed. With --budget, also repeat "
         "undecided rows.",
-        ("run", "--retry", "--budget of resume", _DETAIL, "--no-plots", "--format", "--results"),
+        ("run", "--retry", "--budget of resume", "--on of resume", _DETAIL, "--no-plots", "--format", "--results"),
     ),
     "list": (
         "List backends and examples: what each is and can do, whether it is installed; or list published figures.",

@@ -78,6 +78,18 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "conda channel for Pythons that have to be installed: a name, an address or a folder (default: "
         "KBENCH_CHANNEL, or conda-forge)",
     },
+    "--on": {
+        "metavar": "CLUSTER",
+        "help": "measure on the machines of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, ssh:HOST,HOST, "
+        "slurm:FILE (also pbs, lsf, sge, oar, moab, htcondor) or kubernetes:FILE",
+    },
+    "--on of resume": {"metavar": "CLUSTER", "help": "of a run on a cluster: another address for the rest of it"},
+    "--spread": {**_FLAG, "help": "measure everything on every kind of machine (default: on any machine)"},
+    "--select": {
+        "metavar": "WHAT",
+        "help": "use only machines with this in the name of the GPU or the processor, or this number of cores, such "
+        "as gpu=H100 or cpu=EPYC,cores=16",
+    },
     # How much is measured.
     "--profile": {
         **_choices("profile"),

@@ -31,6 +31,8 @@ def measured(
     options = arguments.parse([*argv, *(["--", *behind] if behind else [])])
     if options.dry_run:
         raise UserError("dry_run measures nothing, so there is nothing to return: leave it out.")
+    if getattr(options, "on", None):
+        raise UserError("on=... gives a run for each kind of machine: use the command line, then kbench.load(...).")
     results = paths.expanded(str(options.results)).absolute()
     before = {path.parent for path in results.glob("*/run.json")}
     with contextlib.redirect_stdout(io.StringIO()):  # tables come as DataFrames

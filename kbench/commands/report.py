@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kbench import outputs, paths, store
 from kbench.analysis.rows import summarised
+from kbench.cluster import session
 from kbench.commands.parity import show
 from kbench.errors import UserError
 from kbench.parity import reading
@@ -25,6 +26,8 @@ def main(options: argparse.Namespace) -> int:
     if options.output:
         raise UserError("--output is for a page of several runs: name two, or leave it out.")
     (run,) = runs
+    if store.is_cluster(run):
+        return session.finish(run, options)
     measured = store.read(run)
     if reading.is_parity(measured):
         if options.plot_style is not None or options.plot_size is not None:

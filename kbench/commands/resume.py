@@ -11,6 +11,7 @@ from typing import Any
 from kbench import paths, store
 from kbench.cells import orphans
 from kbench.cli import arguments
+from kbench.cluster import session
 from kbench.errors import UserError
 from kbench.machine import devices, provenance
 from kbench.planning import plan, request
@@ -34,6 +35,10 @@ OTHERWISE = "{0.example} on {0.backend}: its settings have changed"
 def main(options: argparse.Namespace) -> int:
     """Measure what is missing and print the tables of the whole run; returns the exit status. Raises UserError."""
     folder = store.find(options.run, paths.expanded(str(options.results)), timed=True).absolute()
+    if store.is_cluster(folder):
+        return session.go_on(folder, options)
+    if options.on:
+        raise UserError(f"{folder} was measured on one machine: leave out --on.")
     with store.filling(folder):
         there = store.read(folder)
         if "kind" in there.plan:

@@ -44,9 +44,7 @@ def choose(request: str, found: Sequence[Device]) -> Device:
 
     N counts as `nvidia-smi` does. Raises UserError, also if a GPU is asked for and there is none.
     """
-    kind, colon, number = request.strip().lower().partition(":")
-    if kind not in ("auto", "cpu", "gpu") or (colon and (kind != "gpu" or not number.isdecimal())):
-        raise UserError(f"--device {request} is not a device: use auto, cpu, gpu or gpu:N, such as gpu:0")
+    kind, colon, number = parsed(request)
     if kind == "cpu" or (kind == "auto" and not found):
         return CPU
     if not found:
@@ -58,6 +56,14 @@ def choose(request: str, found: Sequence[Device]) -> Device:
             return device
     there = ", ".join(device.label for device in found)
     raise UserError(f"--device {request}: there is no such GPU; this machine has {there}")
+
+
+def parsed(request: str) -> tuple[str, str, str]:
+    """Kind, colon and number of `--device`. Raises UserError if it is of another form."""
+    kind, colon, number = request.strip().lower().partition(":")
+    if kind not in ("auto", "cpu", "gpu") or (colon and (kind != "gpu" or not number.isdecimal())):
+        raise UserError(f"--device {request} is not a device: use auto, cpu, gpu or gpu:N, such as gpu:0")
+    return kind, colon, number
 
 
 def pin_variables(device: Device) -> dict[str, str]:

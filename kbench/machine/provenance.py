@@ -53,7 +53,7 @@ def ended(devices: Sequence[Device], nvml: Any = None) -> dict[str, Any]:
 def describe(provenance: Mapping[str, Any]) -> str:
     """The machine in a phrase, such as `Intel Xeon @ 2.20GHz, 2 cores, 23 GiB, Linux 6.1, CPU only`."""
     cpu, system = _object(provenance.get("cpu")), _object(provenance.get("system"))
-    cores = _cores(provenance)
+    count = cores(provenance)
     memory = [provenance.get("memory_mib"), provenance.get("memory_limit_mib")]
     known_memory = [mib for mib in memory if isinstance(mib, int | float)]
     kernel = re.match(r"\d+(\.\d+)?", str(system.get("kernel", "")))
@@ -61,12 +61,25 @@ def describe(provenance: Mapping[str, Any]) -> str:
     names = [_gpu(_object(gpu)) for gpu in gpus] if isinstance(gpus, list) else []
     parts = [
         str(cpu.get("model") or system.get("machine") or "unknown processor"),
-        f"{cores} {'core' if cores == '1' else 'cores'}" if cores else "",
+        f"{count} {'core' if count == '1' else 'cores'}" if count else "",
         f"{min(known_memory) / 1024:.0f} GiB" if known_memory else "",
         f"{system.get('name', '')} {kernel[0] if kernel else ''}".strip(),
         " + ".join(names) if names else "CPU only",
     ]
     return ", ".join(part for part in parts if part)
+
+
+def kind(provenance: Mapping[str, Any]) -> str:
+    """The kind of machine, such as `AMD EPYC, 2 cores`: what `machine_differences` compares."""
+    return kind_of(processor(provenance), cores(provenance), gpu_names(provenance))
+
+
+def kind_of(processor: str, cores: str, gpus: str) -> str:
+    """The kind of machine with these facts, which are empty if they are unknown."""
+    counted = f"{cores} {'core' if cores == '1' else 'cores'}" if cores else ""
+    return ", ".join(
+        one for one in (processor or "unknown processor", counted, gpus if gpus != "none" else "") if one
+    )
 
 
 def machine_differences(provenance: Mapping[str, Any], other: Mapping[str, Any], with_gpu: bool = True) -> list[str]:
@@ -75,7 +88,7 @@ def machine_differences(provenance: Mapping[str, Any], other: Mapping[str, Any],
     Memory and kernel are left out: they do not affect steady times, and may change when a virtual machine restarts.
     Facts that are unknown on either machine are not compared.
     """
-    facts = {"processor": processor, "cores": _cores, **({"GPU": gpu_names} if with_gpu else {})}
+    facts = {"processor": processor, "cores": cores, **({"GPU": gpu_names} if with_gpu else {})}
     both = [(words, fact(provenance), fact(other)) for words, fact in facts.items()]
     return [f"{words} {own} instead of {theirs}" for words, own, theirs in both if own and theirs and own != theirs]
 
@@ -97,9 +110,10 @@ def processor(provenance: Mapping[str, Any]) -> str:
     return str(_object(provenance.get("cpu")).get("model") or "")
 
 
-def _cores(provenance: Mapping[str, Any]) -> str:
-    cores = _object(provenance.get("cpu")).get("visible")
-    return f"{cores:g}" if isinstance(cores, int | float) else ""
+def cores(provenance: Mapping[str, Any]) -> str:
+    """How many this process could use; empty if it is unknown."""
+    visible = _object(provenance.get("cpu")).get("visible")
+    return f"{visible:g}" if isinstance(visible, int | float) else ""
 
 
 def gpu_names(provenance: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from kbench.values import (
     UNSUPPORTED,
     Backend,
     Build,
+    Cell,
     Device,
     Example,
     Outcome,
@@ -134,16 +135,18 @@ def _backend(name: str, known: Mapping[str, Backend], device: Device, report: Ca
     return locks.locked(backend, device.kind, report)
 
 
-def acceptable(plan: Plan, task: CellTask, outcome: Outcome) -> bool:
+def acceptable(
+    named_backends: Collection[str], named_examples: Collection[str], cell: Cell, outcome: Outcome
+) -> bool:
     """Whether the run still counts as ok: the cell is ok, or cannot be measured here and was not named by the user.
 
     `unavailable` counts as a failure if the backend was named, `unsupported` if backend and example were.
     """
-    named = task.backend in plan.request.named_backends
+    named = cell.backend in named_backends
     if outcome.status == UNAVAILABLE:
         return not named
     if outcome.status == UNSUPPORTED:
-        return not (named and task.example in plan.request.named_examples)
+        return not (named and cell.example in named_examples)
     return outcome.status == OK
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib import colormaps
+from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LogNorm
 from matplotlib.figure import Figure
 
@@ -28,22 +29,52 @@ def overview(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Sty
     """The picture as {"png": ..., "svg": ...}; empty where no row has a steady time."""
     if all(shown_ratio(row) is None for row in summaries):
         return {}
-    return render(lambda: _figure(summaries, looks, style), style)
+    return render(lambda: _figure({"": summaries}, looks, style), style)
 
 
-def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> Figure:
-    examples = list(dict.fromkeys(row.example for row in summaries))
-    columns = sorted({looks[key(row)].label for row in summaries})
-    cells = {(row.example, looks[key(row)].label): row for row in summaries}
+def overviews(
+    kinds: Mapping[str, Sequence[Summary]], looks: Mapping[Key, Look], style: Style = OWN
+) -> dict[str, bytes]:
+    """One picture of several kinds of machines, one below the other and with the same colours; see `overview`."""
+    timed = {name: rows for name, rows in kinds.items() if any(shown_ratio(row) is not None for row in rows)}
+    return render(lambda: _figure(timed, looks, style), style) if timed else {}
+
+
+def _figure(kinds: Mapping[str, Sequence[Summary]], looks: Mapping[Key, Look], style: Style = OWN) -> Figure:
+    """A heat map for each kind; the titles of several are their names."""
+    everyone = [row for rows in kinds.values() for row in rows]
+    columns = sorted({looks[key(row)].label for row in everyone})
+    examples = {name: list(dict.fromkeys(row.example for row in rows)) for name, rows in kinds.items()}
+    heights = [len(found) for found in examples.values()]
+    baseline = next((row.baseline for row in everyone if row.baseline), "")
+    norm, colors = scale([ratio for row in everyone if (ratio := shown_ratio(row)) is not None], bool(baseline))
+    size = style.size or (2.2 + 0.82 * len(columns), 0.7 + 0.8 * len(kinds) + 0.4 * sum(heights))
+    figure = Figure(figsize=size, layout="constrained")
+    all_axes = figure.subplots(len(kinds), squeeze=False, height_ratios=heights)[:, 0]
+    for axes, (name, rows) in zip(all_axes, kinds.items(), strict=True):
+        cells = {(row.example, looks[key(row)].label): row for row in rows}
+        _heat_map(axes, cells, examples[name], columns, norm, colors)
+        if len(kinds) > 1:
+            axes.set_title(literal(name, 80), fontsize=points(9), loc="left")
+    title = f"steady epoch time, x {literal(baseline, 40) if baseline else 'fastest'}"
+    unsure = any(row.verdict == NO_DIFFERENCE for row in everyone)
+    figure.suptitle(f"{title} ({_UNSURE})" if unsure else title, fontsize=points(10))
+    return figure
+
+
+def _heat_map(
+    axes: Axes,
+    cells: Mapping[tuple[str, str], Summary],
+    examples: Sequence[str],
+    columns: Sequence[str],
+    norm: LogNorm,
+    colors: Colormap,
+) -> None:
+    """Draw the rows, which are given by example and label."""
     grid = np.full((len(examples), len(columns)), math.nan)
     for (example, column), row in cells.items():
         if (ratio := shown_ratio(row)) is not None:
             grid[examples.index(example), columns.index(column)] = ratio
-    baseline = next((row.baseline for row in summaries if row.baseline), "")
-    norm, colors = scale([ratio for row in summaries if (ratio := shown_ratio(row)) is not None], bool(baseline))
-    size = style.size or (2.2 + 0.82 * len(columns), 1.5 + 0.4 * len(examples))
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots()
     axes.grid(visible=False)
     axes.set_facecolor("#eeeeee")
     # Drawn as shapes and not as an image, so that print and SVG stay sharp.
@@ -66,10 +97,6 @@ def _figure(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Styl
     axes.xaxis.tick_top()
     axes.invert_yaxis()
     axes.spines[:].set_visible(False)
-    title = f"steady epoch time, x {literal(baseline, 40) if baseline else 'fastest'}"
-    unsure = any(row.verdict == NO_DIFFERENCE for row in summaries)
-    figure.suptitle(f"{title} ({_UNSURE})" if unsure else title, fontsize=points(10))
-    return figure
 
 
 def shown_ratio(row: Summary) -> float | None:

@@ -63,17 +63,7 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
     """Run the cells of `to_run` and print the tables of the whole plan; returns the exit status."""
     with interrupts.ended_as_interrupted():
         try:
-            reference = partial(_reference, the_plan.request.threads, record.cell_variables(here.passed))
-            show = partial(_show_example, here.run, options.detail)
-            output = partial(terminal.show_output, here.run) if getattr(options, "show_output", False) else None
-            compiled = run_cells(to_run, here, reference, options.detail, show, output)
-            add = partial(_add, here, reference, options.detail, output)
-            the_plan = racing.race(the_plan, here.run, add, compiled)
-            if getattr(options, "explain", False):
-                quiet = options.detail == terminal.QUIET
-                say = (lambda line: None) if quiet else terminal.say
-                explaining.explain(the_plan, here, partial(run_cells, detail=options.detail), say)
-            store.record_end(here.run, record.at_end(the_plan, gpus))
+            the_plan = measure_cells(the_plan, to_run, here, gpus, options)
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):  # the terminal may be gone
                 finish(the_plan, here.run, options)
@@ -82,6 +72,24 @@ def measure(the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], op
         except UserError as error:
             raise UserError(f"{str(error).rstrip('.')}; once that is fixed, {terminal.resuming(here.run)}") from error
         return finish(the_plan, here.run, options)
+
+
+def measure_cells(
+    the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], options: argparse.Namespace
+) -> Plan:
+    """Run the cells of `to_run`, and repeats where rows are undecided; returns the plan with the repeats."""
+    reference = partial(_reference, the_plan.request.threads, record.cell_variables(here.passed))
+    show = partial(_show_example, here.run, options.detail)
+    output = partial(terminal.show_output, here.run) if getattr(options, "show_output", False) else None
+    compiled = run_cells(to_run, here, reference, options.detail, show, output)
+    add = partial(_add, here, reference, options.detail, output)
+    the_plan = racing.race(the_plan, here.run, add, compiled)
+    if getattr(options, "explain", False):
+        quiet = options.detail == terminal.QUIET
+        say = (lambda line: None) if quiet else terminal.say
+        explaining.explain(the_plan, here, partial(run_cells, detail=options.detail), say)
+    store.record_end(here.run, record.at_end(the_plan, gpus))
+    return the_plan
 
 
 def _reference(threads: int, variables: Mapping[str, str], mark: str, number: int) -> tuple[float, ...]:
@@ -184,4 +192,5 @@ def _show_example(run: Path, detail: str, example: str) -> None:
 def acceptable(the_plan: Plan, there: store.RunResults) -> bool:
     """Whether all cells of the plan are acceptable; see `plan.acceptable`."""
     outcomes = {one.cell.id: one.outcome for one in there.measured}
-    return all(plan.acceptable(the_plan, task, outcomes[task.id]) for task in the_plan.tasks)
+    named, named_examples = the_plan.request.named_backends, the_plan.request.named_examples
+    return all(plan.acceptable(named, named_examples, task, outcomes[task.id]) for task in the_plan.tasks)

@@ -18,8 +18,10 @@ from kbench.store.runs import check_name as check_name
 from kbench.store.runs import create as create
 from kbench.store.runs import filling as filling
 from kbench.store.runs import find as find
+from kbench.store.runs import is_cluster as is_cluster
 from kbench.store.runs import keep_lock as keep_lock
 from kbench.store.runs import latest as latest
+from kbench.store.runs import machines as machines
 from kbench.store.runs import names as names
 from kbench.store.runs import parts as parts
 from kbench.store.runs import plan_record as plan_record

@@ -12,7 +12,7 @@ import msgspec
 from kbench.errors import UserError
 from kbench.store.events import read_events, understand
 from kbench.store.files import read_json
-from kbench.store.runs import SCHEMA, CellFolder, cell_folder
+from kbench.store.runs import SCHEMA, CellFolder, cell_folder, is_cluster, machines
 from kbench.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome
 
 # Facts of an example in run.json that each of its cells needs.
@@ -61,6 +61,9 @@ def read(run: Path) -> RunResults:
 
 def read_record(run: Path) -> RunRecord:
     """The contents of run.json in the folder `run`; raises what `read` does."""
+    if is_cluster(run):
+        there = ", ".join(map(str, machines(run))) or "none has measured anything yet"
+        raise UserError(f"{run} has a run for each kind of machine: name one of them ({there}).")
     if not (run / "run.json").is_file():
         raise UserError(f"{run} is not a run's folder: it has no run.json.")
     record = read_json(run / "run.json")

@@ -31,6 +31,8 @@ from kbench.values import Backend, Cell, Data, Example, Outcome
 
 SCHEMA = 1
 EXPLAIN = "explain"  # the folder of a run with those that explain it
+CLUSTER = "cluster.json"  # in place of run.json, in the folder of a run on a cluster; see kbench.cluster.folder
+MACHINES = "machines"  # the folder of such a run with one run for each kind of machine
 LONGEST_NAME = 200  # file systems take 255 bytes
 MAKING = ".new-"  # prefix of a run's folder until it has its run.json, for milliseconds
 # What tables and plots need of a backend.
@@ -82,6 +84,14 @@ def _example_record(example: Example, data: Data | None) -> dict[str, Any]:
 def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any], name: str | None = None) -> Path:
     """Make a run's folder below `parent`, named by local time unless `name` is given; return it.
 
+    Raises UserError as `create_with` does.
+    """
+    return create_with("run.json", {"plan": plan, "provenance": provenance}, parent, name)
+
+
+def create_with(file: str, record: Mapping[str, Any], parent: Path, name: str | None) -> Path:
+    """Make a run's folder with a JSON `file` of the `record` and the run's schema, name and time.
+
     Raises UserError if `parent` is a file or cannot be written, or the name is taken.
     """
     started = datetime.now(timezone.utc)
@@ -95,8 +105,8 @@ def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any],
         making.mkdir(parents=True)
         _remove_abandoned(parent)
         for run in map(parent.joinpath, possible):
-            record = {"schema": SCHEMA, "name": run.name, "created": started.isoformat(timespec="microseconds")}
-            replace_json(making / "run.json", {**record, "plan": plan, "provenance": provenance})
+            first = {"schema": SCHEMA, "name": run.name, "created": started.isoformat(timespec="microseconds")}
+            replace_json(making / file, {**first, **record})
             # A run has its run.json or does not exist, so a host that is killed here does not take up a name.
             if _renamed(making, run):
                 return run
@@ -198,6 +208,16 @@ def parts(run: Path) -> list[Path]:
     return sorted(folder.parent for folder in (run / EXPLAIN).glob("*/run.json"))
 
 
+def is_cluster(run: Path) -> bool:
+    """Whether this is the folder of a run on a cluster."""
+    return (run / CLUSTER).is_file()
+
+
+def machines(run: Path) -> list[Path]:
+    """The runs in the folder of a run on a cluster: one for each kind of machine."""
+    return sorted(path.parent for path in (run / MACHINES).glob("*/run.json"))
+
+
 def stdin(run: Path) -> Path:
     """The file with the standard input of every script of the run; missing if there is none."""
     return run / "stdin"
@@ -248,7 +268,7 @@ def latest(parent: Path, timed: bool = False) -> Path:
     found = []
     for run in _runs(parent):
         with contextlib.suppress(UserError):  # its run.json is damaged
-            record = read_json(run / "run.json")
+            record = read_json(run / (CLUSTER if is_cluster(run) else "run.json"))
             plan = record.get("plan")
             if record.get("created") and not (timed and isinstance(plan, dict) and "kind" in plan):
                 found.append((str(record["created"]), run.name, run))
@@ -267,7 +287,7 @@ def find(run: str, parent: Path, timed: bool = False) -> Path:
     for folder in (Path(run), parent / run):
         if folder.name == "run.json" and folder.is_file():
             return folder.parent
-        if (folder / "run.json").is_file():
+        if (folder / "run.json").is_file() or is_cluster(folder):
             return folder
     known = names(parent)
     near = difflib.get_close_matches(run, known, n=3, cutoff=0.5) or known[-1:]
@@ -285,7 +305,7 @@ def _runs(parent: Path) -> list[Path]:
         return [
             folder
             for folder in parent.iterdir()
-            if (folder / "run.json").is_file() and not folder.name.startswith(MAKING)
+            if ((folder / "run.json").is_file() or is_cluster(folder)) and not folder.name.startswith(MAKING)
         ]
     except OSError:
         return []

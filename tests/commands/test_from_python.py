@@ -44,6 +44,7 @@ def test_a_script_gets_its_arguments(bench: Bench) -> None:
         ({"profle": "smoke"}, "Unrecognized arguments: --profle"),
         ({"profile": "large"}, "invalid choice: 'large'"),
         ({"dry_run": True}, "dry_run measures nothing"),
+        ({"on": "tcp://127.0.0.1:9"}, "gives a run for each kind of machine: use the command line"),
     ],
 )
 def test_a_wrong_word_is_one_sentence(bench: Bench, options: dict[str, str], words: str) -> None:

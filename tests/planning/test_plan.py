@@ -205,7 +205,8 @@ def test_device_gpu_without_a_gpu_is_refused() -> None:
 def test_nobody_asked_for_it_by_name(backends: str, examples: str, status: str, acceptable: bool) -> None:
     made = make(backends, examples)
     task = next(one for one in made.tasks if one.backend == "keras3/openvino")
-    assert plan.acceptable(made, task, Outcome(status, "a reason")) is acceptable
+    named = made.request.named_backends, made.request.named_examples
+    assert plan.acceptable(*named, task, Outcome(status, "a reason")) is acceptable
 
 
 @pytest.mark.parametrize(("quota", "threads"), [("200000 100000", 2), ("150000 100000", 1), ("50000 100000", 1)])

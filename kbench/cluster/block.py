@@ -1,0 +1,111 @@
+"""The process that measures a block on a worker's machine: `python -m kbench.cluster.block FOLDER`.
+
+It reads FOLDER/order, measures as `run` does on one machine, and writes the result to stdout and all else to stderr.
+It ends with the process that started it, to which its stdin belongs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import signal
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from kbench import paths, store
+from kbench.analysis.rows import summarised
+from kbench.cluster.messages import Order, Result, decode, encode
+from kbench.errors import UserError
+from kbench.machine import devices
+from kbench.planning import plan
+from kbench.planning.request import Request
+from kbench.session import choices, interrupts, measure, prepare, terminal
+
+ORDER, FILES = "order", "files"
+EXAMPLES, BACKENDS = "examples", "backends"  # folders of an order's files
+# What of a run's folder is sent back; everything else is derived from it.
+KEPT = ("run.json", "locks/*", "cells/*/*.json", "cells/*/*.jsonl", "cells/*/*.txt", "cells/*/keras_home/keras.json")
+
+
+def main(folder: Path) -> None:
+    """Measure the order in the folder."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    answer = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with interrupts.ended_as_interrupted():
+            result = _measure(decode((folder / ORDER).read_bytes(), Order), folder)
+    except KeyboardInterrupt:
+        result = Result(status="stopped", reason="it was stopped")
+    except (UserError, OSError) as error:
+        result = Result(status="failed", reason=str(error))
+    with os.fdopen(answer, "wb") as file:  # not a file on disk, which may be full
+        file.write(encode(result))
+
+
+def _end_with_parent() -> None:
+    os.read(sys.stdin.fileno(), 1)  # returns when the other end is closed, even by SIGKILL
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _measure(order: Order, folder: Path) -> Result:
+    example = _example(order, folder)
+    gpus = devices.gpus()
+    asked = msgspec.convert(
+        {
+            **order.request,
+            **_data_folder(order),
+            "examples": [str(example)],
+            "device": devices.choose(order.device, gpus).label,
+        },
+        Request,
+    )
+    the_plan = plan.make(asked, choices.known_backends(), gpus, report=terminal.say)
+    of_block = tuple(task for task in the_plan.tasks if task.repeat == order.block.repeat)
+    the_plan = replace(the_plan, tasks=of_block)
+    options = argparse.Namespace(detail=terminal.USUAL, name="block", argv=order.argv)
+    with prepare.reserved():
+        the_plan, here = measure.new_run(the_plan, folder / "results", options, gpus)
+        with store.filling(here.run):
+            measure.measure_cells(the_plan, the_plan, here, gpus, options)
+            terminal.show_example(summarised(store.read(here.run)))
+    files = {one.relative_to(here.run).as_posix(): one for pattern in KEPT for one in here.run.glob(pattern)}
+    return Result(
+        status="measured",
+        files={name: one.read_bytes() for name, one in files.items() if one.is_file() and not one.is_symlink()},
+    )
+
+
+def _example(order: Order, folder: Path) -> Path:
+    """The example's file: kbench's own, the user's if a shared file system has it here, or the sent one.
+
+    Raises UserError.
+    """
+    for name, content in order.files.items():
+        path = folder / FILES / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    if (folder / FILES / BACKENDS).is_dir():
+        os.environ["KBENCH_BACKENDS"] = str(folder / FILES / BACKENDS)
+    own = paths.project_folder("examples_models") / order.path
+    for path in (own, paths.expanded(order.path), folder / FILES / EXAMPLES / f"{order.block.example}.py"):
+        if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == order.sha256:
+            return path
+    raise UserError(f"the example {order.block.example} is another one here: use the same kbench on every machine")
+
+
+def _data_folder(order: Order) -> dict[str, str | None]:
+    """This machine's folder with the published files: the client's if it is here, too, or else the worker's own."""
+    asked = order.request.get("data_dir")
+    if isinstance(asked, str) and paths.expanded(asked).is_dir():
+        return {}
+    return {"data_dir": os.environ.get("KBENCH_DATA")}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,158 @@
+"""The results folder of a run on a cluster.
+
+results/<run>/cluster.json                 what was asked for; its blocks
+results/<run>/attempts.jsonl               one line each time that a machine was given a block, and what came of it
+results/<run>/machines/<kind>/             an ordinary run, of all machines of one kind
+results/<run>/machines/<kind>/blocks/<block>.json  the run.json of a measured block; that folder's run.json joins them
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kbench import store
+from kbench.cluster.messages import Block, Result
+from kbench.cluster.schedule import Worker
+from kbench.errors import UserError
+from kbench.store.files import may_be_refused, read_json, replace, replace_json
+from kbench.store.runs import CLUSTER, MACHINES, create_with
+
+BLOCKS = "blocks"
+ATTEMPTS = "attempts.jsonl"
+MOST_BYTES = 2**28  # of a block's files together
+# What a worker may send back.
+_ALLOWED = re.compile(
+    r"run\.json|locks/[^/]+\.lock|cells/[^/]+/([a-z]+\.(json|jsonl|txt)|keras_home/keras\.json)", re.ASCII
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterRun:
+    """What is in cluster.json."""
+
+    on: str
+    request: Mapping[str, Any]  # without what each machine chooses
+    device: str  # as given to --device
+    blocks: tuple[Block, ...]
+    argv: tuple[str, ...]
+    spread: bool = False
+    select: str = ""
+
+
+def create(parent: Path, record: ClusterRun, name: str | None) -> Path:
+    """Make the run's folder; returns it. Raises UserError."""
+    run = create_with(CLUSTER, asdict(record), parent, name)
+    (run / MACHINES).mkdir(exist_ok=True)
+    return run
+
+
+def read(run: Path) -> ClusterRun:
+    """The contents of cluster.json. Raises UserError."""
+    try:
+        return msgspec.convert(read_json(run / CLUSTER), ClusterRun)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{run / CLUSTER} is damaged: {error}.") from None
+
+
+def measured(run: Path) -> set[str]:
+    """The names of the blocks that are measured."""
+    return {path.stem for path in run.glob(f"{MACHINES}/*/{BLOCKS}/*.json")}
+
+
+def kinds(run: Path) -> list[Path]:
+    """The folders of the kinds of machines that have measured something."""
+    return sorted(path.parent for path in (run / MACHINES).glob(f"*/{BLOCKS}"))
+
+
+def note_attempt(run: Path, block: Block, worker: Worker, started: datetime, status: str, reason: str) -> None:
+    """Add a line to attempts.jsonl. Raises UserError."""
+    line = {
+        "block": block.name,
+        "machine": worker.kind,
+        "worker": worker.address,
+        "started": started.isoformat(timespec="seconds"),
+        "ended": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "status": status,
+        "reason": reason,
+    }
+    path = run / ATTEMPTS
+    with may_be_refused("write", path), path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def accept(run: Path, kind: str, block: Block, result: Result) -> None:
+    """Keep the files of a measured block: all of them, or none. Raises ValueError if they are not a block's."""
+    if sum(map(len, result.files.values())) > MOST_BYTES:
+        raise ValueError(f"it sent more than {MOST_BYTES >> 20} MiB")
+    wrong = [name for name in result.files if not _ALLOWED.fullmatch(name) or "/." in name or "\0" in name]
+    if wrong:
+        raise ValueError(f"it sent a file that is none of a block's: {wrong[0][:80]!r}")
+    folder = run / MACHINES / kind
+    (folder / BLOCKS).mkdir(parents=True, exist_ok=True)
+    sent = folder / f".new-{secrets.token_hex(8)}"
+    try:
+        for name, content in result.files.items():
+            path = sent / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        try:
+            there = store.read(sent)
+        except UserError as error:
+            raise ValueError(str(error)) from None
+        cells = {one.cell.id for one in there.measured}
+        folders = {path.name for path in sent.glob("cells/*")}
+        if not cells or folders - cells or any(one.cell.example != block.example for one in there.measured):
+            raise ValueError("it sent other cells than those of its block")
+        for name in folders:
+            shutil.rmtree(folder / "cells" / name, ignore_errors=True)  # of a client that was killed here
+            (folder / "cells").mkdir(exist_ok=True)
+            (sent / "cells" / name).rename(folder / "cells" / name)
+        for lock in sent.glob("locks/*"):
+            (folder / "locks").mkdir(exist_ok=True)
+            lock.replace(folder / "locks" / lock.name)
+        # Last: with this file the block counts as measured.
+        replace(folder / BLOCKS / f"{block.name}.json", (sent / "run.json").read_bytes())
+    finally:
+        shutil.rmtree(sent, ignore_errors=True)
+
+
+def join(run: Path, kind: Path) -> None:
+    """Write the kind's run.json from those of its blocks. Raises UserError."""
+    record = read(run)
+    of_block = {one.name: one for one in record.blocks}
+    order = {one.name: place for place, one in enumerate(record.blocks)}
+
+    def place(path: Path) -> tuple[int, str]:
+        name = path.stem.removesuffix(f"__{kind.name}")
+        return order.get(name, len(of_block)), name
+
+    blocks = [read_json(path) for path in sorted((kind / BLOCKS).glob("*.json"), key=place)]
+    plans = [one["plan"] for one in blocks]
+    plan = {
+        **plans[0],
+        "cells": [cell for one in plans for cell in one["cells"]],
+        "backends": _joined(plans, "backends"),
+        "examples": _joined(plans, "examples"),
+        "request": {
+            **plans[0]["request"],
+            "examples": record.request["examples"],
+            "further": {name: value for one in plans for name, value in one["request"].get("further", {}).items()},
+        },
+    }
+    started = [one["created"] for one in blocks]
+    whole = {**blocks[0], "name": f"{run.name}/{kind.name}", "created": min(started), "plan": plan}
+    replace_json(kind / "run.json", whole)
+
+
+def _joined(plans: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+    return {key: value for one in plans for key, value in one[name].items()}

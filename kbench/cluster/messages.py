@@ -1,0 +1,77 @@
+"""What travels between the client and the workers of a cluster: data only, as MessagePack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """All backends of one example in one repeat: what has to be measured on one machine."""
+
+    example: str
+    repeat: int
+    kind: str = ""  # the only kind of machine that may measure it; empty for any
+
+    @property
+    def name(self) -> str:
+        """Unique in its run, and valid as a file's name."""
+        return "__".join([self.example, f"r{self.repeat}", *([self.kind] if self.kind else [])])
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.example} (repeat {self.repeat})" if self.repeat > 1 else self.example
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """A block with everything that a worker needs to measure it."""
+
+    block: Block
+    request: Mapping[str, Any]  # a `Request`; what is not given is chosen on the worker's machine
+    device: str  # as given to --device
+    path: str  # of the example: below kbench's own examples, or where the client has it
+    sha256: str  # of the example's file
+    argv: tuple[str, ...]  # the client's command line
+    files: Mapping[str, bytes] = field(default_factory=dict)  # the user's example, twins and backends, by path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What came of an order."""
+
+    status: Literal["measured", "failed", "stopped"]
+    reason: str = ""  # one sentence, if it was not measured
+    files: Mapping[str, bytes] = field(default_factory=dict)  # of the run's folder, by path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """The machine of a worker, as the worker describes it."""
+
+    kbench: str  # version
+    guest_sha256: str  # of the code that measures
+    python: str  # such as "3.11"
+    processor: str
+    cores: str
+    gpus: str  # names, or "none"
+
+
+def encode(value: object) -> bytes:
+    """The message."""
+    return msgspec.msgpack.encode(value)
+
+
+def decode(message: bytes, kind: type[T]) -> T:
+    """The value in a message. Raises ValueError if it is not of this kind."""
+    try:
+        return msgspec.msgpack.decode(message, type=kind)
+    except msgspec.DecodeError as error:  # ValidationError is one, too
+        raise ValueError(str(error)) from None

@@ -1,0 +1,84 @@
+"""Divides a request into blocks, and makes the order of a block: all that a worker needs to measure it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kbench import paths
+from kbench.cluster.block import BACKENDS, EXAMPLES
+from kbench.cluster.folder import ClusterRun
+from kbench.cluster.messages import Block, Order
+from kbench.errors import UserError
+from kbench.planning.request import Request
+from kbench.selection import examples
+from kbench.values import NATIVE, Example
+
+MOST_BYTES = 2**24  # of the user's own files together
+_OF_BACKENDS = ("*.toml", "*.lock", "*.c", "*.py")
+
+
+def blocks(request: Request, chosen: Sequence[Example]) -> tuple[Block, ...]:
+    """One block for each example and repeat. Repeats for --precision belong to the block of the first one."""
+    repeats = range(1, request.repeats + 1)
+    return tuple(Block(example=example.name, repeat=repeat) for example in chosen for repeat in repeats)
+
+
+def sent(request: Request, chosen: Sequence[Example], threads: int | None) -> dict[str, Any]:
+    """The request without what each machine chooses; each block has its share of the budget."""
+    asked: dict[str, Any] = msgspec.to_builtins(request)
+    del asked["device"]
+    if threads is None:
+        del asked["threads"]
+    if request.budget:
+        asked["budget"] = request.budget / len(chosen)
+    return asked
+
+
+class Orders:
+    """The orders of a run's blocks."""
+
+    def __init__(self, record: ClusterRun) -> None:
+        """Raises UserError if a file is missing or is no example."""
+        self._record = record
+        loaded = [examples.load(paths.expanded(path)) for path in record.request["examples"]]
+        self._examples = {one.name: one for one in loaded}
+        self._backends = _own_backends()
+
+    def of(self, block: Block) -> Order:
+        """The block's order."""
+        example = self._examples[block.example]
+        own = example.path.is_relative_to(paths.project_folder("examples_models"))
+        below = example.path.relative_to(paths.project_folder("examples_models")) if own else example.path
+        return Order(
+            block=block,
+            request=self._record.request,
+            device=self._record.device,
+            path=str(below) if own else paths.portable(below),
+            sha256=example.sha256,
+            argv=self._record.argv,
+            files={**self._backends, **({} if own else _own_example(example))},
+        )
+
+
+def _own_example(example: Example) -> dict[str, bytes]:
+    """The user's example and its twins."""
+    twins = example.path.parent.glob(f"{NATIVE}/*/{example.name}.py")
+    files = {f"{EXAMPLES}/{one.relative_to(example.path.parent)}": one for one in (example.path, *twins)}
+    return {name: path.read_bytes() for name, path in files.items()}
+
+
+def _own_backends() -> dict[str, bytes]:
+    """The files of the user's own backends, with their twins. Raises UserError if they are too large."""
+    folder = paths.further_backends()
+    if folder is None:
+        return {}
+    found: Mapping[str, Path] = {
+        f"{BACKENDS}/{one.relative_to(folder)}": one for kind in _OF_BACKENDS for one in folder.rglob(kind)
+    }
+    if sum(path.stat().st_size for path in found.values()) > MOST_BYTES:
+        raise UserError(f"KBENCH_BACKENDS: {folder} has more than {MOST_BYTES >> 20} MiB, too much to send.")
+    return {name: path.read_bytes() for name, path in found.items()}

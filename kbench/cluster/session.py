@@ -1,0 +1,241 @@
+"""A run on a cluster: connects, gives blocks to machines, keeps what they measure, prints the tables."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from kbench import store
+from kbench.cli import arguments
+from kbench.cluster import addresses, folder, machines, orders
+from kbench.cluster.folder import ClusterRun
+from kbench.cluster.messages import Block, Machine, Result
+from kbench.cluster.orders import Orders
+from kbench.cluster.schedule import Schedule, Worker
+from kbench.errors import UserError
+from kbench.machine import devices
+from kbench.planning import plan
+from kbench.planning.tasks import guest_sha256
+from kbench.session import choices, interrupts, measure, terminal
+from kbench.tables import markdown, text
+from kbench.tables.machines import Rows, machines_csv, table
+from kbench.version import __version__
+
+PAUSE = 0.2  # seconds between two looks at what is done
+PATIENCE = 5.0  # seconds without a worker, after which that is said
+
+
+def start(options: argparse.Namespace) -> int:
+    """Measure the request of `run --on`; returns the exit status. Raises UserError."""
+    addresses.check(options.on)
+    selected = options.select or ""
+    machines.selection(selected)
+    devices.parsed(options.device)
+    on_cpu = argparse.Namespace(**{**vars(options), "device": "cpu"})  # this machine measures nothing
+    request = choices.request(on_cpu, choices.known_backends(), ())
+    parent = measure.place(options, request)
+    the_plan = plan.make(request, choices.known_backends(), (), report=terminal.say)
+    record = ClusterRun(
+        on=options.on,
+        request=orders.sent(request, the_plan.examples, options.threads),
+        device=options.device,
+        blocks=orders.blocks(request, the_plan.examples),
+        argv=(*arguments.program().split(), *options.argv),
+        spread=options.spread,
+        select=selected,
+    )
+    _print_plan(record, options)
+    if options.dry_run:
+        return 0
+    addresses.check_packages(options.on)
+    made = Orders(record)
+    run = folder.create(parent, record, options.name)
+    with store.filling(run):
+        return _measure(run, record, made, options)
+
+
+def go_on(run: Path, options: argparse.Namespace) -> int:
+    """Measure the blocks that are missing; returns the exit status. Raises UserError."""
+    if options.budget is not None or options.retry:
+        raise UserError("A run on a cluster is resumed by its blocks: leave out --budget and --retry.")
+    record = folder.read(run)
+    record = replace(record, on=options.on or record.on)
+    addresses.check(record.on)
+    with store.filling(run):
+        return _measure(run, record, Orders(record), options)
+
+
+def _print_plan(record: ClusterRun, options: argparse.Namespace) -> None:
+    if options.detail == terminal.QUIET and not options.dry_run:
+        return
+    examples = list(dict.fromkeys(block.example for block in record.blocks))
+    each = ", each on every kind of machine" if record.spread else ""
+    lines = [
+        f"Plan: {len(record.blocks)} block{'s' * (len(record.blocks) != 1)}{each}, profile {options.profile}",
+        f"  backends   {', '.join(record.request['backends'])}",
+        f"  examples   {', '.join(examples)}",
+        f"  repeats    {record.request['repeats']}",
+        f"  on         {record.on}{f', machines with {record.select}' if record.select else ''}",
+    ]
+    alone = options.dry_run or options.format == terminal.TABLE
+    print("\n".join(lines), file=sys.stdout if alone else sys.stderr, flush=True)
+
+
+def _measure(run: Path, record: ClusterRun, made: Orders, options: argparse.Namespace) -> int:
+    quiet = options.detail == terminal.QUIET
+    say: Callable[[str], None] = (lambda line: None) if quiet else terminal.say
+    schedule = Schedule(record.blocks, record.spread, folder.measured(run))
+    status = 0
+    with interrupts.ended_as_interrupted():
+        try:
+            if schedule.open or record.spread:
+                _on_cluster(run, record, made, schedule, say)
+        except KeyboardInterrupt:
+            print("kbench: interrupted; the blocks that were measured are kept.", file=sys.stderr)
+            status = interrupts.INTERRUPTED_STATUS
+        except ConnectionError as error:
+            print(f"kbench: error: {error}; the blocks that were measured are kept.", file=sys.stderr)
+            status = 1
+        for block in schedule.given_up:
+            print(f"kbench: {block.title}: given up; {run / folder.ATTEMPTS} says why.", file=sys.stderr)
+        ended = finish(run, options)
+        return status or ended
+
+
+def _on_cluster(run: Path, record: ClusterRun, made: Orders, schedule: Schedule, say: Callable[[str], None]) -> None:
+    """Have all open blocks measured. Raises ConnectionError if the scheduler is gone, UserError if results cannot be
+    written, KeyboardInterrupt.
+    """
+    from kbench.cluster.fleet import Fleet  # which needs Dask
+
+    client, cluster = addresses.connect(record.on, say)
+    try:
+        if "dashboard" in client.scheduler_info(n_workers=0)["services"]:
+            say(f"Dask's dashboard: {client.dashboard_link}")
+        fleet = Fleet(client, _this_machine(), machines.selection(record.select), say)
+        Loop(run, fleet, made, schedule, say).run()
+    finally:
+        with contextlib.suppress(Exception):  # it may be gone
+            client.close()
+        if cluster is not None:
+            cluster.close()
+
+
+class Loop:
+    """Gives each machine one block at a time until none is left."""
+
+    def __init__(self, run: Path, fleet: Any, made: Any, schedule: Schedule, say: Callable[[str], None]) -> None:
+        self._folder, self._fleet, self._orders, self._schedule, self._say = run, fleet, made, schedule, say
+        self._running: dict[Any, tuple[Block, Worker, datetime]] = {}  # by Dask's future
+
+    def run(self) -> None:
+        """Until all blocks are measured or given up."""
+        begin, waited = time.monotonic(), False
+        try:
+            while self._schedule.open or self._running or self._schedule.waits_for_machines:
+                workers = self._fleet.workers()
+                done = [one for one in self._running if one.done()]
+                for future in done:
+                    self._ended(future)
+                self._lost({one.address for one in workers})
+                self._give_out(workers)
+                self._schedule.give_up_stuck(workers)
+                if not workers and not waited and time.monotonic() > begin + PATIENCE:
+                    self._say("Waiting for workers that can measure.")
+                    waited = True
+                if not done:
+                    time.sleep(PAUSE)
+        finally:
+            self._fleet.cancel(list(self._running))
+            for block, worker, started in self._running.values():
+                folder.note_attempt(self._folder, block, worker, started, "stopped", "the run ended before")
+
+    def _give_out(self, workers: list[Worker]) -> None:
+        busy = {worker.host for _, worker, _ in self._running.values()}
+        for worker in workers:
+            if worker.host in busy or (block := self._schedule.take(worker)) is None:
+                continue
+            busy.add(worker.host)
+            future = self._fleet.submit(self._orders.of(block), worker)
+            self._running[future] = (block, worker, datetime.now(timezone.utc))
+            self._say(f"[{worker.host}] {block.title}: started")
+
+    def _ended(self, future: Any) -> None:
+        block, worker, started = self._running.pop(future)
+        result: Result = self._fleet.result(future)
+        status, reason = result.status, result.reason
+        if status == "measured":
+            try:
+                folder.accept(self._folder, worker.kind, block, result)
+            except ValueError as error:
+                status, reason = "failed", f"its result was refused: {error}"
+        if status != "measured":
+            self._schedule.put_back(block, worker.host if status == "failed" else "")
+        self._note(block, worker, started, status, reason)
+
+    def _lost(self, there: set[str]) -> None:
+        """Put back the blocks whose worker is gone; if it comes back, its result does not count."""
+        lost = [one for one, (_, worker, _) in self._running.items() if worker.address not in there]
+        self._fleet.cancel(lost)
+        for future in lost:
+            block, worker, started = self._running.pop(future)
+            self._schedule.put_back(block)
+            self._note(block, worker, started, "lost", "its worker is gone")
+
+    def _note(self, block: Block, worker: Worker, started: datetime, status: str, reason: str) -> None:
+        folder.note_attempt(self._folder, block, worker, started, status, reason)
+        seconds = (datetime.now(timezone.utc) - started).total_seconds()
+        self._say(f"[{worker.host}] {block.title}: {status} after {seconds:.0f} s{f': {reason}' if reason else ''}")
+
+
+def finish(run: Path, options: argparse.Namespace) -> int:
+    """Write and print the tables of each kind of machine, and of all; returns the exit status. Raises UserError."""
+    from kbench.outputs import several_machines  # which needs matplotlib
+
+    record = folder.read(run)
+    for kind in folder.kinds(run):
+        folder.join(run, kind)
+    there = [store.read(kind) for kind in store.machines(run)]
+    rows = several_machines.write(run, there, options.plots)
+    _show(run, there, rows, options)
+    missing = len(record.blocks) * max(1, len(there) * record.spread) - len(folder.measured(run))
+    if missing:
+        print(f"Not measured: {missing} block{'s' * (missing != 1)}; {terminal.resuming(run)}", file=sys.stderr)
+    return int(bool(missing) or not all(_acceptable(record, one) for one in there))
+
+
+def _show(run: Path, there: Sequence[store.RunResults], rows: Rows, options: argparse.Namespace) -> None:
+    """Print the tables of each kind of machine; several kinds are also printed side by side."""
+    if options.format == "csv":
+        terminal.show(machines_csv(rows).rstrip())
+        return
+    for one, (name, found) in zip(there, rows.items(), strict=True):
+        if options.format != "json" and len(there) > 1:
+            terminal.show(f"\n=== {name}")
+        terminal.print_rows(one, found, options.format)
+    if len(there) > 1 and options.format != "json":
+        together = [table(rows)]
+        as_text = options.format == terminal.TABLE
+        terminal.show(
+            f"\n{text.together(together, terminal.width(), '')}" if as_text else markdown.together(together)
+        )
+    beside = None if options.format == terminal.TABLE else sys.stderr
+    terminal.print_folder(run, "Tables, plots and raw measurements", "report.html", beside)
+
+
+def _acceptable(record: ClusterRun, there: store.RunResults) -> bool:
+    named, named_examples = record.request["named_backends"], record.request["named_examples"]
+    return all(plan.acceptable(named, named_examples, one.cell, one.outcome) for one in there.measured)
+
+
+def _this_machine() -> Machine:
+    """What a worker has to have in common with the client."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return Machine(kbench=__version__, guest_sha256=guest_sha256(), python=version, processor="", cores="", gpus="")

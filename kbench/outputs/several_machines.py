@@ -1,0 +1,53 @@
+"""What is derived from a run on a cluster: each kind of machine's own tables, and all kinds side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kbench.analysis.rows import summarised
+from kbench.machine.provenance import kind
+from kbench.outputs.one_run import objects, rebuild_all
+from kbench.outputs.several_runs import page_of_several
+from kbench.plots.look import looks
+from kbench.plots.overview import overviews
+from kbench.store.files import cannot, replace
+from kbench.store.reading import RunResults
+from kbench.tables import markdown
+from kbench.tables.answers import answer
+from kbench.tables.content import by_example
+from kbench.tables.machines import Rows, machines_csv, table
+
+
+def write(run: Path, there: Sequence[RunResults], plots: bool = True) -> Rows:
+    """Write summary.csv, summary.md, report.html and a picture of all kinds; returns their rows. Raises UserError."""
+    rows = {kind(one.provenance): summarised(one) for one in there}
+    for one, found in zip(there, rows.values(), strict=True):
+        rebuild_all(one, rows=found, plots=plots)
+    if not rows:
+        return rows
+    replace(run / "summary.csv", machines_csv(rows).encode(), durable=False)
+    replace(run / "summary.md", _page(run, there, rows, plots).encode(), durable=False)
+    if plots:
+        colors = {
+            name: str(about.get("color", "")) for one in there for name, about in objects(one, "backends").items()
+        }
+        look = looks([row for found in rows.values() for row in found], colors)
+        try:
+            (run / "plots").mkdir(exist_ok=True)
+        except OSError as error:
+            raise cannot("make", run / "plots", error) from error
+        for suffix, content in overviews(rows, look).items():
+            replace(run / "plots" / f"machines.{suffix}", content, durable=False)
+    page_of_several(run / "report.html", there, plots=False)
+    return rows
+
+
+def _page(run: Path, there: Sequence[RunResults], rows: Rows, plots: bool) -> str:
+    parts = [f"# {markdown.escape(run.name)}", markdown.together([table(rows)])]
+    parts += ["![x fastest, on each kind of machine](plots/machines.png)"] if plots else []
+    for one, (name, found) in zip(there, rows.items(), strict=True):
+        link = f"machines/{one.folder.name}/summary.md"
+        parts += [f"## {markdown.escape(name)}", *map(markdown.escape, map(answer, by_example(found)))]
+        parts += [f"All of this kind: [{link}]({link})"]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,49 @@
+"""Several kinds of machines in one table: which backend is fastest where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kbench.tables.content import UNSURE, Table
+from kbench.tables.csv import csv_text, summary_columns
+from kbench.text import MISSING, compared, plain, significant
+from kbench.values import NO_DIFFERENCE, OK, Summary
+
+Rows = Mapping[str, Sequence[Summary]]  # by the kind of machine
+
+
+def table(rows: Rows) -> Table:
+    """A line for each row of the tables, and a column for each kind of machine."""
+    lines: dict[tuple[str, str, str], dict[str, Summary]] = {}
+    for machine, found in rows.items():
+        for row in found:
+            lines.setdefault((row.example, row.backend, row.image_data_format), {})[machine] = row
+    several = len({key[:2] for key in lines}) < len(lines)
+    everyone = [row for found in rows.values() for row in found]
+    return Table(
+        heading="Kinds of machines: steady time, and x fastest on the same machine",
+        columns=("example", "backend", *(["channels"] if several else []), *map(plain, rows)),
+        rows=tuple(
+            (*map(plain, key if several else key[:2]), *(_entry(found.get(machine)) for machine in rows))
+            for key, found in sorted(lines.items(), key=lambda one: list(lines).index(one[0]))
+        ),
+        text_columns=frozenset({"example", "backend", "channels"}),
+        remarks=(UNSURE,) if any(row.verdict == NO_DIFFERENCE for row in everyone) else (),
+    )
+
+
+def _entry(row: Summary | None) -> str:
+    """Such as `2.91 s (1.49)`."""
+    if row is None:
+        return MISSING
+    if row.status != OK or row.epoch_seconds is None:
+        return row.status
+    ratio = row.relative_to_fastest
+    return f"{significant(row.epoch_seconds)} s ({MISSING if ratio is None else compared(ratio, row.verdict)})"
+
+
+def machines_csv(rows: Rows) -> str:
+    """The columns of summary.csv, and the kind of machine as the last one."""
+    everyone = [row for found in rows.values() for row in found]
+    kinds = [machine for machine, found in rows.items() for _ in found]
+    return csv_text({**summary_columns(everyone), "machine": kinds})

@@ -1,0 +1,93 @@
+"""Test helper: a Dask scheduler and workers as real processes, each worker with an address of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fake_bench import CHECKOUT, LIMITS
+
+SECONDS = 60.0  # in which something has to happen
+# What a block measures of its machine takes longer than all else.
+PATCHES = f"""
+import os
+import sys
+if version := os.environ.get("KBENCH_TEST_VERSION"):
+    import kbench.version
+    kbench.version.__version__ = version
+if "kbench.cluster.block" in sys.orig_argv:
+    from kbench.machine import peak_rates, reference_work
+    peak_rates.measure = lambda threads, cache_bytes, variables: {{**{LIMITS!r}, "threads": threads}}
+    reference_work.measure = lambda number, threads, variables: (0.125,) * number
+"""
+
+
+def until(happened: Callable[[], object], what: str) -> None:
+    """Wait until that is true."""
+    end = time.monotonic() + SECONDS
+    while not happened():
+        assert time.monotonic() < end, f"{what} did not happen"
+        time.sleep(0.05)
+
+
+class DaskCluster:
+    """A scheduler, to which workers can be added."""
+
+    def __init__(self, folder: Path, options: Sequence[str] = (), protocol: str = "tcp") -> None:
+        self.folder = folder
+        self._protocol, self._options = protocol, options
+        self._processes: list[subprocess.Popen[bytes]] = []
+        (folder / "patches").mkdir(parents=True)
+        (folder / "patches" / "sitecustomize.py").write_text(PATCHES)
+        log = folder / "scheduler.log"
+        where = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--protocol", protocol]
+        self.scheduler = self._start(["distributed.cli.dask_scheduler", *where, *options], log, {})
+        found = re.compile(rf"Scheduler at:\s+({protocol}://\S+)")
+        until(lambda: found.search(log.read_text()), f"the scheduler's start, see {log}")
+        self.address = found.search(log.read_text())[1]  # type: ignore[index]
+
+    def worker(
+        self, number: int, prefix: Sequence[str] = (), cache: Path | None = None, **variables: str
+    ) -> subprocess.Popen[bytes]:
+        """Add the machine 127.0.1.`number`, which has a cache folder of its own unless `cache` is given."""
+        folder = self.folder / f"worker-{number}"
+        folder.mkdir(exist_ok=True)
+        log = self.folder / f"worker-{number}.log"
+        where = ["--host", f"127.0.1.{number}", "--local-directory", str(folder), "--protocol", self._protocol]
+        usual = ["--nthreads", "1", "--no-dashboard", "--no-nanny", *self._options]
+        made = self._start(
+            ["distributed.cli.dask_worker", self.address, *where, *usual],
+            log,
+            {"KBENCH_CACHE": str(cache or self.folder / f"cache-{number}"), **variables},
+            prefix,
+        )
+        until(lambda: "Registered to" in log.read_text(), f"the worker's start, see {log}")
+        return made
+
+    def _start(
+        self, arguments: Sequence[str], log: Path, variables: dict[str, str], prefix: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
+        path = os.pathsep.join([str(self.folder / "patches"), str(CHECKOUT)])
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [*prefix, sys.executable, "-m", *arguments],
+                env={**os.environ, "PYTHONPATH": path, **variables},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+            )
+        self._processes.append(process)
+        return process
+
+    def close(self) -> None:
+        """End all processes."""
+        for process in self._processes:
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+            process.wait()

@@ -1,0 +1,92 @@
+"""What a worker sends back is checked before it is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kbench import store
+from kbench.cluster import folder
+from kbench.cluster.messages import Block, Result
+
+BLOCK = Block(example="one", repeat=1)
+CELL = {
+    "example": "one", "backend": "keras9/fake", "image_data_format": "channels_last", "device": "cpu", "repeat": 1,
+    "profile": "smoke", "batch_size": 8, "samples": 32, "validation_samples": 0, "epochs": 1, "seed": 0,
+}  # fmt: skip
+ID = "one__keras9-fake__channels_last__cpu__r1"
+REQUEST = {"examples": ["one.py"], "backends": ["keras9/fake"], "repeats": 1}
+
+
+def run_json(**cell: Any) -> bytes:
+    plan = {"cells": [{**CELL, **cell}], "backends": {}, "examples": {}, "request": REQUEST}
+    return json.dumps({"schema": 1, "name": "x", "created": "2026", "plan": plan, "provenance": {}}).encode()
+
+
+def sent(**files: bytes) -> Result:
+    return Result(status="measured", files={"run.json": run_json(), f"cells/{ID}/outcome.json": b"{}", **files})
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    record = folder.ClusterRun(
+        on="tcp://x:1", request=REQUEST, device="cpu", blocks=(BLOCK, Block(example="two", repeat=1)), argv=()
+    )
+    return folder.create(tmp_path, record, "mine")
+
+
+def everything(run: Path) -> list[Path]:
+    return [path for path in run.rglob("*") if path.is_file()]
+
+
+def test_a_block_is_kept_with_its_cells_and_counts_as_measured(run: Path) -> None:
+    folder.accept(run, "fast", BLOCK, sent())
+    assert folder.measured(run) == {"one__r1"}
+    folder.join(run, run / "machines/fast")
+    assert [one.cell.id for one in store.read(run / "machines/fast").measured] == [ID]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../outside.json", "/etc/cron.d/x", "cells/../../x/outcome.json", f"cells/{ID}/../x.json", "cells/x/run.sh",
+        "cells/.hidden/outcome.json", "report.html", f"cells/{ID}/keras_home/x.json", "locks/../x.lock", "a\0.json",
+        "cells/..\\x/outcome.json/..", "locks/.lock",
+    ],
+)  # fmt: skip
+def test_a_file_that_is_none_of_a_blocks_is_refused_with_all_others(run: Path, name: str) -> None:
+    before = everything(run)
+    with pytest.raises(ValueError, match="none of a block's"):
+        folder.accept(run, "fast", BLOCK, sent(**{name: b"{}"}))
+    assert everything(run) == before
+    assert not folder.measured(run)
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"run.json": b"{"}, "damaged"),
+        ({"run.json": run_json(example="two")}, "other cells"),
+        ({"cells/another/outcome.json": b"{}"}, "other cells"),
+        ({f"cells/{ID}/log.txt": b"x" * 2000}, "more than"),
+    ],
+)
+def test_a_result_of_something_else_is_refused(
+    run: Path, files: Mapping[str, bytes], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder, "MOST_BYTES", 1900)
+    with pytest.raises(ValueError, match=says):
+        folder.accept(run, "fast", BLOCK, sent(**files))
+    assert not folder.measured(run)
+
+
+def test_a_block_that_was_half_kept_by_a_client_that_was_killed_is_kept_whole(run: Path) -> None:
+    half = run / "machines/fast/cells" / ID
+    half.mkdir(parents=True)
+    (half / "log.txt").write_text("old")
+    folder.accept(run, "fast", BLOCK, sent())
+    assert sorted(path.name for path in half.iterdir()) == ["outcome.json"]
