@@ -35,9 +35,9 @@ from tabulate import tabulate
 
 from kbench.cluster import fleet, folder
 from kbench.cluster.block import KEPT
+from kbench.cluster.loop import Loop
 from kbench.cluster.messages import Block, Machine, Order, Result, decode, encode
 from kbench.cluster.schedule import Schedule
-from kbench.cluster.session import Loop
 
 MOST_TIME, MOST_KIB = 1.5, 10.0  # per cell
 PARTS = 5

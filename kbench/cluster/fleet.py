@@ -15,6 +15,7 @@ from kbench.cluster.messages import Machine, Order, Result, decode, encode
 from kbench.cluster.schedule import Worker
 from kbench.text import plain
 
+GONE = "the scheduler is gone"
 RESULT_SECONDS = 60.0
 LOOK_SECONDS = 1.0  # between two looks at which workers there are
 # Evaluated on a new worker: one without kbench would end if it were given a function of kbench.
@@ -70,9 +71,12 @@ class Fleet:
 
     def _addresses(self) -> set[str]:
         if self._client.status != "running":
-            raise ConnectionError("the scheduler is gone")
+            raise ConnectionError(GONE)
         if time.monotonic() > self._looked + LOOK_SECONDS:
-            self._there = set(self._client.scheduler_info()["workers"])
+            try:
+                self._there = set(self._client.scheduler_info()["workers"])
+            except (OSError, TimeoutError) as error:  # it goes at this moment
+                raise ConnectionError(GONE) from error
             self._looked = time.monotonic()
         return self._there
 

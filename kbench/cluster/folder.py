@@ -91,39 +91,52 @@ def note_attempt(run: Path, block: Block, worker: Worker, started: datetime, sta
 
 
 def accept(run: Path, kind: str, block: Block, result: Result) -> None:
-    """Keep the files of a measured block: all of them, or none. Raises ValueError if they are not a block's."""
+    """Keep the files of a measured block: all of them, or none.
+
+    Raises ValueError if they are not a block's, UserError if they cannot be written.
+    """
     if sum(map(len, result.files.values())) > MOST_BYTES:
         raise ValueError(f"it sent more than {MOST_BYTES >> 20} MiB")
     wrong = [name for name in result.files if not _ALLOWED.fullmatch(name) or "/." in name or "\0" in name]
     if wrong:
         raise ValueError(f"it sent a file that is none of a block's: {wrong[0][:80]!r}")
     folder = run / MACHINES / kind
-    (folder / BLOCKS).mkdir(parents=True, exist_ok=True)
     sent = folder / f".new-{secrets.token_hex(8)}"
     try:
-        for name, content in result.files.items():
-            path = sent / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        try:
-            there = store.read(sent)
-        except UserError as error:
-            raise ValueError(str(error)) from None
-        cells = {one.cell.id for one in there.measured}
-        folders = {path.name for path in sent.glob("cells/*")}
-        if not cells or folders - cells or any(one.cell.example != block.example for one in there.measured):
-            raise ValueError("it sent other cells than those of its block")
-        for name in folders:
-            shutil.rmtree(folder / "cells" / name, ignore_errors=True)  # of a client that was killed here
+        with may_be_refused("write", folder):
+            _write(sent, result.files)
+            _check(sent, block)
+            (folder / BLOCKS).mkdir(exist_ok=True)
             (folder / "cells").mkdir(exist_ok=True)
-            (sent / "cells" / name).rename(folder / "cells" / name)
-        for lock in sent.glob("locks/*"):
-            (folder / "locks").mkdir(exist_ok=True)
-            lock.replace(folder / "locks" / lock.name)
-        # Last: with this file the block counts as measured.
-        replace(folder / BLOCKS / f"{block.name}.json", (sent / "run.json").read_bytes())
+            for cell in sent.glob("cells/*"):
+                shutil.rmtree(folder / "cells" / cell.name, ignore_errors=True)  # of a client that was killed here
+                cell.rename(folder / "cells" / cell.name)
+            for lock in sent.glob("locks/*"):
+                (folder / "locks").mkdir(exist_ok=True)
+                lock.replace(folder / "locks" / lock.name)
+            # Last: with this file the block counts as measured.
+            replace(folder / BLOCKS / f"{block.name}.json", (sent / "run.json").read_bytes())
     finally:
         shutil.rmtree(sent, ignore_errors=True)
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def _check(sent: Path, block: Block) -> None:
+    """Raises ValueError if the files are not those of the block's cells."""
+    try:
+        there = store.read(sent)
+    except UserError as error:
+        raise ValueError(str(error)) from None
+    cells = {one.cell.id for one in there.measured}
+    others = {path.name for path in sent.glob("cells/*")} - cells
+    if not cells or others or any(one.cell.example != block.example for one in there.measured):
+        raise ValueError("it sent other cells than those of its block")
 
 
 def join(run: Path, kind: Path) -> None:
