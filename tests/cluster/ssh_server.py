@@ -22,6 +22,7 @@ async def serve(folder: Path) -> None:
         server_host_keys=[server_key],
         authorized_client_keys=str(folder / "authorized"),
         process_factory=run,
+        encoding=None,
     )
     port = server.get_port()
     (folder / "known_hosts").write_text(f"[127.0.0.1]:{port} {server_key.export_public_key().decode()}")
@@ -29,13 +30,19 @@ async def serve(folder: Path) -> None:
     await asyncio.Event().wait()
 
 
-async def run(process: asyncssh.SSHServerProcess[str]) -> None:
-    """Run one command in a shell."""
+async def run(process: asyncssh.SSHServerProcess[bytes]) -> None:
+    """Run one command in a shell, and pass on what it prints until it ends."""
     started = await asyncio.create_subprocess_shell(
-        process.command or "", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        (process.command or "").strip(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    await process.redirect(stdin=started.stdin, stdout=started.stdout, stderr=started.stderr)
+    assert started.stdout and started.stderr
+    await asyncio.gather(_copy(started.stdout, process.stdout), _copy(started.stderr, process.stderr))
     process.exit(await started.wait())
+
+
+async def _copy(output: asyncio.StreamReader, to: asyncssh.SSHWriter[bytes]) -> None:
+    while some := await output.read(1 << 16):
+        to.write(some)
 
 
 if __name__ == "__main__":

@@ -138,7 +138,10 @@ def test_machines_are_reached_by_ssh(bench: Bench) -> None:
     folder.mkdir()
     (bench.home / ".ssh").mkdir(mode=0o700)
     bench.patch.setenv("PYTHONPATH", str(CHECKOUT))
-    server = subprocess.Popen([sys.executable, str(Path(__file__).with_name("ssh_server.py")), str(folder)])
+    log = (folder / "log").open("wb")
+    server = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("ssh_server.py")), str(folder)], stdout=log, stderr=log
+    )
     try:
         until((folder / "port").exists, "the server's start")
         until((folder / "port").read_text, "the server's port")
