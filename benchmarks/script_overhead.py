@@ -1,13 +1,14 @@
 """What kbench costs a user's program: an epoch of its fits, and the whole of it.
 
-    python benchmarks/script_overhead.py [--pairs N] [--processes N] [--backends LIST]
+    python benchmarks/script_overhead.py [--pairs N] [--processes N] [--backends LIST] [--model dense|conv]
 
 For an epoch, one program under `script` fits its model again and again, in pairs in random order: once through
 `fit` as kbench observes it, once through the method that Keras has, which kbench keeps. An epoch lasts until the next
 one begins, so that it holds all that kbench does between the two; a fit's first is left out. For the whole, the
 program with a single fit runs by itself and under `script`, in pairs of processes. Printed are the medians of the
 pairs' ratios, and of the seconds that a process takes more, with their intervals. The goals: 1 % of an epoch, and 2 %
-and a second of the whole. Nothing else should run. It takes about five minutes on two cores.
+and a second of the whole. `dense` has steps of about a millisecond, in which each microsecond counts; `conv` has some
+of tens of milliseconds, as most programs do. Nothing else should run. It takes about five minutes on two cores.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from kbench.planning.request import cores
 from kbench.selection import backends
 from kbench.values import CHANNELS_LAST, Backend
 
-# Its argument is the number of pairs; with 0 it fits once, as a user's program would.
+# Its arguments are the number of pairs, and the model; with 0 it fits once, as a user's program would.
 PROGRAM = """
 import random
 import sys
@@ -42,7 +43,7 @@ import time
 
 import numpy as np
 from keras.callbacks import Callback
-from keras.layers import Dense
+from keras.layers import Conv2D, Dense, Flatten, MaxPooling2D
 from keras.models import Sequential
 
 
@@ -54,14 +55,20 @@ class Begins(Callback):
         self.times.append(time.perf_counter())
 
 
-x = np.random.RandomState(0).normal(size=(10000, 256)).astype("float32")
-model = Sequential([Dense(512, activation="relu", input_shape=(256,)), Dense(512, activation="relu"), Dense(1)])
+if sys.argv[2] == "dense":
+    x = np.random.RandomState(0).normal(size=(10000, 256)).astype("float32")
+    layers = [Dense(512, activation="relu", input_shape=(256,)), Dense(512, activation="relu"), Dense(1)]
+else:
+    x = np.random.RandomState(0).normal(size=(1024, 28, 28, 1)).astype("float32")
+    layers = [Conv2D(32, 3, activation="relu", input_shape=(28, 28, 1)), MaxPooling2D(), Flatten(), Dense(1)]
+y = x.reshape(len(x), -1)[:, :1]
+model = Sequential(layers)
 model.compile("adam", "mse")
 
 
 def steady_epoch(fit, epochs):
     begins = Begins()
-    fit(model, x, x[:, :1], batch_size=64, epochs=epochs, verbose=0, callbacks=[begins])
+    fit(model, x, y, batch_size=64, epochs=epochs, verbose=0, callbacks=[begins])
     return (begins.times[-1] - begins.times[1]) / (epochs - 2)
 
 
@@ -73,7 +80,7 @@ for pair in range(int(sys.argv[1])):
 """
 
 
-def bare(program: Path, backend: Backend, home: Path) -> float:
+def bare(program: Path, backend: Backend, home: Path, model: str) -> float:
     """Seconds of the program's process by itself."""
     environment = ensure.ensure(backend, next(build for build in backend.builds if build.device == "cpu"))
     settings = {"backend": backend.keras_backend, "image_data_format": CHANNELS_LAST}
@@ -81,7 +88,7 @@ def bare(program: Path, backend: Backend, home: Path) -> float:
     reference_work.measure(12, cores(), dict(os.environ))  # as before a cell: an idle processor begins slowly
     start = time.monotonic()
     subprocess.run(
-        [str(environment.python), program.name, "0"],
+        [str(environment.python), program.name, "0", model],
         cwd=program.parent,
         env={**os.environ, **ensure.variables(environment, cores()), "KERAS_HOME": str(home)},
         stdout=subprocess.DEVNULL,
@@ -91,13 +98,15 @@ def bare(program: Path, backend: Backend, home: Path) -> float:
     return time.monotonic() - start
 
 
-def observed(program: Path, backend: Backend, results: Path, name: str, pairs: int = 0) -> tuple[str, float]:
+def observed(
+    program: Path, backend: Backend, results: Path, name: str, model: str, pairs: int = 0
+) -> tuple[str, float]:
     """What the program prints under kbench, and the seconds of its process."""
     options = ("--repeats", "1", "--interleave", "off", "--device", "cpu", "--no-plots", "--quiet")
     done = subprocess.run(
         [
             *(sys.executable, str(CHECKOUT / "run.py"), "script", str(program), "--backends", backend.name, *options),
-            *("--results", str(results), "--name", name, "--", str(pairs)),
+            *("--results", str(results), "--name", name, "--", str(pairs), model),
         ],
         cwd=CHECKOUT,
         stdout=subprocess.PIPE,
@@ -132,6 +141,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=25, help="of epochs")
     parser.add_argument("--processes", type=int, default=3, help="pairs of them")
     parser.add_argument("--backends", default="keras2/tensorflow,keras3/jax,keras3/torch")
+    parser.add_argument("--model", choices=("dense", "conv"), default="dense")
     asked = parser.parse_args()
     known = backends.load_all(paths.project_folder("backends"))
     with tempfile.TemporaryDirectory() as made:
@@ -141,15 +151,15 @@ def main() -> None:
         program.write_text(PROGRAM)
         for name in asked.backends.split(","):
             run = name.replace("/", "-")
-            printed, _ = observed(program, known[name], results, run, asked.pairs)
+            printed, _ = observed(program, known[name], results, run, asked.model, asked.pairs)
             print(f"{name:18} epoch x {shown(ratios(printed))} in {asked.pairs} pairs", end="", flush=True)
             alone, together = [], []
             for pair in range(asked.processes):
                 for way in ("bare", "kbench")[:: 1 if pair % 2 else -1]:
                     if way == "bare":
-                        alone.append(bare(program, known[name], home))
+                        alone.append(bare(program, known[name], home, asked.model))
                     else:
-                        together.append(observed(program, known[name], results, f"{run}-{pair}")[1])
+                        together.append(observed(program, known[name], results, f"{run}-{pair}", asked.model)[1])
             both = list(zip(together, alone, strict=True))
             if both:
                 more = f"{shown([ours - bare for ours, bare in both])} s more"

@@ -100,7 +100,8 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_starts() -> None:
 
 
 def test_the_cpu_build_is_the_one_for_the_cpu() -> None:
-    assert {builds.pick_build(one, devices.CPU).name for one in SHIPPED.values()} == {"cpu"}
+    there = [one for one in SHIPPED.values() if not one.unavailable]
+    assert {builds.pick_build(one, devices.CPU).name for one in there} == {"cpu"}
 
 
 @pytest.mark.parametrize(
