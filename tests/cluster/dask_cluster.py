@@ -36,6 +36,13 @@ def until(happened: Callable[[], object], what: str) -> None:
         time.sleep(0.05)
 
 
+def python_path(folder: Path) -> str:
+    """PYTHONPATH for workers: PATCHES, which are written below the folder, and kbench."""
+    (folder / "patches").mkdir(parents=True)
+    (folder / "patches" / "sitecustomize.py").write_text(PATCHES)
+    return os.pathsep.join([str(folder / "patches"), str(CHECKOUT)])
+
+
 class DaskCluster:
     """A scheduler, to which workers can be added."""
 
@@ -43,8 +50,7 @@ class DaskCluster:
         self.folder = folder
         self._protocol, self._options = protocol, options
         self._processes: list[subprocess.Popen[bytes]] = []
-        (folder / "patches").mkdir(parents=True)
-        (folder / "patches" / "sitecustomize.py").write_text(PATCHES)
+        self._path = python_path(folder)
         log = folder / "scheduler.log"
         where = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--protocol", protocol]
         self.scheduler = self._start(["distributed.cli.dask_scheduler", *where, *options], log, {})
@@ -73,11 +79,10 @@ class DaskCluster:
     def _start(
         self, arguments: Sequence[str], log: Path, variables: dict[str, str], prefix: Sequence[str] = ()
     ) -> subprocess.Popen[bytes]:
-        path = os.pathsep.join([str(self.folder / "patches"), str(CHECKOUT)])
         with log.open("wb") as output:
             process = subprocess.Popen(
                 [*prefix, sys.executable, "-m", *arguments],
-                env={**os.environ, "PYTHONPATH": path, **variables},
+                env={**os.environ, "PYTHONPATH": self._path, **variables},
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,

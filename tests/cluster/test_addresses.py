@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cluster.dask_cluster import DaskCluster, until
+from cluster.dask_cluster import DaskCluster, python_path, until
 from distributed.security import Security
 from fake_bench import CHECKOUT, Bench
 
@@ -137,7 +137,7 @@ def test_machines_are_reached_by_ssh(bench: Bench) -> None:
     folder = bench.folder / "ssh"
     folder.mkdir()
     (bench.home / ".ssh").mkdir(mode=0o700)
-    bench.patch.setenv("PYTHONPATH", str(CHECKOUT))
+    bench.patch.setenv("PYTHONPATH", python_path(folder))
     log = (folder / "log").open("wb")
     server = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("ssh_server.py")), str(folder)], stdout=log, stderr=log
