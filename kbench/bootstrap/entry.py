@@ -77,8 +77,8 @@ def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
         return lint
     if arguments:
         return {"pytest": [*pytest, *arguments]}
-    # Two more than the cores: many a test waits for a process.
-    workers = min(len(os.sched_getaffinity(0)) + 2, MOST_TEST_WORKERS)
+    # One more than the cores: many a test waits for a process. With two more, the suite took longer.
+    workers = min(len(os.sched_getaffinity(0)) + 1, MOST_TEST_WORKERS)
     # worksteal: tests take from a millisecond to a minute, so idle workers take queued tests from others.
     return {**lint, "pytest": [*pytest, "-n", str(workers), "--dist", "worksteal"]}
 

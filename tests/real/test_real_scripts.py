@@ -95,12 +95,11 @@ def script(kbench: Kbench, program: str, *options: str, names: tuple[str, ...] =
 
 
 def cases() -> Iterator[Any]:
-    """Each program on two backends, in turns with this and that other one; with -m "" on all three."""
+    """Each program on one of its backends, which take turns; with -m "" on all of them."""
     for number, program in enumerate(sorted({path.stem for path in PROGRAMS.glob("*.py")} - {*NOT_BARE})):
-        first, *others = ON.get(program, ONE_OF_EACH)
-        both = (first, others[number % 2])
-        yield pytest.param(program, both, id=program)
-        yield pytest.param(program, (first, *others), id=f"{program}-all", marks=pytest.mark.thorough)
+        names = tuple(ON.get(program, ONE_OF_EACH))
+        yield pytest.param(program, (names[number % len(names)],), id=program)
+        yield pytest.param(program, names, id=f"{program}-all", marks=pytest.mark.thorough)
 
 
 @pytest.mark.parametrize(("program", "names"), [*cases()])
