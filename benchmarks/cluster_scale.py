@@ -36,13 +36,13 @@ from tabulate import tabulate
 from kbench.cluster import fleet, folder
 from kbench.cluster.block import KEPT
 from kbench.cluster.loop import Loop
-from kbench.cluster.messages import Block, Machine, Order, Result, decode, encode
+from kbench.cluster.messages import Block, Order, Result, decode, encode
 from kbench.cluster.schedule import Schedule
+from kbench.cluster.session import this_machine
 
 MOST_TIME, MOST_KIB = 1.5, 10.0  # per cell
 PARTS = 5
 NAME = b"the_example"
-MACHINE = Machine(kbench="1", guest_sha256="", python="3", processor="A processor", cores="2", gpus="none")
 
 
 def template(place: Path) -> dict[str, bytes]:
@@ -62,10 +62,6 @@ class Instead:
 
     def __init__(self, files: dict[str, bytes]) -> None:
         self._files = files
-
-    def describe(self) -> bytes:
-        """As kbench.cluster.worker.describe."""
-        return encode(MACHINE)
 
     def measure(self, order: bytes, topic: str) -> bytes:
         """As kbench.cluster.worker.measure."""
@@ -150,7 +146,7 @@ def measured(run: Path, schedule: Schedule, address: str, workers: int) -> list[
     process, rows = psutil.Process(), list[list[float]]()
     total = schedule.open
     with Client(address, set_as_default=False) as client:
-        crew = fleet.Fleet(client, MACHINE, {}, lambda line: None)
+        crew = fleet.Fleet(client, this_machine(), {}, print)
         while len(crew.workers()) < workers:
             time.sleep(0.1)
         done, before = 0, (time.monotonic(), time.process_time())

@@ -83,12 +83,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "measure on the machines of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, ssh:HOST,HOST, "
         "slurm:FILE (also pbs, lsf, sge, oar, moab, htcondor) or kubernetes:FILE",
     },
-    "--on of resume": {"metavar": "CLUSTER", "help": "of a run on a cluster: another address for the rest of it"},
+    "--on of resume": {"metavar": "CLUSTER", "help": "the new address, for a run on a cluster"},
     "--spread": {**_FLAG, "help": "measure everything on every kind of machine (default: on any machine)"},
     "--select": {
         "metavar": "WHAT",
-        "help": "use only machines with this in the name of the GPU or the processor, or this number of cores, such "
-        "as gpu=H100 or cpu=EPYC,cores=16",
+        "help": "use only machines with this in the GPU's or processor's name, or with so many cores: gpu=H100, or "
+        "cpu=EPYC,cores=16",
     },
     # How much is measured.
     "--profile": {

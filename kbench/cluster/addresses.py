@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from kbench import paths
 from kbench.errors import UserError
 
-SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")  # of Dask's addresses
+SCHEMES = ("tcp", "tls")  # of Dask's addresses
 # Dask-jobqueue's name of a batch system -> its class.
 BATCH_SYSTEMS = {
     "slurm": "SLURMCluster",
@@ -32,8 +32,9 @@ CONNECT_SECONDS = 20.0
 
 
 def check(on: str) -> None:
-    """Raises UserError if `--on` has none of the forms, or its file cannot be used."""
+    """Raises UserError if `--on` has none of the forms, its file cannot be used, or Dask is not installed."""
     kind, _, rest = on.partition(":")
+    _installed("distributed")
     if kind in SCHEMES and rest.startswith("//"):
         try:
             complete = bool(urlsplit(on).hostname and urlsplit(on).port)
@@ -51,20 +52,22 @@ def check(on: str) -> None:
 
 
 def check_packages(on: str) -> None:
-    """Raises UserError if a package that `--on` needs is not installed."""
-    for package in ("distributed", PACKAGES.get(on.partition(":")[0], "distributed")):
-        try:
-            importlib.import_module(package.replace("-", "_"))
-        except ImportError:
-            raise UserError(
-                f"--on needs {package}, which is not installed: `{sys.executable} -m uv pip install {package}`, or "
-                "`pip install 'kbench[cluster]'` where pip installed kbench."
-            ) from None
+    """Raises UserError if what `--on` needs in addition to Dask is not installed."""
+    _installed(PACKAGES.get(on.partition(":")[0], "distributed"))
+
+
+def _installed(package: str) -> None:
+    try:
+        importlib.import_module(package.replace("-", "_"))
+    except ImportError:
+        raise UserError(
+            f"--on needs {package}, which is not installed: `{sys.executable} -m uv pip install {package}`, or "
+            "`pip install 'kbench[cluster]'` where pip installed kbench."
+        ) from None
 
 
 def connect(on: str, say: Callable[[str], None]) -> tuple[Any, Any]:
     """(Dask's client, the cluster that was started for it or None). Raises UserError."""
-    check_packages(on)
     from distributed import Client
 
     for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
@@ -84,7 +87,7 @@ def connect(on: str, say: Callable[[str], None]) -> tuple[Any, Any]:
 
 def open_to_anyone(on: str) -> str:
     """A sentence about an address that is neither encrypted nor of this machine; else empty."""
-    if urlsplit(on).scheme not in ("tcp", "ws"):
+    if urlsplit(on).scheme != "tcp":
         return ""
     host = urlsplit(on).hostname or ""
     try:
@@ -101,10 +104,8 @@ def open_to_anyone(on: str) -> str:
 
 def jobs(kind: str, file: Path) -> tuple[int, dict[str, Any]]:
     """The number of jobs, and Dask-jobqueue's settings, in a batch system's file. Raises UserError."""
-    try:
-        import yaml
-    except ImportError:
-        raise UserError(f"{file} needs PyYAML to be read: `{sys.executable} -m uv pip install pyyaml`.") from None
+    import yaml  # which Dask brings
+
     try:
         found = yaml.safe_load(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -19,7 +18,7 @@ GONE = "the scheduler is gone"
 RESULT_SECONDS = 60.0
 LOOK_SECONDS = 1.0  # between two looks at which workers there are
 # Evaluated on a new worker: one without kbench would end if it were given a function of kbench.
-HAS_KBENCH = "repr(__import__('importlib.util').util.find_spec('kbench')).encode()"
+DESCRIBE = "__import__('importlib').import_module('kbench.cluster.worker').describe()"
 
 
 class Fleet:
@@ -29,8 +28,7 @@ class Fleet:
         """`expected` is the client's own machine; `select` is what the workers' machines must have."""
         self._client, self._expected, self._select, self._say = client, expected, select, say
         self._known: dict[str, Worker | None] = {}  # None if it cannot be used
-        # Futures of HAS_KBENCH, or if True of the worker's description.
-        self._asked: dict[str, tuple[bool, Any]] = {}
+        self._asked: dict[str, Any] = {}  # futures of their descriptions
         self._there, self._looked = set[str](), -math.inf
         self._topic = f"kbench-{client.id}"
         client.subscribe_topic(self._topic, self._heard)
@@ -43,14 +41,9 @@ class Fleet:
         for gone in self._asked.keys() - there:
             del self._asked[gone]
         for address in there - self._known.keys() - self._asked.keys():
-            self._asked[address] = (False, self._submit(address, eval, HAS_KBENCH))
-        for address, (described, answer) in list(self._asked.items()):
-            if answer.done():
-                del self._asked[address]
-                if described or not _has_kbench(answer):
-                    self._known[address] = self._described(address, answer)
-                else:
-                    self._asked[address] = (True, self._submit(address, on_worker.describe))
+            self._asked[address] = self._submit(address, eval, DESCRIBE)
+        for address in [address for address, answer in self._asked.items() if answer.done()]:
+            self._known[address] = self._described(address, self._asked.pop(address))
         return [one for one in self._known.values() if one is not None]
 
     def submit(self, order: Order, worker: Worker) -> Any:
@@ -86,8 +79,6 @@ class Fleet:
 
     def _described(self, address: str, answer: Any) -> Worker | None:
         try:
-            if message(answer) == b"None":
-                raise ValueError("it is not installed")
             machine = decode(message(answer), Machine)
         except ValueError as error:
             hint = "install the same kbench there and at the scheduler"
@@ -122,9 +113,3 @@ def message(future: Any) -> bytes:
     if not isinstance(found, bytes):
         raise ValueError("its result is not a message")
     return found
-
-
-def _has_kbench(future: Any) -> bool:
-    with contextlib.suppress(ValueError):
-        return message(future) != b"None"
-    return False

@@ -49,6 +49,21 @@ class ClusterRun:
     select: str = ""
 
 
+@dataclass(frozen=True)
+class _Planned:
+    backends: dict[str, Any]
+    examples: dict[str, Any]
+    request: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Joinable:
+    """What `join` reads of a block's run.json."""
+
+    created: str
+    plan: _Planned
+
+
 def create(parent: Path, record: ClusterRun, name: str | None) -> Path:
     """Make the run's folder; returns it. Raises UserError."""
     run = create_with(CLUSTER, asdict(record), parent, name)
@@ -131,7 +146,8 @@ def _check(sent: Path, block: Block) -> None:
     """Raises ValueError if the files are not those of the block's cells."""
     try:
         there = store.read(sent)
-    except UserError as error:
+        msgspec.convert(read_json(sent / "run.json"), _Joinable)
+    except (UserError, msgspec.ValidationError) as error:
         raise ValueError(str(error)) from None
     cells = {one.cell.id for one in there.measured}
     others = {path.name for path in sent.glob("cells/*")} - cells
@@ -142,12 +158,11 @@ def _check(sent: Path, block: Block) -> None:
 def join(run: Path, kind: Path) -> None:
     """Write the kind's run.json from those of its blocks. Raises UserError."""
     record = read(run)
-    of_block = {one.name: one for one in record.blocks}
     order = {one.name: place for place, one in enumerate(record.blocks)}
 
     def place(path: Path) -> tuple[int, str]:
         name = path.stem.removesuffix(f"__{kind.name}")
-        return order.get(name, len(of_block)), name
+        return order.get(name, len(order)), name
 
     blocks = [read_json(path) for path in sorted((kind / BLOCKS).glob("*.json"), key=place)]
     plans = [one["plan"] for one in blocks]

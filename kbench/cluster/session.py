@@ -62,6 +62,7 @@ def go_on(run: Path, options: argparse.Namespace) -> int:
     record = folder.read(run)
     record = replace(record, on=options.on or record.on)
     addresses.check(record.on)
+    addresses.check_packages(record.on)
     with store.filling(run):
         return _measure(run, record, Orders(record), options)
 
@@ -114,7 +115,7 @@ def _on_cluster(run: Path, record: ClusterRun, made: Orders, schedule: Schedule,
     try:
         if "dashboard" in client.scheduler_info(n_workers=0)["services"]:
             say(f"Dask's dashboard: {client.dashboard_link}")
-        fleet = Fleet(client, _this_machine(), machines.selection(record.select), say)
+        fleet = Fleet(client, this_machine(), machines.selection(record.select), say)
         Loop(run, fleet, made, schedule, say).run()
     finally:
         with contextlib.suppress(Exception):  # it may be gone
@@ -163,7 +164,7 @@ def _acceptable(record: ClusterRun, there: store.RunResults) -> bool:
     return all(plan.acceptable(named, named_examples, one.cell, one.outcome) for one in there.measured)
 
 
-def _this_machine() -> Machine:
+def this_machine() -> Machine:
     """What a worker has to have in common with the client."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return Machine(kbench=__version__, guest_sha256=guest_sha256(), python=version, processor="", cores="", gpus="")

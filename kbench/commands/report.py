@@ -27,7 +27,10 @@ def main(options: argparse.Namespace) -> int:
         raise UserError("--output is for a page of several runs: name two, or leave it out.")
     (run,) = runs
     if store.is_cluster(run):
-        return session.finish(run, options)
+        if options.baseline or options.plot_style is not None or options.plot_size is not None:
+            raise UserError(f"{run} is of several machines: --baseline and the look of plots are for one of them.")
+        session.finish(run, options)
+        return 0
     measured = store.read(run)
     if reading.is_parity(measured):
         if options.plot_style is not None or options.plot_size is not None:

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from kbench import store
+from kbench.cluster import session
 from kbench.errors import UserError
 from kbench.machine import devices
 from kbench.planning import plan
@@ -16,8 +17,6 @@ from kbench.session import choices, measure, prepare, terminal
 def main(options: argparse.Namespace) -> int:
     """Measure the request; returns the exit status."""
     if getattr(options, "on", None):
-        from kbench.cluster import session
-
         return session.start(options)
     if getattr(options, "spread", False) or getattr(options, "select", None):
         raise UserError("--spread and --select are for a cluster: name it with --on.")

@@ -116,9 +116,7 @@ Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whol
 
 def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -> Pictures:
     """The run's pictures. Raises UserError where the user's style cannot be drawn."""
-    backends = objects(results, "backends")
-    colors = {name: str(about.get("color", "")) for name, about in backends.items()}
-    chosen = looks(summaries, colors)
+    chosen = looks(summaries, colors([results]))
     cells: dict[str, list[Measured]] = {}
     for one in expanded(results.measured):
         cells.setdefault(one.cell.example, []).append(one)
@@ -177,6 +175,11 @@ def file_name(example: str) -> str:
     if fit == example and not fit.startswith((".", "-")):
         return fit
     return f"{fit.lstrip('.-') or 'example'}-{hashlib.sha256(example.encode(errors='replace')).hexdigest()[:8]}"
+
+
+def colors(runs: Sequence[RunResults]) -> dict[str, str]:
+    """The colour of each backend of the runs; empty for one that has none."""
+    return {name: str(about.get("color", "")) for run in runs for name, about in objects(run, "backends").items()}
 
 
 def objects(results: RunResults, name: str) -> dict[str, dict[str, object]]:

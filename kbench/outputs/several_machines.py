@@ -7,11 +7,10 @@ from pathlib import Path
 
 from kbench.analysis.rows import summarised
 from kbench.machine.provenance import kind
-from kbench.outputs.one_run import objects, rebuild_all
-from kbench.outputs.several_runs import page_of_several
+from kbench.outputs.one_run import colors, rebuild_all, report
 from kbench.plots.look import looks
 from kbench.plots.overview import overviews
-from kbench.store.files import cannot, replace
+from kbench.store.files import may_be_refused, replace
 from kbench.store.reading import RunResults
 from kbench.tables import markdown
 from kbench.tables.answers import answer
@@ -29,17 +28,12 @@ def write(run: Path, there: Sequence[RunResults], plots: bool = True) -> Rows:
     replace(run / "summary.csv", machines_csv(rows).encode(), durable=False)
     replace(run / "summary.md", _page(run, there, rows, plots).encode(), durable=False)
     if plots:
-        colors = {
-            name: str(about.get("color", "")) for one in there for name, about in objects(one, "backends").items()
-        }
-        look = looks([row for found in rows.values() for row in found], colors)
-        try:
+        look = looks([row for found in rows.values() for row in found], colors(there))
+        with may_be_refused("make", run / "plots"):
             (run / "plots").mkdir(exist_ok=True)
-        except OSError as error:
-            raise cannot("make", run / "plots", error) from error
         for suffix, content in overviews(rows, look).items():
             replace(run / "plots" / f"machines.{suffix}", content, durable=False)
-    page_of_several(run / "report.html", there, plots=False)
+    replace(run / "report.html", report(list(zip(there, rows.values(), strict=True))), durable=False)
     return rows
 
 

@@ -10,7 +10,7 @@ from kbench.analysis.rows import summarised
 from kbench.comparison.scaling import Lines, Side, lines
 from kbench.errors import UserError
 from kbench.machine.provenance import gpu_names, processor
-from kbench.outputs.one_run import Size, file_name, objects, of_report
+from kbench.outputs.one_run import Size, colors, file_name, objects, of_report
 from kbench.plots.look import looks
 from kbench.plots.scaling import scaling
 from kbench.plots.style import chosen
@@ -43,8 +43,7 @@ def page_of_several(
     style = chosen(plot_style, plot_size)
     summaries = [summarised(run, baseline) for run in runs]
     drawn, missing = lines([_side(run, rows) for run, rows in zip(runs, summaries, strict=True)])
-    colors = {name: str(about.get("color", "")) for run in runs for name, about in objects(run, "backends").items()}
-    look = looks([row for rows in summaries for row in rows], colors)
+    look = looks([row for rows in summaries for row in rows], colors(runs))
     pictures = {
         f"{_stem(one)}.{suffix}": content
         for one in drawn

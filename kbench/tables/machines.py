@@ -18,6 +18,7 @@ def table(rows: Rows) -> Table:
     for machine, found in rows.items():
         for row in found:
             lines.setdefault((row.example, row.backend, row.image_data_format), {})[machine] = row
+    examples = list(dict.fromkeys(example for example, *_ in lines))
     several = len({key[:2] for key in lines}) < len(lines)
     everyone = [row for found in rows.values() for row in found]
     return Table(
@@ -25,7 +26,7 @@ def table(rows: Rows) -> Table:
         columns=("example", "backend", *(["channels"] if several else []), *map(plain, rows)),
         rows=tuple(
             (*map(plain, key if several else key[:2]), *(_entry(found.get(machine)) for machine in rows))
-            for key, found in sorted(lines.items(), key=lambda one: list(lines).index(one[0]))
+            for key, found in sorted(lines.items(), key=lambda line: examples.index(line[0][0]))
         ),
         text_columns=frozenset({"example", "backend", "channels"}),
         remarks=(UNSURE,) if any(row.verdict == NO_DIFFERENCE for row in everyone) else (),

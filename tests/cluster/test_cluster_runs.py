@@ -205,7 +205,7 @@ def test_only_workers_with_the_same_kbench_measure(bench: Bench, cluster: DaskCl
     assert client.stderr
     said = [client.stderr.readline() for _ in range(3)]
     assert any(f"is not used: it has kbench 0.0.1, and this is {__version__}." in line for line in said)
-    assert any("is not used, because it cannot run kbench (it is not installed)" in line for line in said)
+    assert any("is not used, because it cannot run kbench (Dask could not run it" in line for line in said)
     cluster.worker(3)
     _, err = client.communicate(timeout=120)
     assert client.returncode == 0, err
@@ -228,6 +228,9 @@ def test_machines_are_selected_and_each_kind_has_its_tables(bench: Bench, cluste
     assert kind.name.endswith("-1-core")
     said = bench("compare", "both", "one")
     assert said.status == 2 and "has a run for each kind of machine: name one of them" in said.err
+    assert bench("report", "both").status == 0
+    said = bench("report", "both", "--baseline", "fake")
+    assert said.status == 2 and "is of several machines" in said.err
     assert bench("compare", f"both/machines/{kind.name}", f"one/machines/{kind.name}").status == 0
 
 
