@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -42,3 +43,4 @@ if __name__ == "__main__":
     except Exception as error:  # of the network, the channel, the disk
         print(f"error: {' '.join(str(error).split()) or type(error).__name__}", file=sys.stderr)
         sys.exit(1)
+    os._exit(0)  # py-rattler's threads can crash an interpreter that is shutting down
