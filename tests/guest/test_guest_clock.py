@@ -312,6 +312,40 @@ def test_pauses_count_for_nothing_and_first_steps_after_them_as_much_as_others(e
         assert found["rounds"] == [[1, 1, 3], [2, 4, 5], [3, 8, 9]]
 
 
+def test_each_step_that_still_runs_when_a_turn_ends_has_its_own_time() -> None:
+    now = SimpleNamespace(seconds=0.0)
+    ends = [0.0]  # of the steps on the device, one after the other
+    wanted = [5.0, 1.0, 2.0, 3.0, 4.0, 6.0, 7.0]
+
+    def wait_until(end: float) -> None:
+        now.seconds = max(now.seconds, end)
+
+    class Early:
+        """A model whose function returns at once."""
+
+        def step(self, seconds: float) -> float:
+            ends.append(max(now.seconds, ends[-1]) + seconds)
+            return ends[-1]
+
+    def step_hook(model: Any, kind: str, wrap: Any) -> None:
+        model.step = wrap(model.step)
+
+    framework = SimpleNamespace(
+        wait=lambda model, outputs=None: wait_until(ends[-1]),
+        step_hook=step_hook,
+        pending=lambda end: (lambda: now.seconds >= end, lambda: wait_until(end)),
+    )
+    with mock.patch.object(clocks, "time", SimpleNamespace(perf_counter=lambda: now.seconds)):
+        model = Early()
+        clock = clocks.StepClock(framework, model, "train", len(wanted), FakeTurns(now, 4))
+        for seconds in wanted:
+            model.step(seconds)
+        clock.last_end()
+        found = clock.lap(0.0, now.seconds)
+    mean = (1.0 + 2.0 + 3.0 + 6.0 + 7.0) / 5  # in place of the first step after the pause
+    assert found["step_seconds"] == [5.0, 1.0, 2.0, 3.0, mean, 6.0, 7.0]
+
+
 def test_where_steps_are_slow_training_runs_ahead_by_a_few_alone(framework: Any, model: Any) -> None:
     waited: list[int] = []
     begun = iter(range(99))

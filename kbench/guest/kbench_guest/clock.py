@@ -82,9 +82,9 @@ class StepClock(object):
         return step
 
     def _pause(self):
-        self._try(self._framework.wait, self._model, self._outputs)
-        self._try(self._wait, self._pending)
+        self._try(self._wait, self._pending)  # each step has its own end, so this comes first
         self._pending.clear()
+        self._try(self._framework.wait, self._model, self._outputs)
         ended, went_on = self._turns.pass_on()
         self._pauses[len(self._ends)] = went_on - ended
         self._rounds.append(self._turns.round)
