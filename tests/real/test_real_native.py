@@ -21,7 +21,8 @@ BACKENDS = backends.load_all(paths.project_folder("backends"))
 UNDER_THE_ROOT = ("native/caffe2", "native/gluon", "native/lasagne", "native/mxnet-module")
 # Not to be asked: their builds for the CPU know no other device.
 DEVICES = dict.fromkeys(
-    ("native/caffe2", "native/chainer", "native/cntk", "native/lasagne", "native/tensorflow1"), "unknown"
+    ("native/caffe", "native/caffe2", "native/chainer", "native/cntk", "native/lasagne", "native/tensorflow1"),
+    "unknown",
 )
 PAGE = CHECKOUT / "docs" / "native.md"
 WHY_NOT = {name: backend.unavailable for name, backend in BACKENDS.items() if backend.unavailable}
