@@ -42,14 +42,14 @@ def configured() -> list[str]:
 
 
 def install(lock: Path, folder: Path, mirrors: Iterable[str]) -> None:
-    """Unpack the packages of `lock` into `folder`, each from the first mirror that has it.
+    """Unpack the packages of `lock` into `folder`, from one mirror after the other until none is missing.
 
-    Raises NotThere if none has one of them.
+    A mirror that fails is left for the next one, and is asked once more after the others. Raises NotThere.
     """
     wanted = [line for line in lock.read_text(encoding="utf-8").splitlines() if line]
     why = NotThere("no mirror is named")
     with tempfile.TemporaryDirectory(dir=folder) as arrived:
-        for mirror in mirrors:
+        for mirror in [*mirrors] * 2:
             with ThreadPoolExecutor(AT_ONCE) as pool:
                 jobs = {pool.submit(fetch, mirror, line, Path(arrived)): line for line in wanted}
                 try:
@@ -58,6 +58,7 @@ def install(lock: Path, folder: Path, mirrors: Iterable[str]) -> None:
                         wanted.remove(jobs[job])
                     return
                 except NotThere as error:
+                    print(error)  # for the log
                     why = error
                 finally:
                     pool.shutdown(cancel_futures=True)
