@@ -5,6 +5,7 @@ Nothing of a package is run. Its files for other purposes than loading it, such 
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,10 +27,11 @@ CONFIGURED = ["apt-get", "indextargets", "--format", "$(REPO_URI)"]
 AT_ONCE = 8
 SECONDS = (4.0, 30.0)  # to connect, and between two packets
 KEPT = ("./lib/", "./usr/lib/")
+LINE = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<path>pool/\S+\.deb)")
 
 
-class NotThere(Exception):
-    """A mirror does not give a package. The text says why."""
+class Failed(Exception):
+    """A package cannot be had. The text says why."""
 
 
 def configured() -> list[str]:
@@ -44,10 +46,10 @@ def configured() -> list[str]:
 def install(lock: Path, folder: Path, mirrors: Iterable[str]) -> None:
     """Unpack the packages of `lock` into `folder`, from one mirror after the other until none is missing.
 
-    A mirror that fails is left for the next one, and is asked once more after the others. Raises NotThere.
+    A mirror that fails is left for the next one, and is asked once more after the others. Raises Failed.
     """
     wanted = [line for line in lock.read_text(encoding="utf-8").splitlines() if line]
-    why = NotThere("no mirror is named")
+    why = Failed("no mirror is named")
     with tempfile.TemporaryDirectory(dir=folder) as arrived:
         for mirror in [*mirrors] * 2:
             with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -57,7 +59,7 @@ def install(lock: Path, folder: Path, mirrors: Iterable[str]) -> None:
                         unpack(job.result(), folder)
                         wanted.remove(jobs[job])
                     return
-                except NotThere as error:
+                except Failed as error:
                     print(error)  # for the log
                     why = error
                 finally:
@@ -66,20 +68,22 @@ def install(lock: Path, folder: Path, mirrors: Iterable[str]) -> None:
 
 
 def fetch(mirror: str, line: str, folder: Path) -> Path:
-    """The downloaded package of a line of the lock file: its hash, and its path below a mirror. Raises NotThere."""
-    sha256, path = line.split()
-    host, name = urlsplit(mirror).hostname, Path(path).name
+    """The downloaded package of a line of the lock file: its hash, and its path below a mirror. Raises Failed."""
+    found = LINE.fullmatch(line)
+    if found is None:
+        raise Failed(f"its lock file of Debian is damaged: {line[:50]!r} in it is not a hash and a path")
+    host, name = urlsplit(mirror).hostname, Path(found["path"]).name
     downloader = pooch.HTTPDownloader(timeout=SECONDS)
     try:
-        address = f"{mirror.rstrip('/')}/{path}"
-        return Path(pooch.retrieve(address, f"sha256:{sha256}", name, folder, downloader=downloader))
+        address = f"{mirror.rstrip('/')}/{found['path']}"
+        return Path(pooch.retrieve(address, f"sha256:{found['sha256']}", name, folder, downloader=downloader))
     except requests.HTTPError as error:
         answer = error.response.status_code if error.response is not None else error
-        raise NotThere(f"{host} answered {answer} when asked for {name}") from None
+        raise Failed(f"{host} answered {answer} when asked for {name}") from None
     except requests.RequestException as error:
-        raise NotThere(f"no connection to {host}: {type(error).__name__}") from None
+        raise Failed(f"no connection to {host}: {type(error).__name__}") from None
     except ValueError:
-        raise NotThere(f"{host} sent another {name} than the locked one") from None
+        raise Failed(f"{host} sent another {name} than the locked one") from None
 
 
 def unpack(package: Path, folder: Path) -> None:
@@ -100,7 +104,7 @@ def main(lock: str, folder: str, *mirrors: str) -> str | None:
     try:
         Path(folder).mkdir()
         install(Path(lock), Path(folder), dict.fromkeys([*configured(), *mirrors]))
-    except (NotThere, OSError, tarfile.TarError, arpy.ArchiveFormatError) as error:
+    except (Failed, OSError, tarfile.TarError, arpy.ArchiveFormatError) as error:
         return f"error: {error}"
     return None
 

@@ -138,6 +138,11 @@ def test_a_package_with_another_content_than_locked_is_refused(
     assert "127.0.0.1 sent another libtiny1_1.0-8_amd64.deb than the locked one" in text
 
 
+def test_a_damaged_lock_file_is_named(tmp_path: Path, lock: Path, mirror: str, cache: Path) -> None:
+    lock.write_text(lock.read_text() + "0" * 64 + "  ../libtiny1_1.0-8_amd64.deb\n")
+    assert "its lock file of Debian is damaged: '0000" in refused(*backend_of(tmp_path, mirror), cache)
+
+
 @pytest.mark.parametrize(
     ("files", "links"),
     [
@@ -155,7 +160,9 @@ def test_a_path_out_of_the_folder_is_refused(
     assert not [*cache.rglob("out")]
 
 
-def test_what_is_no_package_is_refused(tmp_path: Path, lock: Path, mirror: str, cache: Path) -> None:
+def test_packages_without_the_backends_module_are_refused(
+    tmp_path: Path, lock: Path, mirror: str, cache: Path
+) -> None:
     lock.write_text(debian_mirror.deb(tmp_path / "mirror/pool/a_1_all.deb", {}))
     assert "have no Python package tiny" in refused(*backend_of(tmp_path, mirror), cache)
 
