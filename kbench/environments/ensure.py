@@ -153,15 +153,16 @@ def _mark(build: Build, folder: Path, interpreter: Interpreter) -> None:
 
 
 def _add_debian(backend: Backend, build: Build, folder: Path, log: Path) -> None:
-    """Unpacks the packages of Debian. Python finds one of theirs, the backend's own; the others are from the lock."""
+    """Unpacks the packages of Debian. Of their Python packages only the framework's is imported."""
     if build.debian_lock is None:
         return
     installers.unpack_debian(build.debian_lock, build.mirrors, folder / DEBIAN, log, INSTALL_SECONDS)
-    module = folder / DEBIAN / "usr/lib/python3/dist-packages" / backend.module
-    if not module.is_dir():
-        raise installers.InstallFailed(f"its packages of Debian have no Python package {backend.module}")
+    *_, name = backend.imported
+    package = folder / DEBIAN / "usr/lib/python3/dist-packages" / name
+    if not package.is_dir():
+        raise installers.InstallFailed(f"its packages of Debian have no Python package {name}")
     (site_packages,) = folder.glob("lib/python*/site-packages")
-    (site_packages / backend.module).symlink_to(module)
+    (site_packages / name).symlink_to(package)
 
 
 def _add_libraries(backend: Backend, folder: Path, log: Path) -> None:

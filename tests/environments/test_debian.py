@@ -75,7 +75,7 @@ def nobody() -> str:
 
 
 def backend_of(tmp_path: Path, mirror: str) -> tuple[Backend, Build]:
-    backend = replace(installable(tmp_path / "files", more_build=MORE.format(mirror)), module="tiny")
+    backend = installable(tmp_path / "files", more_build=MORE.format(mirror))
     return backend, backend.builds[0]
 
 
