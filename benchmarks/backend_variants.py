@@ -97,13 +97,14 @@ def _write(folder: Path, backend: Backend, one: Candidate, beside: Path) -> Back
         raw["image_data_format"] = one.image_data_format
     path = folder / f"{one.variant}.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = _cpu(backend).lock
+    lock, of_debian = _cpu(backend).lock, _cpu(backend).debian_lock
     if one.requirements:
         lock = beside / one.lock
         build["requirements"] = list(one.requirements)
         build["distribution"] = one.distribution or backend.distribution
-    if lock is not None:
-        shutil.copyfile(lock, path.with_name(f"{path.stem}.{build['name']}.lock"))
+    for found, ending in ((lock, "lock"), (of_debian, "debian.lock")):
+        if found is not None:
+            shutil.copyfile(found, path.with_name(f"{path.stem}.{build['name']}.{ending}"))
     for source in backend.compiled.values():
         shutil.copyfile(source, path.with_name(source.name))
     raw["builds"] = [build]

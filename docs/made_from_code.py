@@ -110,7 +110,12 @@ def of_backends() -> str:
         parts += [f"## {name}", f"{one.title}. Python {' or '.join(one.python)}, {one.image_data_format} on the CPU."]
         parts += [f"It cannot do everything: {one.cannot}."] if one.cannot else []
         rows = [
-            (f"`{build.name}`", build.device, " ".join(f"`{asked}`" for asked in build.requirements), build.note)
+            (
+                f"`{build.name}`",
+                build.device,
+                " ".join(f"`{asked}`" for asked in (*build.requirements, *build.debian)),
+                build.note,
+            )
             for build in one.builds
         ]
         parts.append(_table(("build", "device", "asked for", "note"), rows))

@@ -52,6 +52,9 @@ class Build:
     device: Annotated[Literal["cpu", "gpu"], Meta(description="cpu or gpu")]
     requirements: Annotated[Texts, Meta(description='a list of requirements such as ["keras==3.15.1"]')]
     lock: Path | None = None  # exact versions and hashes; None if only the user's own environment can be used
+    debian: Texts = ()  # packages of Debian, beside those
+    debian_lock: Path | None = None  # their files and hashes
+    mirrors: Texts = ()  # of Debian, used if those of the user's apt fail
     # lowest and highest GPU architecture, inclusive
     compute_capability: Annotated[
         tuple[float, float] | None,
@@ -65,6 +68,11 @@ class Build:
     note: Text = ""  # e.g. "not run on hardware"
     distribution: Text = ""  # the package whose version is the backend's version, in this build: "x-gpu"
     resolved: bool = False  # whether the user chose versions, for which a lock file is made
+
+    @property
+    def locks(self) -> tuple[Path, ...]:
+        """All of its lock files."""
+        return tuple(one for one in (self.lock, self.debian_lock) if one)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,11 @@ from kbench.tables.markdown import escape
 from kbench.values import OK, Outcome
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-LOCKS = [*sorted((CHECKOUT / "backends").rglob("*.lock")), *sorted((CHECKOUT / "requirements").glob("*.lock"))]
+DEBIAN_LOCKS = sorted((CHECKOUT / "backends").rglob("*.debian.lock"))
+LOCKS = [
+    *(lock for lock in sorted((CHECKOUT / "backends").rglob("*.lock")) if lock not in DEBIAN_LOCKS),
+    *sorted((CHECKOUT / "requirements").glob("*.lock")),
+]
 CODE = [*sorted((CHECKOUT / "kbench").rglob("*.py")), CHECKOUT / "run.py"]
 
 CELL_ENDS = re.compile(r"(?<!\\)\|")
@@ -209,6 +213,16 @@ def test_every_package_of_every_lock_file_has_a_hash(lock: Path) -> None:
     for block in packages:
         assert re.match(r"[A-Za-z0-9._-]+==\S+", block), block  # no address, no file, no option
         assert re.findall(r"--hash=sha256:[0-9a-f]{64}\b", block), block
+
+
+@pytest.mark.parametrize("lock", DEBIAN_LOCKS, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_every_package_of_debian_has_a_hash_and_a_path_below_the_mirror(lock: Path) -> None:
+    lines = lock.read_text("utf-8").splitlines()
+    assert lines and lines == sorted(lines, key=lambda line: line.split()[1])
+    for line in lines:
+        assert re.fullmatch(
+            r"[0-9a-f]{64}  pool/main/[a-z0-9]+/[a-z0-9.+-]+/[A-Za-z0-9.+~%_-]+_(amd64|all)\.deb", line
+        )
 
 
 def test_installers_ask_for_every_hash() -> None:

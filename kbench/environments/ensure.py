@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 from kbench import paths
 from kbench.environments import installers, interpreters
-from kbench.environments.folders import MARKER, SCHEMA, compiled, finished, lock_text, named
+from kbench.environments.folders import MARKER, SCHEMA, compiled, finished, lock_sha256, lock_text, named
 from kbench.environments.folders import python as python_of
 from kbench.environments.interpreters import Choice, Interpreter
 from kbench.environments.packages import pinned
@@ -24,6 +24,7 @@ from kbench.errors import Unavailable, UserError
 from kbench.values import Backend, Build, Environment
 
 LIBRARIES = "kbench-lib"
+DEBIAN = "debian"
 INSTALL_SECONDS = 3600  # several GB of CUDA libraries over a slow line
 
 CHECK_AS_IS = """
@@ -116,7 +117,7 @@ def _make(
     if folder.is_symlink() or folder.is_file():
         folder.unlink()
     shutil.rmtree(folder, ignore_errors=True)
-    count = len(pinned(lock_text(build.lock)))
+    count = len(pinned(lock_text(build)))
     report(
         f"{backend.name}: making its environment ({build.name}, Python {interpreter.version}, "
         f"{count} packages) in {folder}"
@@ -126,6 +127,7 @@ def _make(
         installers.run(command, log, installers.uv_environment(), folder.parent, INSTALL_SECONDS)
         python = python_of(folder)
         installers.sync(python, build.lock, build.indexes, log, INSTALL_SECONDS)
+        _add_debian(backend, build, folder, log)
         _add_libraries(backend, folder, log)
         _check_installed(build, python, folder, log)
         _mark(build, folder, interpreter)
@@ -138,17 +140,29 @@ def _make(
 
 
 def _mark(build: Build, folder: Path, interpreter: Interpreter) -> None:
-    assert build.lock is not None
     details = {
         "schema": SCHEMA,
         "folder": str(folder),
-        "lock_sha256": _sha256(build.lock),
+        "lock_sha256": lock_sha256(build),
         "interpreter": str(interpreter.path),
         "library_folder": str(interpreter.library_folder or ""),
     }
     draft = folder / f"{MARKER}.draft"
     draft.write_text(json.dumps(details, indent=1), encoding="utf-8")
     draft.replace(folder / MARKER)
+
+
+def _add_debian(backend: Backend, build: Build, folder: Path, log: Path) -> None:
+    """Unpacks the packages of Debian. Of their Python packages only the framework's is imported."""
+    if build.debian_lock is None:
+        return
+    installers.unpack_debian(build.debian_lock, build.mirrors, folder / DEBIAN, log, INSTALL_SECONDS)
+    *_, name = backend.imported
+    package = folder / DEBIAN / "usr/lib/python3/dist-packages" / name
+    if not package.is_dir():
+        raise installers.InstallFailed(f"its packages of Debian have no Python package {name}")
+    (site_packages,) = folder.glob("lib/python*/site-packages")
+    (site_packages / name).symlink_to(package)
 
 
 def _add_libraries(backend: Backend, folder: Path, log: Path) -> None:
@@ -170,8 +184,9 @@ def _check_installed(build: Build, python: Path, folder: Path, log: Path) -> Non
     """Checks that Python starts and the backend's package is there, without importing it, which takes seconds."""
     installers.run([str(python), "-I", "-c", "pass"], log, os.environ, folder, INSTALL_SECONDS)
     found = folder.glob("lib/python*/site-packages/*.dist-info")
-    there = {canonicalize_name(path.name.partition("-")[0]) for path in found}
-    if canonicalize_name(build.distribution) not in there:
+    there = [canonicalize_name(path.name.partition("-")[0]) for path in found]
+    of_debian = pinned(build.debian_lock.read_text("utf-8")) if build.debian_lock else {}
+    if canonicalize_name(build.distribution) not in (*there, *of_debian):
         raise installers.InstallFailed(f"its lock file does not install {build.distribution}")
 
 
@@ -240,10 +255,9 @@ def _locked(folder: Path, report: Callable[[str], None]) -> AbstractContextManag
 
 
 def _environment(backend: Backend, build: Build, folder: Path, library_folder: str, cache: Path) -> Environment:
-    assert build.lock is not None
     own = {**build.variables, **build.locked_variables}
     variables, compiles = _filled(backend, own, folder, compiled(cache, folder.name), library_folder)
-    return Environment(backend.name, build.name, python_of(folder), folder, variables, _sha256(build.lock), compiles)
+    return Environment(backend.name, build.name, python_of(folder), folder, variables, lock_sha256(build), compiles)
 
 
 def _filled(
@@ -259,7 +273,3 @@ def _filled(
     for placeholder, value in (("{env}", folder), ("{cache}", kept), ("{python_lib}", library_folder)):
         texts = {name: text.replace(placeholder, str(value)) for name, text in texts.items()}
     return texts, texts.pop("")
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

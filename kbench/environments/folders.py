@@ -17,8 +17,7 @@ MARKER = "kbench.json"  # written last: an environment without it is half-made a
 
 def named(backend: Backend, build: Build, version: str, explicit: Choice | None, cache: Path) -> Path:
     """The folder is named after everything that decides its contents, such as the lock file."""
-    assert build.lock is not None
-    digest = hashlib.sha256(f"{SCHEMA} {lock_text(build.lock)}".encode())
+    digest = hashlib.sha256(f"{SCHEMA} {lock_text(build)}".encode())
     digest.update(repr(sorted(backend.libraries.items())).encode())
     for name, source in sorted(backend.compiled.items()):
         digest.update(name.encode() + source.read_bytes())
@@ -29,12 +28,22 @@ def named(backend: Backend, build: Build, version: str, explicit: Choice | None,
     return cache / "environments" / name
 
 
-def lock_text(lock: Path) -> str:
-    """The text of the lock file. Raises UserError if it is no text."""
-    try:
-        return lock.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise UserError(f"the lock file {lock} is damaged: it is not text; put the original in its place") from None
+def lock_text(build: Build) -> str:
+    """The text of the build's lock files. Raises UserError if one is no text."""
+    texts = []
+    for lock in build.locks:
+        try:
+            texts.append(lock.read_text(encoding="utf-8"))
+        except UnicodeDecodeError:
+            raise UserError(
+                f"the lock file {lock} is damaged: it is not text; put the original in its place"
+            ) from None
+    return "".join(texts)
+
+
+def lock_sha256(build: Build) -> str:
+    """Of the build's lock files."""
+    return hashlib.sha256(b"".join(lock.read_bytes() for lock in build.locks)).hexdigest()
 
 
 def python(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Runs uv, the C compiler and py-rattler. All of their output goes to a log."""
+"""Runs uv, the C compiler, py-rattler and what unpacks Debian packages. All of their output goes to a log."""
 
 from __future__ import annotations
 
@@ -71,6 +71,15 @@ def tools(lock: Path, parent: Path, log: Path, timeout: float) -> Path:
         run(command, log, uv_environment(), parent, timeout)
         making.rename(folder)
     return folder
+
+
+def unpack_debian(lock: Path, mirrors: Sequence[str], folder: Path, log: Path, timeout: float) -> None:
+    """Unpacks the Debian packages of `lock`, checked by hash, into the new `folder`; raises InstallFailed.
+
+    Each is from a mirror of this machine's apt, or else from one of `mirrors`. `timeout` is in seconds.
+    """
+    script = Path(__file__).with_name("debian.py")
+    run([sys.executable, "-I", str(script), str(lock), str(folder), *mirrors], log, os.environ, lock.parent, timeout)
 
 
 def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path, timeout: float) -> str:

@@ -18,8 +18,9 @@ SEARCH_PATH = "import json, sys; print(json.dumps(sys.path[1:]))"  # without the
 
 
 def pinned(lock: str) -> dict[str, str]:
-    """Name -> version of each package that the text of a lock file names."""
+    """Name -> version of each package that the text of a lock file names; from Debian, without its own number."""
     found = re.findall(r"^([A-Za-z0-9._-]+)==([^\s\\;]+)", lock, re.MULTILINE)
+    found += re.findall(r"/([^/_]+)_([A-Za-z0-9.]+)[^/]*\.deb$", lock, re.MULTILINE)
     return {canonicalize_name(name): version for name, version in found}
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from kbench.environments.folders import lock_sha256, lock_text
 from kbench.environments.packages import pinned
 from kbench.paths import GUEST
 from kbench.selection import sources
@@ -79,7 +80,7 @@ def of_build(build: Build, distribution: str, as_is: bool) -> dict[str, Any]:
     locked = build.lock is not None and not as_is
     return {
         "build": build.name,
-        "lock_sha256": _sha256(build.lock.read_bytes()) if build.lock and locked else "",
+        "lock_sha256": lock_sha256(build) if locked else "",
         "versions": locked_versions(build, distribution) if locked else {},
         "variables": {**build.variables, **(build.locked_variables if locked else {})},
     }
@@ -99,7 +100,7 @@ def locked_versions(build: Build, distribution: str) -> dict[str, str]:
     """The versions of Keras and of the backend in the build's lock file: {keras, backend}."""
     if build.lock is None:
         return {}
-    locked = pinned(build.lock.read_text("utf-8"))
+    locked = pinned(lock_text(build))
     asked = [canonicalize_name(Requirement(one).name) for one in build.requirements]
     keras = next((name for name in asked if name.startswith("keras")), canonicalize_name("keras"))  # or a fork of it
     found = {"keras": locked.get(keras), "backend": locked.get(canonicalize_name(build.distribution or distribution))}

@@ -28,7 +28,7 @@ T = TypeVar("T", Backend, Build)
 NOT_KEYS: dict[str, type] = dict.fromkeys(
     ("name", "generation", "path", "builds", "jit", "policy", "sources"), Backend
 )
-NOT_KEYS |= dict.fromkeys(("lock", "resolved"), Build)
+NOT_KEYS |= dict.fromkeys(("lock", "debian_lock", "resolved"), Build)
 # What the file of a backend that is `unavailable` may leave out.
 NEVER_RUN = {
     **dict.fromkeys(("module", "framework", "distribution"), "none"),
@@ -108,12 +108,18 @@ def _build(raw: dict[str, Any], path: Path, distribution: str, where: str) -> Bu
         raise _wrong(Wrong(Build, "requirements"), raw, where) from None
     if build.compute_capability and build.compute_capability[0] > build.compute_capability[1]:
         raise _wrong(Wrong(Build, "compute_capability"), raw, where)
-    lock = path.with_name(f"{path.stem}.{build.name}.lock") if build.requirements else None
-    if lock is not None and not lock.is_file():
+    lock = _lock(path, f"{build.name}.lock", "requirements", where) if build.requirements else None
+    of_debian = _lock(path, f"{build.name}.debian.lock", "debian", where) if build.debian else None
+    return replace(build, lock=lock, debian_lock=of_debian, distribution=build.distribution or distribution)
+
+
+def _lock(path: Path, ending: str, key: str, where: str) -> Path:
+    lock = path.with_name(f"{path.stem}.{ending}")
+    if not lock.is_file():
         raise UserError(
-            f"the backend's file {where} needs {lock.name} next to it (for `requirements`), and there is no such file"
+            f"the backend's file {where} needs {lock.name} next to it (for `{key}`), and there is no such file"
         )
-    return replace(build, lock=lock, distribution=build.distribution or distribution)
+    return lock
 
 
 def _convert(raw: dict[str, Any], kind: type[T], own: Mapping[str, object], path: Path, where: str) -> T:

@@ -21,7 +21,8 @@ BACKENDS = backends.load_all(paths.project_folder("backends"))
 UNDER_THE_ROOT = ("native/caffe2", "native/gluon", "native/lasagne", "native/mxnet-module")
 # Not to be asked: their builds for the CPU know no other device.
 DEVICES = dict.fromkeys(
-    ("native/caffe2", "native/chainer", "native/cntk", "native/lasagne", "native/tensorflow1"), "unknown"
+    ("native/caffe", "native/caffe2", "native/chainer", "native/cntk", "native/lasagne", "native/tensorflow1"),
+    "unknown",
 )
 PAGE = CHECKOUT / "docs" / "native.md"
 WHY_NOT = {name: backend.unavailable for name, backend in BACKENDS.items() if backend.unavailable}
@@ -58,6 +59,8 @@ def test_all_frameworks_train_mnist_mlp_without_keras_as_keras_does(kbench: Kben
         assert (rows[name].status, rows[name].reason) == ("unavailable", why)
     assert rows["keras3/torch"].native == "native/torch" and rows["keras3/torch"].relative_to_native
     assert "What Keras costs" in run.output
+    (caffe,) = (one for one in run.results().measured if one.cell.backend == "native/caffe")
+    assert "libopenblasp-r0.3.13.so" in str(caffe.facts["libraries"])  # Debian's plain BLAS is many times slower
 
 
 def test_pictures_are_computed_alike_with_channels_first_and_last(kbench: Kbench) -> None:

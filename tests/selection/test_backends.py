@@ -12,6 +12,7 @@ from packaging.utils import canonicalize_name
 
 from kbench import paths
 from kbench.backend_keys import PLACEHOLDERS
+from kbench.environments import packages
 from kbench.errors import UserError
 from kbench.selection import backends
 from kbench.values import Backend, Build
@@ -47,11 +48,13 @@ def test_the_lock_holds_each_requirement_exactly_with_hashes(backend: Backend, b
         return
     text = build.lock.read_text()
     pinned = dict(re.findall(r"^([\w.-]+)==([^\s;\\]+)", text, re.MULTILINE))
+    of_debian = packages.pinned(build.debian_lock.read_text()) if build.debian_lock else {}
+    assert {canonicalize_name(name) for name in build.debian} <= set(of_debian)
     for requirement in map(Requirement, build.requirements):
         version = pinned[canonicalize_name(requirement.name)]
         assert requirement.specifier.contains(version, prereleases=True)
     assert text.count("--hash=sha256:") >= len(pinned)
-    assert canonicalize_name(build.distribution) in pinned
+    assert canonicalize_name(build.distribution) in {**pinned, **of_debian}
     assert "://" not in text
 
 
@@ -80,6 +83,7 @@ def test_every_variable_of_a_file_can_be_filled_in() -> None:
         ("", "compute_capability = [9, 3]", "compute_capability", "the lowest and the highest"),
         ("", 'drivers = "1"', "drivers", "did you mean `driver`?"),
         ("", 'driver = "new"', "driver", "a driver version"),
+        ("", 'debian = ["a"]', "debian", "tiny.cpu.debian.lock next to it"),
         ("", "zebra = 1", "zebra", "the keys are"),
     ],
 )
