@@ -54,7 +54,6 @@ class Build:
     lock: Path | None = None  # exact versions and hashes; None if only the user's own environment can be used
     debian: Texts = ()  # packages of Debian, beside those
     debian_lock: Path | None = None  # their files and hashes
-    mirrors: Texts = ()  # of Debian, used if those of the user's apt fail
     # lowest and highest GPU architecture, inclusive
     compute_capability: Annotated[
         tuple[float, float] | None,

@@ -5,6 +5,7 @@ Nothing of a package is run. Its files for other purposes than loading it, such 
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -23,6 +24,7 @@ if sys.version_info >= (3, 12):
 else:  # the first releases of 3.10 and 3.11 unpack to wherever an archive wants
     from backports import tarfile
 
+MIRROR = "KBENCH_DEBIAN_MIRROR"  # asked before those of apt
 CONFIGURED = ["apt-get", "indextargets", "--format", "$(REPO_URI)"]
 AT_ONCE = 8
 SECONDS = (4.0, 30.0)  # to connect, and between two packets
@@ -34,13 +36,14 @@ class Failed(Exception):
     """A package cannot be had. The text says why."""
 
 
-def configured() -> list[str]:
-    """The mirrors of this machine's apt; none without apt."""
+def mirrors() -> list[str]:
+    """The user's mirror and those of this machine's apt, if there are any."""
+    named = [os.environ[MIRROR]] if os.environ.get(MIRROR) else []
     try:
         done = subprocess.run(CONFIGURED, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
-        return []
-    return [one for one in done.stdout.split() if urlsplit(one).scheme in ("http", "https")]
+        return named
+    return named + [one for one in done.stdout.split() if urlsplit(one).scheme in ("http", "https")]
 
 
 def install(lock: Path, folder: Path, mirrors: Iterable[str]) -> None:
@@ -48,12 +51,12 @@ def install(lock: Path, folder: Path, mirrors: Iterable[str]) -> None:
 
     A mirror that fails is left for the next one, and is asked once more after the others. Raises Failed.
     """
-    wanted = [line for line in lock.read_text(encoding="utf-8").splitlines() if line]
-    why = Failed("no mirror is named")
+    wanted = [parsed(line) for line in lock.read_text(encoding="utf-8").splitlines() if line]
+    why = Failed("no mirror of Debian is known")
     with tempfile.TemporaryDirectory(dir=folder) as arrived:
         for mirror in [*mirrors] * 2:
             with ThreadPoolExecutor(AT_ONCE) as pool:
-                jobs = {pool.submit(fetch, mirror, line, Path(arrived)): line for line in wanted}
+                jobs = {pool.submit(fetch, mirror, *one, Path(arrived)): one for one in wanted}
                 try:
                     for job in as_completed(jobs):
                         unpack(job.result(), folder)
@@ -64,19 +67,24 @@ def install(lock: Path, folder: Path, mirrors: Iterable[str]) -> None:
                     why = error
                 finally:
                     pool.shutdown(cancel_futures=True)
-    raise why
+    raise Failed(f"{why}; {MIRROR} may name a mirror of Debian")
 
 
-def fetch(mirror: str, line: str, folder: Path) -> Path:
-    """The downloaded package of a line of the lock file: its hash, and its path below a mirror. Raises Failed."""
+def parsed(line: str) -> tuple[str, str]:
+    """The hash and the path below a mirror, of a line of the lock file. Raises Failed."""
     found = LINE.fullmatch(line)
     if found is None:
         raise Failed(f"its lock file of Debian is damaged: {line[:50]!r} in it is not a hash and a path")
-    host, name = urlsplit(mirror).hostname, Path(found["path"]).name
+    return found["sha256"], found["path"]
+
+
+def fetch(mirror: str, sha256: str, path: str, folder: Path) -> Path:
+    """The downloaded package. Raises Failed."""
+    host, name = urlsplit(mirror).hostname, Path(path).name
     downloader = pooch.HTTPDownloader(timeout=SECONDS)
     try:
-        address = f"{mirror.rstrip('/')}/{found['path']}"
-        return Path(pooch.retrieve(address, f"sha256:{found['sha256']}", name, folder, downloader=downloader))
+        address = f"{mirror.rstrip('/')}/{path}"
+        return Path(pooch.retrieve(address, f"sha256:{sha256}", name, folder, downloader=downloader))
     except requests.HTTPError as error:
         answer = error.response.status_code if error.response is not None else error
         raise Failed(f"{host} answered {answer} when asked for {name}") from None
@@ -99,11 +107,11 @@ def kept(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
     return tarfile.data_filter(member, folder) if member.name.startswith(KEPT) else None
 
 
-def main(lock: str, folder: str, *mirrors: str) -> str | None:
+def main(lock: str, folder: str) -> str | None:
     """Returns an error for the log, or None."""
     try:
         Path(folder).mkdir()
-        install(Path(lock), Path(folder), dict.fromkeys([*configured(), *mirrors]))
+        install(Path(lock), Path(folder), dict.fromkeys(mirrors()))
     except (Failed, OSError, tarfile.TarError, arpy.ArchiveFormatError) as error:
         return f"error: {error}"
     return None

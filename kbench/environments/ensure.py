@@ -156,7 +156,7 @@ def _add_debian(backend: Backend, build: Build, folder: Path, log: Path) -> None
     """Unpacks the packages of Debian. Of their Python packages only the framework's is imported."""
     if build.debian_lock is None:
         return
-    installers.unpack_debian(build.debian_lock, build.mirrors, folder / DEBIAN, log, INSTALL_SECONDS)
+    installers.unpack_debian(build.debian_lock, folder / DEBIAN, log, INSTALL_SECONDS)
     *_, name = backend.imported
     package = folder / DEBIAN / "usr/lib/python3/dist-packages" / name
     if not package.is_dir():

@@ -73,13 +73,13 @@ def tools(lock: Path, parent: Path, log: Path, timeout: float) -> Path:
     return folder
 
 
-def unpack_debian(lock: Path, mirrors: Sequence[str], folder: Path, log: Path, timeout: float) -> None:
+def unpack_debian(lock: Path, folder: Path, log: Path, timeout: float) -> None:
     """Unpacks the Debian packages of `lock`, checked by hash, into the new `folder`; raises InstallFailed.
 
-    Each is from a mirror of this machine's apt, or else from one of `mirrors`. `timeout` is in seconds.
+    `timeout` is in seconds.
     """
     script = Path(__file__).with_name("debian.py")
-    run([sys.executable, "-I", str(script), str(lock), str(folder), *mirrors], log, os.environ, lock.parent, timeout)
+    run([sys.executable, "-I", str(script), str(lock), str(folder)], log, os.environ, lock.parent, timeout)
 
 
 def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path, timeout: float) -> str:

@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import debian_mirror
@@ -18,7 +17,7 @@ from kbench.errors import Unavailable
 from kbench.planning.tasks import of_build
 from kbench.values import Backend, Build
 
-MORE = 'debian = ["python3-tiny"]\nmirrors = ["{}"]\ndistribution = "python3-tiny"\n'
+MORE = 'debian = ["python3-tiny"]\ndistribution = "python3-tiny"\n'
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +25,7 @@ def apart_from_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """The tests' wheels only, and an apt that names no mirror until a test says otherwise."""
     for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
         monkeypatch.delenv(name)
+    monkeypatch.delenv("KBENCH_DEBIAN_MIRROR", raising=False)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "files" / "wheels"))
@@ -59,6 +59,7 @@ def lock(tmp_path: Path) -> Path:
 @pytest.fixture
 def mirror(tmp_path: Path, apt: Path) -> Iterator[str]:
     with debian_mirror.served(tmp_path / "mirror") as address:
+        of_apt(apt, address)
         yield address
 
 
@@ -74,8 +75,8 @@ def nobody() -> str:
         return f"http://127.0.0.1:{free.getsockname()[1]}"
 
 
-def backend_of(tmp_path: Path, mirror: str) -> tuple[Backend, Build]:
-    backend = installable(tmp_path / "files", more_build=MORE.format(mirror))
+def backend_of(tmp_path: Path) -> tuple[Backend, Build]:
+    backend = installable(tmp_path / "files", more_build=MORE)
     return backend, backend.builds[0]
 
 
@@ -93,7 +94,7 @@ def refused(backend: Backend, build: Build, cache: Path) -> str:
 def test_their_libraries_and_the_backends_python_package_are_there(
     tmp_path: Path, lock: Path, mirror: str, cache: Path
 ) -> None:
-    made = ensure.ensure(*backend_of(tmp_path, mirror), cache=cache)
+    made = ensure.ensure(*backend_of(tmp_path), cache=cache)
     assert made.folder is not None
     files = {str(one.relative_to(made.folder)) for one in (made.folder / "debian").rglob("*") if not one.is_dir()}
     libraries = {name[2:] for name in (*debian_mirror.LIBRARY, *debian_mirror.LINKS)}
@@ -104,29 +105,41 @@ def test_their_libraries_and_the_backends_python_package_are_there(
     assert f"{mirror}/pool/libtiny1" in log.read_text()
 
 
-def test_the_mirrors_of_this_machines_apt_are_asked_first(tmp_path: Path, lock: Path, apt: Path, cache: Path) -> None:
+def test_after_a_mirror_that_is_down_or_lacks_a_package_the_next_one_is_asked(
+    tmp_path: Path, lock: Path, apt: Path, cache: Path
+) -> None:
     (tmp_path / "other").mkdir()
     with debian_mirror.served(tmp_path / "other") as without, debian_mirror.served(tmp_path / "mirror") as found:
-        of_apt(apt, "cdrom:[Debian]/", without, found)
-        assert ensure.ensure(*backend_of(tmp_path, nobody()), cache=cache).python.exists()
+        of_apt(apt, "cdrom:[Debian]/", nobody(), without, found)
+        assert ensure.ensure(*backend_of(tmp_path), cache=cache).python.exists()
 
 
-def test_after_a_mirror_that_is_down_the_next_one_is_asked(
-    tmp_path: Path, lock: Path, mirror: str, cache: Path
+def test_the_users_mirror_is_asked_before_those_of_apt(
+    tmp_path: Path, lock: Path, mirror: str, cache: Path, apt: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    backend, build = backend_of(tmp_path, mirror)
-    build = replace(build, mirrors=(nobody(), mirror))
-    assert ensure.ensure(backend, build, cache=cache).python.exists()
+    of_apt(apt, nobody())
+    monkeypatch.setenv("KBENCH_DEBIAN_MIRROR", f"{mirror}/")
+    assert ensure.ensure(*backend_of(tmp_path), cache=cache).python.exists()
+    (log,) = (cache / "environments/logs").iterdir()
+    assert "no connection" not in log.read_text()
+
+
+def test_without_a_mirror_the_sentence_says_how_to_name_one(
+    tmp_path: Path, lock: Path, apt: Path, cache: Path
+) -> None:
+    text = refused(*backend_of(tmp_path), cache)
+    assert "no mirror of Debian is known; KBENCH_DEBIAN_MIRROR may name a mirror of Debian" in text
 
 
 def test_without_a_network_the_sentence_says_so(tmp_path: Path, lock: Path, apt: Path, cache: Path) -> None:
-    text = refused(*backend_of(tmp_path, nobody()), cache)
+    of_apt(apt, nobody())
+    text = refused(*backend_of(tmp_path), cache)
     assert "keras9/tiny could not be made: no connection to 127.0.0.1: ConnectionError" in text
 
 
 def test_a_package_that_no_mirror_has_is_named(tmp_path: Path, lock: Path, mirror: str, cache: Path) -> None:
     (tmp_path / "mirror/pool/libtiny1_1.0-8_amd64.deb").unlink()
-    text = refused(*backend_of(tmp_path, mirror), cache)
+    text = refused(*backend_of(tmp_path), cache)
     assert "127.0.0.1 answered 404 when asked for libtiny1_1.0-8_amd64.deb" in text
 
 
@@ -134,13 +147,13 @@ def test_a_package_with_another_content_than_locked_is_refused(
     tmp_path: Path, lock: Path, mirror: str, cache: Path
 ) -> None:
     debian_mirror.deb(tmp_path / "mirror/pool/libtiny1_1.0-8_amd64.deb", {"./usr/lib/evil.so": ""})
-    text = refused(*backend_of(tmp_path, mirror), cache)
+    text = refused(*backend_of(tmp_path), cache)
     assert "127.0.0.1 sent another libtiny1_1.0-8_amd64.deb than the locked one" in text
 
 
 def test_a_damaged_lock_file_is_named(tmp_path: Path, lock: Path, mirror: str, cache: Path) -> None:
     lock.write_text(lock.read_text() + "0" * 64 + "  ../libtiny1_1.0-8_amd64.deb\n")
-    assert "its lock file of Debian is damaged: '0000" in refused(*backend_of(tmp_path, mirror), cache)
+    assert "its lock file of Debian is damaged: '0000" in refused(*backend_of(tmp_path), cache)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +169,7 @@ def test_a_path_out_of_the_folder_is_refused(
 ) -> None:
     line = debian_mirror.deb(tmp_path / "mirror/pool/evil_1_all.deb", files, links)
     lock.write_text(lock.read_text() + line)
-    assert "out" in refused(*backend_of(tmp_path, mirror), cache)
+    assert "out" in refused(*backend_of(tmp_path), cache)
     assert not [*cache.rglob("out")]
 
 
@@ -164,13 +177,13 @@ def test_packages_without_the_backends_module_are_refused(
     tmp_path: Path, lock: Path, mirror: str, cache: Path
 ) -> None:
     lock.write_text(debian_mirror.deb(tmp_path / "mirror/pool/a_1_all.deb", {}))
-    assert "have no Python package tiny" in refused(*backend_of(tmp_path, mirror), cache)
+    assert "have no Python package tiny" in refused(*backend_of(tmp_path), cache)
 
 
 def test_another_debian_lock_is_another_environment_and_another_measurement(
     tmp_path: Path, lock: Path, mirror: str, cache: Path
 ) -> None:
-    backend, build = backend_of(tmp_path, mirror)
+    backend, build = backend_of(tmp_path)
     made = ensure.ensure(backend, build, cache=cache)
     task = of_build(build, backend.distribution, as_is=False)
     assert task["lock_sha256"] == made.lock_sha256
