@@ -98,7 +98,8 @@ def cases() -> Iterator[Any]:
     """Each program on one of its backends, which take turns; with -m "" on all of them."""
     for number, program in enumerate(sorted({path.stem for path in PROGRAMS.glob("*.py")} - {*NOT_BARE})):
         names = tuple(ON.get(program, ONE_OF_EACH))
-        yield pytest.param(program, (names[number % len(names)],), id=program)
+        if program != "slow":  # `test_why_a_program_is_slow_is_explained` runs it
+            yield pytest.param(program, (names[number % len(names)],), id=program)
         yield pytest.param(program, names, id=f"{program}-all", marks=pytest.mark.thorough)
 
 
