@@ -20,22 +20,17 @@ def limits(run: RunRecord) -> Limits | None:
 def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
     """The rows of the run's tables, compared with the fastest and with the backend `baseline`, or the plan's own."""
     level = intervals.LEVEL_OF_A_LOOK if run.adds_processes else intervals.LEVEL
-    return summarise(expanded(run.measured), baseline or run.baseline, limits(run), level, natives(run.plan))
+    return summarise(expanded(run.measured), baseline or run.baseline, limits(run), level, natives(run.backends))
 
 
-def natives(plan: Mapping[str, object]) -> dict[str, str]:
+def natives(backends: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
     """Backend of Keras -> the run's backend of the same framework without Keras, if there is one.
 
     Of several that of the same version and settings, then the one that is called like the framework.
     """
-    backends = plan.get("backends")
-    known = {
-        name: framework
-        for name, about in (backends.items() if isinstance(backends, Mapping) else ())
-        if isinstance(about, Mapping) and isinstance(framework := about.get("framework"), str)
-    }
+    known = {name: found for name, about in backends.items() if isinstance(found := about.get("framework"), str)}
     without = [name for name in known if name.startswith(f"{NATIVE}/")]
-    found = {}
+    found = dict[str, str]()
     for name, framework in known.items():
         same = [one for one in without if known[one] == framework and name not in without]
         suffix = name.removeprefix(base(name))

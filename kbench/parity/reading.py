@@ -32,11 +32,8 @@ def is_parity(run: RunRecord) -> bool:
 
 def rows(run: RunResults) -> list[Agreement]:
     """The comparison of the run's cells. A cell with damaged arrays counts as failed."""
-    backends = run.plan.get("backends")
     explained = {
-        name: tuple(_explanation(one) for one in about.get("explained") or ())
-        for name, about in (backends if isinstance(backends, dict) else {}).items()
-        if isinstance(about, dict)
+        name: tuple(_explanation(one) for one in about.get("explained") or ()) for name, about in run.backends.items()
     }
     return agreement.compare([_subject(run.folder, one, explained.get(one.cell.backend, ())) for one in run.measured])
 

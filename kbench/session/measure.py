@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from kbench import outputs, paths, store
+from kbench import paths, store
 from kbench.analysis.open_rows import open_rows
 from kbench.analysis.rows import summarised
 from kbench.cells import compiling, launcher, orphans, runner, workdir
@@ -115,10 +115,12 @@ def _add(
 
 def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
     """Write and print the tables, and how to continue if cells are missing; returns the exit status."""
+    from kbench.outputs import one_run  # not above: pandas and matplotlib take a second to load
+
     there, form = store.read(run), options.format
     rows = summarised(there)
     try:
-        outputs.rebuild(there, rows=rows, plots=options.plots)
+        one_run.rebuild(there, rows=rows, plots=options.plots)
     except UserError as error:
         terminal.print_rows(there, rows, form)
         terminal.print_resuming(there, sys.stderr)
