@@ -138,12 +138,6 @@ def _renamed(folder: Path, to: Path) -> bool:
     return True
 
 
-def record_end(run: Path, ended: Mapping[str, Any]) -> None:
-    """Add the state of the machine at the end to run.json. Raises UserError."""
-    record = read_json(run / "run.json")
-    replace_json(run / "run.json", {**record, "provenance": {**record["provenance"], "ended": ended}})
-
-
 def check_name(parent: Path, name: str) -> None:
     """Raises UserError if no run below `parent` can have this name: it is not a folder's name, or it is taken."""
     if not name or Path(name).name != name or name in (".", ".."):
@@ -169,17 +163,14 @@ def filling(run: Path) -> Iterator[None]:
         yield
 
 
-def replan(run: Path, plan: Mapping[str, Any]) -> None:
-    """Give `run` another plan. Raises UserError."""
-    replace_json(run / "run.json", {**read_json(run / "run.json"), "plan": plan})
+def update(run: Path, **changes: object) -> None:
+    """Change parts of run.json: its `plan`, or `resumed`, the provenance of each resumption. Raises UserError."""
+    replace_json(run / "run.json", {**read_json(run / "run.json"), **changes})
 
 
-def update(run: Path, plan: Mapping[str, Any], resumed: Mapping[str, Any]) -> None:
-    """Give `run` another plan, and add `resumed`, the provenance of this resumption. Raises UserError."""
-    record = read_json(run / "run.json")
-    earlier = record.get("resumed")
-    sittings = [*(earlier if isinstance(earlier, list) else []), resumed]
-    replace_json(run / "run.json", {**record, "plan": plan, "resumed": sittings})
+def record_end(run: Path, ended: Mapping[str, Any]) -> None:
+    """Add the state of the machine at the end to run.json. Raises UserError."""
+    update(run, provenance={**read_json(run / "run.json")["provenance"], "ended": ended})
 
 
 def set_aside(run: Path, cell_id: str) -> None:
