@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 from matplotlib.colors import Colormap, LogNorm
 
@@ -101,7 +101,7 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
         runs=shown,
         styles=list(styles.values()),
         css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
-        data=Markup(_json(data)),
+        data=htmlsafe_json_dumps(data, separators=(",", ":"), allow_nan=False),
         scripts=scripts,
         policy=_policy(scripts),
         several=len(runs) > 1,
@@ -224,14 +224,6 @@ def _heat(row: Summary | None, shades: tuple[LogNorm, Colormap]) -> dict[str, An
         "ink": ink,
         "best": row is not None and row.relative_to_fastest == 1 and ratio is not None,
     }
-
-
-def _json(value: object) -> str:
-    """JSON that is safe within a script element and as HTML."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
 
 
 def _script(name: str) -> str:
