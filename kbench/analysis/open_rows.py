@@ -11,10 +11,7 @@ from kbench.values import BASELINE, FASTER, FASTEST, SCRIPT, SLOWER, Interval, S
 
 
 def open_rows(rows: Sequence[Summary], precision: float) -> dict[str, list[Summary]]:
-    """Example -> the row to compare with, then its open rows; only examples that have some.
-
-    precision: the relative half-width of a ratio's interval that is enough.
-    """
+    """Example -> the row to compare with, then its rows that are still open at this `precision`, if any."""
     found: dict[str, list[Summary]] = {}
     alone = all(row.task == SCRIPT for row in rows)
     for row in rows:

@@ -92,10 +92,7 @@ def note_attempt(run: Path, block: Block, worker: Worker, started: datetime, sta
 
 
 def accept(run: Path, kind: str, block: Block, result: Result) -> None:
-    """Keep the files of a measured block: all of them, or none.
-
-    Raises ValueError if they are not a block's, UserError if they cannot be written.
-    """
+    """Keep all files of a measured block, or none. Raises ValueError if they are not a block's, or UserError."""
     if sum(map(len, result.files.values())) > MOST_BYTES:
         raise ValueError(f"it sent more than {MOST_BYTES >> 20} MiB")
     wrong = [name for name in result.files if not _ALLOWED.fullmatch(name) or "/." in name or "\0" in name]

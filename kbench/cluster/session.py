@@ -105,9 +105,7 @@ def _measure(run: Path, record: ClusterRun, made: Orders, options: argparse.Name
 
 
 def _on_cluster(run: Path, record: ClusterRun, made: Orders, schedule: Schedule, say: Callable[[str], None]) -> None:
-    """Have all open blocks measured. Raises ConnectionError if the scheduler is gone, UserError if results cannot be
-    written, KeyboardInterrupt.
-    """
+    """Have all open blocks measured. Raises ConnectionError if the scheduler is gone, or UserError."""
     from kbench.cluster.fleet import Fleet  # which needs Dask
     from kbench.cluster.loop import Loop
 

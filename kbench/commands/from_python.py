@@ -21,10 +21,7 @@ Word = str | int | float | bool | PathLike[str] | None
 def measured(
     command: str, place: Sequence[str], behind: Sequence[str], words: Mapping[str, Word | Sequence[Word]]
 ) -> RunData:
-    """Run the command with these options, named as on the command line; returns its measurements.
-
-    Progress is printed on stderr. Raises kbench.errors.UserError, in one sentence.
-    """
+    """Run the command with these options, named as on the command line; returns its results. Raises UserError."""
     argv = [command, *place]
     for name, value in words.items():
         argv += _option(f"--{name.replace('_', '-')}", value)

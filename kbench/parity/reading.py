@@ -99,10 +99,7 @@ def _step(folder: Path, reported: Mapping[str, Any]) -> Step:
 
 
 def read_arrays(folder: Path, name: str) -> dict[str, Array]:
-    """The arrays of the .npz file `name` in `folder`: numbers, no pickles, not too many.
-
-    Raises UserError, ValueError, OSError or BadZipFile.
-    """
+    """The arrays of an .npz file in `folder`: numbers, no pickles, not too many. Raises one of several errors."""
     if Path(name).name != name:
         raise UserError(f"{name!r} is not in its folder")
     path = folder / name

@@ -152,10 +152,7 @@ def legend(figure: Figure, handles: Sequence[Line2D], width: float) -> None:
 
 
 def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
-    """The figure as {"png": ..., "svg": ...}: in the project's own style, with the user's over it.
-
-    Raises UserError where the user's style or size cannot be drawn.
-    """
+    """The figure as {"png": ..., "svg": ...}, with the user's style over the project's own. Raises UserError."""
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a name may be in any script
         warnings.filterwarnings("error", message="constrained_layout not applied")  # no room for the axes

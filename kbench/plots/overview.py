@@ -27,10 +27,7 @@ _UNSURE = "~: no difference shown"
 def overview(
     kinds: Mapping[str, Sequence[Summary]], looks: Mapping[Key, Look], style: Style = OWN
 ) -> dict[str, bytes]:
-    """The picture as {"png": ..., "svg": ...}; empty where no row has a steady time.
-
-    Several kinds of machines are one below the other, with the same colours.
-    """
+    """The picture as {"png": ..., "svg": ...}, kinds of machines one below the other; empty if no row is timed."""
     timed = {name: rows for name, rows in kinds.items() if any(shown_ratio(row) is not None for row in rows)}
     return render(lambda: _figure(timed, looks, style), style) if timed else {}
 

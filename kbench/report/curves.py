@@ -30,10 +30,7 @@ def points_each(curves: int) -> int:
 
 
 def curve(repeats: Sequence[Measured], metric: str, most: int) -> list[Point]:
-    """The row's curve at the epochs that all its repeats have, at most `most` of them, evenly spread.
-
-    It uses the repeats that ended ok, or all if none did.
-    """
+    """The row's curve, at most `most` points: of its repeats that ended ok, or of all if none did."""
     chosen = [one for one in repeats if one.outcome.status == OK] or list(repeats)
     reported = [learning_curves.curve(one, metric) for one in chosen if learning_curves.has(one, metric)]
     mean = learning_curves.mean(reported)

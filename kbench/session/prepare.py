@@ -48,10 +48,7 @@ def to_make(the_plan: Plan) -> list[str]:
 
 
 def arrays(the_plan: Plan) -> tuple[Plan, Here]:
-    """The plan with data in its tasks, and the paths of everything except environments and the run's folder.
-
-    Raises UserError.
-    """
+    """The plan with data in its tasks, and all paths but environments and the run's folder. Raises UserError."""
     of_name = {example.name: example for example in the_plan.examples}
     weights = _published_weights(the_plan)
     here = Here(

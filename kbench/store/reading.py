@@ -156,10 +156,7 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any]) -> Measured:
 
 
 def _data_facts(data: object) -> dict[str, str]:
-    """Facts about the guest's data, from its spec: name, source and hash.
-
-    `content_sha256` is the hash if it does not depend on the layout.
-    """
+    """Facts about the guest's data, from its spec; `content_sha256` is its hash if that is the same in any layout."""
     if not isinstance(data, dict):
         return {}
     keys = {"name": "data", "source": "data_source", "sha256": "data_sha256"}
