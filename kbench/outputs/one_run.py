@@ -20,13 +20,12 @@ from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost
 from kbench.plots.look import OWN, Key, Look, Style, key, looks
 from kbench.plots.overview import overview
-from kbench.report.page import Run, html
+from kbench.report.page import html
 from kbench.store.files import may_be_refused, remove_others, replace
 from kbench.store.reading import RunResults
-from kbench.tables.configuration import configuration
 from kbench.tables.csv import epochs_csv, summary_csv
 from kbench.tables.latex import latex
-from kbench.tables.page import page
+from kbench.tables.page import Run, page
 from kbench.values import FAILED, TIMEOUT, Measured, Summary
 
 # Files in plots/ with these names are kbench's; all others are the user's.
@@ -53,12 +52,14 @@ def rebuild(
     run = results.folder
     rows = summarised(results, baseline) if rows is None else rows
     pictures = _pictures(results, rows, style) if plots else {}
+    pngs = {example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()}
+    shown = of_report(results, rows)
     files = {
         "summary.csv": summary_csv(rows).encode(),
         "epochs.csv": epochs_csv(expanded(results.measured)).encode(),
-        "summary.md": _page(results, rows, pictures).encode(),
+        "summary.md": page(shown, pngs, _resumed(results)).encode(),
         "summary.tex": latex(rows).encode(),
-        "report.html": report([(results, rows)]),
+        "report.html": html([shown]).encode(errors="replace"),
     }
     for of_example in pictures.values():
         files |= of_example
@@ -92,19 +93,14 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         examples=results.examples,
         summaries=summaries,
         measured=expanded(results.measured),
-        remarks=remarks(results, summaries),
-        failures=_failures(results),
+        remarks=[
+            *causes.sentences(results, summaries),
+            *machine_stability.remarks(results.measured, results.provenance),
+        ],
+        failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
         published=published.held(summaries, figures),
         addresses=published.addresses(),
     )
-
-
-def remarks(results: RunResults, summaries: Sequence[Summary]) -> list[str]:
-    """Sentences on the whole run: why its rows differ, and whether the machine was steady."""
-    return [
-        *causes.sentences(results, summaries),
-        *machine_stability.remarks(results.measured, results.provenance),
-    ]
 
 
 Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whole run: bytes by path below the run
@@ -129,24 +125,6 @@ def _of_example(
     curves = convergence(cells, chosen, differing, style) if rows[0].task == "train" else {}
     stem = file_name(example)
     return _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
-
-
-def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[str, Mapping[str, bytes]]) -> str:
-    return page(
-        name=results.name,
-        machine=describe(results.provenance),
-        command=str(results.provenance.get("command_line", "")),
-        summaries=summaries,
-        plots={example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()},
-        backends=results.backends,
-        remarks=[*remarks(results, summaries), *_resumed(results)],
-        configuration=configuration(results.provenance, results.examples, results.measured, summaries),
-        failures=_failures(results),
-    )
-
-
-def _failures(results: RunResults) -> list[Measured]:
-    return [one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)]
 
 
 def _resumed(results: RunResults) -> list[str]:

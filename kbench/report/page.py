@@ -7,7 +7,6 @@ import functools
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 from matplotlib.colors import Colormap, LogNorm
 
-from kbench.comparison.published import Held
 from kbench.comparison.scaling import Lines
 from kbench.plots.look import Key, Look, key, looks
 from kbench.plots.overview import scale, shown_ratio
@@ -24,7 +22,7 @@ from kbench.plots.overview import words as matrix_words
 from kbench.report import charts, colors, curves, in_print, words
 from kbench.tables import configuration, keras_cost
 from kbench.tables.content import by_example, headline, remarks_once, table
-from kbench.tables.page import versions
+from kbench.tables.page import Run, versions
 from kbench.text import plain
 from kbench.values import OK, Measured, Summary
 
@@ -46,24 +44,6 @@ _SHAPES = {
     "*": "M0,-1L.25,-.35L.95,-.31L.4,.13L.59,.81L0,.43L-.59,.81L-.4,.13L-.95,-.31L-.25,-.35Z",
 }
 _DASHES = {"-": [1, 0], "--": [6, 3], "-.": [6, 3, 1, 3]}
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run as the page shows it."""
-
-    name: str
-    created: str
-    machine: str  # one sentence
-    provenance: Mapping[str, Any]
-    backends: Mapping[str, Mapping[str, Any]]  # of the plan: title, color, notes
-    examples: Mapping[str, Mapping[str, Any]]  # of the plan
-    summaries: Sequence[Summary]
-    measured: Sequence[Measured]
-    remarks: Sequence[str] = ()  # on the machine during the run
-    failures: Sequence[Measured] = ()
-    published: Sequence[Held] = ()  # its rows beside published figures
-    addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
 
 
 @functools.cache  # to compile it takes longer than to fill it in
@@ -157,7 +137,7 @@ def _run(
         "name": run.name,
         "created": run.created[:16].replace("T", " "),
         "machine": run.machine,
-        "command": str(run.provenance.get("command_line", "")),
+        "command": run.command,
         "headline": headline(run.summaries) if run.summaries else "Nothing was measured.",
         "learnt": learnt,
         "unlike": unlike,

@@ -21,7 +21,8 @@ from kbench.analysis.summaries import summarise
 from kbench.outputs import one_run
 from kbench.plots.overview import scale
 from kbench.report import charts, colors, curves, words
-from kbench.report.page import Run, html
+from kbench.report.page import html
+from kbench.tables.page import Run
 from kbench.values import FAILED, OK, TIMEOUT, Measured, Outcome, Summary
 
 HERE = Path(charts.__file__).parent
