@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kbench.datasets import layout
-from kbench.datasets.arrays import Array, Contents, Create
+from kbench.datasets.arrays import Array, Contents, Create, arrange
 from kbench.errors import UserError
 
 LABEL_LIMIT = 2**31  # class numbers become int32 in some backends
@@ -56,7 +55,7 @@ def write(create: Create, path: Path, input: str, image_data_format: str) -> Con
                 count = len(y)
                 classes = max(classes, int(y.max()) + 1) if targets == ("",) and _is_labels(y) else 0
                 if input == "image" and y.ndim == 4:
-                    y = layout.arrange(y, input, image_data_format)
+                    y = arrange(y, input, image_data_format)
                 create(f"y_{role}{suffix}", y.shape, y.dtype)[...] = y
                 del y
             if f"w_{part}" in names:
@@ -71,7 +70,7 @@ def write(create: Create, path: Path, input: str, image_data_format: str) -> Con
                         f"x_train{suffix} {kind[0]} of {kind[1]}: make them equal"
                     )
                 if input != "image" or x.ndim == 4:  # there may be another input beside the image
-                    x = layout.arrange(x, input, image_data_format)
+                    x = arrange(x, input, image_data_format)
                 create(f"x_{role}{suffix}", x.shape, x.dtype)[...] = x
                 del x
         input_names, target_names = _names(file, "x_names"), _names(file, "y_names")

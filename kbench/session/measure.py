@@ -14,8 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from kbench import paths, store
-from kbench.analysis.open_rows import open_rows
-from kbench.analysis.rows import summarised
+from kbench.analysis.rows import open_rows, summarised
 from kbench.cells import compiling, launcher, orphans, runner, workdir
 from kbench.cells.spec import Here
 from kbench.cli import arguments

@@ -10,8 +10,7 @@ from kbench import store
 from kbench.analysis import intervals
 from kbench.analysis.call_sites import program_of
 from kbench.analysis.machine_stability import disturbed_turns
-from kbench.analysis.open_rows import open_rows
-from kbench.analysis.rows import summarised
+from kbench.analysis.rows import open_rows, summarised
 from kbench.analysis.summaries import row_of
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask

@@ -43,15 +43,9 @@ def run(spec, events):
         twin.build(initial)
         held = twin.weights()
         parameters = sum(int(value.size) for value in held)
-        events.write(
-            "model",
-            parameters=parameters,
-            form="",
-            weights="seeded",
-            weights_sha256=twin.sha256(),
-            weights_left=[],
-            dtypes=sorted({str(value.dtype) for value in held}),
-        )
+        proof = {"weights": "seeded", "weights_sha256": twin.sha256(), "weights_left": []}
+        dtypes = sorted({str(value.dtype) for value in held})
+        events.write("model", parameters=parameters, form="", dtypes=dtypes, **proof)
         if spec["parameters"] not in (None, parameters):
             stated = "the twin has %d parameters, where the example states %d"
             raise Refused("mismatch", stated % (parameters, spec["parameters"]))
@@ -72,16 +66,8 @@ def check_loaded(spec, version, numpy_version, events):
     """Report what was loaded, and refuse to measure another version than was asked for."""
     asked = spec["versions"].get("backend")
     version = version or asked or "unknown"  # one that does not say has been installed from the lock file
-    events.write(
-        "loaded",
-        keras_version="",
-        backend_version=version,
-        numpy_version=numpy_version,
-        keras_backend="",
-        image_data_format=spec["image_data_format"],
-        floatx=spec["floatx"],
-        epsilon=spec["epsilon"],
-    )
+    settings = {name: spec[name] for name in ("keras_backend", "image_data_format", "floatx", "epsilon")}
+    events.write("loaded", keras_version="", backend_version=version, numpy_version=numpy_version, **settings)
     if asked and not same("backend_version", version, asked):
         raise Refused("mismatch", "%s %s was loaded, where %s was asked for" % (spec["module"], version, asked))
     check_sources(sorted(spec["sources"]))

@@ -23,15 +23,8 @@ def run(twin, initial, example, spec, feed, events):
     with events.phase("forward"):
         outputs = predicted()
     np.savez(os.path.join(folder, "forward.npz"), outputs=parity_files.at_most(outputs))
-    events.write(
-        "parity",
-        stage="forward",
-        file="forward.npz",
-        samples=len(outputs),
-        loss=loss and loss(outputs, feed.labels(0)),
-        layers=[],
-        unknown="a twin's layers",
-    )
+    known = {"loss": loss and loss(outputs, feed.labels(0)), "layers": [], "unknown": "a twin's layers"}
+    events.write("parity", stage="forward", file="forward.npz", samples=len(outputs), **known)
     if not trains:
         return
 
