@@ -20,7 +20,7 @@ from kbench.session import terminal
 from kbench.tables import published as published_tables
 from kbench.tables import run_comparison as tables
 from kbench.tables.csv import records_csv
-from kbench.tables.json import as_json
+from kbench.text import as_json
 
 REFERENCE = "reference"
 LATEST = "latest"

@@ -19,7 +19,7 @@ from kbench.session import choices, terminal
 from kbench.tables import grid
 from kbench.tables import published as tables
 from kbench.tables.csv import records_csv
-from kbench.tables.json import as_json
+from kbench.text import as_json
 from kbench.values import Backend, Device, Example
 
 _BACKENDS = ["backend", "what it is", "can", "Python", "installed"]

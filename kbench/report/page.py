@@ -19,7 +19,7 @@ from kbench.comparison.scaling import Lines
 from kbench.plots.look import Key, Look, key, looks
 from kbench.plots.overview import scale, shown_ratio
 from kbench.plots.overview import words as matrix_words
-from kbench.report import charts, colors, curves, in_print, words
+from kbench.report import charts, colors, in_print, words
 from kbench.tables import configuration, keras_cost
 from kbench.tables.content import by_example, headline, remarks_once, table
 from kbench.tables.page import Run, versions
@@ -70,7 +70,7 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
     known = {name: str(about.get("color", "")) for run in runs for name, about in run.backends.items()}
     chosen = looks([row for run in runs for row in run.summaries], known)
     styles = _styles(chosen)
-    each = curves.points_each(4 * sum(len(run.summaries) for run in runs))
+    each = charts.points_each(4 * sum(len(run.summaries) for run in runs))
     shown = [_run(number, run, chosen, styles, each) for number, run in enumerate(runs)]
     lines = _drawn("scaling", "scaling", [charts.of_scaling(one, chosen) for one in scaling], styles)
     sections = [*(example for run in shown for example in run["examples"]), lines]

@@ -26,8 +26,7 @@ from kbench.store.guest_files import open_regular
 from kbench.tables import csv, keras_cost, markdown, text
 from kbench.tables import parity as parity_tables
 from kbench.tables.answers import answer
-from kbench.tables.json import as_json
-from kbench.text import significant
+from kbench.text import as_json, significant
 from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Outcome, Summary
 
 TABLE = "table"

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from kbench.tables import markdown, text
 from kbench.tables.content import Table
 from kbench.tables.csv import csv_text
-from kbench.tables.json import as_json
-from kbench.text import MISSING
+from kbench.text import MISSING, as_json
 
 
 @dataclass(frozen=True)
