@@ -85,10 +85,7 @@ def sample_shape(picture: tuple[int, int, int], input: str, image_data_format: s
 
 
 def arrange(pictures: Array, input: str, image_data_format: str) -> Array:
-    """`pictures` (samples, height, width, channels) in that shape, as a view if possible.
-
-    A sequence is one of rows; image_data_format does not apply.
-    """
+    """`pictures` (samples, height, width, channels) as the example wants them; a sequence is one of rows."""
     if input == "flat":
         return pictures.reshape(len(pictures), -1)
     if input == "image" and image_data_format == CHANNELS_FIRST:

@@ -61,11 +61,7 @@ class RunResults(RunRecord):
 
 
 def read(run: Path) -> RunResults:
-    """The run in the folder `run`.
-
-    A damaged cell is returned as interrupted, with what can be read of it. Raises UserError if the folder is not a
-    run, its run.json is damaged, or another version of kbench wrote it.
-    """
+    """The run in that folder; a damaged cell is interrupted, with what can be read of it. Raises UserError."""
     return measured_of(read_record(run))
 
 

@@ -115,10 +115,7 @@ def _nothing(*args, **kwargs):
 
 
 def validating(framework, model, example, spec, part):
-    """What scores the validation samples after each epoch; None if there are none.
-
-    kbench scores them if the loss is a cross-entropy of class numbers without other metrics, else Keras does.
-    """
+    """What scores the validation samples, if any: kbench for a cross-entropy of class numbers alone, else Keras."""
     if not part:
         return None
     measured = getattr(example, "METRICS", ["accuracy"])
