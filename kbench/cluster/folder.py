@@ -102,7 +102,9 @@ def accept(run: Path, kind: str, block: Block, result: Result) -> None:
     sent = folder / f".new-{secrets.token_hex(8)}"
     try:
         with may_be_refused("write", folder):
-            _write(sent, result.files)
+            for name, content in result.files.items():
+                (sent / name).parent.mkdir(parents=True, exist_ok=True)
+                (sent / name).write_bytes(content)
             _check(sent, block)
             (folder / BLOCKS).mkdir(exist_ok=True)
             (folder / "cells").mkdir(exist_ok=True)
@@ -116,13 +118,6 @@ def accept(run: Path, kind: str, block: Block, result: Result) -> None:
             replace(folder / BLOCKS / f"{block.name}.json", (sent / "run.json").read_bytes())
     finally:
         shutil.rmtree(sent, ignore_errors=True)
-
-
-def _write(folder: Path, files: Mapping[str, bytes]) -> None:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
 
 
 def _check(sent: Path, block: Block) -> None:

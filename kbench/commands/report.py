@@ -59,13 +59,13 @@ def _together(runs: Sequence[Path], options: argparse.Namespace, place: Path) ->
         if reading.is_parity(run):
             raise UserError(f"{run.folder} is of `parity`, which has a page of its own: leave it out.")
     page = paths.expanded(str(options.output)) if options.output else place / "report.html"
-    written = several_runs.write_page(page, read, _baseline(options, read), _style(options), options.plots)
+    pictures, missing = several_runs.write_page(page, read, _baseline(options, read), _style(options), options.plots)
     print(f"{len(runs)} runs on one page: {page}")
-    if written.pictures:
-        count = len(written.pictures) // 2
-        pictures = "1 picture" if count == 1 else f"{count} pictures"
-        print(f"Scaling lines: {pictures}, PNG and SVG, in {written.plots}")
-    for sentence in written.missing:
+    if pictures:
+        count = len(pictures) // 2
+        shown = "1 picture" if count == 1 else f"{count} pictures"
+        print(f"Scaling lines: {shown}, PNG and SVG, in {pictures[0].parent}")
+    for sentence in missing:
         print(sentence)
     return 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kbench.analysis.rows import summarised
@@ -21,19 +20,13 @@ from kbench.values import Summary
 _OWN = ("scaling-*.png", "scaling-*.svg")
 
 
-@dataclass(frozen=True)
-class Written:
-    """The pictures of a page."""
-
-    plots: Path  # the folder of its pictures
-    pictures: tuple[Path, ...]
-    missing: tuple[str, ...]  # sentences on the examples that have none
-
-
 def write_page(
     page: Path, runs: Sequence[RunResults], baseline: str = "", style: Style = OWN, plots: bool = True
-) -> Written:
-    """Write the runs' report.html to `page`, and wanted pictures into the folder beside it. Raises UserError."""
+) -> tuple[list[Path], list[str]]:
+    """Write the runs' report.html to `page`, and wanted pictures into the folder beside it.
+
+    Returns the pictures, and a sentence on the examples that have none. Raises UserError.
+    """
     summaries = [summarised(run, baseline) for run in runs]
     drawn, missing = lines([_side(run, rows) for run, rows in zip(runs, summaries, strict=True)])
     look = looks([row for rows in summaries for row in rows], colors(runs))
@@ -55,7 +48,7 @@ def write_page(
     for name, picture in pictures.items():
         replace(folder / name, picture, durable=False)
     remove_others(folder, _OWN, pictures)
-    return Written(folder, tuple(folder / name for name in pictures), tuple(missing))
+    return [folder / name for name in pictures], missing
 
 
 def _stem(one: Lines) -> str:

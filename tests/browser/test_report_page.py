@@ -282,8 +282,8 @@ def test_scaling_lines_are_drawn_toggled_and_told_under_the_pointer(opened: Open
     backends = ("keras2/cntk", "keras3/jax")
     cells = [[cell(backend=name, batch_size=size) for name in backends] for size in (32, 64, 128)]
     runs = [fake_page(tmp_path / str(place), some).parent for place, some in enumerate(cells)]
-    written = several_runs.write_page(tmp_path / "report.html", [store.read(run) for run in runs])
-    assert len(written.pictures) == 2
+    pictures, _ = several_runs.write_page(tmp_path / "report.html", [store.read(run) for run in runs])
+    assert len(pictures) == 2
     page = opened(tmp_path / "report.html")
     page.get_by_role("link", name="Scaling over the 3 runs").click()
     figure = page.locator("#scaling figure")
