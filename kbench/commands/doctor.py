@@ -99,7 +99,7 @@ def _machine(cache: Path, results: Path, to_make: int, device: Device) -> list[F
     python = f"{platform.python_implementation()} {platform.python_version()}"
     there = {kind: cache_folder.made(cache, kind) for kind in cache_folder.MADE}
     for_cache = to_make * FOR_AN_ENVIRONMENT[device.kind] + FOR_DATA * (not there["data"])
-    sizes = [f"{kind} {size(cache_folder.size(paths)[0])}" for kind, paths in there.items() if paths]
+    sizes = [f"{kind} {size(cache_folder.size(found)[0])}" for kind, found in there.items() if found]
     return [
         Finding("kbench", f"{__version__} on {python}, {visible_cores():g} cores, {system}"),
         Finding("cache", f"{cache}: {', '.join(sizes) or 'nothing in it yet'}", _writable(cache)),

@@ -54,7 +54,9 @@ def new_run(
     run = store.create(parent, record.plan_record(the_plan, here) | more, machine, options.name)
     if the_plan.request.script:
         prepare.keep_input(run)
-    record.keep_locks(the_plan, run)
+    for backend, build in the_plan.environments():
+        if build.resolved and build.lock:  # it was made for this run
+            store.keep_lock(run, backend.name, build.lock)
     return the_plan, replace(here, run=run)
 
 
