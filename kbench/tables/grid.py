@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kbench.tables import markdown, text
 from kbench.tables.content import Table
-from kbench.tables.csv import csv_text
-from kbench.text import MISSING, as_json
+from kbench.text import MISSING, as_json, no_formula
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,10 @@ def printed(grids: Mapping[str, Grid], form: str, width: int = 100) -> str:
         )
     if form == "csv":
         (only,) = grids.values()
-        return csv_text({head: column for head, *column in zip(only.heads, *only.rows, strict=True)}).rstrip()
+        file = io.StringIO()
+        rows = [[entry if _is_number(entry) else no_formula(entry) for entry in row] for row in only.rows]
+        csv.writer(file, lineterminator="\n").writerows([only.heads, *rows])
+        return file.getvalue().rstrip()
     tables = [_table(one) for one in grids.values()]
     return "\n\n".join(markdown.body(one) if form == "markdown" else text.table(one, width) for one in tables)
 
