@@ -76,7 +76,7 @@ def show(run: Path, form: str = terminal.TABLE) -> bool:
     terminal.print_parity(rows, of_all, form)
     terminal.print_folder(run, "Tables and arrays", "parity.md", None if form == terminal.TABLE else sys.stderr)
     ended = [row for row, one in zip(rows, read.measured, strict=True) if one.outcome.status == OK]
-    return all(row.verdict in (agreement.SAME, agreement.EXPLAINED) for row in ended)
+    return agreement.passes(ended)
 
 
 def _check(options: argparse.Namespace) -> None:

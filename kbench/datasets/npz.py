@@ -53,7 +53,8 @@ def write(create: Create, path: Path, input: str, image_data_format: str) -> Con
                 if count and len(y) != count:
                     raise UserError(f"y_{part}{suffix} in {path} has {len(y)} samples and the others {count}")
                 count = len(y)
-                classes = max(classes, int(y.max()) + 1) if targets == ("",) and _is_labels(y) else 0
+                are_classes = targets == ("",) and y.dtype.kind in "iu" and y.ndim == 1
+                classes = max(classes, int(y.max()) + 1) if are_classes else 0
                 if input == "image" and y.ndim == 4:
                     y = arrange(y, input, image_data_format)
                 create(f"y_{role}{suffix}", y.shape, y.dtype)[...] = y
@@ -121,10 +122,6 @@ def _load(path: Path, file: Any, name: str) -> Array:
     if array.dtype.kind not in "biuf":
         raise UserError(f"{name} in {path} is {array.dtype}: store it as an array of numbers")
     return array
-
-
-def _is_labels(y: Array) -> bool:
-    return y.dtype.kind in "iu" and y.ndim == 1
 
 
 def _targets(path: Path, file: Any, name: str, single: bool) -> Array:

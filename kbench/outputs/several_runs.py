@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kbench.analysis.rows import summarised
-from kbench.comparison.scaling import Lines, Side, lines
+from kbench.comparison.scaling import Side, lines
 from kbench.errors import UserError
 from kbench.machine.provenance import gpu_names, processor
 from kbench.outputs.one_run import colors, file_name, of_report
@@ -30,12 +30,10 @@ def write_page(
     summaries = [summarised(run, baseline) for run in runs]
     drawn, missing = lines([_side(run, rows) for run, rows in zip(runs, summaries, strict=True)])
     look = looks([row for rows in summaries for row in rows], colors(runs))
-    pictures = {
-        f"{_stem(one)}.{suffix}": content
-        for one in drawn
-        if plots
-        for suffix, content in scaling(one, look, style).items()
-    }
+    pictures: dict[str, bytes] = {}
+    for one in drawn if plots else ():
+        stem = f"scaling-{file_name(one.example)}-{one.variable.removeprefix('number of ').replace(' ', '-')}"
+        pictures |= {f"{stem}.{suffix}": content for suffix, content in scaling(one, look, style).items()}
     folder = page.with_name(f"{page.stem}-plots")
     shown = [of_report(run, rows) for run, rows in zip(runs, summaries, strict=True)]
     content = html(shown, drawn, missing, folder.name if plots else "").encode(errors="replace")
@@ -49,10 +47,6 @@ def write_page(
         replace(folder / name, picture, durable=False)
     remove_others(folder, _OWN, pictures)
     return [folder / name for name in pictures], missing
-
-
-def _stem(one: Lines) -> str:
-    return f"scaling-{file_name(one.example)}-{one.variable.removeprefix('number of ').replace(' ', '-')}"
 
 
 def _side(run: RunResults, rows: Sequence[Summary]) -> Side:

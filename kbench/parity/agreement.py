@@ -327,3 +327,8 @@ def _mean(one: Step, other: Step) -> Step:
         for layer, right in zip(one.layers, other.layers, strict=True)
     ]
     return Step(_middle_number([one.loss, other.loss]), tuple(layers), one.optimizer)
+
+
+def passes(rows: Sequence[Agreement]) -> bool:
+    """Whether all these rows, whose cells ended ok, are the same or explained."""
+    return all(row.verdict in (SAME, EXPLAINED) for row in rows)

@@ -201,7 +201,7 @@ def _of_backend(
     try:
         if task not in backend.can and task != SCRIPT:  # unknown for a script
             raise Unsupported(backend.cannot or f"{backend.name} cannot {task}")
-        of_its_build = of_build(pick_build(backend, device, as_is=as_is), as_is)
+        of_its_build = of_build(pick_build(backend, device, as_is=as_is), backend.distribution, as_is)
     except Unsupported as error:
         return made, Outcome(UNSUPPORTED, str(error))
     except Unavailable as error:

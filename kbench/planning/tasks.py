@@ -74,14 +74,14 @@ class CellTask(Cell):
         return _sha256(json.dumps(measured, sort_keys=True).encode())
 
 
-def of_build(build: Build, as_is: bool) -> dict[str, Any]:
-    """The fields of a task that come from a build."""
-    lock = None if as_is else build.lock
+def of_build(build: Build, distribution: str, as_is: bool) -> dict[str, Any]:
+    """The fields of a task that come from a build; `distribution` is its backend's."""
+    locked = build.lock is not None and not as_is
     return {
         "build": build.name,
-        "lock_sha256": _sha256(lock.read_bytes()) if lock else "",
-        "versions": locked_versions(build, lock) if lock else {},
-        "variables": {**build.variables, **(build.locked_variables if lock else {})},
+        "lock_sha256": _sha256(build.lock.read_bytes()) if build.lock and locked else "",
+        "versions": locked_versions(build, distribution) if locked else {},
+        "variables": {**build.variables, **(build.locked_variables if locked else {})},
     }
 
 
@@ -95,12 +95,14 @@ def guest_sha256(folder: Path = GUEST) -> str:
     return sources.sha256(folder)
 
 
-def locked_versions(build: Build, lock: Path) -> dict[str, str]:
+def locked_versions(build: Build, distribution: str) -> dict[str, str]:
     """The versions of Keras and of the backend in the build's lock file: {keras, backend}."""
-    locked = pinned(lock.read_text("utf-8"))
+    if build.lock is None:
+        return {}
+    locked = pinned(build.lock.read_text("utf-8"))
     asked = [canonicalize_name(Requirement(one).name) for one in build.requirements]
     keras = next((name for name in asked if name.startswith("keras")), canonicalize_name("keras"))  # or a fork of it
-    found = {"keras": locked.get(keras), "backend": locked.get(canonicalize_name(build.distribution))}
+    found = {"keras": locked.get(keras), "backend": locked.get(canonicalize_name(build.distribution or distribution))}
     return {name: version for name, version in found.items() if version}
 
 
