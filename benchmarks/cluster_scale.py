@@ -37,9 +37,9 @@ from tabulate import tabulate
 from kbench.cluster import fleet, folder
 from kbench.cluster.block import KEPT
 from kbench.cluster.loop import Loop
+from kbench.cluster.machines import this_machine
 from kbench.cluster.messages import Block, Order, Result, decode, encode
 from kbench.cluster.schedule import Schedule
-from kbench.cluster.session import this_machine
 
 MOST_TIME, MOST_KIB = 1.5, 10.0  # per cell
 PARTS = 5

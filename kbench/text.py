@@ -1,9 +1,11 @@
-"""Formats numbers and untrusted text, the same in tables and plots."""
+"""Formats numbers, untrusted text and JSON, the same in tables and plots."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections.abc import Mapping
 
 from kbench.values import NO_DIFFERENCE
 
@@ -57,3 +59,16 @@ def beside_one(ratio: float) -> str:
     """A ratio that is visibly above or below 1: 1.003 and not 1.00."""
     shown = significant(ratio)
     return significant(ratio, 4) if shown == significant(1.0) and ratio != 1 else shown
+
+
+def as_json(value: object) -> str:
+    """`value` as indented JSON, with null for NaN and infinity, which JSON does not have."""
+    return json.dumps(_finite(value), indent=1)
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

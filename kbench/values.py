@@ -76,10 +76,7 @@ class Build:
 
 @dataclass(frozen=True, kw_only=True)
 class Backend:
-    """What `keras.json` calls a backend, in one generation of Keras, or a framework without Keras ("native").
-
-    Read from backends/<name>.toml.
-    """
+    """What `keras.json` calls a backend, in one generation, or a framework without Keras. In backends/<name>.toml."""
 
     name: str  # its file below backends/, without the ending
     generation: str  # "keras2"
@@ -300,19 +297,13 @@ class Interval:
 
 
 def column(name: str, of_task: str = "") -> dict[str, str]:
-    """The name of a field of `Summary` in summary.csv, if not its own; empty if it is not a column.
-
-    `of_task`: the only task ("train" or "infer") for which its value is written.
-    """
+    """The name of a field of Summary in summary.csv; empty: no column. `of_task`: the only task that has it."""
     return {"column": name, "of_task": of_task}
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One row of an example's table: a backend, over all repeats of its cell.
-
-    Its fields are the columns of summary.csv. Programs read the first 19 by position; new ones go to the end.
-    """
+    """A row of an example's table. Its fields are summary.csv's columns: programs read the first 19 by position."""
 
     example: str
     backend: str

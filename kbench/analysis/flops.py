@@ -92,7 +92,7 @@ def _by_input(layer: Layer, once: int) -> int:
         return times * _by_input(inner, of_layer(inner) or 0)
     if _COUNTS[layer.class_name] is _recurrent:  # its states have gradients even then
         return inputs[0][0] * 2 * math.prod(layer.weights[0])
-    return once - _bias(layer, output) - _activation(layer, output)
+    return once - _beside(layer, output)
 
 
 def read(reported: object) -> tuple[Layer, ...] | None:
@@ -116,63 +116,40 @@ def _converted(reported: object, kind: type[T]) -> T | None:
 # Convolutions are counted from products of axes alone, so that the layout of pictures does not matter.
 
 
-def _nothing(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
-    return 0
-
-
-def _one_each(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
-    return math.prod(output)
-
-
-def _two_each(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
-    """Batch normalisation with known mean and variance: a scale and a shift."""
-    return 2 * math.prod(output)
-
-
-def _activation(layer: Layer, output: Shape, name: str = "activation") -> int:
-    return 0 if layer.settings.get(name) in (None, "linear") else math.prod(output)
-
-
-def _activated(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
-    return _activation(layer, output)
-
-
-def _bias(layer: Layer, output: Shape) -> int:
-    return math.prod(output) if layer.settings.get("use_bias") else 0
+def _beside(layer: Layer, output: Shape) -> int:
+    """Adding a bias, and an activation."""
+    activated = layer.settings.get("activation") not in (None, "linear")
+    return math.prod(output) * (bool(layer.settings.get("use_bias")) + activated)
 
 
 def _dense(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
     """Each number of the output is a sum over a row of the kernel (inputs, units); any further axes are places."""
-    return 2 * layer.weights[0][0] * math.prod(output) + _bias(layer, output) + _activation(layer, output)
+    return 2 * layer.weights[0][0] * math.prod(output) + _beside(layer, output)
 
 
 def _convolution(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
     """The kernel (..., inputs of a group, filters) is applied at each place of the output."""
     kernel = layer.weights[0]
-    places = math.prod(output) // kernel[-1]
-    return 2 * math.prod(kernel) * places + _bias(layer, output) + _activation(layer, output)
+    return 2 * math.prod(kernel) * (math.prod(output) // kernel[-1]) + _beside(layer, output)
 
 
 def _depthwise(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
     """The kernel (rows, columns, inputs, multiplier) gives inputs x multiplier channels at each place."""
     kernel = layer.weights[0]
-    places = math.prod(output) // math.prod(kernel[-2:])
-    return 2 * math.prod(kernel) * places + _bias(layer, output) + _activation(layer, output)
+    return 2 * math.prod(kernel) * (math.prod(output) // math.prod(kernel[-2:])) + _beside(layer, output)
 
 
 def _separable(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
     """A depthwise kernel and then one of 1 x 1, both at each place of the output."""
     depthwise, pointwise = layer.weights[:2]
     places = math.prod(output) // pointwise[-1]
-    products = 2 * (math.prod(depthwise) + math.prod(pointwise)) * places
-    return products + _bias(layer, output) + _activation(layer, output)
+    return 2 * (math.prod(depthwise) + math.prod(pointwise)) * places + _beside(layer, output)
 
 
 def _transposed(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
     """The kernel (..., filters, inputs) is applied at each place of the input."""
     kernel = layer.weights[0]
-    places = math.prod(inputs[0]) // kernel[-1]
-    return 2 * math.prod(kernel) * places + _bias(layer, output) + _activation(layer, output)
+    return 2 * math.prod(kernel) * (math.prod(inputs[0]) // kernel[-1]) + _beside(layer, output)
 
 
 def _pooling(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
@@ -180,14 +157,6 @@ def _pooling(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
     window = layer.settings["pool_size"]
     size = math.prod(window) if isinstance(window, list | tuple) else int(str(window))
     return size * math.prod(output)
-
-
-def _global_pooling(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
-    return math.prod(inputs[0])
-
-
-def _merge(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
-    return (len(inputs) - 1) * math.prod(output)
 
 
 # Operations for each unit and step beside the two matrix products and the bias, activations as one each:
@@ -243,19 +212,22 @@ _FREE = (
     "GaussianDropout", "GaussianNoise", "ActivityRegularization", "Identity",
     *(f"{name}{size}" for name in ("SpatialDropout", "ZeroPadding", "Cropping", "UpSampling") for size in _SIZES),
 )  # fmt: skip
+_NUMBER_BY_NUMBER = ("ReLU", "LeakyReLU", "PReLU", "ELU", "ThresholdedReLU", "Softmax", "Rescaling")
+_MERGES = ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum")
+_OVER_ALL = tuple(f"Global{name}Pooling{size}" for name in ("Max", "Average") for size in _SIZES)
 _COUNTS: Mapping[str, Callable[[Layer, Sequence[Shape], Shape], int]] = {
-    **dict.fromkeys(_FREE, _nothing),
-    **dict.fromkeys(("ReLU", "LeakyReLU", "PReLU", "ELU", "ThresholdedReLU", "Softmax", "Rescaling"), _one_each),
-    **dict.fromkeys(("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"), _merge),
+    **dict.fromkeys(_FREE, lambda layer, inputs, output: 0),
+    **dict.fromkeys(_NUMBER_BY_NUMBER, lambda layer, inputs, output: math.prod(output)),
+    **dict.fromkeys(_MERGES, lambda layer, inputs, output: (len(inputs) - 1) * math.prod(output)),
     **dict.fromkeys(("SimpleRNN", "LSTM", "GRU", "CuDNNLSTM", "CuDNNGRU"), _recurrent),
     **{f"Conv{size}": _convolution for size in _SIZES},
     **{f"Conv{size}Transpose": _transposed for size in _SIZES},
     **{f"DepthwiseConv{size}": _depthwise for size in _SIZES},
     **{f"SeparableConv{size}": _separable for size in _SIZES},
     **{f"{name}Pooling{size}": _pooling for name in ("Max", "Average") for size in _SIZES},
-    **{f"Global{name}Pooling{size}": _global_pooling for name in ("Max", "Average") for size in _SIZES},
+    **dict.fromkeys(_OVER_ALL, lambda layer, inputs, output: math.prod(inputs[0])),
     "Dense": _dense,
-    "Activation": _activated,
-    "BatchNormalization": _two_each,
+    "Activation": lambda layer, inputs, output: _beside(layer, output),
+    "BatchNormalization": lambda layer, inputs, output: 2 * math.prod(output),  # a scale and a shift
     **dict.fromkeys(_WRAPPERS, _wrapper),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,7 @@ def of_median(values: Sequence[float]) -> Interval | None:
     """The interval of the median of `values`; None for fewer than two, or where one is not finite."""
     if not _usable(values):
         return None
-    return _widened(_between(_medians(values, 0)), _of_mean, values)
+    return _widened(_between(_medians(values, 0)), values)
 
 
 def of_ratio(values: Sequence[float], reference: Sequence[float]) -> Interval | None:
@@ -52,7 +52,7 @@ def of_ratio(values: Sequence[float], reference: Sequence[float]) -> Interval | 
     if not (_usable(values) and _usable(reference)) or min(reference) <= 0:
         return None
     with np.errstate(all="ignore"):  # numbers that overflow give no interval
-        return _widened(_between(_medians(values, 0) / _medians(reference, 1)), _of_difference, values, reference)
+        return _widened(_between(_medians(values, 0) / _medians(reference, 1)), values, reference)
 
 
 def reach(values: Sequence[float]) -> float | None:
@@ -152,7 +152,7 @@ def _between(medians: Numbers) -> Interval | None:
     return Interval(_rounded(low), _rounded(high)) if math.isfinite(low) and math.isfinite(high) else None
 
 
-def _widened(drawn: Interval | None, students: Callable[..., Any], *samples: Sequence[float]) -> Interval | None:
+def _widened(drawn: Interval | None, *samples: Sequence[float]) -> Interval | None:
     """The bootstrap's interval; for few values widened to include Student's.
 
     Student's is that of the logarithms: noise is proportional to a time, and an inverted ratio then has the inverted
@@ -160,25 +160,17 @@ def _widened(drawn: Interval | None, students: Callable[..., Any], *samples: Seq
     """
     if drawn is None or min(map(len, samples)) >= ENOUGH or min(map(min, samples)) <= 0:
         return drawn
+    from scipy.stats import ttest_1samp, ttest_ind
+
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where all values are the same
-        low, high = np.exp(students(*map(np.log, samples)).confidence_interval(LEVEL)).tolist()
+        own, *reference = map(np.log, samples)
+        # Welch's test: each side has its own spread.
+        tested: Any = ttest_ind(own, *reference, equal_var=False) if reference else ttest_1samp(own, 0.0)
+        low, high = np.exp(tested.confidence_interval(LEVEL)).tolist()
     if not (math.isfinite(low) and math.isfinite(high)):
         return drawn
     return Interval(min(drawn.low, _rounded(low)), max(drawn.high, _rounded(high)))
-
-
-def _of_mean(logarithms: Numbers) -> Any:
-    from scipy.stats import ttest_1samp
-
-    return ttest_1samp(logarithms, 0.0)
-
-
-def _of_difference(logarithms: Numbers, reference: Numbers) -> Any:
-    """Welch's: each side has its own spread."""
-    from scipy.stats import ttest_ind
-
-    return ttest_ind(logarithms, reference, equal_var=False)
 
 
 def _medians(values: Sequence[float], side: int) -> Numbers:

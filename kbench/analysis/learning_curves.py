@@ -48,9 +48,7 @@ def curve(one: Measured, metric: str) -> Curve:
 
 
 def mean(curves: Sequence[Curve]) -> Curve | None:
-    """The mean of metric and seconds over the repeats, at the epochs that all have, and the metric's spread; None for
-    no curve.
-    """
+    """The mean curve over the repeats, at the epochs that all have, and the metric's spread; None for no curve."""
     if not curves:
         return None
     shared = reduce(np.intersect1d, (curve.epochs for curve in curves))

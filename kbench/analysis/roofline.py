@@ -8,23 +8,27 @@ rate, and at least as long as the bytes that it has to move do at the memory's.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from kbench.analysis import flops
 from kbench.analysis.flops import Layer, Shape
 
 BYTES = 4  # of a number: float32
+Rate = Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)]
 
 
 @dataclass(frozen=True)
 class Limits:
     """What this machine was measured to do at most."""
 
-    operations_per_second: float  # float32, in a matrix product
-    bytes_per_second: float  # read and written, of arrays larger than the caches
-    cache_bytes: int = 0  # of the largest cache; 0 where it is not known
+    operations_per_second: Rate  # float32, in a matrix product
+    bytes_per_second: Rate  # read and written, of arrays larger than the caches
+    cache_bytes: int | None = None  # of the largest cache; None where it is not known
 
 
 @dataclass(frozen=True)
@@ -40,14 +44,10 @@ class Work:
 
 def limits(reported: object) -> Limits | None:
     """The measured limits; None where they were not measured."""
-    if not isinstance(reported, Mapping):
+    try:
+        return msgspec.convert(reported, Limits)
+    except msgspec.ValidationError:
         return None
-    rates = reported.get("operations_per_second"), reported.get("bytes_per_second")
-    numbers = [float(rate) for rate in rates if isinstance(rate, int | float) and 0 < rate < math.inf]
-    if len(numbers) != 2:
-        return None
-    cache = reported.get("cache_bytes")
-    return Limits(numbers[0], numbers[1], cache if isinstance(cache, int) else 0)
 
 
 def larger(provenance: Mapping[str, Any]) -> dict[str, object]:
@@ -80,7 +80,7 @@ def work(facts: Mapping[str, object]) -> Work | None:
     )
 
 
-def least_bytes(of: Work, batch_size: int, cache_bytes: int = 0) -> float:
+def least_bytes(of: Work, batch_size: int, cache_bytes: int | None = None) -> float:
     """Bytes that any program must read from or write to memory for one sample.
 
     The sample itself, and its share of the weights, which every step reads and training writes. Not counted: weights
@@ -94,7 +94,7 @@ def least_bytes(of: Work, batch_size: int, cache_bytes: int = 0) -> float:
             size = BYTES * sum(map(math.prod, layer.weights))
             read += size
             written += size if of.trains and layer.trained else 0
-    return of_sample + ((read + written) / batch_size if read > cache_bytes else 0)
+    return of_sample + ((read + written) / batch_size if read > (cache_bytes or 0) else 0)
 
 
 def percent(of: Work, batch_size: int, seconds: float, machine: Limits) -> float | None:

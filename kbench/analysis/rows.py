@@ -1,4 +1,7 @@
-"""The rows of a run's tables, from the run as the store gives it back."""
+"""The rows of a run's tables, from the run as the store gives it back, and which of them are still open.
+
+Racing (Maron & Moore 1994; Birattari et al. 2002): a decided row needs no more of the machine's time.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from kbench.analysis.call_sites import expanded
 from kbench.analysis.roofline import Limits
 from kbench.analysis.summaries import summarise
 from kbench.store.reading import RunRecord, RunResults
-from kbench.values import NATIVE, Summary, base
+from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, SCRIPT, SLOWER, Interval, Summary, base
 
 
 def limits(run: RunRecord) -> Limits | None:
@@ -20,22 +23,17 @@ def limits(run: RunRecord) -> Limits | None:
 def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
     """The rows of the run's tables, compared with the fastest and with the backend `baseline`, or the plan's own."""
     level = intervals.LEVEL_OF_A_LOOK if run.adds_processes else intervals.LEVEL
-    return summarise(expanded(run.measured), baseline or run.baseline, limits(run), level, natives(run.plan))
+    return summarise(expanded(run.measured), baseline or run.baseline, limits(run), level, natives(run.backends))
 
 
-def natives(plan: Mapping[str, object]) -> dict[str, str]:
+def natives(backends: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
     """Backend of Keras -> the run's backend of the same framework without Keras, if there is one.
 
     Of several that of the same version and settings, then the one that is called like the framework.
     """
-    backends = plan.get("backends")
-    known = {
-        name: framework
-        for name, about in (backends.items() if isinstance(backends, Mapping) else ())
-        if isinstance(about, Mapping) and isinstance(framework := about.get("framework"), str)
-    }
+    known = {name: found for name, about in backends.items() if isinstance(found := about.get("framework"), str)}
     without = [name for name in known if name.startswith(f"{NATIVE}/")]
-    found = {}
+    found = dict[str, str]()
     for name, framework in known.items():
         same = [one for one in without if known[one] == framework and name not in without]
         suffix = name.removeprefix(base(name))
@@ -43,3 +41,37 @@ def natives(plan: Mapping[str, object]) -> dict[str, str]:
         if same:
             found[name] = min(same, key=order.__getitem__)
     return found
+
+
+def open_rows(rows: Sequence[Summary], precision: float) -> dict[str, list[Summary]]:
+    """Example -> the row to compare with, then its open rows; only examples that have some.
+
+    Open: neither shown to differ from the row that it is compared with, nor known to within `precision`.
+    """
+    found: dict[str, list[Summary]] = {}
+    alone = all(row.task == SCRIPT for row in rows)
+    for row in rows:
+        if row.task == SCRIPT and not alone:  # a whole program is not repeated where its parts say more
+            continue
+        if row.relative_to_fastest is not None and row.verdict not in (SLOWER, FASTER, FASTEST, BASELINE):
+            interval, ratio = _ratio(row)
+            if interval is None or not ratio or half_width(interval, ratio) > precision:
+                found.setdefault(row.example, []).append(row)
+    return {example: [*_compared_with(rows, example), *there] for example, there in found.items()}
+
+
+def half_width(interval: Interval, ratio: float) -> float:
+    """The relative half-width of a ratio's interval, on its wider side."""
+    return max(interval.high / ratio, ratio / interval.low) - 1
+
+
+def _ratio(row: Summary) -> tuple[Interval | None, float | None]:
+    if row.relative_to_baseline is not None:
+        return row.baseline_interval, row.relative_to_baseline
+    return row.relative_interval, row.relative_to_fastest
+
+
+def _compared_with(rows: Sequence[Summary], example: str) -> list[Summary]:
+    """The baseline's row if there is one, and else the fastest."""
+    there = [row for row in rows if row.example == example]
+    return next(([row] for shown in (BASELINE, FASTEST) for row in there if row.verdict == shown), [])

@@ -148,7 +148,7 @@ def _summary(
         notes=(
             *(how for how in unlike if not (compares or fingerprints.of_model(how))),
             *_notes(repeats),
-            *_uncounted(work),
+            *([f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []),
             *_late(usual, teardown, facts),
         ),
         deterministic=learning_curves.deterministic(ok),
@@ -283,11 +283,6 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     if learning_curves.deterministic(ok) is False:
         notes["not deterministic: repeats with the same seed have different losses"] = None
     return tuple(note for note in notes if note)
-
-
-def _uncounted(work: roofline.Work | None) -> list[str]:
-    """A note on the layers whose operations were not counted."""
-    return [f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []
 
 
 def _late(usual: float | None, teardown: float | None, facts: Mapping[str, object]) -> list[str]:

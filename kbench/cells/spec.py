@@ -76,10 +76,7 @@ def keras_json(task: CellTask) -> dict[str, Any]:
 
 
 def spec(task: CellTask, here: Here, script: Path | None = None) -> dict[str, Any]:
-    """The guest's spec: the task and paths, with the home folder as `~`.
-
-    `script`: the path of the program, if the task is a script.
-    """
+    """The guest's spec: the task and paths, with the home folder as `~`; `script` is the program's path."""
     data = here.data.get((task.example, task.image_data_format))
     weights = here.published_weights.get(task.example)
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import ipaddress
 import logging
@@ -87,14 +88,11 @@ def connect(on: str, say: Callable[[str], None]) -> tuple[Any, Any]:
 
 def open_to_anyone(on: str) -> str:
     """A sentence about an address that is neither encrypted nor of this machine; else empty."""
-    if urlsplit(on).scheme != "tcp":
-        return ""
     host = urlsplit(on).hostname or ""
-    try:
+    local = host == "localhost"
+    with contextlib.suppress(ValueError):  # it is a name
         local = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        local = host == "localhost"
-    if local:
+    if local or urlsplit(on).scheme != "tcp":
         return ""
     return (
         f"{on} takes work from anyone who can reach it, unencrypted; use tls:// with Dask's certificates unless the "

@@ -82,10 +82,7 @@ def _measure(order: Order, folder: Path) -> Result:
 
 
 def _example(order: Order, folder: Path) -> Path:
-    """The example's file: kbench's own, the user's if a shared file system has it here, or the sent one.
-
-    Raises UserError.
-    """
+    """The example's file: kbench's own, the user's if it is here, too, or the sent one. Raises UserError."""
     for name, content in order.files.items():
         path = folder / FILES / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -36,10 +36,9 @@ class Fleet:
     def workers(self) -> list[Worker]:
         """The workers that can measure. Says once why another one cannot. Raises ConnectionError."""
         there = self._addresses()
-        for gone in self._known.keys() - there:
-            del self._known[gone]
-        for gone in self._asked.keys() - there:
-            del self._asked[gone]
+        for of_address in (self._known, self._asked):
+            for gone in of_address.keys() - there:
+                del of_address[gone]
         for address in there - self._known.keys() - self._asked.keys():
             self._asked[address] = self._submit(address, eval, DESCRIBE)
         for address in [address for address, answer in self._asked.items() if answer.done()]:

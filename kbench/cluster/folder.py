@@ -29,6 +29,7 @@ from kbench.store.runs import CLUSTER, MACHINES, create_with
 
 BLOCKS = "blocks"
 ATTEMPTS = "attempts.jsonl"
+JOINED = ("backends", "examples", "request")  # parts of the plans of blocks
 MOST_BYTES = 2**28  # of a block's files together
 # What a worker may send back.
 _ALLOWED = re.compile(
@@ -47,21 +48,6 @@ class ClusterRun:
     argv: tuple[str, ...]
     spread: bool = False
     select: str = ""
-
-
-@dataclass(frozen=True)
-class _Planned:
-    backends: dict[str, Any]
-    examples: dict[str, Any]
-    request: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class _Joinable:
-    """What `join` reads of a block's run.json."""
-
-    created: str
-    plan: _Planned
 
 
 def create(parent: Path, record: ClusterRun, name: str | None) -> Path:
@@ -106,10 +92,7 @@ def note_attempt(run: Path, block: Block, worker: Worker, started: datetime, sta
 
 
 def accept(run: Path, kind: str, block: Block, result: Result) -> None:
-    """Keep the files of a measured block: all of them, or none.
-
-    Raises ValueError if they are not a block's, UserError if they cannot be written.
-    """
+    """Keep all files of a measured block, or none. Raises ValueError if they are not a block's, or UserError."""
     if sum(map(len, result.files.values())) > MOST_BYTES:
         raise ValueError(f"it sent more than {MOST_BYTES >> 20} MiB")
     wrong = [name for name in result.files if not _ALLOWED.fullmatch(name) or "/." in name or "\0" in name]
@@ -119,7 +102,9 @@ def accept(run: Path, kind: str, block: Block, result: Result) -> None:
     sent = folder / f".new-{secrets.token_hex(8)}"
     try:
         with may_be_refused("write", folder):
-            _write(sent, result.files)
+            for name, content in result.files.items():
+                (sent / name).parent.mkdir(parents=True, exist_ok=True)
+                (sent / name).write_bytes(content)
             _check(sent, block)
             (folder / BLOCKS).mkdir(exist_ok=True)
             (folder / "cells").mkdir(exist_ok=True)
@@ -135,20 +120,14 @@ def accept(run: Path, kind: str, block: Block, result: Result) -> None:
         shutil.rmtree(sent, ignore_errors=True)
 
 
-def _write(folder: Path, files: Mapping[str, bytes]) -> None:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-
-
 def _check(sent: Path, block: Block) -> None:
     """Raises ValueError if the files are not those of the block's cells."""
     try:
         there = store.read(sent)
-        msgspec.convert(read_json(sent / "run.json"), _Joinable)
-    except (UserError, msgspec.ValidationError) as error:
+    except UserError as error:
         raise ValueError(str(error)) from None
+    if not all(isinstance(there.plan.get(part), dict) for part in JOINED):  # which `join` reads
+        raise ValueError("its run.json lacks a part of the plan")
     cells = {one.cell.id for one in there.measured}
     others = {path.name for path in sent.glob("cells/*")} - cells
     if not cells or others or any(one.cell.example != block.example for one in there.measured):
@@ -177,7 +156,7 @@ def join(run: Path, kind: Path) -> None:
             "further": {name: value for one in plans for name, value in one["request"].get("further", {}).items()},
         },
     }
-    started = [one["created"] for one in blocks]
+    started = [str(one.get("created", "")) for one in blocks]
     whole = {**blocks[0], "name": f"{run.name}/{kind.name}", "created": min(started), "plan": plan}
     replace_json(kind / "run.json", whole)
 

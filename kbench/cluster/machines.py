@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 
 from kbench.cluster.messages import Machine
 from kbench.errors import UserError
 from kbench.machine.provenance import kind_of
+from kbench.planning.tasks import guest_sha256
+from kbench.version import __version__
 
 SELECTABLE = ("gpu", "cpu", "cores")
+
+
+def this_machine() -> Machine:
+    """What a worker has to have in common with the client."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return Machine(kbench=__version__, guest_sha256=guest_sha256(), python=version)
 
 
 def different(machine: Machine, expected: Machine) -> str:

@@ -59,9 +59,9 @@ class Machine:
     kbench: str  # version
     guest_sha256: str  # of the code that measures
     python: str  # such as "3.11"
-    processor: str
-    cores: str
-    gpus: str  # names, or "none"
+    processor: str = ""
+    cores: str = ""
+    gpus: str = ""  # names, or "none"
 
 
 def encode(value: object) -> bytes:

@@ -13,17 +13,14 @@ from kbench import store
 from kbench.cli import arguments
 from kbench.cluster import addresses, folder, machines, orders
 from kbench.cluster.folder import ClusterRun
-from kbench.cluster.messages import Machine
 from kbench.cluster.orders import Orders
 from kbench.cluster.schedule import Schedule
 from kbench.errors import UserError
 from kbench.machine import devices
 from kbench.planning import plan
-from kbench.planning.tasks import guest_sha256
 from kbench.session import choices, interrupts, measure, terminal
 from kbench.tables import markdown, text
 from kbench.tables.machines import Rows, machines_csv, table
-from kbench.version import __version__
 
 
 def start(options: argparse.Namespace) -> int:
@@ -105,9 +102,7 @@ def _measure(run: Path, record: ClusterRun, made: Orders, options: argparse.Name
 
 
 def _on_cluster(run: Path, record: ClusterRun, made: Orders, schedule: Schedule, say: Callable[[str], None]) -> None:
-    """Have all open blocks measured. Raises ConnectionError if the scheduler is gone, UserError if results cannot be
-    written, KeyboardInterrupt.
-    """
+    """Have all open blocks measured. Raises ConnectionError if the scheduler is gone, or UserError."""
     from kbench.cluster.fleet import Fleet  # which needs Dask
     from kbench.cluster.loop import Loop
 
@@ -115,7 +110,7 @@ def _on_cluster(run: Path, record: ClusterRun, made: Orders, schedule: Schedule,
     try:
         if "dashboard" in client.scheduler_info(n_workers=0)["services"]:
             say(f"Dask's dashboard: {client.dashboard_link}")
-        fleet = Fleet(client, this_machine(), machines.selection(record.select), say)
+        fleet = Fleet(client, machines.this_machine(), machines.selection(record.select), say)
         Loop(run, fleet, made, schedule, say).run()
     finally:
         with contextlib.suppress(Exception):  # it may be gone
@@ -162,9 +157,3 @@ def _show(run: Path, there: Sequence[store.RunResults], rows: Rows, options: arg
 def _acceptable(record: ClusterRun, there: store.RunResults) -> bool:
     named, named_examples = record.request["named_backends"], record.request["named_examples"]
     return all(plan.acceptable(named, named_examples, one.cell, one.outcome) for one in there.measured)
-
-
-def this_machine() -> Machine:
-    """What a worker has to have in common with the client."""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return Machine(kbench=__version__, guest_sha256=guest_sha256(), python=version, processor="", cores="", gpus="")

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -16,11 +17,10 @@ from distributed import Status, get_worker
 
 from kbench import paths
 from kbench.cluster.block import ORDER
-from kbench.cluster.messages import Machine, Result, decode, encode
+from kbench.cluster.machines import this_machine
+from kbench.cluster.messages import Result, decode, encode
 from kbench.machine import devices, provenance
-from kbench.planning.tasks import guest_sha256
 from kbench.text import plain
-from kbench.version import __version__
 
 LOOK_SECONDS = 0.5  # between two looks whether the client still wants the block
 END_SECONDS = 60.0  # in which a stopped block has to end its cells
@@ -30,16 +30,8 @@ MOST_LINES = 5  # of the output, for the reason of a block that ended without a 
 def describe() -> bytes:
     """This machine, as a message."""
     facts = provenance.read(devices.gpus(), [])
-    return encode(
-        Machine(
-            kbench=__version__,
-            guest_sha256=guest_sha256(),
-            python=f"{sys.version_info.major}.{sys.version_info.minor}",
-            processor=provenance.processor(facts),
-            cores=provenance.cores(facts),
-            gpus=provenance.gpu_names(facts),
-        )
-    )
+    found = {"processor": provenance.processor(facts), "cores": provenance.cores(facts)}
+    return encode(replace(this_machine(), **found, gpus=provenance.gpu_names(facts)))
 
 
 def measure(order: bytes, topic: str) -> bytes:

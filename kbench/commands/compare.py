@@ -19,7 +19,8 @@ from kbench.selection import names as selection
 from kbench.session import terminal
 from kbench.tables import published as published_tables
 from kbench.tables import run_comparison as tables
-from kbench.tables.json import as_json
+from kbench.tables.csv import records_csv
+from kbench.text import as_json
 
 REFERENCE = "reference"
 LATEST = "latest"
@@ -64,7 +65,7 @@ def _with_published(options: argparse.Namespace, parent: Path) -> int:
     elif options.format == "markdown":
         terminal.show(published_tables.markdown(found, side.about.machine))
     elif options.format == "csv":
-        terminal.show(published_tables.csv(found).rstrip())
+        terminal.show(records_csv(published_tables.records(found)).rstrip())
     else:
         terminal.show(as_json({"schema": 1, "run": vars(side.about), "rows": published_tables.records(found)}))
     return 0
@@ -76,10 +77,10 @@ def _show(abouts: list[About], found: list[Pair], form: str) -> None:
     elif form == "markdown":
         terminal.show(tables.markdown(abouts, found))
     elif form == "csv":
-        terminal.show(tables.csv(abouts, found).rstrip())
+        terminal.show(records_csv([tables.record(abouts, pair) for pair in found]).rstrip())
     else:
-        record = {"schema": 1, "runs": [vars(about) for about in abouts], "rows": tables.records(abouts, found)}
-        terminal.show(as_json(record))
+        rows = [tables.record(abouts, pair) for pair in found]
+        terminal.show(as_json({"schema": 1, "runs": [vars(about) for about in abouts], "rows": rows}))
 
 
 def _status(found: list[Pair], limit: float | None) -> int:

@@ -3,21 +3,45 @@
 from __future__ import annotations
 
 import argparse
+import os
+import platform
+import shutil
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from kbench import paths
+from kbench import __version__, datasets, paths
+from kbench.cache import folder as cache_folder
 from kbench.cli import arguments
-from kbench.commands import doctor_checks
-from kbench.commands.doctor_checks import Finding
-from kbench.datasets import names
-from kbench.errors import UserError
+from kbench.datasets import archives, fetch, prepared
+from kbench.datasets.registry import REGISTRY
+from kbench.environments import ensure, folders, interpreters
+from kbench.environments.interpreters import Choice
+from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.machine import devices
+from kbench.machine.host import visible_cores
+from kbench.selection.builds import pick_build
 from kbench.session import choices, terminal
-from kbench.text import plain
+from kbench.text import plain, size
+from kbench.values import Backend, Build, Device
 
 TO_DO = "to do"
+# The largest environment for a CPU takes 1.4 GiB, and as much again in uv's cache; CUDA's libraries 4 GiB more.
+GIB = 1 << 30
+FOR_AN_ENVIRONMENT = {"cpu": 2 * GIB, "gpu": 8 * GIB}
+FOR_DATA = 2 * GIB
+FOR_RESULTS = GIB // 10
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of a check."""
+
+    what: str
+    found: str
+    advice: str = ""  # what to type; empty if it is fine
 
 
 def main(options: argparse.Namespace) -> int:
@@ -31,17 +55,17 @@ def main(options: argparse.Namespace) -> int:
         raise UserError(f"{mirror} is not a folder: give --data-dir or KBENCH_DATA one that exists")
     cache = paths.cache_folder()
     setup = f"{arguments.program()} setup --backends"
-    backends = [doctor_checks.backend(one, device, pythons.get(one.name), cache, setup) for one in known.values()]
+    backends = [_backend(one, device, pythons.get(one.name), cache, setup) for one in known.values()]
     to_make = sum(makes for _, makes in backends)
     here = Path.cwd()
     parts = {
         "Machine": [
-            *doctor_checks.machine(cache, here, to_make, device),
-            *doctor_checks.compilers(known.values()),
-            *doctor_checks.gpus(gpus),
+            *_machine(cache, here, to_make, device),
+            *_compilers(known.values()),
+            *_gpus(gpus),
         ],
         f"Backends, on {device.label}": [finding for finding, _ in backends],
-        "Data": [doctor_checks.data(name, mirror, cache) for name in names()],
+        "Data": [_data(name, mirror, cache) for name in datasets.names()],
     }
     print("\n\n".join(f"{title}\n{_lines(findings)}" for title, findings in parts.items()))
     count = sum(bool(finding.advice) for findings in parts.values() for finding in findings)
@@ -67,3 +91,127 @@ def _line(finding: Finding, width: int) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def _machine(cache: Path, results: Path, to_make: int, device: Device) -> list[Finding]:
+    """kbench, its cache folder, and the disks of cache and results."""
+    system = f"{platform.system()} on {platform.machine()}"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    there = {kind: cache_folder.made(cache, kind) for kind in cache_folder.MADE}
+    for_cache = to_make * FOR_AN_ENVIRONMENT[device.kind] + FOR_DATA * (not there["data"])
+    sizes = [f"{kind} {size(cache_folder.size(found)[0])}" for kind, found in there.items() if found]
+    return [
+        Finding("kbench", f"{__version__} on {python}, {visible_cores():g} cores, {system}"),
+        Finding("cache", f"{cache}: {', '.join(sizes) or 'nothing in it yet'}", _writable(cache)),
+        _disk("disk, cache", cache, for_cache, "`clean` frees some, KBENCH_CACHE names another disk"),
+        _disk("disk, results", results, FOR_RESULTS, "choose another place with --results"),
+    ]
+
+
+def _compilers(backends: Iterable[Backend]) -> list[Finding]:
+    """The programs that backends need, each once."""
+    needing: dict[str, list[str]] = {}
+    for backend in backends:
+        for program in ensure.programs(backend):
+            needing.setdefault(program, []).append(backend.name)
+    return [_program(program, names) for program, names in needing.items()]
+
+
+def _gpus(found: Sequence[Device]) -> list[Finding]:
+    """The GPUs that NVIDIA's driver reports."""
+    if not found:
+        return [Finding("GPU", "none that NVIDIA's driver reports: cells run on the CPU")]
+    return [
+        Finding(
+            one.label, f"{one.name}, {one.memory_mib or 0:,} MiB, driver {one.driver}, sm {one.compute_capability}"
+        )
+        for one in found
+    ]
+
+
+def _backend(one: Backend, device: Device, choice: Choice | None, cache: Path, setup: str) -> tuple[Finding, bool]:
+    """(a backend's build, Python and environment, whether its environment is missing)."""
+    try:
+        build = pick_build(one, device, as_is=choice is not None and choice.as_is)
+    except Unsupported as error:
+        return Finding(one.name, f"unsupported here: {error}"), False
+    except Unavailable as error:
+        return Finding(one.name, f"unavailable: {error}"), False
+    try:
+        ensure.check_programs(one)
+        if choice is not None and choice.as_is:
+            environment = ensure.ensure(one, build, explicit=choice, cache=cache)
+            return Finding(one.name, f"{build.name}, your own environment, {environment.python}, as it is"), False
+        return _environment(one, build, choice, cache, setup)
+    except (Unavailable, UserError) as error:
+        return Finding(one.name, build.name, str(error)), False
+
+
+def _data(name: str, mirror: Path | None, cache: Path) -> Finding:
+    """Whether a dataset is there and undamaged, can be downloaded, or must be provided by the user."""
+    variants = REGISTRY[name].variants
+    if not variants:
+        return Finding(name, "generated")
+    brought = cache / "data" / "files"
+    for files in variants:
+        places = [fetch.locate(file, mirror, brought) for file in files]
+        if all(places):
+            try:
+                for file, place in zip(files, places, strict=True):
+                    archives.verify(place or brought, file)
+            except UserError as error:
+                return Finding(name, "damaged", str(error))
+            return Finding(name, f"there, in {(places[0] or brought).parent}")
+    if any((cache / "data" / "prepared").glob(f"{name}-*-{datasets.REAL}-*/{prepared.META}")):
+        return Finding(name, "there, prepared")
+    for files in variants:
+        if all(file.addresses for file in files):
+            host = urlsplit(files[0].addresses[0]).hostname
+            count = f"{len(files)} file{'s' * (len(files) != 1)}"
+            return Finding(name, f"not here yet: the first run downloads {count} from {host}, or --data-dir has them")
+    wanted = ", ".join(file.name for file in variants[0])
+    return Finding(name, "missing", f"put {wanted} into {brought} or into a folder named by --data-dir")
+
+
+def _environment(one: Backend, build: Build, choice: Choice | None, cache: Path, setup: str) -> tuple[Finding, bool]:
+    made = ensure.find(one, build, explicit=choice, cache=cache)
+    if made is not None and made.folder is not None:
+        started = interpreters.probe(made.python)
+        if started is None:
+            return Finding(one.name, f"{build.name}, its Python does not start", f"rm -r {made.folder}"), True
+        on_disk = size(cache_folder.size([made.folder])[0])
+        return Finding(one.name, f"{build.name}, Python {started.version}, environment of {on_disk}"), False
+    ensure.check_platform(one, build)
+    python = interpreters.at_hand(one, cache, choice.path if choice else None)
+    if folders.named(one, build, python.minor, choice, cache).exists():
+        return Finding(one.name, f"{build.name}, its environment is broken", f"{setup} {one.name}"), True
+    about = f"{build.name}, Python {python.version} at {python.path}: the first run makes its environment"
+    return Finding(one.name, about), True
+
+
+def _program(program: str, needing: Sequence[str]) -> Finding:
+    who = f"needed by {', '.join(needing)}"
+    path = ensure.find_program(program)
+    if path is not None:
+        return Finding(program, f"{path}, {who}")
+    package = "gcc" if program == "cc" else program
+    return Finding(
+        program, f"not on PATH, {who}", f"install it, on Debian and Ubuntu with `sudo apt install {package}`"
+    )
+
+
+def _writable(cache: Path) -> str:
+    existing = next(folder for folder in (cache, *cache.parents) if folder.exists())
+    if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
+        return ""
+    return "it cannot be written: name another folder with KBENCH_CACHE"
+
+
+def _disk(what: str, folder: Path, wanted: int, advice: str) -> Finding:
+    existing = next(one for one in (folder, *folder.parents) if one.is_dir())
+    try:
+        free = shutil.disk_usage(existing).free
+    except OSError as error:
+        return Finding(what, str(existing), f"it cannot be read: {error.strerror}")
+    found = f"{size(free)} free in {existing}"
+    return Finding(what, found, f"about {size(wanted)} are needed there: {advice}" if free < wanted else "")

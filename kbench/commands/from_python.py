@@ -6,7 +6,6 @@ import contextlib
 import io
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 
 from kbench import paths, store
 from kbench.cli import arguments
@@ -21,10 +20,7 @@ Word = str | int | float | bool | PathLike[str] | None
 def measured(
     command: str, place: Sequence[str], behind: Sequence[str], words: Mapping[str, Word | Sequence[Word]]
 ) -> RunData:
-    """Run the command with these options, named as on the command line; returns its measurements.
-
-    Progress is printed on stderr. Raises kbench.errors.UserError, in one sentence.
-    """
+    """Run the command with these options, named as on the command line; returns its results. Raises UserError."""
     argv = [command, *place]
     for name, value in words.items():
         argv += _option(f"--{name.replace('_', '-')}", value)
@@ -37,12 +33,8 @@ def measured(
     before = {path.parent for path in results.glob("*/run.json")}
     with contextlib.redirect_stdout(io.StringIO()):  # tables come as DataFrames
         status = run.main(options)
-    folder = results / options.name if options.name else _newest(results, before)
-    return dataframes.data(store.read(folder), status)
-
-
-def _newest(results: Path, before: set[Path]) -> Path:
-    return max(path.parent for path in results.glob("*/run.json") if path.parent not in before)
+    made = {path.parent for path in results.glob("*/run.json")} - before
+    return dataframes.data(store.read(results / options.name if options.name else max(made)), status)
 
 
 def _option(name: str, value: Word | Sequence[Word]) -> list[str]:

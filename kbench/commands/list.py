@@ -18,7 +18,8 @@ from kbench.selection.names import nearest
 from kbench.session import choices, terminal
 from kbench.tables import grid
 from kbench.tables import published as tables
-from kbench.tables.json import as_json
+from kbench.tables.csv import records_csv
+from kbench.text import as_json
 from kbench.values import Backend, Device, Example
 
 _BACKENDS = ["backend", "what it is", "can", "Python", "installed"]
@@ -57,7 +58,7 @@ def _show_published(options: argparse.Namespace) -> None:
             raise UserError(f"There is no published figure of {options.workload!r}{hint}")
         figures = [one for one in figures if one.workload == options.workload]
     if options.format == "csv":
-        terminal.show(tables.figures_csv(figures).rstrip())
+        terminal.show(records_csv([asdict(figure) for figure in figures]).rstrip())
     elif options.format == "json":
         terminal.show(as_json([asdict(figure) for figure in figures]))
     else:

@@ -12,13 +12,15 @@ from kbench import store
 from kbench.cli.options import OPTIONS
 from kbench.errors import UserError
 from kbench.machine import devices
-from kbench.outputs import parity_run
+from kbench.machine.provenance import describe
 from kbench.parity import agreement, reading
 from kbench.planning import plan
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
 from kbench.session import choices, interrupts, measure, prepare, terminal
+from kbench.store.files import replace as replace_file
+from kbench.tables import parity as tables
 from kbench.values import OK, Backend, Device
 
 PROFILE = "parity"
@@ -65,8 +67,13 @@ def _in_form(backend: Backend, form: str) -> Backend:
 def show(run: Path, form: str = terminal.TABLE) -> bool:
     """Write the tables and print them; returns whether everything compared is the same or explained."""
     read = store.read(run)
-    rows = parity_run.rebuild(read)
-    terminal.print_parity(rows, parity_run.heading_facts(read), form)
+    rows = reading.rows(read)
+    of_all = "recurrent layers in the form that ships" if read.plan.get("form") == DEFAULT_FORM else ""
+    command = str(read.provenance.get("command_line", ""))
+    page = tables.page(read.name, describe(read.provenance), command, rows, of_all)
+    replace_file(run / "parity.csv", tables.csv(rows).encode(), durable=False)
+    replace_file(run / "parity.md", page.encode(), durable=False)
+    terminal.print_parity(rows, of_all, form)
     terminal.print_folder(run, "Tables and arrays", "parity.md", None if form == terminal.TABLE else sys.stderr)
     ended = [row for row, one in zip(rows, read.measured, strict=True) if one.outcome.status == OK]
     return agreement.passes(ended)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kbench import outputs, paths, store
+from kbench import paths, store
 from kbench.analysis.rows import summarised
 from kbench.cluster import session
 from kbench.commands.parity import show
@@ -14,6 +15,9 @@ from kbench.errors import UserError
 from kbench.parity import reading
 from kbench.session import choices, terminal
 from kbench.store import RunResults
+
+if TYPE_CHECKING:
+    from kbench.plots.look import Style
 
 
 def main(options: argparse.Namespace) -> int:
@@ -31,6 +35,8 @@ def main(options: argparse.Namespace) -> int:
             raise UserError(f"{run} is of several machines: --baseline and the look of plots are for one of them.")
         session.finish(run, options)
         return 0
+    from kbench.outputs import one_run  # not above: pandas and matplotlib take a second to load
+
     measured = store.read(run)
     if reading.is_parity(measured):
         if options.plot_style is not None or options.plot_size is not None:
@@ -39,36 +45,40 @@ def main(options: argparse.Namespace) -> int:
         return 0
     baseline = _baseline(options, [measured])
     rows = summarised(measured, baseline)
-    outputs.rebuild(measured, baseline, rows, *_look(options), options.plots)
+    one_run.rebuild(measured, baseline, rows, _style(options), options.plots)
     terminal.print_results(measured, rows, options.format, options.plots)
     return 0
 
 
 def _together(runs: Sequence[Path], options: argparse.Namespace, place: Path) -> int:
     """Write one page of all the runs."""
+    from kbench.outputs import several_runs
+
     read = [store.read(run) for run in runs]
     for run in read:
         if reading.is_parity(run):
             raise UserError(f"{run.folder} is of `parity`, which has a page of its own: leave it out.")
     page = paths.expanded(str(options.output)) if options.output else place / "report.html"
-    written = outputs.write_page(page, read, _baseline(options, read), *_look(options), options.plots)
+    pictures, missing = several_runs.write_page(page, read, _baseline(options, read), _style(options), options.plots)
     print(f"{len(runs)} runs on one page: {page}")
-    if written.pictures:
-        count = len(written.pictures) // 2
-        pictures = "1 picture" if count == 1 else f"{count} pictures"
-        print(f"Scaling lines: {pictures}, PNG and SVG, in {written.plots}")
-    for sentence in written.missing:
+    if pictures:
+        count = len(pictures) // 2
+        shown = "1 picture" if count == 1 else f"{count} pictures"
+        print(f"Scaling lines: {shown}, PNG and SVG, in {pictures[0].parent}")
+    for sentence in missing:
         print(sentence)
     return 0
 
 
-def _look(options: argparse.Namespace) -> tuple[str, tuple[float, float] | None]:
+def _style(options: argparse.Namespace) -> Style:
     """Style and size of the pictures."""
+    from kbench.plots.look import chosen
+
     if options.plot_style == "":
         raise UserError("--plot-style is empty: name a style of matplotlib's, or an .mplstyle file.")
     if not options.plots and (options.plot_style or options.plot_size):
         raise UserError("--no-plots draws nothing: leave it out, or --plot-style and --plot-size.")
-    return options.plot_style or "", options.plot_size
+    return chosen(options.plot_style or "", options.plot_size)
 
 
 def _baseline(options: argparse.Namespace, runs: Sequence[RunResults]) -> str:

@@ -82,7 +82,7 @@ def _go_on(the_plan: Plan, there: RunResults, gpus: Sequence[Device], options: a
         if one.cell.id not in kept:
             store.set_aside(there.folder, one.cell.id)
     resumed = {**machine, "cells": len(missing), "changed": changed, "differences": differences}
-    store.update(there.folder, record.plan_record(the_plan, here), resumed)
+    store.update(there.folder, plan=record.plan_record(the_plan, here), resumed=[*there.resumed, resumed])
     return measure.measure(the_plan, rest, here, gpus, options)
 
 

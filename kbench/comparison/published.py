@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+import msgspec
+
 from kbench import paths
 from kbench.errors import UserError
 from kbench.values import NATIVE, OK, Summary
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Figure:
     """A source's figure; counts are None where it gives none."""
 
@@ -20,17 +22,17 @@ class Figure:
     year: int
     workload: str  # an example's name, where kbench has it
     framework: str
-    backend: str  # full name, where the framework is Keras on that backend, or a native one; else empty
-    hardware: str
-    cudnn_rnn: str  # "yes", "no" or ""
-    gpus: int | None
-    threads: int | None
-    batch_size: int | None
-    epochs: int | None
+    backend: str = ""  # full name, where the framework is Keras on that backend, or a native one
+    hardware: str = ""
+    cudnn_rnn: str = ""  # "yes" or "no", where that is known
+    gpus: int | None = None
+    threads: int | None = None
+    batch_size: int | None = None
+    epochs: int | None = None
     metric: str
     value: float
     unit: str
-    note: str
+    note: str = ""
 
     @property
     def seconds(self) -> float | None:
@@ -60,7 +62,6 @@ class Held:
 
 
 _COLUMNS = tuple(field.name for field in fields(Figure))
-_COUNTS = ("gpus", "threads", "batch_size", "epochs")
 
 
 def read(path: Path | None = None) -> list[Figure]:
@@ -71,10 +72,11 @@ def read(path: Path | None = None) -> list[Figure]:
             rows = csv.DictReader(file)
             if tuple(rows.fieldnames or ()) != _COLUMNS:
                 raise ValueError("other columns")
-            return [_figure(row) for row in rows]
+            known = [{name: text for name, text in row.items() if text} for row in rows]
+            return msgspec.convert(known, list[Figure], strict=False)
     except OSError as error:
         raise UserError(f"Cannot read {path}: {error.strerror or error}.") from error
-    except (KeyError, ValueError, TypeError, csv.Error) as error:
+    except (ValueError, msgspec.ValidationError, csv.Error) as error:
         raise UserError(f"{path} is damaged: it does not have the columns {', '.join(_COLUMNS)}.") from error
 
 
@@ -110,12 +112,6 @@ def _of_any_generation(backend: str) -> tuple[bool, str]:
     """Whether it is without Keras, and its name without what tells its generations apart."""
     generation, _, name = backend.partition("/")
     return generation == NATIVE, name.rstrip("0123456789") if generation == NATIVE else name
-
-
-def _figure(row: dict[str, str]) -> Figure:
-    counts = {name: int(row[name]) if row[name] else None for name in _COUNTS}
-    texts = {name: row[name] for name in _COLUMNS if name not in (*_COUNTS, "year", "value")}
-    return Figure(year=int(row["year"]), value=float(row["value"]), **counts, **texts)  # type: ignore[arg-type]
 
 
 def _seconds(row: Summary) -> float | None:

@@ -1,4 +1,4 @@
-"""Writes a prepared dataset's arrays as .npy files, and hashes them."""
+"""Arranges images as an example wants them, writes a prepared dataset's arrays as .npy files, and hashes them."""
 
 from __future__ import annotations
 
@@ -76,3 +76,18 @@ def write_arrays(
         for start in range(0, len(same), CHUNK):
             digest.update(np.ascontiguousarray(same[start : start + CHUNK]).reshape(-1).view(np.uint8).data)
     return contents, described, digest.hexdigest()
+
+
+def sample_shape(picture: tuple[int, int, int], input: str, image_data_format: str) -> tuple[int, ...]:
+    """The shape of one sample, from `picture` = (height, width, channels)."""
+    sample: tuple[int, ...] = arrange(np.empty((1, *picture), np.uint8), input, image_data_format).shape[1:]
+    return sample
+
+
+def arrange(pictures: Array, input: str, image_data_format: str) -> Array:
+    """`pictures` (samples, height, width, channels) as the example wants them; a sequence is one of rows."""
+    if input == "flat":
+        return pictures.reshape(len(pictures), -1)
+    if input == "image" and image_data_format == CHANNELS_FIRST:
+        return np.moveaxis(pictures, 3, 1)
+    return pictures

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kbench.datasets import archives, layout
-from kbench.datasets.arrays import Array, Contents, Create
+from kbench.datasets import archives
+from kbench.datasets.arrays import Array, Contents, Create, arrange, sample_shape
 from kbench.datasets.registry import File
 
 PICTURE = (32, 32, 3)
@@ -20,7 +20,7 @@ def write(create: Create, file: File, path: Path, input: str, image_data_format:
     The members of `file` are the training batches in their order, then the test batch; in memory is one batch at a
     time, whatever the archive's order. Raises UserError.
     """
-    shape = layout.shape(PICTURE, input, image_data_format)
+    shape = sample_shape(PICTURE, input, image_data_format)
     sizes = [member.samples for member in file.members]
     slots: list[tuple[Array, Array]] = []
     for role, rows in (("train", sizes[:-1]), ("validation", sizes[-1:])):
@@ -33,6 +33,6 @@ def write(create: Create, file: File, path: Path, input: str, image_data_format:
         # A pickle can run anything. This one's digest was verified, so it is the published one.
         batch = pickle.loads(content, encoding="bytes")
         pictures = batch[b"data"].reshape(-1, channels, height, width).transpose(0, 2, 3, 1)
-        slots[place][0][...] = layout.arrange(pictures, input, image_data_format)
+        slots[place][0][...] = arrange(pictures, input, image_data_format)
         slots[place][1][...] = batch[b"labels"]
     return Contents(num_classes=10, divisor=255.0)

@@ -28,10 +28,7 @@ def locate(file: File, mirror: Path | None, folder: Path) -> Path | None:
 
 
 def obtain(file: File, mirror: Path | None, folder: Path, *, dataset: str, progress: bool) -> Path:
-    """The path of `file`, downloaded into `folder` if needed.
-
-    Raises UserError if it cannot be downloaded; the text says which file to put where.
-    """
+    """The path of `file`, downloaded into `folder` if needed. Raises UserError, which says what to put where."""
     found = locate(file, mirror, folder)
     if found is not None:
         return found
@@ -48,10 +45,7 @@ def obtain(file: File, mirror: Path | None, folder: Path, *, dataset: str, progr
 
 
 def renew(file: File, path: Path, folder: Path, *, dataset: str, progress: bool) -> None:
-    """Downloads `file` again if `path` is a damaged file in `folder`, the cache's, and it has an address.
-
-    The old file stays until the new one is complete. Raises UserError if the download fails.
-    """
+    """Downloads `file` again if `path` in the cache's `folder` is damaged. Raises UserError."""
     if path.parent != folder or not file.addresses:
         return
     with FileLock(folder / f".{file.name}.lock"):

@@ -44,10 +44,7 @@ def write(create: Create, file: File, path: Path) -> Contents:
 
 
 def encode(ranks: Sequence[int], row: Array) -> None:
-    """Writes a review into `row` (zeros): start, ranks + 3, rare words as 2; cut and padded at the front.
-
-    As load_data(num_words=30000) and then pad_sequences(maxlen=len(row)) would.
-    """
+    """Writes a review into `row` (zeros) as load_data(num_words=30000) and pad_sequences(maxlen=len(row)) would."""
     kept = np.asarray(ranks[-len(row) :], np.int64) + INDEX_FROM
     kept[kept >= VOCABULARY] = OUT_OF_VOCABULARY
     row[len(row) - len(kept) :] = kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from kbench.datasets import arrays, babi, cifar10, imdb, mnist, npz, prepared, synthetic
@@ -17,9 +18,7 @@ def make(recipe: Recipe, parent: Path, sources: tuple[Path, ...] = (), files: tu
     `sources` are its published files, described by `files`, or the user's own .npz file; none if it is generated.
     Raises UserError.
     """
-
-    def write(create: Create) -> Contents:
-        return _write(create, recipe, sources, files)
+    write = partial(_write, recipe=recipe, sources=sources, files=files)
 
     def fill(folder: Path) -> dict[str, object]:
         contents, described, sha256 = arrays.write_arrays(folder, write, recipe.layout)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kbench.datasets import archives, layout
-from kbench.datasets.arrays import Array, Contents, Create
+from kbench.datasets import archives
+from kbench.datasets.arrays import Array, Contents, Create, arrange
 from kbench.datasets.registry import File
 
 
@@ -21,7 +21,7 @@ def write(
     """
     arrays = [read(file, path) for file, path in zip(files, paths, strict=True)]
     for role, (pictures, y) in (("train", arrays[:2]), ("validation", arrays[2:])):
-        x = layout.arrange(pictures[..., None], input, image_data_format)
+        x = arrange(pictures[..., None], input, image_data_format)
         create(f"x_{role}", x.shape, np.uint8)[...] = x
         create(f"y_{role}", y.shape, np.int64)[...] = y
     return Contents(num_classes=10, divisor=255.0)

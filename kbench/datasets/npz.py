@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kbench.datasets import layout
-from kbench.datasets.arrays import Array, Contents, Create
+from kbench.datasets.arrays import Array, Contents, Create, arrange
 from kbench.errors import UserError
 
 LABEL_LIMIT = 2**31  # class numbers become int32 in some backends
@@ -54,9 +53,10 @@ def write(create: Create, path: Path, input: str, image_data_format: str) -> Con
                 if count and len(y) != count:
                     raise UserError(f"y_{part}{suffix} in {path} has {len(y)} samples and the others {count}")
                 count = len(y)
-                classes = max(classes, int(y.max()) + 1) if targets == ("",) and _is_labels(y) else 0
+                are_classes = targets == ("",) and y.dtype.kind in "iu" and y.ndim == 1
+                classes = max(classes, int(y.max()) + 1) if are_classes else 0
                 if input == "image" and y.ndim == 4:
-                    y = layout.arrange(y, input, image_data_format)
+                    y = arrange(y, input, image_data_format)
                 create(f"y_{role}{suffix}", y.shape, y.dtype)[...] = y
                 del y
             if f"w_{part}" in names:
@@ -71,7 +71,7 @@ def write(create: Create, path: Path, input: str, image_data_format: str) -> Con
                         f"x_train{suffix} {kind[0]} of {kind[1]}: make them equal"
                     )
                 if input != "image" or x.ndim == 4:  # there may be another input beside the image
-                    x = layout.arrange(x, input, image_data_format)
+                    x = arrange(x, input, image_data_format)
                 create(f"x_{role}{suffix}", x.shape, x.dtype)[...] = x
                 del x
         input_names, target_names = _names(file, "x_names"), _names(file, "y_names")
@@ -122,10 +122,6 @@ def _load(path: Path, file: Any, name: str) -> Array:
     if array.dtype.kind not in "biuf":
         raise UserError(f"{name} in {path} is {array.dtype}: store it as an array of numbers")
     return array
-
-
-def _is_labels(y: Array) -> bool:
-    return y.dtype.kind in "iu" and y.ndim == 1
 
 
 def _targets(path: Path, file: Any, name: str, single: bool) -> Array:

@@ -42,10 +42,7 @@ class Recipe:
 
 
 def find(recipe: Recipe, parent: Path) -> Data | None:
-    """The prepared dataset in `parent`, or None if it is missing or damaged.
-
-    Sizes are compared, contents are not hashed again: a folder appears only once it is complete.
-    """
+    """The prepared dataset, or None if it is missing or damaged: sizes are compared, contents not hashed again."""
     folder = parent / recipe.folder_name
     try:
         meta = json.loads((folder / META).read_bytes())

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kbench.datasets import layout
-from kbench.datasets.arrays import Array, Contents, Create
+from kbench.datasets.arrays import Array, Contents, Create, arrange, sample_shape
 from kbench.datasets.babi import pad_front, tokens
 from kbench.datasets.imdb import INDEX_FROM, LENGTH, START, VOCABULARY
 
@@ -31,7 +30,7 @@ def pictures(
     # Blocks of four pixels: a pattern that convolutions and pooling keep.
     coarse = random.randint(0, 128, (num_classes, height // 4, width // 4, channels), dtype=np.uint8)
     patterns = coarse.repeat(4, axis=1).repeat(4, axis=2)
-    shape = layout.shape(picture, input, image_data_format)
+    shape = sample_shape(picture, input, image_data_format)
     for role, count in zip(("train", "validation"), counts, strict=True):
         x = create(f"x_{role}", (count, *shape), np.uint8)
         y = create(f"y_{role}", (count,), np.int64)
@@ -40,7 +39,7 @@ def pictures(
             y[part] = random.randint(0, num_classes, part.stop - start, dtype=np.int64)
             noise = np.frombuffer(random.bytes((part.stop - start) * patterns[0].size), np.uint8) >> 1
             drawn = patterns[y[part]] + noise.reshape(-1, *picture)
-            x[part] = layout.arrange(drawn, input, image_data_format)
+            x[part] = arrange(drawn, input, image_data_format)
     return Contents(num_classes=num_classes, divisor=255.0)
 
 
@@ -132,12 +131,12 @@ def random_images(create: Create, samples: int, image_data_format: str) -> Conte
 
     Fewer samples are the first ones of more. Drawn as channels_last, so that both layouts hold the same pictures.
     """
-    shape = layout.shape(RANDOM_IMAGE, "image", image_data_format)
+    shape = sample_shape(RANDOM_IMAGE, "image", image_data_format)
     images = create("x_train", (samples, *shape), np.float32)
     random = np.random.RandomState(0)
     for start in range(0, samples, DRAWN_AT_A_TIME):
         drawn = random.random_sample((min(DRAWN_AT_A_TIME, samples - start), *RANDOM_IMAGE))
-        images[start : start + len(drawn)] = layout.arrange(below_one(drawn), "image", image_data_format)
+        images[start : start + len(drawn)] = arrange(below_one(drawn), "image", image_data_format)
     return Contents(num_classes=0)
 
 

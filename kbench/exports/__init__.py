@@ -14,10 +14,7 @@ TARGETS = {"parquet": "pyarrow", "json": "", "tensorboard": "tensorboard", "mlfl
 
 
 def write(run: RunResults, target: str, out: Path) -> list[str]:
-    """Write the run below the folder `out`; returns what was made: paths, or where it was sent.
-
-    Raises UserError where the target's package is not installed, or the folder cannot be written.
-    """
+    """Write the run below the folder `out`; returns paths, or where it was sent. Raises UserError."""
     try:
         if package := TARGETS[target]:
             importlib.import_module(package)

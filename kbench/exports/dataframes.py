@@ -54,10 +54,7 @@ class RunData:
 
 
 def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str] = "results") -> RunData:
-    """The run in the folder `run`, or of that name below `results_folder`, or the `latest` there.
-
-    Raises kbench.errors.UserError where there is no such run or it cannot be read.
-    """
+    """The run in the folder `run`, or so named in `results_folder`, or the `latest` there. Raises UserError."""
     folder = store.find(str(run), paths.expanded(str(results_folder)), timed=True)
     return data(store.read(folder))
 

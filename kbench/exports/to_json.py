@@ -8,7 +8,7 @@ from pathlib import Path
 from kbench.exports import dataframes
 from kbench.store import RunResults
 from kbench.store.files import replace
-from kbench.tables.json import as_json
+from kbench.text import as_json
 
 SCHEMA = 1
 

@@ -40,10 +40,7 @@ def driver(nvml: Any = None) -> Iterator[Any]:
 
 
 def choose(request: str, found: Sequence[Device]) -> Device:
-    """The device for `--device`: `auto` (the first GPU, else the CPU), `cpu`, `gpu` or `gpu:N`.
-
-    N counts as `nvidia-smi` does. Raises UserError, also if a GPU is asked for and there is none.
-    """
+    """The device for `--device`; N of `gpu:N` counts as `nvidia-smi` does. Raises UserError, also without a GPU."""
     kind, colon, number = parsed(request)
     if kind == "cpu" or (kind == "auto" and not found):
         return CPU

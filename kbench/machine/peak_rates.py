@@ -8,6 +8,8 @@ the bytes written, over arrays larger than the caches.
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import timeit
 from collections.abc import Callable, Mapping
@@ -18,21 +20,35 @@ import numpy as np
 import psutil
 import threadpoolctl
 
-from kbench.machine import fresh_process
+from kbench.paths import PACKAGE
 
 MATRIX = 768  # rows and columns of the first product
 LARGEST_MATRIX = 6144
 PRODUCT_SECONDS = 0.008  # below this, many cores are not kept busy: a larger matrix is used
 SMALLEST_ARRAY, LARGEST_ARRAY = 32 << 20, 64 << 20  # bytes
+TIMEOUT = 60.0  # seconds, for all
 ROUNDS = 12  # each operation runs for a tenth of a second or more
 
 
 def measure(threads: int, cache_bytes: int | None, variables: Mapping[str, str]) -> dict[str, Any] | None:
-    """The `rates` in a separate process with only these environment variables; None if they cannot be measured.
+    """The `rates` in a separate process; None if they cannot be measured. Never raises.
 
-    Never raises.
+    The process gets only these environment variables, like a guest: others, such as OPENBLAS_CORETYPE, can halve
+    numpy's speed.
     """
-    found = fresh_process.run(__name__, (threads, cache_bytes or 0), variables)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", __name__, str(threads), str(cache_bytes or 0)],
+            env={**variables, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},  # numpy, from where it is here
+            cwd=PACKAGE.parent,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT,
+            check=True,
+        )
+        found = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
     return found if isinstance(found, dict) else None
 
 

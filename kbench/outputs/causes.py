@@ -71,10 +71,11 @@ def _compiled(run: RunResults, fits: Sequence[Summary]) -> list[str]:
     counts: dict[Row, list[int]] = {}
     for one in expanded(run.measured):
         counts.setdefault(row_of(one.cell), []).extend(epoch.compilations or 0 for epoch in steady(one.epochs))
+    again = [(row, sum(found), len(found)) for row in fits if any(found := counts.get(row_of(row), []))]
     return [
-        f"{_name(row)}: compiled again {_times(sum(found))} in its {len(found)} epochs after the first."
-        for row in fits
-        if any(found := counts.get(row_of(row), []))
+        f"{_name(row)}: compiled again {'once' if times == 1 else f'{times} times'} in its {epochs} epochs after the "
+        "first."
+        for row, times, epochs in again
     ]
 
 
@@ -146,10 +147,6 @@ def _verdict(row: Agreement) -> str:
     }
     causes = "; ".join(cause.rstrip(".") for cause in (row.reason, *row.notes) if cause)
     return f"{row.example} on {row.backend} {words[row.verdict]}{f': {causes}' if causes else ''}."
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
 
 
 def _ms(seconds: float) -> str:

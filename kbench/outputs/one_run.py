@@ -18,61 +18,58 @@ from kbench.outputs import causes
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost
-from kbench.plots.look import Key, Look, key, looks
+from kbench.plots.look import OWN, Key, Look, Style, key, looks
 from kbench.plots.overview import overview
-from kbench.plots.style import Style
-from kbench.plots.style import chosen as chosen_style
-from kbench.report.page import Run, html
-from kbench.store.files import cannot, remove_others, replace
+from kbench.report.page import html
+from kbench.store.files import may_be_refused, remove_others, replace
 from kbench.store.reading import RunResults
-from kbench.tables.configuration import configuration
 from kbench.tables.csv import epochs_csv, summary_csv
 from kbench.tables.latex import latex
-from kbench.tables.page import page
+from kbench.tables.page import Run, page
 from kbench.values import FAILED, TIMEOUT, Measured, Summary
 
 # Files in plots/ with these names are kbench's; all others are the user's.
-OWN = tuple(
+PICTURES = tuple(
     f"{stem}.{suffix}"
     for stem in ("overview", "keras-cost", "*-convergence", "*-seconds")
     for suffix in ("png", "svg")
 )
 
-Size = tuple[float, float] | None  # of a picture: width and height in inches
 
-
-def rebuild_all(
+def rebuild(
     results: RunResults,
     baseline: str = "",
     rows: Sequence[Summary] | None = None,
-    plot_style: str = "",
-    plot_size: Size = None,
+    style: Style = OWN,
     plots: bool = True,
 ) -> list[Path]:
-    """Write all derived files of the run, plots if wanted, and return their paths. Raises UserError."""
+    """Write what is derived from a run's raw files: tables, plots and pages; return their paths.
+
+    The same raw files give the same bytes. `baseline` is the full name of a backend to compare with instead of the
+    plan's; `rows` are its summaries, if known. Without `plots` none are drawn, and earlier ones are removed. Raises
+    UserError where the run cannot be written, or a picture cannot be drawn; nothing is written then.
+    """
     run = results.folder
-    style = chosen_style(plot_style, plot_size)
-    if rows is None:
-        rows = summarised(results, baseline)
+    rows = summarised(results, baseline) if rows is None else rows
     pictures = _pictures(results, rows, style) if plots else {}
+    pngs = {example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()}
+    shown = of_report(results, rows)
     files = {
         "summary.csv": summary_csv(rows).encode(),
         "epochs.csv": epochs_csv(expanded(results.measured)).encode(),
-        "summary.md": _page(results, rows, pictures).encode(),
+        "summary.md": page(shown, pngs, _resumed(results)).encode(),
         "summary.tex": latex(rows).encode(),
-        "report.html": report([(results, rows)]),
+        "report.html": html([shown]).encode(errors="replace"),
     }
     for of_example in pictures.values():
         files |= of_example
-    try:
-        if plots:
+    if plots:
+        with may_be_refused("make", run / "plots"):
             (run / "plots").mkdir(exist_ok=True)
-    except OSError as error:
-        raise cannot("make", run / "plots", error) from error
     for name, content in files.items():
         # Not durable: files lost in a power cut can be derived again, and waiting for the disk is slow.
         replace(run / name, content, durable=False)
-    remove_others(run / "plots", OWN, {Path(name).name for name in files})
+    remove_others(run / "plots", PICTURES, {Path(name).name for name in files})
     return [run / name for name in files]
 
 
@@ -92,23 +89,18 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         created=results.created,
         machine=describe(results.provenance),
         provenance=results.provenance,
-        backends=objects(results, "backends"),
-        examples=objects(results, "examples"),
+        backends=results.backends,
+        examples=results.examples,
         summaries=summaries,
         measured=expanded(results.measured),
-        remarks=remarks(results, summaries),
-        failures=_failures(results),
+        remarks=[
+            *causes.sentences(results, summaries),
+            *machine_stability.remarks(results.measured, results.provenance),
+        ],
+        failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
         published=published.held(summaries, figures),
         addresses=published.addresses(),
     )
-
-
-def remarks(results: RunResults, summaries: Sequence[Summary]) -> list[str]:
-    """Sentences on the whole run: why its rows differ, and whether the machine was steady."""
-    return [
-        *causes.sentences(results, summaries),
-        *machine_stability.remarks(results.measured, results.provenance),
-    ]
 
 
 Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whole run: bytes by path below the run
@@ -122,7 +114,7 @@ def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -
         cells.setdefault(one.cell.example, []).append(one)
     rows = {example: list(group) for example, group in groupby(summaries, key=lambda row: row.example)}
     drawn = {name: _of_example(name, cells[name], rows[name], chosen, style) for name in rows}
-    whole = _named("overview", overview(summaries, chosen, style))
+    whole = _named("overview", overview({"": summaries}, chosen, style))
     return {"": whole | _named("keras-cost", keras_cost(summaries, chosen, style)), **drawn}
 
 
@@ -133,24 +125,6 @@ def _of_example(
     curves = convergence(cells, chosen, differing, style) if rows[0].task == "train" else {}
     stem = file_name(example)
     return _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
-
-
-def _page(results: RunResults, summaries: Sequence[Summary], pictures: Mapping[str, Mapping[str, bytes]]) -> str:
-    return page(
-        name=results.name,
-        machine=describe(results.provenance),
-        command=str(results.provenance.get("command_line", "")),
-        summaries=summaries,
-        plots={example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()},
-        backends=objects(results, "backends"),
-        remarks=[*remarks(results, summaries), *_resumed(results)],
-        configuration=configuration(results.provenance, objects(results, "examples"), results.measured, summaries),
-        failures=_failures(results),
-    )
-
-
-def _failures(results: RunResults) -> list[Measured]:
-    return [one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)]
 
 
 def _resumed(results: RunResults) -> list[str]:
@@ -179,12 +153,4 @@ def file_name(example: str) -> str:
 
 def colors(runs: Sequence[RunResults]) -> dict[str, str]:
     """The colour of each backend of the runs; empty for one that has none."""
-    return {name: str(about.get("color", "")) for run in runs for name, about in objects(run, "backends").items()}
-
-
-def objects(results: RunResults, name: str) -> dict[str, dict[str, object]]:
-    """The entries of that part of the run's plan that are objects themselves."""
-    value = results.plan.get(name)
-    if not isinstance(value, dict):
-        return {}
-    return {str(key): entry for key, entry in value.items() if isinstance(entry, dict)}
+    return {name: str(about.get("color", "")) for run in runs for name, about in run.backends.items()}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from kbench.analysis.rows import summarised
 from kbench.machine.provenance import kind
-from kbench.outputs.one_run import colors, rebuild_all, report
+from kbench.outputs.one_run import colors, rebuild, report
 from kbench.plots.look import looks
-from kbench.plots.overview import overviews
+from kbench.plots.overview import overview
 from kbench.store.files import may_be_refused, replace
 from kbench.store.reading import RunResults
 from kbench.tables import markdown
@@ -22,7 +22,7 @@ def write(run: Path, there: Sequence[RunResults], plots: bool = True) -> Rows:
     """Write summary.csv, summary.md, report.html and a picture of all kinds; returns their rows. Raises UserError."""
     rows = {kind(one.provenance): summarised(one) for one in there}
     for one, found in zip(there, rows.values(), strict=True):
-        rebuild_all(one, rows=found, plots=plots)
+        rebuild(one, rows=found, plots=plots)
     if not rows:
         return rows
     replace(run / "summary.csv", machines_csv(rows).encode(), durable=False)
@@ -31,7 +31,7 @@ def write(run: Path, there: Sequence[RunResults], plots: bool = True) -> Rows:
         look = looks([row for found in rows.values() for row in found], colors(there))
         with may_be_refused("make", run / "plots"):
             (run / "plots").mkdir(exist_ok=True)
-        for suffix, content in overviews(rows, look).items():
+        for suffix, content in overview(rows, look).items():
             replace(run / "plots" / f"machines.{suffix}", content, durable=False)
     replace(run / "report.html", report(list(zip(there, rows.values(), strict=True))), durable=False)
     return rows

@@ -3,72 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kbench.analysis.rows import summarised
-from kbench.comparison.scaling import Lines, Side, lines
+from kbench.comparison.scaling import Side, lines
 from kbench.errors import UserError
 from kbench.machine.provenance import gpu_names, processor
-from kbench.outputs.one_run import Size, colors, file_name, objects, of_report
-from kbench.plots.look import looks
+from kbench.outputs.one_run import colors, file_name, of_report
+from kbench.plots.look import OWN, Style, looks
 from kbench.plots.scaling import scaling
-from kbench.plots.style import chosen
 from kbench.report.page import html
-from kbench.store.files import cannot, remove_others, replace
+from kbench.store.files import may_be_refused, remove_others, replace
 from kbench.store.reading import RunResults
 from kbench.values import Summary
 
 _OWN = ("scaling-*.png", "scaling-*.svg")
 
 
-@dataclass(frozen=True)
-class Written:
-    """The pictures of a page."""
+def write_page(
+    page: Path, runs: Sequence[RunResults], baseline: str = "", style: Style = OWN, plots: bool = True
+) -> tuple[list[Path], list[str]]:
+    """Write the runs' report.html to `page`, and wanted pictures into the folder beside it.
 
-    plots: Path  # the folder of its pictures
-    pictures: tuple[Path, ...]
-    missing: tuple[str, ...]  # sentences on the examples that have none
-
-
-def page_of_several(
-    page: Path,
-    runs: Sequence[RunResults],
-    baseline: str = "",
-    plot_style: str = "",
-    plot_size: Size = None,
-    plots: bool = True,
-) -> Written:
-    """Write the runs' report.html to `page`, and wanted pictures into the folder beside it. Raises UserError."""
-    style = chosen(plot_style, plot_size)
+    Returns the pictures, and a sentence on the examples that have none. Raises UserError.
+    """
     summaries = [summarised(run, baseline) for run in runs]
     drawn, missing = lines([_side(run, rows) for run, rows in zip(runs, summaries, strict=True)])
     look = looks([row for rows in summaries for row in rows], colors(runs))
-    pictures = {
-        f"{_stem(one)}.{suffix}": content
-        for one in drawn
-        if plots
-        for suffix, content in scaling(one, look, style).items()
-    }
+    pictures: dict[str, bytes] = {}
+    for one in drawn if plots else ():
+        stem = f"scaling-{file_name(one.example)}-{one.variable.removeprefix('number of ').replace(' ', '-')}"
+        pictures |= {f"{stem}.{suffix}": content for suffix, content in scaling(one, look, style).items()}
     folder = page.with_name(f"{page.stem}-plots")
     shown = [of_report(run, rows) for run, rows in zip(runs, summaries, strict=True)]
     content = html(shown, drawn, missing, folder.name if plots else "").encode(errors="replace")
     if page.is_dir():
         raise UserError(f"{page} is a folder: name a file with --output.")
     for needed in (page.parent, *([folder] if pictures else [])):
-        try:
+        with may_be_refused("make", needed):
             needed.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise cannot("make", needed, error) from error
     replace(page, content, durable=False)
     for name, picture in pictures.items():
         replace(folder / name, picture, durable=False)
     remove_others(folder, _OWN, pictures)
-    return Written(folder, tuple(folder / name for name in pictures), tuple(missing))
-
-
-def _stem(one: Lines) -> str:
-    return f"scaling-{file_name(one.example)}-{one.variable.removeprefix('number of ').replace(' ', '-')}"
+    return [folder / name for name in pictures], missing
 
 
 def _side(run: RunResults, rows: Sequence[Summary]) -> Side:
@@ -78,5 +56,5 @@ def _side(run: RunResults, rows: Sequence[Summary]) -> Side:
         "the GPU": gpu_names(run.provenance),
         "augmentation": str(run.plan.get("augment", "")),
     }
-    models = {name: str(about.get("sha256", "")) for name, about in objects(run, "examples").items()}
+    models = {name: str(about.get("sha256", "")) for name, about in run.examples.items()}
     return Side(rows, threads if isinstance(threads, int) else None, alike, models)

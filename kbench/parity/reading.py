@@ -32,11 +32,8 @@ def is_parity(run: RunRecord) -> bool:
 
 def rows(run: RunResults) -> list[Agreement]:
     """The comparison of the run's cells. A cell with damaged arrays counts as failed."""
-    backends = run.plan.get("backends")
     explained = {
-        name: tuple(_explanation(one) for one in about.get("explained") or ())
-        for name, about in (backends if isinstance(backends, dict) else {}).items()
-        if isinstance(about, dict)
+        name: tuple(_explanation(one) for one in about.get("explained") or ()) for name, about in run.backends.items()
     }
     return agreement.compare([_subject(run.folder, one, explained.get(one.cell.backend, ())) for one in run.measured])
 
@@ -102,10 +99,7 @@ def _step(folder: Path, reported: Mapping[str, Any]) -> Step:
 
 
 def read_arrays(folder: Path, name: str) -> dict[str, Array]:
-    """The arrays of the .npz file `name` in `folder`: numbers, no pickles, not too many.
-
-    Raises UserError, ValueError, OSError or BadZipFile.
-    """
+    """The arrays of an .npz file in `folder`: numbers, no pickles, not too many. Raises one of several errors."""
     if Path(name).name != name:
         raise UserError(f"{name!r} is not in its folder")
     path = folder / name

@@ -8,9 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from kbench.plots.look import Key, Look, key, literal, points, render
+from kbench.plots.look import OWN, Key, Look, Style, key, literal, points, render
 from kbench.plots.overview import shown_ratio
-from kbench.plots.style import OWN, Style
 from kbench.text import compared, significant
 from kbench.values import OK, Interval, Summary
 

@@ -16,8 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from kbench.analysis import learning_curves
-from kbench.plots.look import Key, Look, key, legend, legend_columns, line_of, literal, points, render
-from kbench.plots.style import OWN, Style
+from kbench.plots.look import OWN, Key, Look, Style, key, legend, legend_columns, line_of, literal, points, render
 from kbench.values import OK, Measured
 
 # The first of these that any cell has is drawn.

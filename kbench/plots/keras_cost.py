@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from kbench.plots.look import Key, Look, key, literal, points, render
-from kbench.plots.style import OWN, Style
+from kbench.plots.look import OWN, Key, Look, Style, key, literal, points, render
 from kbench.values import Summary
 
 _REACH = 3.0  # times the outermost ratios: longer intervals are cut, so that the points stay apart

@@ -1,10 +1,11 @@
-"""How a row looks in every picture, and how a figure becomes bytes that depend only on its content."""
+"""How a row looks in every picture, the user's own style, and a figure as bytes that depend only on its content."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from io import BytesIO
 from typing import Any
 
@@ -17,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kbench.errors import UserError
-from kbench.plots.style import OWN, Style
+from kbench.paths import expanded
 from kbench.text import plain
 from kbench.values import Cell, Summary
 
@@ -42,6 +43,29 @@ _STYLE: Any = {  # Any: matplotlib's own type for it lists every key, and differ
     "svg.hashsalt": "kbench",
     "svg.fonttype": "path",
 }
+
+
+@dataclass(frozen=True)
+class Style:
+    """The user's choice; what is empty is the project's own."""
+
+    sheet: str = ""  # a style that matplotlib knows, or the path of an .mplstyle file
+    size: tuple[float, float] | None = None  # width and height of each picture in inches
+
+
+OWN = Style()
+
+
+def chosen(name: str, size: tuple[float, float] | None) -> Style:
+    """The style of that name, or of the .mplstyle file of that path. Raises UserError where there is none."""
+    if not name or name in sheets.available:
+        return Style(name, size)
+    path = expanded(name)
+    if not path.is_file():
+        near = get_close_matches(name, sheets.available)
+        advice = f"did you mean {near[0]}?" if near else f"it knows {', '.join(sheets.available)}."
+        raise UserError(f"--plot-style {plain(name)[:80]!r} is neither a file nor a matplotlib style: {advice}")
+    return Style(str(path), size)
 
 
 @dataclass(frozen=True)
@@ -128,10 +152,7 @@ def legend(figure: Figure, handles: Sequence[Line2D], width: float) -> None:
 
 
 def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
-    """The figure as {"png": ..., "svg": ...}: in the project's own style, with the user's over it.
-
-    Raises UserError where the user's style or size cannot be drawn.
-    """
+    """The figure as {"png": ..., "svg": ...}, with the user's style over the project's own. Raises UserError."""
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a name may be in any script
         warnings.filterwarnings("error", message="constrained_layout not applied")  # no room for the axes

@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LogNorm
 from matplotlib.figure import Figure
 
-from kbench.plots.look import Key, Look, key, literal, luminance, points, render
-from kbench.plots.style import OWN, Style
+from kbench.plots.look import OWN, Key, Look, Style, key, literal, luminance, points, render
 from kbench.text import compared, plain
 from kbench.values import NO_DIFFERENCE, OK, Summary
 
@@ -25,17 +24,10 @@ _DARK = 0.18
 _UNSURE = "~: no difference shown"
 
 
-def overview(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
-    """The picture as {"png": ..., "svg": ...}; empty where no row has a steady time."""
-    if all(shown_ratio(row) is None for row in summaries):
-        return {}
-    return render(lambda: _figure({"": summaries}, looks, style), style)
-
-
-def overviews(
+def overview(
     kinds: Mapping[str, Sequence[Summary]], looks: Mapping[Key, Look], style: Style = OWN
 ) -> dict[str, bytes]:
-    """One picture of several kinds of machines, one below the other and with the same colours; see `overview`."""
+    """The picture as {"png": ..., "svg": ...}, kinds of machines one below the other; empty if no row is timed."""
     timed = {name: rows for name, rows in kinds.items() if any(shown_ratio(row) is not None for row in rows)}
     return render(lambda: _figure(timed, looks, style), style) if timed else {}
 

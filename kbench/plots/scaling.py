@@ -11,8 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from kbench.comparison.scaling import BATCH_SIZE, SAMPLES, THREADS, Lines
-from kbench.plots.look import Key, Look, key, legend, legend_columns, line_of, literal, render
-from kbench.plots.style import OWN, Style
+from kbench.plots.look import OWN, Key, Look, Style, key, legend, legend_columns, line_of, literal, render
 from kbench.values import Interval
 
 AXES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from statistics import median
 from typing import Any
 
@@ -15,7 +15,6 @@ from kbench.comparison.scaling import Lines
 from kbench.plots.convergence import METRICS, WIDE
 from kbench.plots.look import Key, Look, key
 from kbench.plots.scaling import AXES, ideal_label
-from kbench.report import curves
 from kbench.text import plain, significant
 from kbench.values import OK, Measured, Summary
 
@@ -26,6 +25,10 @@ _PHASES = {
     "probe": "first prediction",
     "first_step": "first step",
 }
+
+MOST_POINTS = 200  # of one curve; a screen shows hardly more
+_FEWEST_POINTS = 10
+_POINTS_OF_A_PAGE = 40_000  # about 2 MB
 
 Chart = dict[str, Any]  # JSON-able; "kind" says which function of charts.js draws it
 
@@ -52,9 +55,7 @@ def of_example(
 def _curves(
     metric: str, cells: Mapping[Key, Sequence[Measured]], labels: Mapping[Key, str], most: int
 ) -> list[Chart]:
-    drawn = {
-        label: points for row, label in labels.items() if (points := curves.curve(cells.get(row, ()), metric, most))
-    }
+    drawn = {label: points for row, label in labels.items() if (points := curve(cells.get(row, ()), metric, most))}
     longest = max((len(one.epochs) for group in cells.values() for one in group), default=0)
     seconds = [points[-1].seconds for points in drawn.values()]
     first = min((points[0].seconds for points in drawn.values()), default=0.0)
@@ -76,6 +77,42 @@ def _curves(
         {**shared, "title": f"{name} against epochs", "x": "epoch", "log": False},
         {**shared, "title": f"{name} against seconds", "x": "seconds", "log": wide, "columns": None},
     ]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One epoch of a row: means over the repeats."""
+
+    epoch: int
+    seconds: float  # of training until its end
+    value: float
+    spread: float | None  # sample standard deviation over the repeats; None where there is one
+    repeats: int
+
+
+def points_each(curves: int) -> int:
+    """How many points each of so many curves may have on one page."""
+    return min(MOST_POINTS, max(_FEWEST_POINTS, _POINTS_OF_A_PAGE // max(1, curves)))
+
+
+def curve(repeats: Sequence[Measured], metric: str, most: int) -> list[Point]:
+    """The row's curve, at most `most` points: of its repeats that ended ok, or of all if none did."""
+    chosen = [one for one in repeats if one.outcome.status == OK] or list(repeats)
+    reported = [learning_curves.curve(one, metric) for one in chosen if learning_curves.has(one, metric)]
+    mean = learning_curves.mean(reported)
+    if mean is None:
+        return []
+    spread = [None] * len(mean.epochs) if mean.spread is None else mean.spread.tolist()
+    every = list(zip(mean.epochs.tolist(), mean.seconds.tolist(), mean.values.tolist(), spread, strict=True))
+    return [Point(*every[place], len(reported)) for place in thinned(range(len(every)), most)]
+
+
+def thinned(values: Sequence[int], most: int) -> list[int]:
+    """At most `most` of the values, evenly spread, including the first and the last."""
+    if len(values) <= most:
+        return list(values)
+    step = (len(values) - 1) / (most - 1)
+    return [values[round(place * step)] for place in range(most)]
 
 
 def _phases(
@@ -122,7 +159,7 @@ def _steps(
             continue
         label, count = labels[key(row)], min(map(len, repeats))
         longest = max(longest, count)
-        for place in curves.thinned(range(count), most):
+        for place in thinned(range(count), most):
             seconds = median(steps[place] for steps in repeats)
             if seconds > 0:
                 found.append((label, place + 1, row.batch_size / seconds))
@@ -131,8 +168,8 @@ def _steps(
     if not found:
         return None
     columns = _columns(("row", "step", "throughput"), found)
-    thinned = f"{most} of {longest:,} steps of each line are drawn." if longest > most else ""
-    chart = _chart("steps", "throughput of each step", columns, in_words, thinned)
+    left_out = f"{most} of {longest:,} steps of each line are drawn." if longest > most else ""
+    chart = _chart("steps", "throughput of each step", columns, in_words, left_out)
     return {**chart, "log": max(columns["throughput"]) / min(columns["throughput"]) > WIDE}
 
 

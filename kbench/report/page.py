@@ -5,26 +5,24 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 from matplotlib.colors import Colormap, LogNorm
 
-from kbench.comparison.published import Held
 from kbench.comparison.scaling import Lines
 from kbench.plots.look import Key, Look, key, looks
 from kbench.plots.overview import scale, shown_ratio
 from kbench.plots.overview import words as matrix_words
-from kbench.report import charts, colors, curves, in_print, words
+from kbench.report import charts, colors, in_print, words
 from kbench.tables import configuration, keras_cost
 from kbench.tables.content import by_example, headline, remarks_once, table
-from kbench.tables.page import versions
+from kbench.tables.page import Run, versions
 from kbench.text import plain
 from kbench.values import OK, Measured, Summary
 
@@ -46,24 +44,6 @@ _SHAPES = {
     "*": "M0,-1L.25,-.35L.95,-.31L.4,.13L.59,.81L0,.43L-.59,.81L-.4,.13L-.95,-.31L-.25,-.35Z",
 }
 _DASHES = {"-": [1, 0], "--": [6, 3], "-.": [6, 3, 1, 3]}
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run as the page shows it."""
-
-    name: str
-    created: str
-    machine: str  # one sentence
-    provenance: Mapping[str, Any]
-    backends: Mapping[str, Mapping[str, Any]]  # of the plan: title, color, notes
-    examples: Mapping[str, Mapping[str, Any]]  # of the plan
-    summaries: Sequence[Summary]
-    measured: Sequence[Measured]
-    remarks: Sequence[str] = ()  # on the machine during the run
-    failures: Sequence[Measured] = ()
-    published: Sequence[Held] = ()  # its rows beside published figures
-    addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
 
 
 @functools.cache  # to compile it takes longer than to fill it in
@@ -90,7 +70,7 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
     known = {name: str(about.get("color", "")) for run in runs for name, about in run.backends.items()}
     chosen = looks([row for run in runs for row in run.summaries], known)
     styles = _styles(chosen)
-    each = curves.points_each(4 * sum(len(run.summaries) for run in runs))
+    each = charts.points_each(4 * sum(len(run.summaries) for run in runs))
     shown = [_run(number, run, chosen, styles, each) for number, run in enumerate(runs)]
     lines = _drawn("scaling", "scaling", [charts.of_scaling(one, chosen) for one in scaling], styles)
     sections = [*(example for run in shown for example in run["examples"]), lines]
@@ -101,7 +81,7 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
         runs=shown,
         styles=list(styles.values()),
         css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
-        data=Markup(_json(data)),
+        data=htmlsafe_json_dumps(data, separators=(",", ":"), allow_nan=False),
         scripts=scripts,
         policy=_policy(scripts),
         several=len(runs) > 1,
@@ -157,7 +137,7 @@ def _run(
         "name": run.name,
         "created": run.created[:16].replace("T", " "),
         "machine": run.machine,
-        "command": str(run.provenance.get("command_line", "")),
+        "command": run.command,
         "headline": headline(run.summaries) if run.summaries else "Nothing was measured.",
         "learnt": learnt,
         "unlike": unlike,
@@ -224,14 +204,6 @@ def _heat(row: Summary | None, shades: tuple[LogNorm, Colormap]) -> dict[str, An
         "ink": ink,
         "best": row is not None and row.relative_to_fastest == 1 and ratio is not None,
     }
-
-
-def _json(value: object) -> str:
-    """JSON that is safe within a script element and as HTML."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
 
 
 def _script(name: str) -> str:

@@ -39,10 +39,7 @@ NEVER_RUN = {
 
 
 def load_all(folder: Path) -> dict[str, Backend]:
-    """Every backend under `folder`, by name: "keras2/..." first, each generation in alphabetical order.
-
-    Raises UserError for the first file that is wrong.
-    """
+    """Every backend under `folder`, by name, generation after generation. Raises UserError for a wrong file."""
     found = sorted(folder.glob("*/*.toml"), key=lambda path: (by_number(path.parent.name), path.stem))
     backends = [load(path) for path in found]
     if not backends:

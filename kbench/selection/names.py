@@ -85,10 +85,7 @@ def select_examples(text: str, known: Mapping[str, Example]) -> Chosen[Example]:
 
 
 def select_baseline(text: str, names: Iterable[str], where: str = "--baseline") -> str:
-    """The one of a run's backends (full names) that `text` names, in full or bare. Raises UserError.
-
-    NATIVE means the framework of each row without Keras. `where`: the option, for the error.
-    """
+    """The one of a run's backends (full names) that `text` names, or NATIVE. Raises UserError, about `where`."""
     known = list(names)
     item = text.strip()
     if item == NATIVE and any(name.startswith(f"{NATIVE}/") for name in known):

@@ -26,10 +26,7 @@ def requirements(text: str) -> tuple[str, ...]:
 
 
 def of_its_own(path: Path, known: Mapping[str, Backend]) -> tuple[str, ...]:
-    """The packages of the program's `# /// script` block (PEP 723), without Keras and the frameworks.
-
-    Raises UserError.
-    """
+    """The packages of the program's `# /// script` block (PEP 723), without Keras and backends. Raises UserError."""
     found = [one for one in _PEP_723.finditer(path.read_text("utf-8")) if one["type"] == "script"]
     if not found:
         return ()

@@ -8,14 +8,13 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from kbench import outputs, paths, store
-from kbench.analysis.open_rows import open_rows
-from kbench.analysis.rows import summarised
+from kbench import paths, store
+from kbench.analysis.rows import open_rows, summarised
 from kbench.cells import compiling, launcher, orphans, runner, workdir
 from kbench.cells.spec import Here
 from kbench.cli import arguments
@@ -55,7 +54,9 @@ def new_run(
     run = store.create(parent, record.plan_record(the_plan, here) | more, machine, options.name)
     if the_plan.request.script:
         prepare.keep_input(run)
-    record.keep_locks(the_plan, run)
+    for backend, build in the_plan.environments():
+        if build.resolved and build.lock:  # it was made for this run
+            store.keep_lock(run, backend.name, build.lock)
     return the_plan, replace(here, run=run)
 
 
@@ -78,47 +79,37 @@ def measure_cells(
     the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], options: argparse.Namespace
 ) -> Plan:
     """Run the cells of `to_run`, and repeats where rows are undecided; returns the plan with the repeats."""
-    reference = partial(_reference, the_plan.request.threads, record.cell_variables(here.passed))
-    show = partial(_show_example, here.run, options.detail)
+    threads, variables = the_plan.request.threads, record.cell_variables(here.passed)
+    say = (lambda line: None) if options.detail == terminal.QUIET else terminal.say
     output = partial(terminal.show_output, here.run) if getattr(options, "show_output", False) else None
+
+    def reference(mark: str, number: int) -> tuple[float, ...]:
+        # With the mark, so that none is left if this process is killed.
+        return reference_work.measure(number, threads, {**variables, orphans.MARK: mark})
+
+    def add(the_plan: Plan, tasks: list[CellTask]) -> None:
+        """Measure further tasks of the plan, all of the same example."""
+        store.update(here.run, plan=record.plan_record(the_plan, here))
+        say(f"Undecided, repeated: {tasks[0].example} on {', '.join(task.backend for task in tasks)}.")
+        run_cells(replace(the_plan, tasks=tuple(tasks)), here, reference, options.detail, cell_done=output)
+
+    show = None if options.detail == terminal.QUIET else partial(_show_example, here.run)
     compiled = run_cells(to_run, here, reference, options.detail, show, output)
-    add = partial(_add, here, reference, options.detail, output)
     the_plan = racing.race(the_plan, here.run, add, compiled)
     if getattr(options, "explain", False):
-        quiet = options.detail == terminal.QUIET
-        say = (lambda line: None) if quiet else terminal.say
         explaining.explain(the_plan, here, partial(run_cells, detail=options.detail), say)
     store.record_end(here.run, record.at_end(the_plan, gpus))
     return the_plan
 
 
-def _reference(threads: int, variables: Mapping[str, str], mark: str, number: int) -> tuple[float, ...]:
-    # With the mark, so that none is left if this process is killed.
-    return reference_work.measure(number, threads, {**variables, orphans.MARK: mark})
-
-
-def _add(
-    here: Here,
-    reference: Callable[[str, int], tuple[float, ...]],
-    detail: str,
-    cell_done: Callable[[CellTask], None] | None,
-    the_plan: Plan,
-    tasks: list[CellTask],
-) -> None:
-    """Measure further tasks of the plan, all of the same example."""
-    store.replan(here.run, record.plan_record(the_plan, here))
-    if detail != terminal.QUIET:
-        backends = ", ".join(task.backend for task in tasks)
-        terminal.say(f"Undecided, repeated: {tasks[0].example} on {backends}.")
-    run_cells(replace(the_plan, tasks=tuple(tasks)), here, reference, detail, cell_done=cell_done)
-
-
 def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
     """Write and print the tables, and how to continue if cells are missing; returns the exit status."""
+    from kbench.outputs import one_run  # not above: pandas and matplotlib take a second to load
+
     there, form = store.read(run), options.format
     rows = summarised(there)
     try:
-        outputs.rebuild(there, rows=rows, plots=options.plots)
+        one_run.rebuild(there, rows=rows, plots=options.plots)
     except UserError as error:
         terminal.print_rows(there, rows, form)
         terminal.print_resuming(there, sys.stderr)
@@ -163,28 +154,22 @@ def run_cells(
         watched = replace(listener, ended=ended)
         in_turns = the_plan.in_turns()
         marked = partial(reference, mark) if reference else None
-        to_compile, compiled = _parts(the_plan.tasks), list[float]()
+        # The first example is compiled first; all others only after its table.
+        first = [task for task in the_plan.tasks if task.example == the_plan.tasks[0].example]
+        rest = [task for task in the_plan.tasks if task.example != the_plan.tasks[0].example]
+        to_compile, compiled = [first, *([rest] if rest else [])], 0.0
 
         def before(task: CellTask) -> None:
+            nonlocal compiled
             if to_compile and task in to_compile[0]:
-                part = to_compile.pop(0)
-                compiled.append(compiling.compile_first(part, the_plan.verdicts, here, start, terminal.say))
+                compiled += compiling.compile_first(to_compile.pop(0), the_plan.verdicts, here, start, terminal.say)
 
         runner.run(the_plan.tasks, the_plan.verdicts, here, start, watched, marked, in_turns, before)
-    return sum(compiled)
+    return compiled
 
 
-def _parts(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
-    """The tasks of the first example, and all others, which are compiled only after the first table."""
-    first = [task for task in tasks if task.example == tasks[0].example]
-    rest = [task for task in tasks if task.example != tasks[0].example]
-    return [part for part in (first, rest) if part]
-
-
-def _show_example(run: Path, detail: str, example: str) -> None:
+def _show_example(run: Path, example: str) -> None:
     """Print an example's result while others still run."""
-    if detail == terminal.QUIET:
-        return
     with contextlib.suppress(UserError):  # the run continues; the error is reported at its end
         terminal.show_example([row for row in summarised(store.read(run)) if row.example == example])
 

@@ -10,8 +10,7 @@ from kbench import store
 from kbench.analysis import intervals
 from kbench.analysis.call_sites import program_of
 from kbench.analysis.machine_stability import disturbed_turns
-from kbench.analysis.open_rows import open_rows
-from kbench.analysis.rows import summarised
+from kbench.analysis.rows import open_rows, summarised
 from kbench.analysis.summaries import row_of
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
@@ -24,10 +23,7 @@ MOST_REPEATS = intervals.LOOKS  # of a cell
 def race(
     the_plan: Plan, run: Path, measure: Callable[[Plan, list[CellTask]], None], spent_before: float = 0.0
 ) -> Plan:
-    """Have `measure` measure further tasks, one example at a time; returns the plan with all of them.
-
-    `spent_before`: seconds of the budget that were spent outside of cells. Raises what `measure` does.
-    """
+    """Have `measure` repeat open rows, an example at a time, in the budget less `spent_before`; returns the plan."""
     precision, budget = the_plan.request.precision, the_plan.request.budget
     while precision and budget:
         there = store.read(run)

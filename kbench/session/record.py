@@ -34,13 +34,6 @@ def plan_record(the_plan: Plan, here: Here) -> dict[str, object]:
     )
 
 
-def keep_locks(the_plan: Plan, run: Path) -> None:
-    """Keep the lock files that were made for this run. Raises UserError."""
-    for backend, build in the_plan.environments():
-        if build.resolved and build.lock:
-            store.keep_lock(run, backend.name, build.lock)
-
-
 def machine(the_plan: Plan, here: Here, gpus: Sequence[Device], argv: Sequence[str]) -> dict[str, Any]:
     """Facts that all cells share: the machine, its peak rates, and the environments. Takes about a second."""
     read = provenance.read(gpus, argv) | {"environments": of_environments(the_plan, here)}

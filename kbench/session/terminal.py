@@ -26,8 +26,7 @@ from kbench.store.guest_files import open_regular
 from kbench.tables import csv, keras_cost, markdown, text
 from kbench.tables import parity as parity_tables
 from kbench.tables.answers import answer
-from kbench.tables.json import as_json
-from kbench.text import significant
+from kbench.text import as_json, significant
 from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Outcome, Summary
 
 TABLE = "table"
@@ -39,10 +38,7 @@ def say(line: str) -> None:
 
 
 def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO | None = None) -> None:
-    """Print the plan: cells, full names of the backends, device, missing environments.
-
-    `instead` replaces the profile. Prints to `file`, or to stdout.
-    """
+    """Print the plan, to `file` or stdout; `instead` replaces the profile."""
     request = plan.request
     subset = {"smoke": ": a tiny subset", "quick": ": a subset", "full": ": the published settings"}
     count = f"{len(plan.tasks)} cell{'s' * (len(plan.tasks) != 1)}"
@@ -73,10 +69,7 @@ QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"
 
 
 class Progress:
-    """A progress bar over the cells with the epoch of the running one; without a terminal, a line per cell.
-
-    `detail`: QUIET shows neither, VERBOSE adds a line per epoch.
-    """
+    """A progress bar with the running cell's epoch, or a line per cell; VERBOSE: a line per epoch; QUIET: nothing."""
 
     def __init__(self, cells: int, detail: str = USUAL) -> None:
         self._cells = cells
@@ -157,10 +150,7 @@ def _name(task: CellTask) -> str:
 
 
 def print_results(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE, plots: bool = True) -> None:
-    """Print the rows of a run in one of the formats, and the path of the results.
-
-    With a format other than the table, the path goes to stderr.
-    """
+    """Print the rows of a run in one of the formats, and where the results are (on stderr unless it is the table)."""
     print_rows(run, rows, form)
     what = "Tables, plots and raw measurements" if plots else "Tables and raw measurements"
     start = "report.html; plots are in plots/" if plots else "report.html"

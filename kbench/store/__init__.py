@@ -26,7 +26,6 @@ from kbench.store.runs import names as names
 from kbench.store.runs import parts as parts
 from kbench.store.runs import plan_record as plan_record
 from kbench.store.runs import record_end as record_end
-from kbench.store.runs import replan as replan
 from kbench.store.runs import results_of as results_of
 from kbench.store.runs import set_aside as set_aside
 from kbench.store.runs import stdin as stdin

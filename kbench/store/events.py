@@ -91,15 +91,8 @@ _NO_FACTS = frozenset({"event", "schema", "pid", "seconds", "time"})
 class GuestReport:
     """What a guest reported; see `kbench.values.Measured`.
 
-    Facts are the keys of its start, loaded, device, model and compiled events (python, keras_version,
-    backend_version, numpy_version, floatx, epsilon, parameters, form, layers, optimizer, ...), and `order_sha256`,
-    `input_shapes` and `layer_shapes` (for counting operations), `libraries` (kind, file and threads of each one that
-    computes), `framework_threads`, `numpy_blas`, `probe` (outputs before training), `import_memory_mib` and
-    `peak_memory_mib` (the most it held until then), `allocator_peak_mib` (the most that the framework had allocated
-    on a GPU, where it reports that), `notes` (list of text), `stopped_after` (the epoch in which an example's
-    callbacks ended training), `parity` (stage -> its event, of a parity run), `sites`
-    (line and method -> its task and facts, of a script), `program` (seconds and exit status of a script), `error`
-    (its last message), `error_kind`, `guest_seconds`, and `events_damaged` (lines that could not be understood).
+    Facts are the keys of the events in OPEN, as `kbench_guest.protocol` describes them, and what `understand` adds:
+    `parity` is stage -> its event, `sites` a script's line and method -> its task and facts.
     """
 
     epochs: tuple[Epoch, ...]  # one of each number, in order

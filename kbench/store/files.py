@@ -18,10 +18,7 @@ from kbench.store.guest_files import open_regular
 
 
 def replace(path: Path, content: bytes, durable: bool = True) -> None:
-    """Write `content` to `path`: at any moment, the file there is the old one or the new one.
-
-    `durable` waits until the disk has it. Raises UserError where the file cannot be written.
-    """
+    """Write `content`: the file is the old one or the new one; `durable` waits for the disk. Raises UserError."""
     # Not with tempfile, whose files only the owner can read: results are shared.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
@@ -57,10 +54,7 @@ def read_json(path: Path) -> Mapping[str, Any]:
 
 
 def remove_others(folder: Path, own: Collection[str], kept: Collection[str]) -> None:
-    """Remove earlier derived files: the regular files in `folder` that match a pattern of `own` and are not `kept`.
-
-    Raises UserError if one cannot be removed.
-    """
+    """Remove the regular files in `folder` that match a pattern of `own` and are not `kept`. Raises UserError."""
     for path in {found for pattern in own for found in folder.glob(pattern)}:
         if path.name not in kept and path.is_file() and not path.is_symlink():
             with may_be_refused("remove", path):

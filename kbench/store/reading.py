@@ -38,6 +38,16 @@ class RunRecord:
         return found if isinstance(found, str) else ""
 
     @property
+    def backends(self) -> dict[str, dict[str, Any]]:
+        """What tables and plots need of each backend."""
+        return objects(self.plan.get("backends"))
+
+    @property
+    def examples(self) -> dict[str, dict[str, Any]]:
+        """The same of each example."""
+        return objects(self.plan.get("examples"))
+
+    @property
     def adds_processes(self) -> bool:
         """Whether undecided rows of the run are repeated."""
         return isinstance(self.plan.get("precision"), int | float)
@@ -51,11 +61,7 @@ class RunResults(RunRecord):
 
 
 def read(run: Path) -> RunResults:
-    """The run in the folder `run`.
-
-    A damaged cell is returned as interrupted, with what can be read of it. Raises UserError if the folder is not a
-    run, its run.json is damaged, or another version of kbench wrote it.
-    """
+    """The run in that folder; a damaged cell is interrupted, with what can be read of it. Raises UserError."""
     return measured_of(read_record(run))
 
 
@@ -91,8 +97,7 @@ def read_record(run: Path) -> RunRecord:
 
 def measured_of(record: RunRecord) -> RunResults:
     """The run with the reports of its guests."""
-    examples = _objects(record.plan.get("examples"))
-    measured = tuple(_measured(record.folder, cell, examples) for cell in record.cells)
+    measured = tuple(_measured(record.folder, cell, record.examples.get(cell.example, {})) for cell in record.cells)
     return RunResults(**vars(record), measured=measured)
 
 
@@ -104,7 +109,7 @@ def spec(run: Path, cell: Cell) -> Mapping[str, Any]:
         return {}
 
 
-def _objects(value: object) -> dict[str, dict[str, Any]]:
+def objects(value: object) -> dict[str, dict[str, Any]]:
     """The entries of `value` that are objects themselves."""
     if not isinstance(value, dict):
         return {}
@@ -119,7 +124,7 @@ def _cell(run: Path, value: object) -> Cell:
         raise UserError(f"{run / 'run.json'} is damaged: one of its cells is not described in full.") from None
 
 
-def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) -> Measured:
+def _measured(run: Path, cell: Cell, example: Mapping[str, Any]) -> Measured:
     folder = cell_folder(run, cell)
     outcome = _outcome(folder)
     try:
@@ -134,7 +139,6 @@ def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) 
         outcome = Outcome(
             INTERRUPTED, f"its events.jsonl is damaged: {len(report.epochs)} of {cell.epochs} epochs are left"
         )
-    example = examples.get(cell.example, {})
     planned = {key: example[key] for key in _EXAMPLE_FACTS if example.get(key) is not None}
     if isinstance(accuracy := example.get("target_accuracy"), float):  # of an earlier version
         planned["target"] = f"val_accuracy >= {accuracy:g}"
@@ -148,10 +152,7 @@ def _measured(run: Path, cell: Cell, examples: Mapping[str, Mapping[str, Any]]) 
 
 
 def _data_facts(data: object) -> dict[str, str]:
-    """Facts about the guest's data, from its spec: name, source and hash.
-
-    `content_sha256` is the hash if it does not depend on the layout.
-    """
+    """Facts about the guest's data, from its spec; `content_sha256` is its hash if that is the same in any layout."""
     if not isinstance(data, dict):
         return {}
     keys = {"name": "data", "source": "data_source", "sha256": "data_sha256"}

@@ -60,10 +60,7 @@ def plan_record(
     data: Mapping[str, Data] | None = None,
     **further: object,
 ) -> dict[str, Any]:
-    """The plan for run.json: everything that tables and plots need.
-
-    `data` maps an example's name to its arrays, if they are prepared already; `further` are values of the request.
-    """
+    """The plan for run.json. `data`: example -> its arrays, if prepared; `further`: values of the request."""
     return {
         **further,
         "cells": [asdict(cell) for cell in cells],
@@ -82,18 +79,12 @@ def _example_record(example: Example, data: Data | None) -> dict[str, Any]:
 
 
 def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any], name: str | None = None) -> Path:
-    """Make a run's folder below `parent`, named by local time unless `name` is given; return it.
-
-    Raises UserError as `create_with` does.
-    """
+    """Make a run's folder below `parent`, named by local time unless `name` is given; return it. Raises UserError."""
     return create_with("run.json", {"plan": plan, "provenance": provenance}, parent, name)
 
 
 def create_with(file: str, record: Mapping[str, Any], parent: Path, name: str | None) -> Path:
-    """Make a run's folder with a JSON `file` of the `record` and the run's schema, name and time.
-
-    Raises UserError if `parent` is a file or cannot be written, or the name is taken.
-    """
+    """The same with a JSON `file` of the `record` and the run's schema, name and time. Raises UserError."""
     started = datetime.now(timezone.utc)
     by_time = started.astimezone().strftime("%Y-%m-%dT%H-%M-%S")
     possible: Iterator[str] = itertools.chain([by_time], (f"{by_time}-{number}" for number in itertools.count(2)))
@@ -138,12 +129,6 @@ def _renamed(folder: Path, to: Path) -> bool:
     return True
 
 
-def record_end(run: Path, ended: Mapping[str, Any]) -> None:
-    """Add the state of the machine at the end to run.json. Raises UserError."""
-    record = read_json(run / "run.json")
-    replace_json(run / "run.json", {**record, "provenance": {**record["provenance"], "ended": ended}})
-
-
 def check_name(parent: Path, name: str) -> None:
     """Raises UserError if no run below `parent` can have this name: it is not a folder's name, or it is taken."""
     if not name or Path(name).name != name or name in (".", ".."):
@@ -169,17 +154,14 @@ def filling(run: Path) -> Iterator[None]:
         yield
 
 
-def replan(run: Path, plan: Mapping[str, Any]) -> None:
-    """Give `run` another plan. Raises UserError."""
-    replace_json(run / "run.json", {**read_json(run / "run.json"), "plan": plan})
+def update(run: Path, **changes: object) -> None:
+    """Change parts of run.json: its `plan`, or `resumed`, the provenance of each resumption. Raises UserError."""
+    replace_json(run / "run.json", {**read_json(run / "run.json"), **changes})
 
 
-def update(run: Path, plan: Mapping[str, Any], resumed: Mapping[str, Any]) -> None:
-    """Give `run` another plan, and add `resumed`, the provenance of this resumption. Raises UserError."""
-    record = read_json(run / "run.json")
-    earlier = record.get("resumed")
-    sittings = [*(earlier if isinstance(earlier, list) else []), resumed]
-    replace_json(run / "run.json", {**record, "plan": plan, "resumed": sittings})
+def record_end(run: Path, ended: Mapping[str, Any]) -> None:
+    """Add the state of the machine at the end to run.json. Raises UserError."""
+    update(run, provenance={**read_json(run / "run.json")["provenance"], "ended": ended})
 
 
 def set_aside(run: Path, cell_id: str) -> None:
@@ -261,10 +243,7 @@ def _is_not(path: Path, kind: Callable[[int], bool]) -> bool:
 
 
 def latest(parent: Path, timed: bool = False) -> Path:
-    """The latest run below `parent`; with `timed`, runs of `parity` do not count.
-
-    Raises UserError if there is none.
-    """
+    """The latest run below `parent`; with `timed`, runs of `parity` do not count. Raises UserError for none."""
     found = []
     for run in _runs(parent):
         with contextlib.suppress(UserError):  # its run.json is damaged
@@ -278,10 +257,7 @@ def latest(parent: Path, timed: bool = False) -> Path:
 
 
 def find(run: str, parent: Path, timed: bool = False) -> Path:
-    """The folder of the run that the user named: a path, a name below `parent`, or `latest` (see there for `timed`).
-
-    Raises UserError if there is no such run, with the most similar names.
-    """
+    """The folder of the run that the user named: a path, a name below `parent`, or `latest`. Raises UserError."""
     if run == "latest" and not (parent / run).exists():
         return latest(parent, timed)
     for folder in (Path(run), parent / run):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from kbench.analysis import roofline
+from kbench.store.reading import objects
 from kbench.tables.content import Table
 from kbench.tables.markdown import body, code, escape
 from kbench.text import MISSING, significant
@@ -31,7 +32,7 @@ def tables(
     """Machine, examples and environments, without those of which nothing is known."""
     remarks = (_THREADS,) if any(one.facts.get("framework_threads") for one in measured) else ()
     machine = [(name, text) for name, text in _machine(provenance).items() if text]
-    environments = _environments(measured, _objects(provenance.get("environments")))
+    environments = _environments(measured, objects(provenance.get("environments")))
     found = [
         Table("Machine", ("", ""), tuple(machine), frozenset({""})),
         Table("Examples", _EXAMPLES, tuple(_examples(examples, summaries)), frozenset(_EXAMPLES)),
@@ -172,7 +173,7 @@ def _libraries(facts: Mapping[str, Any]) -> str:
 
 def variables(provenance: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """The environment variables that all backends share, then those of each backend alone, with whose they are."""
-    environments = _objects(provenance.get("environments"))
+    environments = objects(provenance.get("environments"))
     given = {name: _as(dict, about.get("variables")) for name, about in environments.items()}
     shared = {
         name: value
@@ -221,8 +222,3 @@ def _at(value: object, *path: str | int) -> Any:
 def _as(kind: type[T], value: object) -> T:
     """The value, or an empty one where it is of another kind."""
     return value if isinstance(value, kind) else kind()
-
-
-def _objects(value: object) -> dict[str, dict[str, Any]]:
-    """The entries of `value` that are objects themselves."""
-    return {str(key): entry for key, entry in _as(dict, value).items() if isinstance(entry, dict)}

@@ -18,16 +18,9 @@ from kbench.values import EPOCHS, NATIVE, NO_DIFFERENCE, OK, Interval, Summary, 
 UNSURE = "~: no difference shown, as the interval of the ratio includes 1."
 # What other columns show, too: a verdict shows in the ratio, and samples/s is s/epoch turned round.
 _OPTIONAL = (
-    "% of limit",
-    "verdict",
-    "samples/s",
-    "images/s",
-    "first epoch (s)",
-    "cold pass (s)",
-    "95 % interval (s)",
-    "95 % interval (x default)",
-    "95 % interval (x native)",
-)
+    "% of limit", "verdict", "samples/s", "images/s", "first epoch (s)", "cold pass (s)",
+    "95 % interval (s)", "95 % interval (x default)", "95 % interval (x native)",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

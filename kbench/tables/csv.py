@@ -15,19 +15,9 @@ from kbench.values import Measured, Summary
 
 # The order of these is a promise: programs read them by place. Further columns follow.
 EPOCHS_COLUMNS = (
-    "example",
-    "backend",
-    "image_data_format",
-    "device",
-    "repeat",
-    "epoch",
-    "seconds",
-    "samples",
-    "loss",
-    "accuracy",
-    "val_loss",
-    "val_accuracy",
-)
+    "example", "backend", "image_data_format", "device", "repeat",
+    "epoch", "seconds", "samples", "loss", "accuracy", "val_loss", "val_accuracy",
+)  # fmt: skip
 _OF_CELL = EPOCHS_COLUMNS[:5]
 _OF_EPOCH = (*EPOCHS_COLUMNS[5:], "evaluation_seconds", "teardown_seconds")
 _PHASES = ("import", "data", "build", "first_step")

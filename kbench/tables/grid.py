@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from kbench.tables import markdown, text
 from kbench.tables.content import Table
-from kbench.tables.json import as_json
-from kbench.text import MISSING, no_formula
+from kbench.text import MISSING, as_json, no_formula
 
 
 @dataclass(frozen=True)

@@ -4,36 +4,50 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
+from kbench.comparison.published import Held
 from kbench.tables import keras_cost
+from kbench.tables.configuration import configuration
 from kbench.tables.content import headline, tables
 from kbench.tables.markdown import body, code, escape
 from kbench.text import plain
 from kbench.values import NATIVE, Measured, Summary
 
 
-def page(
-    name: str,
-    machine: str,
-    command: str,
-    summaries: Sequence[Summary],
-    plots: Mapping[str, Sequence[str]],
-    backends: Mapping[str, Mapping[str, object]],
-    remarks: Sequence[str] = (),
-    configuration: Sequence[str] = (),
-    failures: Sequence[Measured] = (),
-) -> str:
-    """The page of the run `name`.
+@dataclass(frozen=True)
+class Run:
+    """A run as its pages show it."""
 
-    `machine` is one sentence and `command` the command line. `plots` maps an example's name, or "" for the whole run,
-    to the paths of its pictures relative to the page. `backends` maps a backend's name to its title and notes.
-    `remarks` are on the whole run, `configuration` is that section's paragraphs, and of `failures` the ends of their
-    logs are shown.
+    name: str
+    created: str
+    machine: str  # one sentence
+    provenance: Mapping[str, Any]
+    backends: Mapping[str, Mapping[str, Any]]  # of the plan: title, color, notes
+    examples: Mapping[str, Mapping[str, Any]]  # of the plan
+    summaries: Sequence[Summary]
+    measured: Sequence[Measured]
+    remarks: Sequence[str] = ()  # on the machine during the run
+    failures: Sequence[Measured] = ()
+    published: Sequence[Held] = ()  # its rows beside published figures
+    addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
+
+    @property
+    def command(self) -> str:
+        return str(self.provenance.get("command_line", ""))
+
+
+def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = ()) -> str:
+    """The page of a run. `plots`: example, or "" for the whole run -> the paths of its pictures, from the page.
+
+    `resumed`: sentences on when that was done.
     """
-    parts = [f"# kbench: {escape(name)}", escape(headline(summaries)) if summaries else "Nothing was measured."]
-    parts += [f"Machine: {escape(machine)}."] if machine else []
-    parts += [f"Command: {code(command)}"] if command else []
-    parts += [f"**Note:** {escape(remark)}" for remark in remarks]
+    summaries = run.summaries
+    parts = [f"# kbench: {escape(run.name)}", escape(headline(summaries)) if summaries else "Nothing was measured."]
+    parts += [f"Machine: {escape(run.machine)}."] if run.machine else []
+    parts += [f"Command: {code(run.command)}"] if run.command else []
+    parts += [f"**Note:** {escape(remark)}" for remark in (*run.remarks, *resumed)]
     if summaries:
         parts.append(
             "Seconds per epoch are the median over all epochs but the first, of all repeats that ended ok; "
@@ -48,10 +62,10 @@ def page(
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
     if cost := keras_cost.table(summaries):
         parts += [f"## {escape(cost.heading)}", body(cost)]
-    parts += _failures(failures)
-    if listed := [f"- **{escape(name)}**: {escape(about)}" for name, about in versions(summaries, backends)]:
+    parts += _failures(run.failures)
+    if listed := [f"- **{escape(name)}**: {escape(about)}" for name, about in versions(summaries, run.backends)]:
         parts += ["## Backends", "\n".join(listed)]
-    parts += configuration
+    parts += configuration(run.provenance, run.examples, run.measured, summaries)
     return "\n\n".join(parts) + "\n"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from csv import DictReader
 from itertools import groupby
@@ -72,8 +73,8 @@ def _record(row: Agreement) -> dict[str, object]:
 
 def headline(rows: Sequence[Agreement]) -> str:
     """How many rows agree: one sentence."""
-    count = {verdict: sum(row.verdict == verdict for row in rows) for verdict in {row.verdict for row in rows}}
-    listed = ", ".join(f"{number} {verdict}" for verdict, number in sorted(count.items(), key=lambda item: -item[1]))
+    counted = Counter(row.verdict for row in rows).most_common()
+    listed = ", ".join(f"{number} {verdict}" for verdict, number in counted)
     return f"{len(rows)} cells: {listed}." if rows else "Nothing was compared."
 
 

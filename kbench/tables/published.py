@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
@@ -12,7 +11,6 @@ from kbench.comparison.published import Figure, Held
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
 from kbench.tables.content import Table, marked
-from kbench.tables.csv import records_csv
 from kbench.text import MISSING, plain, significant
 
 OWN = "this run"  # as a source
@@ -32,13 +30,8 @@ def markdown(found: Sequence[Held], machine: str) -> str:
     return "\n\n".join(part if place == 1 else as_markdown.escape(part) for place, part in enumerate(parts))
 
 
-def csv(found: Sequence[Held]) -> str:
-    """One line for each row of the run and figure. `found` is not empty."""
-    return records_csv(records(found))
-
-
 def records(found: Sequence[Held]) -> list[dict[str, Any]]:
-    """One object for each row of the run and figure, with the names of the CSV's columns."""
+    """One object for each row of the run and figure."""
     return [
         {
             "example": one.row.example,
@@ -58,11 +51,6 @@ def records(found: Sequence[Held]) -> list[dict[str, Any]]:
         }
         for one in found
     ]
-
-
-def figures_csv(figures: Sequence[Figure]) -> str:
-    """The figures with the columns of the file that they are from."""
-    return records_csv([asdict(figure) for figure in figures])
 
 
 def figure_rows(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]]:

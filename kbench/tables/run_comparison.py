@@ -11,7 +11,6 @@ from kbench.comparison.values import EQUAL, HIGHER, LOWER, NOT_COMPARED, WITHIN,
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
 from kbench.tables.content import UNSURE, Table, accuracy, ends, heading, marked, short_target
-from kbench.tables.csv import records_csv
 from kbench.text import MISSING, beside_one, compared, plain, significant
 from kbench.values import FASTER, NO_DIFFERENCE, SLOWER, Interval, Summary
 
@@ -32,16 +31,6 @@ def markdown(abouts: Sequence[About], pairs: Sequence[Pair]) -> str:
     legend = "\n".join(f"- {as_markdown.escape(line)}" for line in _legend(abouts))
     reported = as_markdown.escape(" ".join(conclusion(abouts, pairs)))
     return "\n\n".join(part for part in (legend, as_markdown.together(tables(abouts, pairs)), reported) if part)
-
-
-def csv(abouts: Sequence[About], pairs: Sequence[Pair]) -> str:
-    """One line a pair, in full precision. `pairs` is not empty."""
-    return records_csv(records(abouts, pairs))
-
-
-def records(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[dict[str, Any]]:
-    """One object a pair, with the same names as the CSV's columns."""
-    return [_record(abouts, pair) for pair in pairs]
 
 
 def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
@@ -208,7 +197,8 @@ def _remarks(pairs: Sequence[Pair]) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-def _record(abouts: Sequence[About], pair: Pair) -> dict[str, Any]:
+def record(abouts: Sequence[About], pair: Pair) -> dict[str, Any]:
+    """The pair as an object, in full precision."""
     first, other, row = pair.first, pair.other, pair.row
     names = {about.letter: about.name for about in abouts}
 

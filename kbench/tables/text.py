@@ -17,10 +17,7 @@ _NARROWEST = 13  # columns of the terminal, of a column that is wrapped
 
 
 def text(summaries: Iterable[Summary], width: int = 100) -> str:
-    """All tables, one per example, a blank line between them; headings and footnotes wrap at `width`.
-
-    Where a table is wider, optional columns are left out, and the last line names them.
-    """
+    """All tables, one per example. Where one is wider than `width`, optional columns are left out, and named."""
     return together(tables(summaries), width, "in summary.md")
 
 
@@ -61,9 +58,7 @@ def _wide(grid: str) -> int:
 
 
 def _wrapped(table: Table, without: tuple[str, ...], width: int) -> Table:
-    """The table with its text columns wrapped, except the first, to fit into `width` if possible: the widest column
-    is made narrower until it does.
-    """
+    """The table with its text columns wrapped, except the first, the widest ones most, to fit into `width`."""
     longest = {
         place: max((len(row[place]) for row in table.rows), default=0)
         for place, column in enumerate(table.columns)

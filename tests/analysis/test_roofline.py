@@ -92,7 +92,7 @@ def test_limits_that_are_none_are_none(told: object) -> None:
 
 def test_limits_are_read_from_the_record() -> None:
     told = {"operations_per_second": 2.0, "bytes_per_second": 3, "cache_bytes": None, "threads": 2}
-    assert roofline.limits(told) == Limits(2.0, 3.0, 0)
+    assert roofline.limits(told) == Limits(2.0, 3.0)
     assert roofline.limits({**told, "cache_bytes": 4}) == Limits(2.0, 3.0, 4)
 
 

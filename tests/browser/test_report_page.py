@@ -14,8 +14,9 @@ from fake_runs import COLORS, cell
 from playwright.sync_api import Locator, Page, expect
 from report_pages import REFERENCE, Opener, draw_all, fake_page, page_of
 
-from kbench import outputs, paths, store
+from kbench import paths, store
 from kbench.analysis.summaries import summarise
+from kbench.outputs import one_run, several_runs
 from kbench.outputs.one_run import report
 from kbench.selection import backends
 
@@ -252,7 +253,7 @@ def test_repeats_are_a_mean_with_its_spread_and_memory_is_drawn(opened: Opener, 
     cells = [cell(backend=name, repeat=number) for name in ("keras2/cntk", "keras3/jax") for number in (1, 2, 3)]
     page_file = fake_page(tmp_path, cells)
     page = opened(page_file)
-    outputs.rebuild(page_file.parent)
+    one_run.rebuild(store.read(page_file.parent))
     rows = pd.read_csv(page_file.parent / "epochs.csv")
     told = tooltip(page, points(chart(page, "mnist_cnn", "validation loss against epochs")).nth(0))
     own = rows[(rows.backend == told["backend"]) & (rows.epoch == int(told["epoch"]))].val_loss
@@ -281,8 +282,8 @@ def test_scaling_lines_are_drawn_toggled_and_told_under_the_pointer(opened: Open
     backends = ("keras2/cntk", "keras3/jax")
     cells = [[cell(backend=name, batch_size=size) for name in backends] for size in (32, 64, 128)]
     runs = [fake_page(tmp_path / str(place), some).parent for place, some in enumerate(cells)]
-    written = outputs.write_page(tmp_path / "report.html", [store.read(run) for run in runs])
-    assert len(written.pictures) == 2
+    pictures, _ = several_runs.write_page(tmp_path / "report.html", [store.read(run) for run in runs])
+    assert len(pictures) == 2
     page = opened(tmp_path / "report.html")
     page.get_by_role("link", name="Scaling over the 3 runs").click()
     figure = page.locator("#scaling figure")

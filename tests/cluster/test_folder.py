@@ -71,7 +71,7 @@ def test_a_file_that_is_none_of_a_blocks_is_refused_with_all_others(run: Path, n
     [
         ({"run.json": b"{"}, "damaged"),
         ({"run.json": run_json(example="two")}, "other cells"),
-        ({"run.json": run_json().replace(b'"request"', b'"asked"')}, "missing required field `request`"),
+        ({"run.json": run_json().replace(b'"request"', b'"asked"')}, "lacks a part of the plan"),
         ({"cells/another/outcome.json": b"{}"}, "other cells"),
         ({f"cells/{ID}/log.txt": b"x" * 2000}, "more than"),
     ],

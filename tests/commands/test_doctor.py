@@ -9,7 +9,7 @@ import pytest
 from fake_backends import write_fake
 from fake_bench import Bench, Said
 
-from kbench.commands import doctor_checks
+from kbench.commands import doctor
 from kbench.machine import devices
 from kbench.selection import backends
 from kbench.session import choices
@@ -112,7 +112,7 @@ def test_a_missing_program_is_to_be_installed(clinic: Bench) -> None:
 
 def test_a_full_disk_says_what_is_wanted_and_where(clinic: Bench) -> None:
     usage = shutil.disk_usage("/")
-    clinic.patch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=doctor_checks.FOR_RESULTS))
+    clinic.patch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=doctor.FOR_RESULTS))
     assert "about 4.0 GiB are needed there" in to_do(clinic, "disk, cache")
     clinic.patch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=0))
     assert clinic("doctor").out.endswith("2 to do: see the lines marked so.\n")

@@ -18,9 +18,10 @@ from fake_runs import cell, fake_run, write_events
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import kbench
-from kbench import outputs
+from kbench import store
 from kbench.cli import main
 from kbench.errors import UserError
+from kbench.outputs import one_run
 from kbench.values import FAILED, OK, Outcome
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -58,7 +59,7 @@ def export(capture: pytest.CaptureFixture[str], *argv: str) -> Said:
 
 def test_load_gives_frames_with_the_columns_of_the_csv_files_and_numbers_as_numbers(here: Path) -> None:
     run = kbench.load("mine")
-    outputs.rebuild(here / "results" / "mine")
+    one_run.rebuild(store.read(here / "results" / "mine"))
     for frame, name in ((run.summary, "summary"), (run.epochs, "epochs")):
         written = pd.read_csv(here / "results" / "mine" / f"{name}.csv")
         assert list(frame.columns) == list(written.columns)

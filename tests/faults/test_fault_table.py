@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from fake_runs import PROVENANCE, cell, plan
 
-from kbench import outputs, store
+from kbench import store
 from kbench.cells import launcher, orphans, runner
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.cells.spec import Here
 from kbench.machine import devices
+from kbench.outputs import one_run
 from kbench.planning.tasks import CellTask
 from kbench.store import guest_files
 from kbench.values import Data, Environment, Measured
@@ -290,7 +291,7 @@ def test_how_a_cell_failed_is_on_the_page_with_the_end_of_its_log(tmp_path: Path
     folder, faulty, _ = run(tmp_path, Fault(says, "failed"))
     assert faulty.outcome.last_event == "epoch 1"
     assert faulty.outcome.last_lines == ("```", "almost", "<b>the end</b>")
-    outputs.rebuild(folder)
+    one_run.rebuild(store.read(folder))
     page = (folder / "summary.md").read_text()
     assert "## What failed" in page
     assert "````text\n```\nalmost\n<b>the end</b>\n````" in page

@@ -161,6 +161,7 @@ def test_a_folder_that_cannot_be_locked_is_one_sentence(tmp_path: Path) -> None:
 def test_run_json_keeps_every_sitting(tmp_path: Path) -> None:
     run = store.create(tmp_path, {"cells": []}, {})
     for number in (1, 2):
-        store.update(run, {"cells": [], "number": number}, {"started": str(number)})
+        sittings = [*store.read(run).resumed, {"started": str(number)}]
+        store.update(run, plan={"cells": [], "number": number}, resumed=sittings)
     assert [one["started"] for one in store.read(run).resumed] == ["1", "2"]
     assert json.loads((run / "run.json").read_text())["plan"]["number"] == 2

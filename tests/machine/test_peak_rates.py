@@ -12,7 +12,7 @@ import pytest
 import threadpoolctl
 
 from kbench.analysis import roofline
-from kbench.machine import fresh_process, peak_rates
+from kbench.machine import peak_rates
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +78,7 @@ def test_a_process_of_its_own_has_the_variables_that_are_given_and_no_others(
         asked.append(how["env"])
         return run(*command, **how)
 
-    monkeypatch.setattr(fresh_process.subprocess, "run", watched)
+    monkeypatch.setattr(peak_rates.subprocess, "run", watched)
     told = peak_rates.measure(1, None, {"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "1"})
     assert told is not None and told["threads"] == 1 and told["operations_per_second"] > 0
     assert [sorted(variables) for variables in asked] == [["OMP_NUM_THREADS", "PATH", "PYTHONPATH"]]
@@ -87,5 +87,5 @@ def test_a_process_of_its_own_has_the_variables_that_are_given_and_no_others(
 
 @pytest.mark.parametrize("program", ["/nowhere/python", "/bin/false", "/bin/echo"])
 def test_a_process_that_says_no_rates_is_none(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
-    monkeypatch.setattr(fresh_process.sys, "executable", program)
+    monkeypatch.setattr(peak_rates.sys, "executable", program)
     assert peak_rates.measure(1, None, {}) is None

@@ -32,7 +32,7 @@ def trained(backend: str, seconds: float, epochs: int = 3, **changes: object) ->
 def all_of(cells: list[Measured]) -> list[Mapping[str, bytes]]:
     rows = summarise(cells)
     chosen = looks(rows, COLORS)
-    return [convergence(cells, chosen), bars(rows, chosen), overview(rows, chosen)]
+    return [convergence(cells, chosen), bars(rows, chosen), overview({"": rows}, chosen)]
 
 
 def assert_are_pictures(picture: Mapping[str, bytes]) -> None:
@@ -223,17 +223,17 @@ def test_the_overview_shows_the_ratios_to_the_baseline_where_there_is_one() -> N
 def test_what_cannot_be_told_from_the_fastest_is_marked_as_in_the_tables() -> None:
     fastest, other = summarise([trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)])
     rows = [fastest, other]
-    assert shown(overview(rows, looks(rows, COLORS))) >= {"2.00", "steady epoch time, x fastest"}
+    assert shown(overview({"": rows}, looks(rows, COLORS))) >= {"2.00", "steady epoch time, x fastest"}
     rows = [fastest, replace(other, verdict=NO_DIFFERENCE)]
     chosen = looks(rows, COLORS)
-    assert shown(overview(rows, chosen)) >= {"~2.00", "steady epoch time, x fastest (~: no difference shown)"}
+    assert shown(overview({"": rows}, chosen)) >= {"~2.00", "steady epoch time, x fastest (~: no difference shown)"}
     assert any("(~2.00x)" in said for said in shown(bars(rows, chosen)))
 
 
 def written(measured: list[Measured], baseline: str) -> set[str]:
     """What stands in the picture: the SVG has the letters as paths, with the text in a comment before them."""
     rows = summarise(measured, baseline)
-    return shown(overview(rows, looks(rows, COLORS)))
+    return shown(overview({"": rows}, looks(rows, COLORS)))
 
 
 def shown(picture: dict[str, bytes]) -> set[str]:

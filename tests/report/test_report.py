@@ -16,11 +16,13 @@ import pytest
 from fake_bench import Bench
 from fake_runs import cell, fake_run, measured, summary
 
-from kbench import outputs
+from kbench import store
 from kbench.analysis.summaries import summarise
+from kbench.outputs import one_run
 from kbench.plots.overview import scale
-from kbench.report import charts, colors, curves, words
-from kbench.report.page import Run, html
+from kbench.report import charts, colors, words
+from kbench.report.page import html
+from kbench.tables.page import Run
 from kbench.values import FAILED, OK, TIMEOUT, Measured, Outcome, Summary
 
 HERE = Path(charts.__file__).parent
@@ -119,18 +121,18 @@ def test_long_curves_are_thinned_with_their_ends_kept_and_the_page_says_so() -> 
     page = page_of(cells)
     chart = data_of(page)["charts"]["r0e0c2"]
     assert chart["title"] == "validation loss against epochs"
-    assert len(chart["columns"]["epoch"]) == curves.MOST_POINTS
+    assert len(chart["columns"]["epoch"]) == charts.MOST_POINTS
     assert [chart["columns"]["epoch"][place] for place in (0, -1)] == [1, 5000]
     assert [chart["columns"]["seconds"][place] for place in (0, -1)] == [1.0, 5000.0]
     assert "200 of 5,000 epochs of each curve are drawn." in page
 
 
 def test_the_more_curves_a_page_has_the_fewer_points_each() -> None:
-    assert curves.points_each(56) == curves.MOST_POINTS
-    assert curves.points_each(1000) == 40
-    assert curves.points_each(100_000) == 10
-    assert curves.thinned(range(5), 10) == [0, 1, 2, 3, 4]
-    assert curves.thinned(range(101), 3) == [0, 50, 100]
+    assert charts.points_each(56) == charts.MOST_POINTS
+    assert charts.points_each(1000) == 40
+    assert charts.points_each(100_000) == 10
+    assert charts.thinned(range(5), 10) == [0, 1, 2, 3, 4]
+    assert charts.thinned(range(101), 3) == [0, 50, 100]
 
 
 def test_a_curve_is_the_mean_of_what_ended_ok_over_the_epochs_that_all_have() -> None:
@@ -139,12 +141,12 @@ def test_a_curve_is_the_mean_of_what_ended_ok_over_the_epochs_that_all_have() ->
         measured(cell(repeat=2), 3.0, 3.0, val_loss=[2.0, 1.0]),
         measured(cell(repeat=3), 9.0, val_loss=9.0, status=TIMEOUT),
     ]
-    first, second = curves.curve(cells, "val_loss", 200)
+    first, second = charts.curve(cells, "val_loss", 200)
     assert (first.epoch, first.seconds, first.value, first.repeats) == (1, 2.0, 1.5, 2)
     assert (second.epoch, second.seconds, second.value) == (2, 4.0, 0.9)
     assert first.spread == pytest.approx(0.5**0.5)
-    assert curves.curve(cells[2:], "val_loss", 200)[0].value == 9.0
-    assert curves.curve([], "val_loss", 200) == []
+    assert charts.curve(cells[2:], "val_loss", 200)[0].value == 9.0
+    assert charts.curve([], "val_loss", 200) == []
 
 
 def test_the_phases_of_a_cell_add_up_to_what_its_guest_took() -> None:
@@ -228,7 +230,7 @@ def test_the_page_is_part_of_a_run_and_shows_the_log_of_what_failed(tmp_path: Pa
     broken = cell(backend="keras3/jax")
     failed = Outcome(FAILED, "boom", last_lines=("it <b>went</b> wrong",))
     run = fake_run(tmp_path, [(cell(), 1.0, Outcome(OK)), (broken, 1.0, failed)])
-    outputs.rebuild(run)
+    one_run.rebuild(store.read(run))
     page = (run / "report.html").read_text()
     assert "<pre" in page and "it &lt;b&gt;went&lt;/b&gt; wrong" in page
     assert "keras2/cntk was fastest." in page

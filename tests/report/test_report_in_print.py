@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from fake_runs import cell, fake_run
 
-from kbench import outputs, paths
+from kbench import paths, store
 from kbench.comparison import published
+from kbench.outputs import one_run
 from kbench.values import OK, Outcome
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -23,7 +24,7 @@ def page_of(parent: Path, *examples: str, **facts: object) -> str:
         (cell(name, backend), 2.0, Outcome(OK)) for name in examples for backend in ("keras2/cntk", "keras3/jax")
     ]
     run = fake_run(parent, fates, "mine", **facts)
-    outputs.rebuild(run)
+    one_run.rebuild(store.read(run))
     return (run / "report.html").read_text("utf-8")
 
 

@@ -18,9 +18,10 @@ from fake_runs import cell, fake_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbench import outputs, store
+from kbench import store
 from kbench.analysis.summaries import summarise
 from kbench.errors import UserError
+from kbench.outputs import one_run
 from kbench.selection import backends
 from kbench.values import FAILED, OK, Backend, Outcome
 
@@ -211,7 +212,7 @@ def changed(value: Any, path: tuple[Any, ...], new: object) -> Any:
 def derive(run: Path) -> None:
     """All that is derived but plots; or one sentence."""
     try:
-        outputs.rebuild(run, plots=False)
+        one_run.rebuild(store.read(run), plots=False)
     except UserError as error:
         one_sentence(error)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from fake_runs import cell, measured, summary
 
 from kbench.analysis.summaries import summarise
-from kbench.report.page import Run, html
+from kbench.report.page import html
 from kbench.tables import markdown, text
 from kbench.tables.answers import answer
 from kbench.tables.content import tables
+from kbench.tables.page import Run
 from kbench.values import FAILED, NO_DIFFERENCE, SLOWER, Interval
 
 ROWS = [

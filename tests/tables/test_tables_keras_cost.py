@@ -52,12 +52,12 @@ def test_a_native_row_that_differs_is_compared_with_none() -> None:
 
 
 def test_of_several_native_rows_that_of_the_same_version_and_then_of_the_same_name_is_taken() -> None:
-    def plan(**frameworks: str) -> dict[str, object]:
-        return {"backends": {name: {"framework": framework} for name, framework in frameworks.items()}}
+    def plan(**frameworks: str) -> dict[str, dict[str, object]]:
+        return {name: {"framework": framework} for name, framework in frameworks.items()}
 
     known = plan(
         **{"keras9/x": "x", "keras9/x@2": "x", "native/a": "x", "native/x": "x", "native/x@2": "x", "native/y": "y"}
     )
     assert natives(known) == {"keras9/x": "native/x", "keras9/x@2": "native/x@2"}
     assert natives(plan(**{"keras9/z": "z", "native/a": "z", "native/b": "z"})) == {"keras9/z": "native/a"}
-    assert natives({"backends": {"keras9/x": {}}}) == {}
+    assert natives({"keras9/x": {}}) == {}

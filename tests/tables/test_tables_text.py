@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from kbench.tables.content import headline, table
 from kbench.tables.markdown import escape, markdown
-from kbench.tables.page import page
+from kbench.tables.page import Run, page
 from kbench.tables.text import text
 from kbench.text import plain, significant
-from kbench.values import EPOCHS, FAILED, FASTEST, NO_DIFFERENCE, REPEATS, SLOWER, UNSUPPORTED, Interval
+from kbench.values import EPOCHS, FAILED, FASTEST, NO_DIFFERENCE, REPEATS, SLOWER, UNSUPPORTED, Interval, Summary
 
 FAST = summary("keras3/jax", epoch_seconds=1.0, samples_per_second=1000.0)
 SLOW = summary("keras2/cntk", epoch_seconds=12345.6, relative_to_fastest=12345.6, samples_per_second=0.081)
@@ -28,6 +28,10 @@ BROKEN = summary(
     relative_to_fastest=None,
     final_val_accuracy=None,
 )
+
+
+def of_rows(rows: list[Summary]) -> str:
+    return page(Run("run", "", "", {}, {}, {}, rows, []), {})
 
 
 def test_a_training_table_reads_like_this() -> None:
@@ -133,7 +137,7 @@ def test_a_baseline_is_named_and_its_ratio_shown_instead_of_that_to_the_fastest(
     assert found.remarks == ("x baseline: the ratio to keras2/cntk.",)
     alone = table([dataclasses.replace(FAST, baseline="keras2/cntk")])
     assert alone.remarks == ("No x baseline: keras2/cntk has no steady time here.",)
-    assert "x baseline is the ratio to keras2/cntk" in page("run", "", "", rows, {}, {})
+    assert "x baseline is the ratio to keras2/cntk" in of_rows(rows)
 
 
 def test_accuracies_of_repeats_have_their_spread_and_say_whether_the_seed_varied() -> None:
@@ -164,14 +168,14 @@ def test_columns_that_a_narrow_page_leaves_out_are_named_once_and_in_summary_md(
     last = shown.rpartition("\n\n")[2].replace("\n", " ")
     assert last == "Left out here for width, and in summary.md: verdict, samples/s, first epoch (s)."
     for column in ("verdict", "samples/s", r"first epoch (s)"):
-        assert column in page("run", "", "", [SURE, FAR], {}, {})
+        assert column in of_rows([SURE, FAR])
 
 
 def test_the_page_says_what_the_words_mean() -> None:
-    shown = page("run", "", "", [SURE, FAR], {}, {})
+    shown = of_rows([SURE, FAR])
     for word in ("95 % bootstrap intervals", "*slower*", "*faster*", "*no difference shown*"):
         assert word in shown
-    assert "bootstrap" not in page("run", "", "", [FAST], {}, {})
+    assert "bootstrap" not in of_rows([FAST])
 
 
 def test_an_inference_table_is_per_1000_images() -> None:
@@ -294,7 +298,10 @@ def test_the_headline_counts_wins_and_how_rows_ended() -> None:
 
 def test_the_page_names_machine_command_versions_and_notes() -> None:
     backends = {"keras3/jax": {"title": "JAX <fast>", "notes": ["compiles first."]}}
-    shown = page("run|1", "a `machine`", "run.py `a` ``b``", [FAST], {"": ["plots/o.png"]}, backends)
+    shown = page(
+        Run("run|1", "", "a `machine`", {"command_line": "run.py `a` ``b``"}, backends, {}, [FAST], []),
+        {"": ["plots/o.png"]},
+    )
     assert shown.startswith("# kbench: run\\|1\n")
     assert "Machine: a \\`machine\\`." in shown
     assert "Command: ``` run.py `a` ``b`` ```" in shown

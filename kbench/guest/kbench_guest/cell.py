@@ -29,7 +29,7 @@ def main(path):
     events = Events(spec["events"])
     events.write("start", schema=SCHEMA, pid=os.getpid(), python=sys.version.split()[0])
     if spec["script"]:
-        return script.run(spec, events)
+        return script.Script(spec, events).run()
     try:
         if spec["load"]:
             from kbench_guest.drivers import own_data

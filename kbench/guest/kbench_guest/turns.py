@@ -45,10 +45,7 @@ class Turns(object):
         return self.round == 0 or seconds >= MOST_SECONDS or its_part
 
     def pass_on(self):
-        """Return when it is this process's turn again: (the clock when it ended, the clock when it went on).
-
-        If the host is gone there are no more turns.
-        """
+        """Return (when this turn ended, when the next one began). Without the host there are no more turns."""
         ended = time.perf_counter()
         self.slow = self.round > 0 and ended - self._began > SLOW_SECONDS * self._steps
         try:

@@ -10,9 +10,15 @@ from kbench_guest.drivers import example_file
 from kbench_guest.turns import Turns
 
 
-def probe(model, inputs, batch_size):
-    """Outputs for the first batch of the data, without dropout, before any training."""
-    return excerpt(model.predict(inputs, batch_size=batch_size, verbose=0))
+def measure(framework, model, example, spec, feed, part, validation_part, events):
+    """Run the model, or train it after its outputs for the first batch are known, without dropout."""
+    if spec["task"] == "infer":
+        infer(framework, model, spec, part, events)
+        return
+    with events.phase("probe"):
+        outputs = excerpt(model.predict(feed.first_inputs(), batch_size=spec["batch_size"], verbose=0))
+    events.write("probe", outputs=outputs)
+    train(framework, model, example, spec, feed, validation_part, events)
 
 
 def excerpt(outputs):
@@ -109,10 +115,7 @@ def _nothing(*args, **kwargs):
 
 
 def validating(framework, model, example, spec, part):
-    """What scores the validation samples after each epoch; None if there are none.
-
-    kbench scores them if the loss is a cross-entropy of class numbers without other metrics, else Keras does.
-    """
+    """What scores the validation samples, if any: kbench for a cross-entropy of class numbers alone, else Keras."""
     if not part:
         return None
     measured = getattr(example, "METRICS", ["accuracy"])

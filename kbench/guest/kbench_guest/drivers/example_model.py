@@ -10,10 +10,7 @@ from kbench_guest.protocol import Refused
 
 
 def build(framework, example, spec, first, events):
-    """The example's model in the form that is right on this backend, with its initial weights.
-
-    first: a batch of inputs, for a model that learns its shapes from them.
-    """
+    """The example's model in the form that is right on this backend, with its initial weights; first: a batch."""
     made = model_of(framework, example, spec["data"], first)
     # Before `arrange`: the form that a backend needs changes how the model is computed, not what.
     events.write("shapes", inputs=shapes.inputs(framework, made), layers=shapes.layers(framework, made))

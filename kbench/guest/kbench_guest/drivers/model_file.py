@@ -39,13 +39,8 @@ def run(spec, events):
     check_device(framework, model, spec, events)
     if spec.get("parity"):
         parity.run(framework, model, example, spec, train, feed, events)
-    elif spec["task"] == "infer":
-        epochs.infer(framework, model, spec, train, events)
     else:
-        with events.phase("probe"):
-            outputs = epochs.probe(model, feed.first_inputs(), spec["batch_size"])
-        events.write("probe", outputs=outputs)
-        epochs.train(framework, model, example, spec, feed, validation, events)
+        epochs.measure(framework, model, example, spec, feed, train, validation, events)
     process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(model))
 
 
@@ -79,8 +74,9 @@ def check_device(framework, model, spec, events):
     device = framework.device(model)
     events.write("device", device=device)
     if device not in (spec["device"], "unknown"):
-        found = (spec["device"], spec["keras_backend"], framework.versions()[1], device)
-        raise Refused("device", "the cell was to run on the %s, but %s %s runs it on the %s" % found)
+        who = "%s %s" % (spec["keras_backend"], framework.versions()[1]) if spec["keras_backend"] else "the twin"
+        found = (spec["device"], who, device)
+        raise Refused("device", "the cell was to run on the %s, but %s runs it on the %s" % found)
 
 
 def check_settings(framework, model, spec, events):

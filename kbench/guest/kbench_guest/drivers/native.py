@@ -3,6 +3,7 @@
 Each step is a phase of the cell, as in model_file.py.
 """
 
+from kbench_guest.drivers.model_file import check_device, check_sources, same
 from kbench_guest.protocol import Refused
 
 
@@ -27,10 +28,9 @@ def run(spec, events):
     example = types.SimpleNamespace(**spec["constants"])
 
     with events.phase("data"):
-        train = arrays.open_part(spec["data"], "train", spec["samples"])
-        validation = None
-        if spec["validation_samples"]:
-            validation = arrays.open_part(spec["data"], "validation", spec["validation_samples"])
+        data, validated = spec["data"], spec["validation_samples"]
+        train = arrays.open_part(data, "train", spec["samples"])
+        validation = arrays.open_part(data, "validation", validated) if validated else None
         if spec["task"] == "train" and (arrays.class_numbers(train) is None or train.weights is not None):
             raise Refused("unsupported", "a twin trains on one class number a sample, and the data have others")
         if len(train.inputs) != 1 or train.input_names:
@@ -43,60 +43,31 @@ def run(spec, events):
         twin.build(initial)
         held = twin.weights()
         parameters = sum(int(value.size) for value in held)
-        events.write(
-            "model",
-            parameters=parameters,
-            form="",
-            weights="seeded",
-            weights_sha256=twin.sha256(),
-            weights_left=[],
-            dtypes=sorted({str(value.dtype) for value in held}),
-        )
+        proof = {"weights": "seeded", "weights_sha256": twin.sha256(), "weights_left": []}
+        dtypes = sorted({str(value.dtype) for value in held})
+        events.write("model", parameters=parameters, form="", dtypes=dtypes, **proof)
         if spec["parameters"] not in (None, parameters):
-            raise Refused(
-                "mismatch",
-                "the twin has %d parameters, where the example states %d" % (parameters, spec["parameters"]),
-            )
+            stated = "the twin has %d parameters, where the example states %d"
+            raise Refused("mismatch", stated % (parameters, spec["parameters"]))
         if spec["task"] == "train" and not spec.get("parity"):
             twin.compile(example.OPTIMIZER)
             optimizer = dropped_defaults({name: plain(value) for name, value in example.OPTIMIZER.items()})
             events.write("compiled", optimizer=optimizer, loss=example.LOSS, batch_size=spec["batch_size"])
 
-    device = framework.device(twin)
-    events.write("device", device=device)
-    if device not in (spec["device"], "unknown"):
-        raise Refused(
-            "device", "the cell was to run on the %s, but the twin runs it on the %s" % (spec["device"], device)
-        )
-
+    check_device(framework, twin, spec, events)
     if spec.get("parity"):
         native_parity.run(twin, initial, example, spec, feed, events)
-    elif spec["task"] == "infer":
-        epochs.infer(framework, twin, spec, train, events)
     else:
-        with events.phase("probe"):
-            outputs = epochs.probe(twin, feed.first_inputs(), spec["batch_size"])
-        events.write("probe", outputs=outputs)
-        epochs.train(framework, twin, example, spec, feed, validation, events)
+        epochs.measure(framework, twin, example, spec, feed, train, validation, events)
     process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(twin))
 
 
 def check_loaded(spec, version, numpy_version, events):
     """Report what was loaded, and refuse to measure another version than was asked for."""
-    from kbench_guest.drivers.model_file import check_sources, same
-
     asked = spec["versions"].get("backend")
     version = version or asked or "unknown"  # one that does not say has been installed from the lock file
-    events.write(
-        "loaded",
-        keras_version="",
-        backend_version=version,
-        numpy_version=numpy_version,
-        keras_backend="",
-        image_data_format=spec["image_data_format"],
-        floatx=spec["floatx"],
-        epsilon=spec["epsilon"],
-    )
+    settings = {name: spec[name] for name in ("keras_backend", "image_data_format", "floatx", "epsilon")}
+    events.write("loaded", keras_version="", backend_version=version, numpy_version=numpy_version, **settings)
     if asked and not same("backend_version", version, asked):
         raise Refused("mismatch", "%s %s was loaded, where %s was asked for" % (spec["module"], version, asked))
     check_sources(sorted(spec["sources"]))

@@ -8,7 +8,7 @@ import os
 import numpy as np
 
 from kbench_guest import scores
-from kbench_guest.drivers.parity_files import at_most, drawn_numbers, moved
+from kbench_guest.drivers import parity_files
 
 
 def run(twin, initial, example, spec, feed, events):
@@ -22,41 +22,22 @@ def run(twin, initial, example, spec, feed, events):
 
     with events.phase("forward"):
         outputs = predicted()
-    np.savez(os.path.join(folder, "forward.npz"), outputs=at_most(outputs))
-    events.write(
-        "parity",
-        stage="forward",
-        file="forward.npz",
-        samples=len(outputs),
-        loss=loss and loss(outputs, feed.labels(0)),
-        layers=[],
-        unknown="a twin's layers",
-    )
+    np.savez(os.path.join(folder, "forward.npz"), outputs=parity_files.at_most(outputs))
+    known = {"loss": loss and loss(outputs, feed.labels(0)), "layers": [], "unknown": "a twin's layers"}
+    events.write("parity", stage="forward", file="forward.npz", samples=len(outputs), **known)
     if not trains:
         return
-    for stage, start in (("step", initial), ("moved", [moved(value) for value in initial])):
+
+    def train(batch):
+        return float(twin.train_function(batch.model_inputs(), batch.model_targets())[0])
+
+    def write(stage):
+        numbered = enumerate(twin.by_layer(), 1)
+        layers = [("%s %d" % (kind, number), kind, values) for number, (kind, values) in numbered]
+        after = loss(predicted(), feed.labels(0))
+        parity_files.write_step(folder, stage, layers, after, example.OPTIMIZER["class_name"], events)
+
+    for stage, start in (("step", initial), ("moved", [parity_files.moved(value) for value in initial])):
         twin.build(start)
         twin.compile(example.OPTIMIZER)
-        for step in range(1, max(spec["parity"]["steps"]) + 1):
-            batch = feed.batch(step - 1)
-            reported = twin.train_function(batch.model_inputs(), batch.model_targets())
-            if step == 1:
-                name = "reported" if stage == "step" else "moved_reported"
-                events.write("parity", stage=name, loss=float(reported[0]))
-            if step in spec["parity"]["steps"]:
-                write_step(twin, "%s_%d" % (stage, step), folder, example, events, loss(predicted(), feed.labels(0)))
-
-
-def write_step(twin, stage, folder, example, events, loss):
-    """An .npz file with the weights, and its event with the loss that the first batch has now."""
-    kept, layers = {}, []
-    for number, (kind, values) in enumerate(twin.by_layer(), 1):
-        about = {"name": "%s %d" % (kind, number), "class": kind, "weights": []}
-        for value in values:
-            name = "weight_%03d" % len(kept)
-            kept[name] = drawn_numbers(value)
-            about["weights"].append({"values": name, "size": int(value.size)})
-        layers.append(about)
-    np.savez(os.path.join(folder, stage + ".npz"), **kept)
-    optimizer = example.OPTIMIZER["class_name"]
-    events.write("parity", stage=stage, file=stage + ".npz", loss=loss, layers=layers, optimizer=optimizer)
+        parity_files.take_steps(spec["parity"]["steps"], stage, feed, train, write, events)

@@ -11,8 +11,7 @@ import keras
 import numpy as np
 
 from kbench_guest import arrays, scores
-from kbench_guest.drivers import example_file
-from kbench_guest.drivers.parity_files import at_most, drawn_numbers, moved
+from kbench_guest.drivers import example_file, parity_files
 from kbench_guest.frameworks import graph
 from kbench_guest.proof import reference
 from kbench_guest.protocol import in_a_line
@@ -195,7 +194,7 @@ def expected(framework, model, nodes, inputs, pictures_channels_first):
 
 def write_forward(folder, outputs, found, right, unknown, nodes, loss, events):
     """forward.npz and its event."""
-    kept = {"outputs": at_most(outputs)}
+    kept = {"outputs": parity_files.at_most(outputs)}
     layers = []
     for number, (name, value) in enumerate(found.items()):
         about = {"name": name, "class": nodes[name].class_name}
@@ -211,7 +210,7 @@ def write_forward(folder, outputs, found, right, unknown, nodes, loss, events):
             about["unread"] = value
     values = {"loss": loss and loss(np.asarray(outputs)), "layers": layers, "unknown": unknown}
     if right is not None:
-        kept["reference_outputs"] = at_most(right[OUTPUT])
+        kept["reference_outputs"] = parity_files.at_most(right[OUTPUT])
         values["reference_loss"] = loss and loss(right[OUTPUT])
     np.savez(os.path.join(folder, "forward.npz"), **kept)
     events.write("parity", stage="forward", file="forward.npz", samples=len(outputs), **values)
@@ -231,26 +230,24 @@ def train(framework, case, steps, folder, events):
     Then again from weights moved by one unit in the last place, which shows how far rounding takes this training.
     """
     initial = case.model.get_weights()
+
+    def step(batch):
+        forget(case.model)
+        return case.train(batch)
+
+    def write(stage):
+        layers = [(layer.name, graph.kind_of(layer), values) for layer, values in framework.weights(case.model)]
+        after = case.loss and case.loss(predicted(case.model, case.batches.batch(0)))
+        parity_files.write_step(folder, stage, layers, after, case.optimizer, events)
+
     with events.phase("compile"):
         if case.compile:
             case.compile()
-    _take_steps(framework, case, steps, "step_%d", folder, events)
+    parity_files.take_steps(steps, "step", case.batches, step, write, events)
     if case.compile:
-        case.model.set_weights([moved(value) for value in initial])
+        case.model.set_weights([parity_files.moved(value) for value in initial])
         case.compile()
-        _take_steps(framework, case, steps, "moved_%d", folder, events)
-
-
-def _take_steps(framework, case, steps, stage, folder, events):
-    """Train, and write the weights after each number of `steps`."""
-    for step in range(1, max(steps) + 1):
-        forget(case.model)
-        reported = case.train(case.batches.batch(step - 1))
-        if step == 1:
-            name = "reported" if stage.startswith("step") else "moved_reported"
-            events.write("parity", stage=name, loss=float(np.ravel(reported)[0]))
-        if step in steps:
-            write_step(framework, case, stage % step, folder, events)
+        parity_files.take_steps(steps, "moved", case.batches, step, write, events)
 
 
 def forget(model):
@@ -258,18 +255,3 @@ def forget(model):
     for layer in getattr(model, "layers", ()):
         if getattr(layer, "stateful", False):
             getattr(layer, "reset_states" if hasattr(layer, "reset_states") else "reset_state")()
-
-
-def write_step(framework, case, stage, folder, events):
-    """An .npz file with the weights, and its event with the loss of the first batch now."""
-    kept, layers = {}, []
-    for layer, values in framework.weights(case.model):
-        about = {"name": layer.name, "class": graph.kind_of(layer), "weights": []}
-        for value in values:
-            name = "weight_%03d" % len(kept)
-            kept[name] = drawn_numbers(value)
-            about["weights"].append({"values": name, "size": int(value.size)})
-        layers.append(about)
-    np.savez(os.path.join(folder, stage + ".npz"), **kept)
-    after = case.loss and case.loss(predicted(case.model, case.batches.batch(0)))
-    events.write("parity", stage=stage, file=stage + ".npz", loss=after, layers=layers, optimizer=case.optimizer)

@@ -1,4 +1,6 @@
-"""What is kept of large arrays in a parity run's files, and weights that are moved by the least that can be."""
+"""What a parity run trains and keeps: large arrays in part, and weights that are moved by the least that can be."""
+
+import os
 
 import numpy as np
 
@@ -26,3 +28,31 @@ def moved(value):
         return value
     chosen = np.random.RandomState(0).rand(*value.shape) < 0.5
     return np.where(chosen, np.nextafter(value, np.inf, dtype=value.dtype), value)
+
+
+def take_steps(steps, stage, batches, train, write, events):
+    """Train, each step on the next batch, and have `write(stage and number)` keep what is there after some `steps`.
+
+    stage: "step", or "moved" if the weights were moved before. train(batch) returns what the backend reports.
+    """
+    for step in range(1, max(steps) + 1):
+        reported = train(batches.batch(step - 1))
+        if step == 1:
+            name = "reported" if stage == "step" else "moved_reported"
+            events.write("parity", stage=name, loss=float(np.ravel(reported)[0]))
+        if step in steps:
+            write("%s_%d" % (stage, step))
+
+
+def write_step(folder, stage, layers, loss, optimizer, events):
+    """An .npz file with the weights of [(name, class, weights)], and its event with the first batch's loss."""
+    kept, described = {}, []
+    for name, kind, values in layers:
+        about = {"name": name, "class": kind, "weights": []}
+        for value in values:
+            of_weight = "weight_%03d" % len(kept)
+            kept[of_weight] = drawn_numbers(value)
+            about["weights"].append({"values": of_weight, "size": int(value.size)})
+        described.append(about)
+    np.savez(os.path.join(folder, stage + ".npz"), **kept)
+    events.write("parity", stage=stage, file=stage + ".npz", loss=loss, layers=described, optimizer=optimizer)

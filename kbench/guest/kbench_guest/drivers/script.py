@@ -208,11 +208,6 @@ class Script(object):
             process.report(self._framework, self._events)
 
 
-def run(spec, events):
-    """Run the program of the spec; its exit status."""
-    return Script(spec, events).run()
-
-
 def _as_named(file):
     """The file relative to the current folder, if it lies in it."""
     name = os.path.relpath(file)

@@ -112,6 +112,38 @@ class Framework(object):
         return {}
 
 
+class OnPyTorch(object):
+    """What PyTorch does, with Keras and without."""
+
+    def wait(self, model, outputs=None):
+        if self.module.cuda.is_available():
+            self.module.cuda.synchronize()
+
+    def pending(self, outputs):
+        if not self.module.cuda.is_available():
+            return None
+        event = self.module.cuda.Event(blocking=True)  # one that does not spin
+        event.record()
+        return event.query, event.synchronize
+
+    def allocator_peak_bytes(self, model):
+        return self.module.cuda.max_memory_allocated()
+
+    def threads(self):
+        return {"intra_op": self.module.get_num_threads(), "inter_op": self.module.get_num_interop_threads()}
+
+
+class OnTensorFlow2(object):
+    """What TensorFlow 2 does, with Keras and without."""
+
+    def pending(self, outputs):
+        return None
+
+    def threads(self):
+        of = self.module.config.threading
+        return {"intra_op": of.get_intra_op_parallelism_threads(), "inter_op": of.get_inter_op_parallelism_threads()}
+
+
 class DoneOnReturn(object):
     """A framework whose functions return when their work on the device is done."""
 

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 
 from kbench_guest.frameworks import keras_models, time_steps
-from kbench_guest.frameworks.interface import DoneOnReturn
+from kbench_guest.frameworks.interface import DoneOnReturn, OnPyTorch, OnTensorFlow2
 
 
 class AnyBackend(keras_models.KerasModels):
@@ -90,7 +90,7 @@ class AnyBackend(keras_models.KerasModels):
         return [np.array(keras.ops.convert_to_numpy(weight)) for weight in weights]
 
 
-class TensorFlow2(AnyBackend):
+class TensorFlow2(OnTensorFlow2, AnyBackend):
     _compilations = 0
 
     def step_hook(self, model, kind, wrap):
@@ -116,15 +116,8 @@ class TensorFlow2(AnyBackend):
         if outputs is not None:  # at the end of an epoch the logs have been read, which waits
             self.module.test.experimental.sync_devices()
 
-    def pending(self, outputs):
-        return None
-
     def allocator_peak_bytes(self, model):
         return self.module.config.experimental.get_memory_info("GPU:0")["peak"]
-
-    def threads(self):
-        of = self.module.config.threading
-        return {"intra_op": of.get_intra_op_parallelism_threads(), "inter_op": of.get_inter_op_parallelism_threads()}
 
 
 class JAX(AnyBackend):
@@ -162,7 +155,7 @@ class JAX(AnyBackend):
         return (device.memory_stats() or {}).get("peak_bytes_in_use")
 
 
-class PyTorch(AnyBackend):
+class PyTorch(OnPyTorch, AnyBackend):
     heeds_run_eagerly = False  # it runs eagerly unless jit_compile is on
     several_steps = keras_models.KerasModels.several_steps  # Keras 3 refuses it there
 
@@ -174,23 +167,6 @@ class PyTorch(AnyBackend):
 
     def device(self, model):
         return "gpu" if model.weights[0].value.device.type == "cuda" else "cpu"
-
-    def wait(self, model, outputs=None):
-        if self.module.cuda.is_available():
-            self.module.cuda.synchronize()
-
-    def pending(self, outputs):
-        if not self.module.cuda.is_available():
-            return None
-        event = self.module.cuda.Event(blocking=True)  # one that does not spin
-        event.record()
-        return event.query, event.synchronize
-
-    def allocator_peak_bytes(self, model):
-        return self.module.cuda.max_memory_allocated()
-
-    def threads(self):
-        return {"intra_op": self.module.get_num_threads(), "inter_op": self.module.get_num_interop_threads()}
 
 
 class OpenVINO(DoneOnReturn, AnyBackend):

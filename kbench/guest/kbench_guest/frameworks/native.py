@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from kbench_guest.frameworks.interface import DoneOnReturn, Framework
+from kbench_guest.frameworks.interface import DoneOnReturn, Framework, OnPyTorch, OnTensorFlow2
 
 
 class AnyFramework(Framework):
@@ -16,10 +16,10 @@ class AnyFramework(Framework):
     """
 
     def __init__(self, module):
-        self._module = module
+        self.module = module
 
     def versions(self):
-        return "", str(getattr(self._module, "__version__", ""))
+        return "", str(getattr(self.module, "__version__", ""))
 
     def seed(self, number):
         """A twin seeds its framework by itself: `build` is given the seed."""
@@ -48,27 +48,10 @@ class Immediate(DoneOnReturn, AnyFramework):
     """On the CPU, a step's work is done when it returns."""
 
 
-class PyTorch(AnyFramework):
+class PyTorch(OnPyTorch, AnyFramework):
     def device(self, model):
-        found = [value.device.type for value in model.inside(self._module.Tensor)]
+        found = [value.device.type for value in model.inside(self.module.Tensor)]
         return {"cpu": "cpu", "cuda": "gpu"}.get(found[0], "unknown") if found else "unknown"
-
-    def wait(self, model, outputs=None):
-        if self._module.cuda.is_available():
-            self._module.cuda.synchronize()
-
-    def pending(self, outputs):
-        if not self._module.cuda.is_available():
-            return None
-        event = self._module.cuda.Event(blocking=True)  # one that does not spin
-        event.record()
-        return event.query, event.synchronize
-
-    def allocator_peak_bytes(self, model):
-        return self._module.cuda.max_memory_allocated()
-
-    def thread_settings(self):
-        return {"intra_op": self._module.get_num_threads(), "inter_op": self._module.get_num_interop_threads()}
 
 
 class JAX(AnyFramework):
@@ -104,31 +87,21 @@ class JAX(AnyFramework):
         return is_done, functools.partial(jax.block_until_ready, leaves)
 
 
-class TensorFlow2(AnyFramework):
+class TensorFlow2(OnTensorFlow2, AnyFramework):
     def device(self, model):
-        places = [value.device for value in model.inside(self._module.Variable)]
+        places = [value.device for value in model.inside(self.module.Variable)]
         return "unknown" if not places else "gpu" if "GPU" in places[0] else "cpu"
 
     def wait(self, model, outputs=None):
-        self._module.test.experimental.sync_devices()
-
-    def pending(self, outputs):
-        return None
-
-    def thread_settings(self):
-        held = self._module.config.threading
-        return {
-            "intra_op": held.get_intra_op_parallelism_threads(),
-            "inter_op": held.get_inter_op_parallelism_threads(),
-        }
+        self.module.test.experimental.sync_devices()
 
 
 class MXNet(AnyFramework):
     def device(self, model):
-        return "gpu" if self._module.context.num_gpus() else "cpu"
+        return "gpu" if self.module.context.num_gpus() else "cpu"
 
     def wait(self, model, outputs=None):
-        self._module.nd.waitall()
+        self.module.nd.waitall()
 
     def pending(self, outputs):
         return None  # the loss has been read

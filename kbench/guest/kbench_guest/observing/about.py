@@ -38,10 +38,7 @@ def model(framework, made):
 
 
 def training(given, hashed):
-    """{batch_size, samples, content_sha256, ...} of the arguments of fit, as far as they are known.
-
-    hashed: whether to hash the content of arrays.
-    """
+    """{batch_size, samples, ...} of the arguments of fit, as far as they are known; `hashed`: with content_sha256."""
     found = {}
     x = given.get("x", given.get("generator"))
     split = float(given.get("validation_split") or 0.0)

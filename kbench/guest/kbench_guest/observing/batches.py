@@ -10,10 +10,7 @@ from kbench_guest.protocol import Refused
 
 
 def first_batches(method, given, count):
-    """[(x, y, sample weights)]: arrays of the call's first batches, at most `count`.
-
-    Raises Refused if the data are not arrays of numbers or texts.
-    """
+    """[(x, y, sample weights)]: arrays of the call's first batches, at most `count`. Raises Refused for others."""
     x = given.get("x", given.get("generator"))
     whole = (x, given.get("y"), given.get("sample_weight"))
     if not method.startswith("fit"):

@@ -43,10 +43,7 @@ def by_layer(its_weights):
 
 
 def replay(framework, model, values, backend):
-    """Give a model the weights that it has on another backend. values: "GRU 2 0" -> the layer's first weight.
-
-    Raises Refused if the model has other weights there.
-    """
+    """Give a model the weights of another backend, named like "GRU 2 0". Raises Refused if it has others."""
     left = dict(values)
     weights, given = [], []
     for name, (layer, own) in by_layer(

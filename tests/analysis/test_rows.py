@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from fake_runs import summary
 
-from kbench.analysis.open_rows import half_width, open_rows
+from kbench.analysis.rows import half_width, open_rows
 from kbench.values import BASELINE, FASTER, FASTEST, NO_DIFFERENCE, SLOWER, Interval, Summary
 
 FIRST = replace(summary("keras3/a"), relative_to_fastest=1.0, verdict=FASTEST)
