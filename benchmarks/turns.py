@@ -1,6 +1,6 @@
 """Whether an epoch takes as long in turns, its pauses taken out, as without any: pairs of epochs of one process.
 
-    python benchmarks/turns.py [--pairs N] [--backends LIST] [--examples LIST]
+    python benchmarks/turns.py [--pairs N] [--samples N] [--backends LIST] [--examples LIST]
 
 The cells of an example run side by side by the real command, but pass on in every second epoch only, in random order
 within pairs (turns_pairs.py): through the others they compute alone. Printed is, for each example and backend, the
@@ -39,7 +39,8 @@ def measure(folder: Path, example: str, asked: argparse.Namespace) -> Sequence[M
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         status = command.main(
             [
-                *("run", "--backends", asked.backends, "--examples", example, "--samples", str(SAMPLES[example])),
+                *("run", "--backends", asked.backends, "--examples", example),
+                *("--samples", str(asked.samples or SAMPLES[example])),
                 *("--epochs", str(turns_pairs.FIRST - 1 + 2 * asked.pairs), "--repeats", "1", "--device", "cpu"),
                 *("--interleave", "on", "--results", str(folder), "--name", example, "--no-plots", "--quiet"),
             ]
@@ -68,6 +69,7 @@ def main() -> None:
     """Measure, and print a line for each example and backend."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--samples", type=int, help="of an epoch; more of them make longer turns")
     parser.add_argument("--backends", default="keras2/tensorflow,keras3/tensorflow,keras3/torch,keras3/jax")
     parser.add_argument("--examples", default=",".join(SAMPLES))
     asked = parser.parse_args()
