@@ -29,6 +29,7 @@ CONFIGURED = ["apt-get", "indextargets", "--format", "$(REPO_URI)"]
 AT_ONCE = 8
 SECONDS = (4.0, 30.0)  # to connect, and between two packets
 KEPT = ("./lib/", "./usr/lib/")
+HTTP = ("http://", "https://")
 LINE = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<path>pool/\S+\.deb)")
 
 
@@ -37,13 +38,15 @@ class Failed(Exception):
 
 
 def mirrors() -> list[str]:
-    """The user's mirror and those of this machine's apt, if there are any."""
+    """The user's mirror and those of this machine's apt, if there are any. Raises Failed."""
     named = [os.environ[MIRROR]] if os.environ.get(MIRROR) else []
+    if not all(one.startswith(HTTP) for one in named):
+        raise Failed(f"{MIRROR} is {named[0][:80]!r}, which is no http:// or https:// address")
     try:
         done = subprocess.run(CONFIGURED, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return named
-    return named + [one for one in done.stdout.split() if urlsplit(one).scheme in ("http", "https")]
+    return named + [one for one in done.stdout.split() if one.startswith(HTTP)]
 
 
 def install(lock: Path, folder: Path, mirrors: Iterable[str]) -> None:
@@ -67,7 +70,7 @@ def install(lock: Path, folder: Path, mirrors: Iterable[str]) -> None:
                     why = error
                 finally:
                     pool.shutdown(cancel_futures=True)
-    raise Failed(f"{why}; {MIRROR} may name a mirror of Debian")
+    raise Failed(f"{why}; set {MIRROR} to a mirror of Debian")
 
 
 def parsed(line: str) -> tuple[str, str]:

@@ -128,7 +128,16 @@ def test_without_a_mirror_the_sentence_says_how_to_name_one(
     tmp_path: Path, lock: Path, apt: Path, cache: Path
 ) -> None:
     text = refused(*backend_of(tmp_path), cache)
-    assert "no mirror of Debian is known; KBENCH_DEBIAN_MIRROR may name a mirror of Debian" in text
+    assert "no mirror of Debian is known; set KBENCH_DEBIAN_MIRROR to a mirror of Debian" in text
+
+
+def test_a_mirror_that_is_no_address_is_refused(
+    tmp_path: Path, lock: Path, mirror: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KBENCH_DEBIAN_MIRROR", "mirror.example/debian")
+    assert "KBENCH_DEBIAN_MIRROR is 'mirror.example/debian', which is no http" in refused(
+        *backend_of(tmp_path), cache
+    )
 
 
 def test_without_a_network_the_sentence_says_so(tmp_path: Path, lock: Path, apt: Path, cache: Path) -> None:

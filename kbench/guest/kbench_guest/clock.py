@@ -82,7 +82,7 @@ class StepClock(object):
         return step
 
     def _pause(self):
-        self._try(self._wait, self._pending)  # each step has its own end, so this comes first
+        self._try(self._wait, self._pending)  # first, so that each is noted when it ends
         self._pending.clear()
         self._try(self._framework.wait, self._model, self._outputs)
         ended, went_on = self._turns.pass_on()
