@@ -270,7 +270,7 @@ class Outcome:
     tree_memory_mib: float | None = None  # peak of the guest's process and its descendants
     reference_seconds: float | None = None  # of a fixed computation just before the cell
     reference_samples: tuple[float, ...] = ()  # of the same: their median is reference_seconds
-    disturbed_rounds: tuple[int, ...] = ()  # rounds in which other programs took much of its turn
+    disturbed_rounds: tuple[int, ...] = ()  # rounds in which other programs took much of its turn; see epochs.AGAIN
     device_memory_mib: float | None = None  # peak on the GPU; None on the CPU
     device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
     last_event: str = ""  # the guest's last event, such as "epoch 2", if the status is not ok

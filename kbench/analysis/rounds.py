@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kbench.analysis import intervals, step_times
-from kbench.epochs import Epoch
+from kbench.epochs import AGAIN, Epoch
 from kbench.values import Interval, Measured
 
 Row = TypeVar("Row", bound=Hashable)
@@ -52,7 +52,7 @@ def of_row(repeats: Sequence[Measured]) -> Turns:
         for epoch in steady:
             for number, first, last in epoch.rounds:
                 if number not in one.outcome.disturbed_rounds:
-                    steps.setdefault((one.cell.repeat, number), []).extend(epoch.step_seconds[first:last])
+                    steps.setdefault((one.cell.repeat, number % AGAIN), []).extend(epoch.step_seconds[first:last])
         counted = [(epoch.seconds, _counted(epoch)) for epoch in steady]
         epochs[one.cell.repeat] = tuple(seconds / fmean(there) for seconds, there in counted if sum(there) > 0)
     found = {place: fmean(seconds) for place, seconds in steps.items() if seconds}

@@ -1,7 +1,8 @@
 """Gives turns to guests that run side by side: one computes at a time, and the others are stopped.
 
 A guest computes until it reports on its socket that its turn is over (see `kbench_guest.turns`). Then it is stopped,
-with all its threads and children. In each round every guest has one turn, in a new random order.
+with all its threads and children. In each round every guest has one turn, in a new random order, and those whose turn
+other programs disturbed have another one at its end.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 import psutil
 
 from kbench.cells.orphans import signal_group
+from kbench.epochs import AGAIN
 from kbench.machine import host
 
 VARIABLE = "KBENCH_TURNS"  # as kbench_guest.turns reads it
@@ -36,6 +38,7 @@ class Turn:
     pid: int = 0
     held: bool = False
     over: bool = False  # its process has ended, or is about to
+    again: bool = False  # its last turn was disturbed, and is taken again
     disturbed: list[int] = field(default_factory=list)  # rounds in which other programs took much of the time
     _held_seconds: float = 0.0  # up to the last hold
     _since: float = 0.0
@@ -52,7 +55,9 @@ class Turn:
         signal_group(self.pid, signal.SIGSTOP)
         self.held, self._since = True, time.monotonic()
         clock, busy, own = (after - before for after, before in zip(self._times(), self._before, strict=True))
-        if self._round and busy - own > DISTURBED * clock * len(os.sched_getaffinity(0)):
+        disturbed = self._round > 0 and busy - own > DISTURBED * clock * len(os.sched_getaffinity(0))
+        self.again = disturbed and self._round < AGAIN  # once: if the machine stays busy, a third would be no better
+        if disturbed:
             self.disturbed.append(self._round)
 
     def go_on(self, number: int) -> None:
@@ -120,7 +125,7 @@ class Turns:
             self._round += 1
             self._left = self._random.sample(self._turns, len(self._turns))
         turn = self._left.pop()
-        turn.go_on(self._round)
+        turn.go_on(self._round + AGAIN * turn.again)
         return turn
 
     def wait(self, seconds: float) -> list[Turn]:
@@ -134,6 +139,8 @@ class Turns:
                 report = b""
             if report:
                 turn.hold()
+                if turn.again:
+                    self._left.insert(0, turn)
             else:
                 self._forget(turn)
                 turn.over = True

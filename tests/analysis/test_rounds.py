@@ -10,7 +10,7 @@ import pytest
 from fake_runs import cell
 
 from kbench.analysis import rounds, summaries
-from kbench.epochs import Epoch
+from kbench.epochs import AGAIN, Epoch
 from kbench.values import FASTEST, NO_DIFFERENCE, OK, SLOWER, Measured, Outcome, Summary
 
 STEPS = 10  # of a turn; an epoch has two turns
@@ -79,6 +79,14 @@ def test_rounds_with_other_programs_in_them_are_left_out() -> None:
     disturbed = tuple(range(11, 25))
     found = rows(in_turns("x", 0.1, steady), in_turns("y", 0.12, spins, disturbed_rounds=disturbed))
     assert found["y"].relative_to_fastest == pytest.approx(1.2, rel=0.02)
+
+
+def test_a_turn_that_is_taken_again_counts_in_its_round() -> None:
+    one = in_turns("x", 0.1, steady, turns=4, disturbed_rounds=(2, 3, AGAIN + 3))
+    again = Epoch(4, 4.0, 20, step_seconds=(0.2,) * 20, rounds=((AGAIN + 2, 1, 10), (AGAIN + 3, 11, 20)))
+    steps = rounds.of_row([replace(one, epochs=(*one.epochs, again))]).steps
+    assert sorted(steps) == [(1, 1), (1, 2), (1, 4)]
+    assert steps[1, 2] == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("turns", [rounds.ENOUGH - 1 - rounds.ENOUGH % 2, 2])

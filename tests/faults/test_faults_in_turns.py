@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import socket
@@ -22,6 +23,7 @@ from kbench import paths, store
 from kbench.cells import launcher, orphans, runner, turns
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.cells.spec import Here
+from kbench.epochs import AGAIN
 from kbench.machine import devices, host
 from kbench.planning.tasks import CellTask
 from kbench.values import Data, Environment, Outcome
@@ -38,12 +40,14 @@ for turn in range(5):
     tell("note", text="round %d" % turns.round)
 """
 BACKENDS = ("one", "two", "three")
+DISTURBED = turns.DISTURBED
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launcher, "POLL_SECONDS", 0.02)
     monkeypatch.setattr(launcher, "GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(turns, "DISTURBED", math.inf)  # by what else runs on this machine
 
 
 class Stage:
@@ -125,6 +129,26 @@ def test_each_has_one_turn_in_each_round_and_no_two_compute_at_once(stage: Stage
     assert statuses(stage.run({})) == dict.fromkeys(BACKENDS, "ok")
     assert [stage.rounds(name) for name in BACKENDS] == [[1, 2, 3, 4, 5]] * 3
     assert most == 1
+
+
+def test_a_turn_that_other_programs_disturb_is_taken_again_once_at_the_end_of_its_round(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[int] = []
+    go_on = turns.Turn.go_on
+
+    def seen(turn: turns.Turn, number: int) -> None:
+        order.append(number)
+        # As if others were busy in the first turns of the round 1 and in all of the round 2.
+        monkeypatch.setattr(turns, "DISTURBED", -1e9 if number in (1, 2, AGAIN + 2) else 1e9)
+        go_on(turn, number)
+
+    monkeypatch.setattr(turns.Turn, "go_on", seen)
+    outcomes = stage.run({})
+    assert statuses(outcomes) == dict.fromkeys(BACKENDS, "ok")
+    assert [stage.rounds(name) for name in BACKENDS] == [[1, AGAIN + 1, 2, AGAIN + 2, 3]] * 3
+    assert [outcome.disturbed_rounds for outcome in outcomes.values()] == [(1, 2, AGAIN + 2)] * 3
+    assert order[:6] == [1] * 3 + [AGAIN + 1] * 3
 
 
 @pytest.mark.parametrize(
@@ -224,6 +248,7 @@ def test_a_round_in_which_other_programs_took_much_of_the_time_is_noted(
     cores = len(os.sched_getaffinity(0))
     times = iter([(10.0, 7.0, 5.0), (11.0, 7.0 + busy * cores, 5.0 + cores)])
     monkeypatch.setattr(turns.Turn, "_times", lambda turn: next(times))
+    monkeypatch.setattr(turns, "DISTURBED", DISTURBED)
     ours, guests = socket.socketpair()
     with ours, guests:
         with subprocess.Popen(["true"], start_new_session=True) as process:
