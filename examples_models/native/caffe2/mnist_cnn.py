@@ -1,5 +1,6 @@
 """mnist_cnn in Caffe2, whose pictures have their channels first."""
 
+from caffe2.proto import caffe2_pb2
 from caffe2.python import brew, core, workspace
 from caffe2.python import optimizer as optimizers
 from caffe2.python.model_helper import ModelHelper
@@ -12,6 +13,7 @@ LAYERS = [
 ]
 NAMES = ["conv1_w", "conv1_b", "conv2_w", "conv2_b", "dense1_w", "dense1_b", "dense2_w", "dense2_b"]
 core.GlobalInit(["caffe2"])
+DEVICE = core.DeviceOption(caffe2_pb2.CUDA if workspace.has_cuda_support else caffe2_pb2.CPU)
 
 
 class Nets:
@@ -38,8 +40,8 @@ def logits(model, dropout, is_test):
 
 def build(weights, dropout, seed):
     workspace.ResetWorkspace()
-    nets = Nets(dropout)
-    nets.train.net.Proto().device_option.random_seed = seed
+    with core.DeviceScope(core.DeviceOption(DEVICE.device_type, random_seed=seed)):
+        nets = Nets(dropout)
     feed(weights)
     workspace.CreateBlob("x")
     workspace.CreateBlob("y")
@@ -49,7 +51,7 @@ def build(weights, dropout, seed):
 
 def feed(weights):
     for name, value in zip(NAMES, weights):
-        workspace.FeedBlob(name, from_keras(value).copy())
+        workspace.FeedBlob(name, from_keras(value).copy(), DEVICE)
 
 
 def optimizer(nets, learning_rate, rho, epsilon):
@@ -61,14 +63,14 @@ def optimizer(nets, learning_rate, rho, epsilon):
 
 
 def step(nets, optimizer, x, y):
-    workspace.FeedBlob("x", x)
-    workspace.FeedBlob("y", y)
+    workspace.FeedBlob("x", x, DEVICE)
+    workspace.FeedBlob("y", y, DEVICE)
     workspace.RunNet(nets.train.net)
     return workspace.FetchBlob("loss"), workspace.FetchBlob("accuracy")
 
 
 def predict(nets, x):
-    workspace.FeedBlob("x", x)
+    workspace.FeedBlob("x", x, DEVICE)
     workspace.RunNet(nets.test.net)
     return workspace.FetchBlob("predicted")
 

@@ -1,5 +1,6 @@
 """mnist_mlp in Caffe2: one net trains and one predicts, and both have their weights in the workspace."""
 
+from caffe2.proto import caffe2_pb2
 from caffe2.python import brew, core, workspace
 from caffe2.python import optimizer as optimizers
 from caffe2.python.model_helper import ModelHelper
@@ -7,6 +8,7 @@ from caffe2.python.model_helper import ModelHelper
 LAYERS = [("Dense", (784, 512), (512,)), ("Dense", (512, 512), (512,)), ("Dense", (512, 10), (10,))]
 NAMES = ["dense1_w", "dense1_b", "dense2_w", "dense2_b", "dense3_w", "dense3_b"]
 core.GlobalInit(["caffe2"])
+DEVICE = core.DeviceOption(caffe2_pb2.CUDA if workspace.has_cuda_support else caffe2_pb2.CPU)
 
 
 class Nets:
@@ -31,8 +33,8 @@ def logits(model, rate, is_test):
 
 def build(weights, dropout, seed):
     workspace.ResetWorkspace()
-    nets = Nets(0.2 if dropout else 0.0)
-    nets.train.net.Proto().device_option.random_seed = seed
+    with core.DeviceScope(core.DeviceOption(DEVICE.device_type, random_seed=seed)):
+        nets = Nets(0.2 if dropout else 0.0)
     feed(weights)
     workspace.CreateBlob("x")
     workspace.CreateBlob("y")
@@ -42,7 +44,7 @@ def build(weights, dropout, seed):
 
 def feed(weights):
     for name, value in zip(NAMES, weights):
-        workspace.FeedBlob(name, value.T.copy())  # Caffe2 keeps a kernel as (outputs, inputs)
+        workspace.FeedBlob(name, value.T.copy(), DEVICE)  # Caffe2 keeps a kernel as (outputs, inputs)
 
 
 def optimizer(nets, learning_rate, rho, epsilon):
@@ -55,14 +57,14 @@ def optimizer(nets, learning_rate, rho, epsilon):
 
 
 def step(nets, optimizer, x, y):
-    workspace.FeedBlob("x", x)
-    workspace.FeedBlob("y", y)
+    workspace.FeedBlob("x", x, DEVICE)
+    workspace.FeedBlob("y", y, DEVICE)
     workspace.RunNet(nets.train.net)
     return workspace.FetchBlob("loss"), workspace.FetchBlob("accuracy")
 
 
 def predict(nets, x):
-    workspace.FeedBlob("x", x)
+    workspace.FeedBlob("x", x, DEVICE)
     workspace.RunNet(nets.test.net)
     return workspace.FetchBlob("predicted")
 

@@ -3,9 +3,10 @@
 import chainer
 import chainer.functions as F
 import chainer.links as L
-import numpy as np
+from chainer.backends import cuda
 
 LAYERS = [("Embedding", (30000, 125)), ("GRU", (125, 300), (100, 300), (300,)), ("Dense", (100, 2), (2,))]
+DEVICE = chainer.get_device("@cupy:0" if cuda.available and cuda.cupy.is_available() else "@numpy")
 
 
 class Net(chainer.Chain):
@@ -22,7 +23,7 @@ class Net(chainer.Chain):
         words = F.reshape(self.embedding(x), (-1, 125))
         inputs = F.reshape(F.bias(F.matmul(words, self.kernel), self.bias), (len(x), -1, 300))
         of_gates, of_new = F.split_axis(self.recurrent, [200], axis=1)
-        state = np.zeros((len(x), 100), dtype="float32")
+        state = self.xp.zeros((len(x), 100), dtype="float32")
         for given in F.separate(inputs, axis=1):
             of_input, new_input = F.split_axis(given, [200], axis=1)
             update, reset = F.split_axis(F.sigmoid(of_input + F.matmul(state, of_gates)), 2, axis=1)
@@ -32,7 +33,9 @@ class Net(chainer.Chain):
 
 
 def build(weights, dropout, seed):
-    return Net(*weights)
+    model = Net(*weights)
+    model.to_device(DEVICE)
+    return model
 
 
 def optimizer(model, learning_rate, beta_1, beta_2, epsilon):
@@ -40,7 +43,8 @@ def optimizer(model, learning_rate, beta_1, beta_2, epsilon):
 
 
 def step(model, optimizer, x, y):
-    logits = model(x.astype("int32"))
+    x, y = DEVICE.send((x.astype("int32"), y))
+    logits = model(x)
     loss = F.softmax_cross_entropy(logits, y)
     model.cleargrads()
     loss.backward()
@@ -50,9 +54,9 @@ def step(model, optimizer, x, y):
 
 def predict(model, x):
     with chainer.using_config("train", False), chainer.no_backprop_mode():
-        return F.softmax(model(x.astype("int32"))).array
+        return cuda.to_cpu(F.softmax(model(DEVICE.send(x.astype("int32")))).array)
 
 
 def weights(model):
     held = (model.embedding.W, model.kernel, model.recurrent, model.bias, model.dense.W, model.dense.b)
-    return [param.array.T if param is model.dense.W else param.array for param in held]
+    return [cuda.to_cpu(param.array.T if param is model.dense.W else param.array) for param in held]

@@ -3,7 +3,7 @@
 import chainer
 import chainer.functions as F
 import chainer.links as L
-import numpy as np
+from chainer.backends import cuda
 
 LAYERS = [
     ("Conv2D", (3, 3, 1, 32), (32,)),
@@ -11,6 +11,7 @@ LAYERS = [
     ("Dense", (9216, 128), (128,)),
     ("Dense", (128, 10), (10,)),
 ]
+DEVICE = chainer.get_device("@cupy:0" if cuda.available and cuda.cupy.is_available() else "@numpy")
 
 
 class CNN(chainer.Chain):
@@ -30,10 +31,11 @@ class CNN(chainer.Chain):
 
 
 def build(weights, dropout, seed):
-    np.random.seed(seed)  # which Chainer's dropout draws from
+    DEVICE.xp.random.seed(seed)  # which Chainer's dropout draws from
     model = CNN((0.25, 0.5) if dropout else (0.0, 0.0))
     for param, value in zip(params(model), weights):
         param.array[...] = from_keras(value)
+    model.to_device(DEVICE)
     return model
 
 
@@ -44,6 +46,7 @@ def optimizer(model, learning_rate, rho, epsilon):
 
 
 def step(model, optimizer, x, y):
+    x, y = DEVICE.send((x, y))
     logits = model(x)
     loss = F.softmax_cross_entropy(logits, y)
     model.cleargrads()
@@ -54,11 +57,11 @@ def step(model, optimizer, x, y):
 
 def predict(model, x):
     with chainer.using_config("train", False), chainer.no_backprop_mode():
-        return F.softmax(model(x)).array
+        return cuda.to_cpu(F.softmax(model(DEVICE.send(x))).array)
 
 
 def weights(model):
-    return [to_keras(param.array) for param in params(model)]
+    return [to_keras(cuda.to_cpu(param.array)) for param in params(model)]
 
 
 def params(model):

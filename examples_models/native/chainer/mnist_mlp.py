@@ -3,9 +3,10 @@
 import chainer
 import chainer.functions as F
 import chainer.links as L
-import numpy as np
+from chainer.backends import cuda
 
 LAYERS = [("Dense", (784, 512), (512,)), ("Dense", (512, 512), (512,)), ("Dense", (512, 10), (10,))]
+DEVICE = chainer.get_device("@cupy:0" if cuda.available and cuda.cupy.is_available() else "@numpy")
 
 
 class MLP(chainer.Chain):
@@ -24,10 +25,11 @@ class MLP(chainer.Chain):
 
 
 def build(weights, dropout, seed):
-    np.random.seed(seed)  # which Chainer's dropout draws from
+    DEVICE.xp.random.seed(seed)  # which Chainer's dropout draws from
     model = MLP(0.2 if dropout else 0.0)
     for param, value in zip(params(model), weights):
         param.array[...] = value.T  # Chainer keeps a kernel as (outputs, inputs)
+    model.to_device(DEVICE)
     return model
 
 
@@ -36,6 +38,7 @@ def optimizer(model, learning_rate, rho, epsilon):
 
 
 def step(model, optimizer, x, y):
+    x, y = DEVICE.send((x, y))
     logits = model(x)
     loss = F.softmax_cross_entropy(logits, y)
     model.cleargrads()
@@ -46,11 +49,11 @@ def step(model, optimizer, x, y):
 
 def predict(model, x):
     with chainer.using_config("train", False), chainer.no_backprop_mode():
-        return F.softmax(model(x)).array
+        return cuda.to_cpu(F.softmax(model(DEVICE.send(x))).array)
 
 
 def weights(model):
-    return [param.array.T for param in params(model)]
+    return [cuda.to_cpu(param.array).T for param in params(model)]
 
 
 def params(model):

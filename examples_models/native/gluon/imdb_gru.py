@@ -1,9 +1,11 @@
 """imdb_gru in Gluon, with a GRU of its own: Gluon's resets after the product, this one before it."""
 
+import mxnet as mx
 from mxnet import autograd, gluon, init, nd
 from mxnet.gluon import nn
 
 LAYERS = [("Embedding", (30000, 125)), ("GRU", (125, 300), (100, 300), (300,)), ("Dense", (100, 2), (2,))]
+CONTEXT = mx.gpu() if mx.context.num_gpus() else mx.cpu()
 LOSS = gluon.loss.SoftmaxCrossEntropyLoss()
 STEPS = 150
 
@@ -34,7 +36,7 @@ class Net(gluon.HybridBlock):
 
 def build(weights, dropout, seed):
     net = Net()
-    net.initialize()
+    net.initialize(ctx=CONTEXT)
     for param, value in zip(params(net), weights):
         param.set_data(nd.array(value.T if param is net.dense.weight else value))
     net.hybridize(static_alloc=True)
@@ -47,7 +49,7 @@ def optimizer(net, learning_rate, beta_1, beta_2, epsilon):
 
 
 def step(net, trainer, x, y):
-    x, y = nd.array(x), nd.array(y)
+    x, y = nd.array(x, CONTEXT), nd.array(y, CONTEXT)
     with autograd.record():
         logits = net(x)
         loss = LOSS(logits, y)
@@ -57,7 +59,7 @@ def step(net, trainer, x, y):
 
 
 def predict(net, x):
-    return nd.softmax(net(nd.array(x))).asnumpy()
+    return nd.softmax(net(nd.array(x, CONTEXT))).asnumpy()
 
 
 def weights(net):

@@ -10,6 +10,7 @@ LAYERS = [
     ("Dense", (9216, 128), (128,)),
     ("Dense", (128, 10), (10,)),
 ]
+CONTEXT = mx.gpu() if mx.context.num_gpus() else mx.cpu()
 LOSS = gluon.loss.SoftmaxCrossEntropyLoss()
 
 
@@ -20,7 +21,7 @@ def build(weights, dropout, seed):
     net.add(nn.MaxPool2D(2), nn.Dropout(0.25 if dropout else 0.0))
     net.add(nn.Dense(128, activation="relu", in_units=9216), nn.Dropout(0.5 if dropout else 0.0))
     net.add(nn.Dense(10, in_units=128))
-    net.initialize()
+    net.initialize(ctx=CONTEXT)
     for param, value in zip(net.collect_params().values(), weights):
         param.set_data(nd.array(from_keras(value)))
     net.hybridize(static_alloc=True)
@@ -34,7 +35,7 @@ def optimizer(net, learning_rate, rho, epsilon):
 
 
 def step(net, trainer, x, y):
-    x, y = nd.array(x), nd.array(y)
+    x, y = nd.array(x, CONTEXT), nd.array(y, CONTEXT)
     with autograd.record():
         logits = net(x)
         loss = LOSS(logits, y)
@@ -44,7 +45,7 @@ def step(net, trainer, x, y):
 
 
 def predict(net, x):
-    return nd.softmax(net(nd.array(x))).asnumpy()
+    return nd.softmax(net(nd.array(x, CONTEXT))).asnumpy()
 
 
 def weights(net):

@@ -5,6 +5,7 @@ from mxnet import autograd, gluon, nd
 from mxnet.gluon import nn
 
 LAYERS = [("Dense", (784, 512), (512,)), ("Dense", (512, 512), (512,)), ("Dense", (512, 10), (10,))]
+CONTEXT = mx.gpu() if mx.context.num_gpus() else mx.cpu()
 LOSS = gluon.loss.SoftmaxCrossEntropyLoss()
 
 
@@ -15,7 +16,7 @@ def build(weights, dropout, seed):
     net.add(nn.Dense(512, activation="relu", in_units=784), nn.Dropout(rate))
     net.add(nn.Dense(512, activation="relu", in_units=512), nn.Dropout(rate))
     net.add(nn.Dense(10, in_units=512))
-    net.initialize()
+    net.initialize(ctx=CONTEXT)
     for param, value in zip(net.collect_params().values(), weights):
         param.set_data(nd.array(value.T))  # Gluon keeps a kernel as (outputs, inputs)
     net.hybridize(static_alloc=True)
@@ -29,7 +30,7 @@ def optimizer(net, learning_rate, rho, epsilon):
 
 
 def step(net, trainer, x, y):
-    x, y = nd.array(x), nd.array(y)
+    x, y = nd.array(x, CONTEXT), nd.array(y, CONTEXT)
     with autograd.record():
         logits = net(x)
         loss = LOSS(logits, y)
@@ -39,7 +40,7 @@ def step(net, trainer, x, y):
 
 
 def predict(net, x):
-    return nd.softmax(net(nd.array(x))).asnumpy()
+    return nd.softmax(net(nd.array(x, CONTEXT))).asnumpy()
 
 
 def weights(net):

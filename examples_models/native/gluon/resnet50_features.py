@@ -1,9 +1,11 @@
 """resnet50_features in Gluon, MXNet's own interface, hybridized; its pictures have their channels first."""
 
+import mxnet as mx
 from mxnet import nd
 from mxnet.gluon import nn
 
 STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # filters, blocks, stride of the first
+CONTEXT = mx.gpu() if mx.context.num_gpus() else mx.cpu()
 INITIALIZERS = {"Conv2D": ("HeNormal", "Zeros")}
 
 
@@ -75,7 +77,7 @@ LAYERS = [shapes(layer) for layer in ResNet50().layers()]
 
 def build(weights, dropout, seed):
     net = ResNet50()
-    net.initialize()
+    net.initialize(ctx=CONTEXT)
     held = [param for layer in net.layers() for param in params(layer)]
     for param, value in zip(held, weights):
         param.set_data(nd.array(value.transpose(3, 2, 0, 1) if value.ndim == 4 else value))
@@ -84,7 +86,7 @@ def build(weights, dropout, seed):
 
 
 def predict(net, x):
-    return net(nd.array(x)).asnumpy()
+    return net(nd.array(x, CONTEXT)).asnumpy()
 
 
 def weights(net):

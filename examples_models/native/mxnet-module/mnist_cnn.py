@@ -9,6 +9,7 @@ LAYERS = [
     ("Dense", (9216, 128), (128,)),
     ("Dense", (128, 10), (10,)),
 ]
+CONTEXT = mx.gpu() if mx.context.num_gpus() else mx.cpu()
 NAMES = [f"{layer}_{kind}" for layer in ("conv1", "conv2", "dense1", "dense2") for kind in ("weight", "bias")]
 
 
@@ -22,7 +23,7 @@ def build(weights, dropout, seed):
     value = sym.Dropout(value, p=0.5 if dropout else 0.0)
     value = sym.FullyConnected(value, num_hidden=10, name="dense2")
     value = sym.SoftmaxOutput(value, sym.var("y"), normalization="batch")  # the gradient of the mean
-    module = mx.mod.Module(value, data_names=["x"], label_names=["y"])
+    module = mx.mod.Module(value, data_names=["x"], label_names=["y"], context=CONTEXT)
     module.bind([("x", (1, 1, 28, 28))], [("y", (1,))])  # bound again to the first batch's shape
     held = {name: nd.array(from_keras(value)) for name, value in zip(NAMES, weights)}
     module.init_params(arg_params=held, aux_params={})

@@ -4,6 +4,7 @@ import mxnet as mx
 from mxnet import nd, sym
 
 LAYERS = [("Dense", (784, 512), (512,)), ("Dense", (512, 512), (512,)), ("Dense", (512, 10), (10,))]
+CONTEXT = mx.gpu() if mx.context.num_gpus() else mx.cpu()
 NAMES = ["dense1_weight", "dense1_bias", "dense2_weight", "dense2_bias", "dense3_weight", "dense3_bias"]
 
 
@@ -16,7 +17,7 @@ def build(weights, dropout, seed):
         value = sym.Dropout(value, p=rate)
     value = sym.FullyConnected(value, num_hidden=10, name="dense3")
     value = sym.SoftmaxOutput(value, sym.var("y"), normalization="batch")  # the gradient of the mean
-    module = mx.mod.Module(value, data_names=["x"], label_names=["y"])
+    module = mx.mod.Module(value, data_names=["x"], label_names=["y"], context=CONTEXT)
     module.bind([("x", (1, 784))], [("y", (1,))])  # bound again to the first batch's shape
     held = {name: nd.array(value.T) for name, value in zip(NAMES, weights)}  # kernels are (outputs, inputs)
     module.init_params(arg_params=held, aux_params={})
