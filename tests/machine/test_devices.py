@@ -111,6 +111,14 @@ def test_the_cpu_build_is_the_one_for_the_cpu() -> None:
         ("keras2/mxnet", 8.6, "580.65", "cu117"),
         ("keras2/mxnet", 8.6, "470.57.02", "cu112"),
         ("keras2/mxnet", 7.0, "390.10", "cu90"),
+        ("native/gluon", 8.6, "580.65", "cu117"),
+        ("native/mxnet-module", 7.0, "390.10", "cu90"),
+        ("native/cntk", 7.5, "410.48", "cu100"),
+        ("native/chainer", 8.6, "580.65", "cu110"),
+        ("native/chainer", 7.5, "410.48", "cu100"),
+        ("native/caffe2", 7.5, "440.33", "cu102"),
+        ("native/flax", 9.0, "580.65.06", "cuda13"),
+        ("native/flax", 7.0, "580.65.06", "cuda12"),
         ("keras3/jax", 9.0, "580.65.06", "cuda13"),
         ("keras3/jax", 7.0, "580.65.06", "cuda12"),
         ("keras3/jax", 9.0, "550.54", "cuda12"),
@@ -121,10 +129,11 @@ def test_the_newest_build_is_picked_that_knows_the_gpu_and_that_the_driver_runs(
     name: str, capability: float, driver: str, build: str
 ) -> None:
     gpu = Device("gpu", 0, "GPU-0", "A GPU", capability, driver, 1)
-    assert builds.pick_build(SHIPPED[name], gpu).name == build
+    picked = builds.pick_build(SHIPPED[name], gpu)
+    assert picked.name == build and picked.note.startswith("not run on hardware")
 
 
-@pytest.mark.parametrize("name", ["keras2/tensorflow", "keras2/cntk"])
+@pytest.mark.parametrize("name", ["keras2/tensorflow", "keras2/cntk", "native/cntk", "native/caffe2"])
 def test_a_gpu_that_no_build_knows_is_unsupported_with_both_numbers(name: str) -> None:
     with pytest.raises(Unsupported) as reason:
         builds.pick_build(SHIPPED[name], H100)
@@ -139,9 +148,10 @@ def test_an_older_gpu_and_an_older_driver_have_their_own_reasons() -> None:
         builds.pick_build(SHIPPED["keras3/jax"], Device("gpu", 0, "GPU-0", "A100", 8.0, "470.57", 1))
 
 
-def test_a_backend_without_gpu_builds_is_unsupported_there() -> None:
+@pytest.mark.parametrize("name", ["keras3/openvino", "native/caffe", "native/lasagne"])
+def test_a_backend_without_gpu_builds_is_unsupported_there(name: str) -> None:
     with pytest.raises(Unsupported, match="no build for a GPU"):
-        builds.pick_build(SHIPPED["keras3/openvino"], H100)
+        builds.pick_build(SHIPPED[name], H100)
 
 
 def test_an_environment_of_the_users_own_is_not_held_to_the_builds_limits() -> None:

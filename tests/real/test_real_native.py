@@ -20,10 +20,7 @@ pytestmark = pytest.mark.timeout(3600)
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 UNDER_THE_ROOT = ("native/caffe2", "native/gluon", "native/lasagne", "native/mxnet-module")
 # Not to be asked: their builds for the CPU know no other device.
-DEVICES = dict.fromkeys(
-    ("native/caffe", "native/caffe2", "native/chainer", "native/cntk", "native/lasagne", "native/tensorflow1"),
-    "unknown",
-)
+DEVICES = dict.fromkeys(("native/caffe", "native/lasagne"), "unknown")
 PAGE = CHECKOUT / "docs" / "native.md"
 WHY_NOT = {name: backend.unavailable for name, backend in BACKENDS.items() if backend.unavailable}
 NATIVE = [name for name, backend in BACKENDS.items() if backend.kind == "native" and name not in WHY_NOT]

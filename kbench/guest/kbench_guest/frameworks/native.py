@@ -45,7 +45,58 @@ class AnyFramework(Framework):
 
 
 class Immediate(DoneOnReturn, AnyFramework):
-    """On the CPU, a step's work is done when it returns."""
+    """A step's work is done when it returns: it computes on the CPU, or reads the loss back from the GPU."""
+
+
+class TensorFlow1(Immediate):
+    def device(self, model):
+        """The GPU if the twin's session has one: TensorFlow then computes there what can be."""
+        sessions = model.inside(self.module.Session)
+        kinds = {device.device_type for session in sessions for device in session.list_devices()}
+        return "unknown" if not kinds else "gpu" if "GPU" in kinds else "cpu"
+
+
+class CNTK(Immediate):
+    def device(self, model):
+        device = self.module.device
+        return "cpu" if device.use_default_device().type() == device.DeviceKind.CPU else "gpu"
+
+
+class Caffe2(Immediate):
+    """On a GPU, too, each operator is waited for."""
+
+    def device(self, model):
+        from caffe2.python import core, model_helper
+
+        nets = [helper.net.Proto() for helper in model.inside(model_helper.ModelHelper)]
+        on_gpu = {bool(core.IsGPUDeviceType(one.device_option.device_type)) for net in nets for one in net.op}
+        return "unknown" if not on_gpu else "gpu" if True in on_gpu else "cpu"
+
+
+class Chainer(AnyFramework):
+    """On a GPU a step returns before its work is done."""
+
+    def _cuda(self):
+        """chainer.backends.cuda if there is a GPU."""
+        cuda = self.module.backends.cuda
+        return cuda if cuda.available and cuda.cupy.is_available() else None
+
+    def device(self, model):
+        links = model.inside(self.module.Link)
+        return "unknown" if not links else "cpu" if links[0].xp is np else "gpu"
+
+    def wait(self, model, outputs=None):
+        cuda = self._cuda()
+        if cuda:
+            cuda.Stream.null.synchronize()
+
+    def pending(self, outputs):
+        cuda = self._cuda()
+        if not cuda:
+            return None
+        event = cuda.Event(block=True, disable_timing=True)  # one that does not spin
+        event.record()
+        return lambda: event.done, event.synchronize
 
 
 class PyTorch(OnPyTorch, AnyFramework):
@@ -98,7 +149,11 @@ class TensorFlow2(OnTensorFlow2, AnyFramework):
 
 class MXNet(AnyFramework):
     def device(self, model):
-        return "gpu" if self.module.context.num_gpus() else "cpu"
+        modules, blocks = model.inside(self.module.mod.Module), model.inside(self.module.gluon.Block)
+        contexts = [context for module in modules for context in module._context]
+        for block in blocks:
+            contexts.extend(context for param in block.collect_params().values() for context in param.list_ctx())
+        return contexts[0].device_type if contexts else "unknown"
 
     def wait(self, model, outputs=None):
         self.module.nd.waitall()
@@ -111,13 +166,13 @@ FRAMEWORKS = {
     "torch": PyTorch,
     "jax": JAX,
     "tensorflow": TensorFlow2,
-    "tensorflow1": Immediate,  # a session's run returns numbers, and so do the functions of those below
+    "tensorflow1": TensorFlow1,
     "mxnet": MXNet,
     "theano": Immediate,
-    "cntk": Immediate,
-    "chainer": Immediate,
+    "cntk": CNTK,
+    "chainer": Chainer,
     "caffe": Immediate,
-    "caffe2": Immediate,
+    "caffe2": Caffe2,
 }
 
 
