@@ -19,7 +19,7 @@ from kbench.selection import backends
 pytestmark = pytest.mark.timeout(3600)
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 UNDER_THE_ROOT = ("native/caffe2", "native/gluon", "native/lasagne", "native/mxnet-module")
-# Not to be asked: they have only a build for the CPU.
+# Not to be asked: their builds for the CPU know no other device.
 DEVICES = dict.fromkeys(("native/caffe", "native/lasagne"), "unknown")
 PAGE = CHECKOUT / "docs" / "native.md"
 WHY_NOT = {name: backend.unavailable for name, backend in BACKENDS.items() if backend.unavailable}

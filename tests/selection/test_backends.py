@@ -60,7 +60,22 @@ def test_the_lock_holds_each_requirement_exactly_with_hashes(backend: Backend, b
 
 @pytest.mark.parametrize(("backend", "build"), BUILDS)
 def test_a_gpu_build_that_nobody_ran_says_so(backend: Backend, build: Build) -> None:
-    assert (build.device == "cpu") or build.note
+    assert (build.device == "cpu") or build.note.startswith("not run on hardware")
+
+
+@pytest.mark.parametrize("name", [name for name, one in SHIPPED.items() if one.kind == "native" and one.builds])
+def test_a_native_backend_has_the_locked_gpu_builds_of_its_keras_backend(name: str) -> None:
+    def gpu_builds(one: Backend) -> list[tuple[object, ...]]:
+        found = [build for build in one.builds if build.device == "gpu" and build.lock]
+        return [
+            (build.name, build.compute_capability, build.driver, build.variables.get("NVIDIA_TF32_OVERRIDE"))
+            for build in found
+        ]
+
+    native = SHIPPED[name]
+    for keras in SHIPPED.values():
+        if keras.kind == "keras" and keras.framework == native.framework:
+            assert gpu_builds(native) == gpu_builds(keras)
 
 
 def test_every_variable_of_a_file_can_be_filled_in() -> None:

@@ -74,20 +74,25 @@ class Caffe2(Immediate):
 
 
 class Chainer(AnyFramework):
-    """On a GPU a step returns before its work is done, so events are asked, as of PyTorch."""
+    """On a GPU a step returns before its work is done."""
+
+    def _cuda(self):
+        """chainer.backends.cuda if there is a GPU."""
+        cuda = self.module.backends.cuda
+        return cuda if cuda.available and cuda.cupy.is_available() else None
 
     def device(self, model):
         links = model.inside(self.module.Link)
         return "unknown" if not links else "cpu" if links[0].xp is np else "gpu"
 
     def wait(self, model, outputs=None):
-        cuda = self.module.backends.cuda
-        if cuda.available and cuda.cupy.is_available():
+        cuda = self._cuda()
+        if cuda:
             cuda.Stream.null.synchronize()
 
     def pending(self, outputs):
-        cuda = self.module.backends.cuda
-        if not cuda.available or not cuda.cupy.is_available():
+        cuda = self._cuda()
+        if not cuda:
             return None
         event = cuda.Event(block=True, disable_timing=True)  # one that does not spin
         event.record()
