@@ -50,6 +50,11 @@ def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO |
     lines += [] if request.script else [f"  examples   {', '.join(example.name for example in plan.examples)}"]
     device = plan.device
     lines.append(f"  device     {device.label}{f' ({device.name}, driver {device.driver})' if device.name else ''}")
+    noted: dict[str, list[str]] = {}
+    for backend, build in plan.environments():
+        if build.note:
+            noted.setdefault(build.note, []).append(backend.name)
+    lines += [f"  note       {', '.join(names)}: {note}" for note, names in noted.items()]
     if request.repeats > 1:
         first, last = request.seed, request.seed_of(request.repeats)
         seeds = f"seed {first} in each" if first == last else f"seeds {first} to {last}, one for each"

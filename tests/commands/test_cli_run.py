@@ -300,14 +300,15 @@ def test_two_runs_at_once_in_one_folder_do_not_disturb_each_other(bench: Bench) 
 
 def test_a_gpu_is_pinned_and_its_use_is_verified_from_inside(bench: Bench) -> None:
     bench.patch.setattr(devices, "gpus", lambda: (GPU,))
-    own = '[[builds]]\nname = "own-gpu"\ndevice = "gpu"\nrequirements = []\n'
+    own = '[[builds]]\nname = "own-gpu"\ndevice = "gpu"\nrequirements = []\nnote = "not run on hardware"\n'
     bench.backend(builds=own + '[builds.variables]\nTHEANO_FLAGS = "device=cuda"\n')
     bench.example("my_example.py", EXAMPLE + '\nimport os\n\nprint("sees", os.environ["CUDA_VISIBLE_DEVICES"])\n')
     assert bench.measure().status == 0  # makes the environment
     python = next(bench.environment().glob("keras9-fake-*/bin/python"))
     said = bench.measure("--device", "gpu", "--python", f"fake={python},as-is")
     assert said.status == 0, said
-    assert "  device     gpu:0 (NVIDIA H100, driver 580.65)" in said.out
+    plan = "  device     gpu:0 (NVIDIA H100, driver 580.65)\n  note       keras9/fake: not run on hardware\n"
+    assert plan in said.out
     (log,) = bench.runs()[1].glob("cells/*/log.txt")
     assert "sees GPU-aaaa" in log.read_text()
     assert [row["device"] for row in rows(bench.runs()[1] / "summary.csv")] == ["gpu:0"]
