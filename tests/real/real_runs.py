@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from fake_bench import LIMITS
 
 from kbench import store
+from kbench.analysis.summaries import summarise
 from kbench.cli import main
 from kbench.machine import peak_rates, reference_work
 from kbench.planning.request import cores
@@ -22,6 +24,8 @@ from kbench.values import Measured
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 MIRROR = CHECKOUT.parent / "shared" / "datasets"
+# float32: a dot product of n terms is good to about n**0.5 * 6e-8 of its size, and ResNet-50 has 53 in a row.
+SAME = {"rtol": 1e-3, "atol": 1e-4}
 
 # As people wrote it for Keras 2: no Input, and the first layer says how long its sequences are.
 SEQUENTIAL = '''"""Words, read by a small recurrent layer."""
@@ -142,3 +146,21 @@ def own_threads() -> list[str]:
     """
     together = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     return ["--threads", str(max(1, cores() // together))] if together > 1 else []
+
+
+def compare_with_other_tests(measured: Measured, folder: Path) -> None:
+    """The model and its outputs are those of every backend that runs the example in another test.
+
+    Every pair is compared: by whichever of the two comes later.
+    """
+    folder = folder / "probes" / measured.cell.example
+    folder.mkdir(parents=True, exist_ok=True)
+    own = np.array(measured.facts["probe"])
+    (row,) = summarise([measured])
+    part = folder / f"{measured.cell.id}.part"
+    part.write_text(json.dumps([own.tolist(), row.fingerprint]), "utf-8")
+    part.rename(part.with_suffix(".json"))
+    for other in folder.glob("*.json"):
+        outputs, fingerprint = json.loads(other.read_text("utf-8"))
+        np.testing.assert_allclose(own, np.array(outputs), **SAME, err_msg=other.name)
+        assert row.fingerprint == fingerprint, other.name
