@@ -14,7 +14,7 @@ import pytest
 from fake_bench import LIMITS
 
 from kbench import store
-from kbench.analysis.summaries import summarise
+from kbench.analysis import fingerprints
 from kbench.cli import main
 from kbench.machine import peak_rates, reference_work
 from kbench.planning.request import cores
@@ -148,19 +148,20 @@ def own_threads() -> list[str]:
     return ["--threads", str(max(1, cores() // together))] if together > 1 else []
 
 
-def compare_with_other_tests(measured: Measured, folder: Path) -> None:
-    """The model and its outputs are those of every backend that runs the example in another test.
+def compare_with_other_tests(run: Finished, folder: Path) -> None:
+    """The run's cells and those of other tests have for each example the same model, data and first outputs.
 
     Every pair is compared: by whichever of the two comes later.
     """
-    folder = folder / "probes" / measured.cell.example
-    folder.mkdir(parents=True, exist_ok=True)
-    own = np.array(measured.facts["probe"])
-    (row,) = summarise([measured])
-    part = folder / f"{measured.cell.id}.part"
-    part.write_text(json.dumps([own.tolist(), row.fingerprint]), "utf-8")
-    part.rename(part.with_suffix(".json"))
-    for other in folder.glob("*.json"):
-        outputs, fingerprint = json.loads(other.read_text("utf-8"))
-        np.testing.assert_allclose(own, np.array(outputs), **SAME, err_msg=other.name)
-        assert row.fingerprint == fingerprint, other.name
+    for measured in run.results().measured:
+        here = folder / "runs" / measured.cell.example
+        here.mkdir(parents=True, exist_ok=True)
+        part = here / f"{measured.cell.id}.part"
+        part.write_text(str(run.folder), "utf-8")
+        part.rename(part.with_suffix(".run"))
+        for path in here.glob("*.run"):
+            others = store.read(Path(path.read_text("utf-8"))).measured
+            (other,) = (one for one in others if one.cell.id == path.stem)
+            own, expected = (np.array(one.facts["probe"]) for one in (measured, other))
+            np.testing.assert_allclose(own, expected, **SAME, err_msg=path.stem)
+            assert fingerprints.differences(fingerprints.described([other, measured])) == {}

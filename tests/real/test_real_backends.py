@@ -104,7 +104,7 @@ def test_a_backend_runs_an_example_and_learns(
     _libraries_and_packages_are_told(run, measured, backend)
     if example.task == "train":
         _it_learns(measured, chance=1 / run.spec()["data"]["num_classes"])
-    compare_with_other_tests(measured, shared_folder)
+    compare_with_other_tests(run, shared_folder)
 
 
 @pytest.mark.parametrize("backend", ONLY_INFERRING, ids=lambda backend: backend.name)

@@ -68,8 +68,7 @@ def test_pictures_are_computed_alike_with_channels_first_and_last(kbench: Kbench
     run = kbench.measure("native/torch,native/jax", "mnist_cnn", "--repeats", "1")
     assert run.status == 0, run.output
     check_measured(run)
-    for one in run.results().measured:
-        compare_with_other_tests(one, shared_folder)
+    compare_with_other_tests(run, shared_folder)
 
 
 def test_a_deep_network_gives_the_features_that_keras_gives(kbench: Kbench, shared_folder: Path) -> None:
@@ -79,7 +78,7 @@ def test_a_deep_network_gives_the_features_that_keras_gives(kbench: Kbench, shar
     assert run.status == 0, run.output
     (native,) = summarised(run.results())
     assert native.differs == () and native.fingerprint and native.parameters == 23587712
-    compare_with_other_tests(run.cell(), shared_folder)
+    compare_with_other_tests(run, shared_folder)
 
 
 def test_all_frameworks_are_where_keras_is_after_some_steps(kbench: Kbench) -> None:
