@@ -280,43 +280,38 @@ def test_a_run_that_does_not_tell_how_it_was_asked_for_is_refused(bench: Bench) 
     assert said.status == 2 and "is from an older version, which did not keep its options" in said.err
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"backends": ["keras9/gone"]}, "There is no backend keras9/gone any more"),
-        ({"backends": 5}, "run.json is damaged: what was asked for cannot be read from it"),
-        ({"pythons": []}, "run.json is damaged: what was asked for cannot be read from it"),
-        ({"profile": "none"}, "run.json is damaged: what was asked for cannot be read from it"),
-        *(
-            (change, "run.json is damaged: what was asked for cannot be read from it")
-            for change in (
-                {"backends": []},
-                {"image_data_format": ["channels_last"]},
-                {"epochs": "x"},
-                {"epochs": 0},
-                {"seed": 3.5},
-                {"seed": -1},
-                {"repeats": None},
-                {"threads": True},
-                {"timeout": "x"},
-                {"timeout": float("nan")},
-                {"memory_limit_mib": -1},
-                {"augment": 1},
-                {"pass_env": [1]},
-            )
-        ),
-        ({"examples": ["gone.py"]}, "The example gone.py cannot be read"),
-    ],
-)
-def test_a_request_that_cannot_be_met_any_more_is_one_sentence(
-    bench: Bench, change: dict[str, Any], sentence: str
-) -> None:
+DAMAGED = "run.json is damaged: what was asked for cannot be read from it"
+REQUESTS: list[tuple[dict[str, Any], str]] = [
+    ({"backends": ["keras9/gone"]}, "There is no backend keras9/gone any more"),
+    ({"backends": 5}, DAMAGED),
+    ({"pythons": []}, DAMAGED),
+    ({"profile": "none"}, DAMAGED),
+    ({"backends": []}, DAMAGED),
+    ({"image_data_format": ["channels_last"]}, DAMAGED),
+    ({"epochs": "x"}, DAMAGED),
+    ({"epochs": 0}, DAMAGED),
+    ({"seed": 3.5}, DAMAGED),
+    ({"seed": -1}, DAMAGED),
+    ({"repeats": None}, DAMAGED),
+    ({"threads": True}, DAMAGED),
+    ({"timeout": "x"}, DAMAGED),
+    ({"timeout": float("nan")}, DAMAGED),
+    ({"memory_limit_mib": -1}, DAMAGED),
+    ({"augment": 1}, DAMAGED),
+    ({"pass_env": [1]}, DAMAGED),
+    ({"examples": ["gone.py"]}, "The example gone.py cannot be read"),
+]
+
+
+def test_a_request_that_cannot_be_met_any_more_is_one_sentence(bench: Bench) -> None:
     run = finished(bench, examples="a.py")
     whole = record(run)
-    whole["plan"]["request"] |= change
-    (run / "run.json").write_text(json.dumps(whole))
-    said = bench("resume", "mine")
-    assert said.status == 2 and sentence in said.err and said.err.count("\n") == 1
+    asked = whole["plan"]["request"]
+    for change, sentence in REQUESTS:
+        whole["plan"]["request"] = asked | change
+        (run / "run.json").write_text(json.dumps(whole))
+        said = bench("resume", "mine")
+        assert said.status == 2 and sentence in said.err and said.err.count("\n") == 1, change
 
 
 def test_a_full_disk_ends_the_run_with_a_sentence_and_resume_does_the_rest(bench: Bench) -> None:

@@ -64,45 +64,41 @@ DAMAGE: dict[str, tuple[Callable[[Path], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("damage", "reason"), DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_cell_is_named_and_measured_again_and_the_others_are_kept(
-    bench: Bench, damage: Callable[[Path], Any], reason: str
-) -> None:
+def test_a_damaged_cell_is_named_and_measured_again_and_the_others_are_kept(bench: Bench) -> None:
     run = measured(bench)
     kept = {path: path.read_bytes() for path in run.glob("cells/b__*/*") if path.is_file()}
-    damage(run)
-    said = bench("report", "mine")
-    assert said.status == 0 and "Traceback" not in said.err
-    assert bench.fates() == {"a": ("interrupted", reason), "b": ("ok", "")}
-    assert bench("resume", "mine").status == 0
-    assert {status for status, _ in bench.fates().values()} == {"ok"}
-    assert {path: path.read_bytes() for path in kept} == kept
+    for what, (damage, reason) in DAMAGE.items():  # each damages what the one before has left whole
+        damage(run)
+        said = bench("report", "mine")
+        assert said.status == 0 and "Traceback" not in said.err, what
+        assert bench.fates() == {"a": ("interrupted", reason), "b": ("ok", "")}, what
+        assert bench("resume", "mine").status == 0, what
+        assert {status for status, _ in bench.fates().values()} == {"ok"}, what
+        assert {path: path.read_bytes() for path in kept} == kept, what
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        ("", "is damaged: it is not readable as JSON"),
-        ("{", "is damaged: it is not readable as JSON"),
-        ("[]", "is damaged: it holds no JSON object"),
-        ("{}", "is damaged: it has no schema, plan or provenance that kbench knows"),
-        ('{"schema": 99}', "was written by a newer kbench (schema 99; this one reads 1): update kbench"),
-        ('{"schema": 0}', "was written by an older kbench (schema 0; this one reads 1): read it with that one"),
-    ],
-)
-def test_a_damaged_or_foreign_run_json_is_refused_by_name_and_nothing_is_touched(
-    bench: Bench, content: str, sentence: str
-) -> None:
+FOREIGN = {
+    "": "is damaged: it is not readable as JSON",
+    "{": "is damaged: it is not readable as JSON",
+    "[]": "is damaged: it holds no JSON object",
+    "{}": "is damaged: it has no schema, plan or provenance that kbench knows",
+    '{"schema": 99}': "was written by a newer kbench (schema 99; this one reads 1): update kbench",
+    '{"schema": 0}': "was written by an older kbench (schema 0; this one reads 1): read it with that one",
+}
+
+
+def test_a_damaged_or_foreign_run_json_is_refused_by_name_and_nothing_is_touched(bench: Bench) -> None:
     run = measured(bench)
-    (run / "run.json").write_text(content)
-    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    for command in ("report", "resume"):
-        said = bench(command, "mine")
-        assert said.status == 2 and sentence in said.err and "mine" in said.err
-    after = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    after.pop(run / ".lock", None)
-    before.pop(run / ".lock", None)
-    assert after == before
+    for content, sentence in FOREIGN.items():
+        (run / "run.json").write_text(content)
+        before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+        for command in ("report", "resume"):
+            said = bench(command, "mine")
+            assert said.status == 2 and sentence in said.err and "mine" in said.err, content
+        after = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+        after.pop(run / ".lock", None)
+        before.pop(run / ".lock", None)
+        assert after == before, content
 
 
 def test_a_results_folder_that_became_read_only_is_one_sentence_and_keeps_what_is_there(

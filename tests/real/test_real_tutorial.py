@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from documentation_commands import CHECKOUT, blocks, commands
-from fake_bench import START
 from real_runs import own_threads
+from test_real_kinds import KINDS, KINDS_ON, check_the_same
 
 from kbench import store
+from kbench.cli import main
 from kbench.values import OK
 
 TUTORIAL = CHECKOUT / "docs" / "tutorial.md"
 
 
-def test_every_command_of_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("kbench")
+def test_every_command_of_the_tutorial_does_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first run in a process of its own, which also measures how fast the machine is."""
     (program,) = blocks(TUTORIAL, "python")
     (tmp_path / "train.py").write_text(program)
+    monkeypatch.chdir(tmp_path)
     for command in commands(TUTORIAL):
         words = shlex.split(command)
         limited = [] if words[0] in ("doctor", "compare", "new") else own_threads()
-        # How fast the machine is takes longer to measure than these cells: the first run does so.
-        how = ["-c", START] if (tmp_path / "results").is_dir() else [str(CHECKOUT / "run.py")]
-        ended = subprocess.run(
-            [sys.executable, *how, *words, *limited],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
-            capture_output=True,
-            text=True,
-        )
-        assert ended.returncode == 0 or words[0] in ("doctor", "compare"), ended.stdout + ended.stderr
-        assert (ended.stdout or ended.stderr) and "Traceback" not in ended.stderr, ended.stderr
+        if "first" in words:
+            typed = [sys.executable, str(CHECKOUT / "run.py"), *words, *limited]
+            ended = subprocess.run(typed, capture_output=True, text=True)
+            status, out, err = ended.returncode, ended.stdout, ended.stderr
+        else:
+            status = main.main([*words, *limited])
+            out, err = capsys.readouterr()
+        assert status == 0 or words[0] in ("doctor", "compare"), out + err
+        assert (out or err) and "Traceback" not in err, err
     for name, rows in (("first", 3), ("own", 2)):
         measured = store.read(tmp_path / "results" / name).measured
         assert [one.outcome.status for one in measured] == [OK] * rows
     assert (tmp_path / "results" / "first" / "report.html").is_file()
+    assert (tmp_path / "my_model.py").read_text() == (KINDS / "basic.py").read_text()
+    scores, backends = KINDS_ON["basic"]
+    check_the_same(store.read(tmp_path / "results" / "own"), backends, scores)
