@@ -28,8 +28,9 @@ class Loop:
         begin, waited = time.monotonic(), False
         try:
             while self._schedule.open or self._running or self._schedule.waits_for_machines:
-                workers = self._fleet.workers()
+                # In this order: a scheduler that goes is noticed before its blocks look as if they had ended.
                 done = [one for one in self._running if one.done()]
+                workers = self._fleet.workers()
                 for future in done:
                     self._ended(future)
                 self._lost({one.address for one in workers})

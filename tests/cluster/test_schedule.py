@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from kbench.cluster.messages import Block, Machine
+import json
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from kbench.cluster.loop import Loop
+from kbench.cluster.messages import Block, Machine, Result
 from kbench.cluster.schedule import MOST_ATTEMPTS, Schedule, Worker
 
 BLOCKS = [Block(example="one", repeat=1), Block(example="two", repeat=1), Block(example="two", repeat=2)]
@@ -72,3 +79,19 @@ def test_a_block_that_failed_on_every_machine_is_given_up() -> None:
     assert not schedule.given_up
     schedule.give_up_stuck([worker("a")])
     assert schedule.given_up == [block] and not schedule.open
+
+
+def test_a_scheduler_that_goes_at_any_moment_fails_no_block(tmp_path: Path) -> None:
+    fleet = Mock()
+    fleet.workers.return_value = [worker("a")]
+    fleet.result.return_value = Result(status="failed", reason="Dask could not run it")
+
+    def ended() -> bool:
+        fleet.workers.side_effect = ConnectionError("the scheduler is gone")
+        return True
+
+    fleet.submit.return_value.done = ended
+    with pytest.raises(ConnectionError):
+        Loop(tmp_path, fleet, Mock(), Schedule(BLOCKS[:1], spread=False), print).run()
+    (attempt,) = (tmp_path / "attempts.jsonl").read_text().splitlines()
+    assert json.loads(attempt)["status"] == "stopped"

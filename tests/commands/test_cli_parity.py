@@ -172,16 +172,16 @@ def test_all_that_was_computed_is_kept_and_the_report_is_made_anew_from_it(three
     assert (run / "parity.csv").read_bytes() == before
 
 
-@pytest.mark.parametrize("damage", [b"", b"not a zip file", b"PK\x03\x04"])
-def test_damaged_arrays_are_that_cells_failure(three: Bench, damage: bytes) -> None:
+def test_damaged_arrays_are_that_cells_failure(three: Bench) -> None:
     assert compare(three)[0] == 0
     run = store.latest(three.results)
     (file,) = run.glob("cells/*third*/forward.npz")
-    file.write_bytes(damage)
-    said = three("report")
-    assert said.status == 0
-    assert [row["verdict"] for row in table(run).values()] == ["same", "same", "failed"]
-    assert "its results cannot be read" in said.out
+    for damage in (b"", b"not a zip file", b"PK\x03\x04"):
+        file.write_bytes(damage)
+        said = three("report")
+        assert said.status == 0
+        assert [row["verdict"] for row in table(run).values()] == ["same", "same", "failed"], damage
+        assert "its results cannot be read" in said.out
 
 
 def test_arrays_outside_the_cells_folder_or_of_objects_are_not_read(three: Bench) -> None:

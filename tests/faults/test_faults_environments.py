@@ -97,26 +97,26 @@ def messy_uv(tmp_path: Path, mess: str) -> Path:
     return program
 
 
-@pytest.mark.parametrize(
-    ("mess", "reason"),
-    [
-        ("kill -9 $$", "messy-uv ended with status -9"),
-        ("kill -11 $$", "messy-uv ended with status -11"),
-        ("echo 'error: No space left on device (os error 28)'; exit 2", "No space left on device"),
-        ("echo 'error: Failed to fetch x'; echo '  Caused by: dns error'; exit 1", "Failed to fetch x: dns error"),
-        ('rm -r "$(dirname "$5")/../lib/python3"; exit 0', "its lock file does not install tiny-backend"),
-        ("head -c 100000 /dev/zero | tr '\\0' '\\377'; exit 1", "could not be made"),
-        ("exit 3", "messy-uv ended with status 3"),
-    ],
-)
+MESSES = {
+    "kill -9 $$": "messy-uv ended with status -9",
+    "kill -11 $$": "messy-uv ended with status -11",
+    "echo 'error: No space left on device (os error 28)'; exit 2": "No space left on device",
+    "echo 'error: Failed to fetch x'; echo '  Caused by: dns error'; exit 1": "Failed to fetch x: dns error",
+    'rm -r "$(dirname "$5")/../lib/python3"; exit 0': "its lock file does not install tiny-backend",
+    "head -c 100000 /dev/zero | tr '\\0' '\\377'; exit 1": "could not be made",
+    "exit 3": "messy-uv ended with status 3",
+}
+
+
 def test_an_installer_that_dies_half_way_is_started_anew_by_the_next_call(
-    backend: Backend, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mess: str, reason: str
+    backend: Backend, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    uv = messy_uv(tmp_path, mess)
-    monkeypatch.setattr(installers, "uv_program", lambda: str(uv))
-    assert reason in fails(backend, cache)
-    assert folders(cache) == []
-    (tmp_path / "broken").unlink()
+    for mess, reason in MESSES.items():  # each is the next call of the one before
+        uv = messy_uv(tmp_path, mess)
+        with monkeypatch.context() as patch:
+            patch.setattr(installers, "uv_program", lambda uv=uv: str(uv))
+            assert reason in fails(backend, cache), mess
+        assert folders(cache) == [], mess
     ensure(backend, cache)
 
 
@@ -151,29 +151,27 @@ def test_what_stops_the_host_itself_leaves_nothing_half_made(
     ensure(backend, cache)
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"", "does not install tiny-backend"),
-        (b"\xff\xfe\x00", "is damaged: it is not text"),
-        (b"{]", "start of a requirement"),
-        (b"tiny-backend==1.0\n", "hash"),
-        (b"tiny-backend==1.0 --hash=sha256:abc\n", "hash"),
-        (b"tiny-backend==1.0 --hash=sha256:" + b"0" * 64 + b"\n", "Hash mismatch"),
-        (b"tiny-backend==9.9 --hash=sha256:" + b"0" * 64 + b"\n", "tiny-backend"),
-        (b"\x00" * 9, "start of a requirement"),
-    ],
-)
-def test_a_damaged_lock_file_is_a_sentence_and_the_right_one_works_again(
-    backend: Backend, cache: Path, content: bytes, reason: str
-) -> None:
+LOCKS = {
+    b"": "does not install tiny-backend",
+    b"\xff\xfe\x00": "is damaged: it is not text",
+    b"{]": "start of a requirement",
+    b"tiny-backend==1.0\n": "hash",
+    b"tiny-backend==1.0 --hash=sha256:abc\n": "hash",
+    b"tiny-backend==1.0 --hash=sha256:" + b"0" * 64 + b"\n": "Hash mismatch",
+    b"tiny-backend==9.9 --hash=sha256:" + b"0" * 64 + b"\n": "tiny-backend",
+    b"\x00" * 9: "start of a requirement",
+}
+
+
+def test_a_damaged_lock_file_is_a_sentence_and_the_right_one_works_again(backend: Backend, cache: Path) -> None:
     lock = backend.builds[0].lock
     assert lock is not None
     right = lock.read_bytes()
-    lock.write_bytes(content)
-    with pytest.raises((Unavailable, UserError)) as caught:
-        environments.ensure(backend, backend.builds[0], cache=cache)
-    assert reason.lower() in str(caught.value).lower() and "\n" not in str(caught.value)
+    for content, reason in LOCKS.items():
+        lock.write_bytes(content)
+        with pytest.raises((Unavailable, UserError)) as caught:
+            environments.ensure(backend, backend.builds[0], cache=cache)
+        assert reason.lower() in str(caught.value).lower() and "\n" not in str(caught.value), content
     lock.write_bytes(right)
     ensure(backend, cache)
 
