@@ -255,7 +255,12 @@ class Cell:
     @property
     def id(self) -> str:
         """Unique in its run, and valid as a folder's name."""
-        parts = (self.example, self.backend, self.image_data_format, self.device, f"r{self.repeat}")
+        return f"{self.row_id}__r{self.repeat}"
+
+    @property
+    def row_id(self) -> str:
+        """The same for all its repeats."""
+        parts = (self.example, self.backend, self.image_data_format, self.device)
         return "__".join(parts).replace("/", "-").replace(":", "")
 
 
@@ -273,6 +278,7 @@ class Outcome:
     disturbed_rounds: tuple[int, ...] = ()  # rounds in which other programs took much of its turn; see epochs.AGAIN
     device_memory_mib: float | None = None  # peak on the GPU; None on the CPU
     device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
+    compilation_cached: bool = False  # it loaded what an earlier repeat had compiled
     last_event: str = ""  # the guest's last event, such as "epoch 2", if the status is not ok
     last_lines: tuple[str, ...] = ()  # of its log, if the status is not ok
 

@@ -30,6 +30,7 @@ class Curve:
     epochs: Counts
     seconds: Numbers  # of training until the end of each epoch
     values: Numbers  # of the metric, all finite
+    cached: bool = False  # its seconds are without compilation
     spread: Numbers | None = None  # over several: the sample standard deviation; may be too large for a number
 
 
@@ -44,19 +45,23 @@ def curve(one: Measured, metric: str) -> Curve:
     seconds = np.fromiter(accumulate(epoch.seconds for epoch in one.epochs), dtype=np.float64)
     values = np.array([getattr(epoch, metric) for epoch in one.epochs], dtype=np.float64)
     known = np.isfinite(values)
-    return Curve(numbers[known], seconds[known], values[known])
+    return Curve(numbers[known], seconds[known], values[known], one.outcome.compilation_cached)
 
 
 def mean(curves: Sequence[Curve]) -> Curve | None:
-    """The mean curve over the repeats, at the epochs that all have, and the metric's spread; None for no curve."""
+    """The mean curve over the repeats, at the epochs that all have, and the metric's spread; None for no curve.
+
+    Its seconds are those of the repeats that compiled, if there are any.
+    """
     if not curves:
         return None
     shared = reduce(np.intersect1d, (curve.epochs for curve in curves))
-    seconds = np.array([curve.seconds[np.isin(curve.epochs, shared)] for curve in curves])
+    timed = [curve for curve in curves if not curve.cached] or curves
+    seconds = np.array([curve.seconds[np.isin(curve.epochs, shared)] for curve in timed])
     values = np.array([curve.values[np.isin(curve.epochs, shared)] for curve in curves])
     with np.errstate(all="ignore"):  # a loss may be too large to square
         spread = np.std(values, axis=0, ddof=1) if len(curves) > 1 else None
-        return Curve(shared, seconds.mean(axis=0), values.mean(axis=0), spread)
+        return Curve(shared, seconds.mean(axis=0), values.mean(axis=0), spread=spread)
 
 
 def to_target(epochs: Sequence[Epoch], target: str) -> tuple[float, float]:

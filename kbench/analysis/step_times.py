@@ -9,6 +9,7 @@ from statistics import median
 import numpy as np
 
 from kbench.epochs import Epoch
+from kbench.values import Measured
 
 CHANGE = 0.1  # of the time of a step; more is reported
 CHANCE = 0.01  # of reporting a change where there is none; that needs five epochs in each half
@@ -23,6 +24,11 @@ def median_of(values: Sequence[float]) -> float | None:
 def steady(epochs: Sequence[Epoch]) -> Sequence[Epoch]:
     """All but the first, which holds compilation and warm-up."""
     return epochs[1:] if epochs and epochs[0].epoch == 1 else epochs
+
+
+def cold(repeats: Sequence[Measured]) -> Sequence[Measured]:
+    """Those that compiled their code, where others loaded it from a cache; all if none of them is left."""
+    return [one for one in repeats if not one.outcome.compilation_cached] or repeats
 
 
 def steps_of(epochs: Iterable[Epoch]) -> list[float]:

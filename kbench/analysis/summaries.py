@@ -91,6 +91,7 @@ def _summary(
     ok: Sequence[Measured],
     target: str,
     to_target: Sequence[tuple[float, float]],
+    seconds_to_target: Sequence[float],
     differs: Mapping[str, tuple[str, ...]],
     limits: roofline.Limits | None,
 ) -> Summary:
@@ -100,6 +101,7 @@ def _summary(
     steps = step_times.steps_of(steady)
     timed = [epoch for epoch in steady if epoch.seconds > 0 and epoch.samples > 0]
     last = [one.epochs[-1] for one in ok if one.epochs]
+    cold = step_times.cold(ok)
     # A failed repeat may still have reported its versions and the size of its model.
     facts = _first_facts([*ok, *repeats])
     per_1000 = step_times.median_of([1000 * epoch.seconds / epoch.samples for epoch in timed])
@@ -119,7 +121,7 @@ def _summary(
         repeats=len(ok),
         epoch_seconds=usual,
         first_epoch_seconds=step_times.median_of(
-            [one.epochs[0].seconds for one in ok if one.epochs and one.epochs[0].epoch == 1]
+            [one.epochs[0].seconds for one in cold if one.epochs and one.epochs[0].epoch == 1]
         ),
         samples_per_second=step_times.median_of([epoch.samples / epoch.seconds for epoch in timed]),
         relative_to_fastest=None,
@@ -141,7 +143,7 @@ def _summary(
         data=_text(facts.get("data")),
         data_source=_text(facts.get("data_source")),
         data_sha256=_text(facts.get("data_sha256")),
-        phases=_phases(ok),
+        phases=_phases(cold),
         evaluation_seconds=_evaluation(ok),
         seconds_per_1000_samples=per_1000,
         # A script's rows are compared as long as the model is the same; other differences are notes.
@@ -157,14 +159,14 @@ def _summary(
         seeds=len({one.cell.seed for one in ok}),
         target=target,
         epochs_to_target=_finite(_median(number for number, _ in to_target)),
-        seconds_to_target=_finite(_median(seconds for _, seconds in to_target)),
+        seconds_to_target=_finite(_median(seconds_to_target)),
         repeats_to_target=None if not target else sum(math.isfinite(number) for number, _ in to_target),
-        peak_memory_mib=_median(_numbers(ok, "peak_memory_mib")),
+        peak_memory_mib=_median(_numbers(cold, "peak_memory_mib")),
         import_memory_mib=_median(_numbers(ok, "import_memory_mib")),
-        tree_memory_mib=_median(m for one in ok if (m := one.outcome.tree_memory_mib) is not None),
+        tree_memory_mib=_median(m for one in cold if (m := one.outcome.tree_memory_mib) is not None),
         step_seconds_median=step_times.median_of(steps),
         step_seconds_p95=step_times.p95_seconds(steps),
-        compile_seconds=_median(_compile_seconds(ok)),
+        compile_seconds=_median(_compile_seconds(cold)),
         device_memory_mib=_median(m for one in ok if (m := one.outcome.device_memory_mib) is not None),
         device_memory_source=" and ".join(sorted({s for one in ok if (s := one.outcome.device_memory_source)})),
         allocator_peak_mib=_median(_numbers(ok, "allocator_peak_mib")),
@@ -205,13 +207,15 @@ def _timed(
     ok = [one for one in repeats if one.outcome.status == OK]
     target = _text(_first_facts([*ok, *repeats]).get("target"))
     # Of each repeat; infinite where it never reached the target.
+    compiled = step_times.cold(ok)
     to_target = [] if not target else [learning_curves.to_target(one.epochs, target) for one in ok]
-    row = _summary(repeats, ok, target, to_target, differs, limits)
+    seconds_to_target = [] if not target else [learning_curves.to_target(one.epochs, target)[1] for one in compiled]
+    row = _summary(repeats, ok, target, to_target, seconds_to_target, differs, limits)
     per_repeat = [[epoch.seconds for epoch in step_times.steady(one.epochs)] for one in ok]
     medians = [seconds for one in per_repeat if (seconds := step_times.median_of(one)) is not None]
     enough = len(medians) >= ENOUGH_REPEATS
     sample = tuple(medians if enough else chain.from_iterable(per_repeat))
-    timed = Timed(row, sample, tuple(seconds for _, seconds in to_target))
+    timed = Timed(row, sample, tuple(seconds_to_target))
     if level is not None:
         share = (reach or 0.0) / math.sqrt(len(ok))
         timed = replace(timed, turns=rounds.of_row(ok), level=level.seconds, share=share)
@@ -255,7 +259,8 @@ def _evaluation(ok: Sequence[Measured]) -> float | None:
     reported = [
         epoch.evaluation_seconds for one in ok for epoch in one.epochs if epoch.evaluation_seconds is not None
     ]
-    return step_times.median_of(reported or [one.phases["evaluation"] for one in ok if "evaluation" in one.phases])
+    cold = step_times.cold(ok)
+    return step_times.median_of(reported or [one.phases["evaluation"] for one in cold if "evaluation" in one.phases])
 
 
 def _compile_seconds(ok: Sequence[Measured]) -> list[float]:

@@ -205,10 +205,13 @@ def _measure(
     files = store.cell_folder(here.run, task)
     spec = specs.spec(task, here, work.file if work else None)
     path = store.write_spec(here.run, task, spec, specs.keras_json(task))
+    compiled = here.compiled / task.row_id if here.compiled and not work else None
+    cached = compiled is not None and compiled.is_dir() and any(compiled.iterdir())
+    of_backend = ensure.variables(environment, task.threads, task.example, str(compiled or ""))
     of_task = {"PYTHONHASHSEED": str(task.seed)} if work else {}
     variables = specs.environment_variables(
         os.environ,
-        {**here.passed, **ensure.variables(environment, task.threads, task.example), **of_task},
+        {**here.passed, **of_backend, **of_task},
         devices.pin_variables(here.device),
         files.keras_home,
         of_program=work is not None,
@@ -234,7 +237,10 @@ def _measure(
     except OSError as error:
         reason = f"its events cannot be read: {error.strerror or error}"
         return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
-    return judge(ended, report, task, files.log)
+    outcome = replace(judge(ended, report, task, files.log), compilation_cached=cached)
+    if compiled and outcome.status != OK:  # half of what is compiled would pass for all of it
+        shutil.rmtree(compiled, ignore_errors=True)
+    return outcome
 
 
 class Progress:

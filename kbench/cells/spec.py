@@ -61,6 +61,7 @@ class Here:
     keras_files: Mapping[str, Path] = field(default_factory=dict)  # datasets that a script may load, by name
     frameworks: Collection[str] = ()  # all names of backends in keras.json
     started_in: Path = field(default_factory=Path.cwd)
+    compiled: Path | None = None  # for code that a cell's first process compiles and its repeats load
 
 
 def keras_json(task: CellTask) -> dict[str, Any]:

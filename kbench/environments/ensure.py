@@ -90,15 +90,20 @@ def ensure(
         ) from None
 
 
-def variables(environment: Environment, threads: int, example: str = "{example}") -> dict[str, str]:
+def variables(
+    environment: Environment, threads: int, example: str = "{example}", compiled: str = "{compiled}"
+) -> dict[str, str]:
     """The environment variables of one cell: those of the backend and its build, every placeholder filled in.
 
-    `example`: for folders of one example. `{inherited}` is the variable's value in kbench's own environment.
+    `example`: for folders of one example. `compiled`: a folder for compiled code that the repeats of a cell share; if
+    empty, variables that name it are left out. `{inherited}` is the variable's value in kbench's own environment.
     """
     filled = {}
     for name, text in environment.variables.items():
+        if "{compiled}" in text and not compiled:
+            continue
         value = text.replace("{threads}", str(threads)).replace("{threads_from_2}", str(max(2, threads)))
-        value = value.replace("{example}", example)
+        value = value.replace("{example}", example).replace("{compiled}", compiled)
         if "{inherited}" in value:
             value = value.replace("{inherited}", os.environ.get(name, ""))
             # An empty entry of a search path would mean the current folder.
@@ -265,7 +270,7 @@ def _filled(
 ) -> tuple[dict[str, str], str]:
     """(the variables, the folder of what it compiles) with {env}, {cache} and {python_lib} filled in.
 
-    {threads}, {example} and {inherited} are the cell's.
+    {threads}, {example}, {compiled} and {inherited} are the cell's.
     """
     texts = {**backend.variables, **of_build, "": backend.compiles}
     if backend.sources:  # Python imports the user's own packages before the installed ones

@@ -22,7 +22,7 @@ from kbench.values import Cell, Measured, Outcome, Summary
 _WHOLE = {"epoch", "epochs_done"} | {
     one.name for kind in (Summary, Cell, Outcome) for one in fields(kind) if one.type in ("int", "int | None")
 }
-_TRUTHS = {"deterministic"}
+_TRUTHS = {"deterministic", "compilation_cached"}
 _OF_CELL = ("example", "backend", "image_data_format", "device", "repeat", "seed")
 _PHASES = ("import", "data", "build", "first_step", "evaluation")
 
@@ -81,6 +81,7 @@ def _cells_columns(measured: Sequence[Measured]) -> dict[str, list[Any]]:
         **{name: [getattr(one.cell, name) for one in measured] for name in _OF_CELL},
         **{name: [getattr(one, name) for one in outcomes] for name in ("status", "reason", "seconds", "exit_code")},
         "epochs_done": [len(one.epochs) for one in measured],
+        "compilation_cached": [one.compilation_cached for one in outcomes],
         **{f"{name}_seconds": [one.phases.get(name) for one in measured] for name in _PHASES},
         **{name: [one.facts.get(name) for one in measured] for name in memory},
         **{name: [getattr(one, name) for one in outcomes] for name in ("tree_memory_mib", "reference_seconds")},

@@ -48,6 +48,7 @@ def _log(client: MlflowClient, experiment: str, one: Measured) -> None:
     for phase, seconds in one.phases.items():
         client.log_metric(logged, f"{phase}_seconds", seconds)
     client.set_tag(logged, "status", one.outcome.status)
+    client.set_tag(logged, "compilation_cached", str(one.outcome.compilation_cached))
     if one.outcome.reason:
         client.set_tag(logged, "reason", one.outcome.reason)
     client.set_terminated(logged, "FINISHED" if one.outcome.status == OK else "FAILED")

@@ -79,6 +79,7 @@ def _draw_row(
         lines = [
             np.column_stack((getattr(curve, along), curve.values))
             for curve in [*(ok if 1 < len(ok) <= _MOST_LINES else []), *cut_short]
+            if axes is by_epoch or not curve.cached
         ]
         # All at once: there may be a hundred repeats, and each separate line takes a millisecond.
         if lines:

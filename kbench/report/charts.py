@@ -118,11 +118,12 @@ def thinned(values: Sequence[int], most: int) -> list[int]:
 def _phases(
     rows: Sequence[Summary], cells: Mapping[Key, Sequence[Measured]], labels: Mapping[Key, str]
 ) -> Chart | None:
-    """Where the time of a process went, medians over the repeats that ended ok."""
+    """Where the time of a process went, medians over the repeats that ended ok and compiled."""
     found, in_words = [], []
     for row in rows:
         label = labels[key(row)]
-        ok = [_parts(one) for one in cells.get(key(row), ()) if one.outcome.status == OK]
+        repeats = [one for one in cells.get(key(row), ()) if one.outcome.status == OK]
+        ok = [_parts(one) for one in step_times.cold(repeats)]
         for name in dict.fromkeys(name for parts in ok for name in parts):
             found.append((label, name, median(parts.get(name, 0.0) for parts in ok)))
         if ok:

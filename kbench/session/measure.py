@@ -7,6 +7,7 @@ import contextlib
 import math
 import os
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -91,11 +92,13 @@ def measure_cells(
         """Measure further tasks of the plan, all of the same example."""
         store.update(here.run, plan=record.plan_record(the_plan, here))
         say(f"Undecided, repeated: {tasks[0].example} on {', '.join(task.backend for task in tasks)}.")
-        run_cells(replace(the_plan, tasks=tuple(tasks)), here, reference, options.detail, cell_done=output)
+        run_cells(replace(the_plan, tasks=tuple(tasks)), caching, reference, options.detail, cell_done=output)
 
     show = None if options.detail == terminal.QUIET else partial(_show_example, here.run)
-    compiled = run_cells(to_run, here, reference, options.detail, show, output)
-    the_plan = racing.race(the_plan, here.run, add, compiled)
+    with tempfile.TemporaryDirectory(prefix="kbench-", ignore_cleanup_errors=True) as compiled_code:
+        caching = replace(here, compiled=Path(compiled_code))
+        compiled = run_cells(to_run, caching, reference, options.detail, show, output)
+        the_plan = racing.race(the_plan, here.run, add, compiled)
     if getattr(options, "explain", False):
         explaining.explain(the_plan, here, partial(run_cells, detail=options.detail), say)
     store.record_end(here.run, record.at_end(the_plan, gpus))

@@ -78,9 +78,9 @@ def of_environments(the_plan: Plan, here: Here) -> dict[str, dict[str, Any]]:
 
 def _variables(the_plan: Plan, here: Here, environment: Environment) -> dict[str, str]:
     """The variables that matter, as the backend's cells get them."""
-    own = ensure.variables(environment, the_plan.request.threads)
-    pinned = devices.pin_variables(the_plan.device)
     script = the_plan.request.script is not None
+    own = ensure.variables(environment, the_plan.request.threads, compiled="" if script else "{compiled}")
+    pinned = devices.pin_variables(the_plan.device)
     given = spec.environment_variables(os.environ, {**here.passed, **own}, pinned, Path(), of_program=script)
     if the_plan.device.uuid:  # it identifies the card
         given = {name: value.replace(the_plan.device.uuid, the_plan.device.label) for name, value in given.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from fake_runs import cell, measured
@@ -42,6 +43,19 @@ def test_one_repeat_has_no_spread_and_none_have_no_mean() -> None:
     mean = learning_curves.mean([curve])
     assert mean is not None and mean.spread is None and mean.values.tolist() == [0.5, 0.5]
     assert learning_curves.mean([]) is None
+
+
+def test_the_means_seconds_are_those_of_the_repeats_that_compiled() -> None:
+    compiled, loaded = (
+        learning_curves.curve(
+            replace(measured(cell(), *seconds, loss=loss), outcome=Outcome(OK, compilation_cached=cached)), "loss"
+        )
+        for seconds, loss, cached in (((9.0, 1.0), 2.0, False), ((3.0, 1.0), 4.0, True))
+    )
+    mean = learning_curves.mean([compiled, loaded])
+    assert mean is not None and mean.seconds.tolist() == [9.0, 10.0] and mean.values.tolist() == [3.0, 3.0]
+    alone = learning_curves.mean([loaded])
+    assert alone is not None and alone.seconds.tolist() == [3.0, 4.0]
 
 
 def test_losses_too_large_to_square_have_a_mean_and_raise_nothing() -> None:

@@ -180,6 +180,24 @@ def test_memory_on_a_gpu_is_the_median_of_the_repeats_that_ended_ok() -> None:
     assert (row.device_memory_mib, row.device_memory_source, row.allocator_peak_mib) == (None, "", None)
 
 
+def test_what_includes_compilation_is_of_the_repeats_that_compiled() -> None:
+    def repeat(number: int, cached: bool, first: float, mib: float) -> Measured:
+        phases = {"first_step": first - 1.0, "evaluation": first}
+        facts = {"target": "val_accuracy >= 0.5", "peak_memory_mib": mib}
+        epochs = {"val_accuracy": 0.6, "step_seconds": (1.0,)}
+        one = measured(cell(repeat=number), first, 1.0, phases=phases, facts=facts, **epochs)
+        return replace(one, outcome=replace(one.outcome, tree_memory_mib=mib, compilation_cached=cached))
+
+    repeats = [repeat(1, False, 9.0, 60.0), repeat(2, True, 3.0, 40.0), repeat(3, True, 4.0, 50.0)]
+    (row,) = summarise(repeats)
+    assert (row.first_epoch_seconds, row.seconds_to_target, row.compile_seconds) == (9.0, 9.0, 7.0)
+    assert row.phases == {"first_step": 8.0, "evaluation": 9.0} and row.evaluation_seconds == 9.0
+    assert (row.peak_memory_mib, row.tree_memory_mib) == (60.0, 60.0)
+    assert (row.repeats, row.epoch_seconds, row.repeats_to_target) == (3, 1.0, 3)
+    (row,) = summarise(repeats[1:])  # of a damaged run
+    assert row.first_epoch_seconds == 3.5
+
+
 def test_one_evaluation_is_timed_by_epoch_or_by_phase() -> None:
     (by_epoch,) = summarise([measured(cell(), 1.0, 1.0, evaluation_seconds=[3.0, 1.0], phases={"evaluation": 9.0})])
     (by_phase,) = summarise([measured(cell(), 1.0, 1.0, phases={"evaluation": 9.0})])

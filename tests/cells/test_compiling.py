@@ -66,3 +66,21 @@ def test_what_fails_to_compile_is_left_to_its_cell_and_compiled_again(compiler: 
     assert said.status == 1 and ": compiled" not in said.err
     assert compiler.fates()["three"][0] == "failed"
     assert kept(compiler, "three") == ["2 32"]
+
+
+def test_repeats_load_what_the_first_process_of_their_run_compiled(bench: Bench) -> None:
+    bench.patch.setattr(paths, "GUEST", STUB)
+    bench.backend("keras9/fake", more='[variables]\nKEPT = "{compiled}"')
+    bench.example("one.py", EXAMPLE + COMPILING)
+    for _ in range(2):  # a second run begins with nothing
+        assert bench.measure("--repeats", "3", examples="one.py").status == 0
+        cached = [one.outcome.compilation_cached for one in bench.last().measured]
+        assert cached == [False, True, True]
+
+
+def test_what_a_failed_process_compiled_is_not_used(bench: Bench) -> None:
+    bench.patch.setattr(paths, "GUEST", STUB)
+    bench.backend("keras9/fake", more='[variables]\nKEPT = "{compiled}"')
+    bench.example("one.py", f"{EXAMPLE}{COMPILING}    os._exit(3)\n")
+    assert bench.measure("--repeats", "2", examples="one.py").status == 1
+    assert not any(one.outcome.compilation_cached for one in bench.last().measured)

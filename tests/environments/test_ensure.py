@@ -263,7 +263,7 @@ def test_variables_are_filled_in_for_the_cell(tmp_path: Path, cache: Path, monke
         tmp_path / "files",
         more='[variables]\nOMP_NUM_THREADS = "{threads}"\nMKL_NUM_THREADS = "{threads_from_2}"\n'
         'LD_LIBRARY_PATH = "{env}/lib:{python_lib}:{inherited}"\n',
-        more_build='[builds.variables]\nKEPT = "{cache}/kept"',
+        more_build='[builds.variables]\nKEPT = "{cache}/kept"\nSHARED = "{compiled}"',
     )
     environment = ensure.ensure(backend, backend.builds[0], cache=cache)
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
@@ -272,6 +272,8 @@ def test_variables_are_filled_in_for_the_cell(tmp_path: Path, cache: Path, monke
     one = ensure.variables(environment, threads=1)
     assert (one["OMP_NUM_THREADS"], one["MKL_NUM_THREADS"]) == ("1", "2")
     assert filled["KEPT"] == f"{cache}/compiled/{environment.folder.name}/kept"  # type: ignore[union-attr]
+    assert ensure.variables(environment, 1, "a", "/of/a")["SHARED"] == "/of/a"
+    assert "SHARED" not in ensure.variables(environment, 1, "a", compiled="")
     assert filled["LD_LIBRARY_PATH"].split(":")[0] == f"{environment.folder}/lib"
     assert "" not in filled["LD_LIBRARY_PATH"].split(":")
     monkeypatch.setenv("LD_LIBRARY_PATH", "/usr/local/cuda/lib64")
