@@ -118,6 +118,13 @@ def test_a_backend_that_cannot_train_says_so_and_fails_where_it_was_named_with_a
     assert [(one.status, one.reason) for one in outcomes] == [("unsupported", backend.cannot)] * len(trained)
 
 
+def test_a_repeat_on_jax_loads_what_the_first_process_compiled_and_learns_the_same(kbench: Kbench) -> None:
+    first, repeat = kbench.measure("keras3/jax", "mnist_mlp", "--repeats", "2").results().measured
+    assert [one.outcome.status for one in (first, repeat)] == ["ok", "ok"]
+    assert [one.outcome.compilation_cached for one in (first, repeat)] == [False, True]
+    assert [epoch.loss for epoch in repeat.epochs] == [epoch.loss for epoch in first.epochs]
+
+
 def _events_are_complete(run: Finished, measured: Measured) -> None:
     kinds = [event["event"] for event in run.events()]
     assert kinds[0] == "start" and kinds[-1] == "end"
