@@ -67,10 +67,11 @@ def test(arguments: list[str]) -> int:
 def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
     """What `test` runs, by name, pytest last so that its closing line is the last one."""
     pytest = [str(python), "-m", "pytest"]
+    environment = python.parents[1]  # a fresh clone, too, only checks again what differs from the last one
     lint = {
         "ruff check": [str(python), "-m", "ruff", "check"],
         "ruff format": [str(python), "-m", "ruff", "format", "--check"],
-        "mypy": [str(python), "-m", "mypy"],
+        "mypy": [str(python), "-m", "mypy", "--cache-dir", str(environment / "mypy_cache")],
         "import-linter": [str(python.with_name("lint-imports")), "--no-logo"],
     }
     if arguments == ["--lint"]:
