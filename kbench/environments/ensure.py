@@ -91,7 +91,7 @@ def ensure(
 
 
 def variables(
-    environment: Environment, threads: int, example: str = "{example}", compiled: str = "{compiled}"
+    environment: Environment, threads: int, example: str = "{example}", compiled: str = ""
 ) -> dict[str, str]:
     """The environment variables of one cell: those of the backend and its build, every placeholder filled in.
 

@@ -273,7 +273,7 @@ def test_variables_are_filled_in_for_the_cell(tmp_path: Path, cache: Path, monke
     assert (one["OMP_NUM_THREADS"], one["MKL_NUM_THREADS"]) == ("1", "2")
     assert filled["KEPT"] == f"{cache}/compiled/{environment.folder.name}/kept"  # type: ignore[union-attr]
     assert ensure.variables(environment, 1, "a", "/of/a")["SHARED"] == "/of/a"
-    assert "SHARED" not in ensure.variables(environment, 1, "a", compiled="")
+    assert "SHARED" not in ensure.variables(environment, 1, "a")
     assert filled["LD_LIBRARY_PATH"].split(":")[0] == f"{environment.folder}/lib"
     assert "" not in filled["LD_LIBRARY_PATH"].split(":")
     monkeypatch.setenv("LD_LIBRARY_PATH", "/usr/local/cuda/lib64")

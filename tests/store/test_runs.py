@@ -165,6 +165,7 @@ def test_spec_and_outcome_lie_in_the_cells_folder(tmp_path: Path) -> None:
         "disturbed_rounds": [2, 5],
         "device_memory_mib": 64.5,
         "device_memory_source": "process",
+        "compilation_cached": False,
         "last_event": "",
         "last_lines": [],
     }
