@@ -102,18 +102,19 @@ def test_a_launched_guest_and_those_below_it_are_looked_at_on_its_gpu_alone(
     monkeypatch.setitem(sys.modules, "pynvml", nvml)  # type: ignore[arg-type]
     monkeypatch.setattr(launcher, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(launcher, "MEMORY_SECONDS", 0.0)
-    wait = "import os\nwhile not os.path.exists('go'): pass"
+    wait = "import os; open('started', 'w').close()\nwhile not os.path.exists('go'): pass"
     below = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {wait!r}])"
 
     def launch(gpu: int | None) -> launcher.Exit:
         def watch() -> None:
-            if len(psutil.Process().children(recursive=True)) > 1:
+            if (tmp_path / "started").exists():
                 looks.append(1)
             if len(looks) > 2:
                 (tmp_path / "go").touch()
 
         looks: list[int] = []
-        (tmp_path / "go").unlink(missing_ok=True)
+        for name in ("started", "go"):
+            (tmp_path / name).unlink(missing_ok=True)
         return launcher.to_its_end(
             launcher.launch(
                 [sys.executable, "-c", below],
