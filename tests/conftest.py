@@ -24,8 +24,8 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest first, or one worker is left with them at the end."""
-    first = ("test_real_tutorial.py", "real", "browser")
-    items.sort(key=lambda item: min((n for n, name in enumerate(first) if name in item.path.parts), default=len(first)))
+    longest = ("test_real_tutorial.py", "real", "browser")
+    items.sort(key=lambda item: [name not in item.path.parts for name in longest])
 
 
 @pytest.fixture(scope="session")
