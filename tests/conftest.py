@@ -22,6 +22,12 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first, or one worker is left with them at the end."""
+    longest = ("test_real_tutorial.py", "real", "browser")
+    items.sort(key=lambda item: [name not in item.path.parts for name in longest])
+
+
 @pytest.fixture(scope="session")
 def fake_shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
     return open_shop(tmp_path_factory.mktemp("shop"))

@@ -80,8 +80,8 @@ def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
         return {"pytest": [*pytest, *arguments]}
     # One more than the cores: many a test waits for a process. With two more, the suite took longer.
     workers = min(len(os.sched_getaffinity(0)) + 1, MOST_TEST_WORKERS)
-    # worksteal: tests take from a millisecond to a minute, so idle workers take queued tests from others.
-    return {**lint, "pytest": [*pytest, "-n", str(workers), "--dist", "worksteal"]}
+    # One test at a time, because they take from a millisecond to a minute.
+    return {**lint, "pytest": [*pytest, "-n", str(workers), "--maxschedchunk", "1"]}
 
 
 def _passes(name: str, command: list[str]) -> bool:
