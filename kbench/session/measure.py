@@ -6,10 +6,10 @@ import argparse
 import contextlib
 import math
 import os
+import shutil
 import sys
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -95,14 +95,25 @@ def measure_cells(
         run_cells(replace(the_plan, tasks=tuple(tasks)), caching, reference, options.detail, cell_done=output)
 
     show = None if options.detail == terminal.QUIET else partial(_show_example, here.run)
-    with tempfile.TemporaryDirectory(prefix="kbench-", ignore_cleanup_errors=True) as compiled_code:
-        caching = replace(here, compiled=Path(compiled_code))
+    with _compiled_code(here.run) as folder:
+        caching = replace(here, compiled=folder)
         compiled = run_cells(to_run, caching, reference, options.detail, show, output)
         the_plan = racing.race(the_plan, here.run, add, compiled)
     if getattr(options, "explain", False):
         explaining.explain(the_plan, here, partial(run_cells, detail=options.detail), say)
     store.record_end(here.run, record.at_end(the_plan, gpus))
     return the_plan
+
+
+@contextlib.contextmanager
+def _compiled_code(run: Path) -> Iterator[Path]:
+    """A folder that the run's repeats share, empty at first; backends that need it make it."""
+    folder = run / "compiled"
+    shutil.rmtree(folder, ignore_errors=True)  # of a kbench that was killed
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fake_bench import EXAMPLE, Bench
 
-from kbench import paths
+from kbench import paths, store
 
 STUB = Path(__file__).parent.parent / "faults" / "stub_guest.py"
 VARIABLES = '[variables]\nKEPT = "{cache}/kept/{example}"'
@@ -76,6 +76,14 @@ def test_repeats_load_what_the_first_process_of_their_run_compiled(bench: Bench)
         assert bench.measure("--repeats", "3", examples="one.py").status == 0
         cached = [one.outcome.compilation_cached for one in bench.last().measured]
         assert cached == [False, True, True]
+        run = bench.last().folder
+        assert not (run / "compiled").exists()
+    # Nor does a run that goes on use what a killed kbench left.
+    for measured in bench.last().measured:
+        store.cell_folder(run, measured.cell).outcome.unlink()
+        (run / "compiled" / measured.cell.row_id / "left").mkdir(parents=True, exist_ok=True)
+    assert bench("resume", str(run)).status == 0
+    assert [one.outcome.compilation_cached for one in bench.last().measured] == [False, True, True]
 
 
 def test_what_a_failed_process_compiled_is_not_used(bench: Bench) -> None:
