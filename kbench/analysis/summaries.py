@@ -90,7 +90,7 @@ def _summary(
     repeats: Sequence[Measured],
     ok: Sequence[Measured],
     target: str,
-    to_target: Sequence[tuple[float, float]],
+    epochs_to_target: Sequence[float],
     seconds_to_target: Sequence[float],
     differs: Mapping[str, tuple[str, ...]],
     limits: roofline.Limits | None,
@@ -158,9 +158,9 @@ def _summary(
         final_val_accuracy_sd=_spread(epoch.val_accuracy for epoch in last),
         seeds=len({one.cell.seed for one in ok}),
         target=target,
-        epochs_to_target=_finite(_median(number for number, _ in to_target)),
+        epochs_to_target=_finite(_median(epochs_to_target)),
         seconds_to_target=_finite(_median(seconds_to_target)),
-        repeats_to_target=None if not target else sum(math.isfinite(number) for number, _ in to_target),
+        repeats_to_target=None if not target else sum(map(math.isfinite, epochs_to_target)),
         peak_memory_mib=_median(_numbers(cold, "peak_memory_mib")),
         import_memory_mib=_median(_numbers(ok, "import_memory_mib")),
         tree_memory_mib=_median(m for one in cold if (m := one.outcome.tree_memory_mib) is not None),
@@ -207,10 +207,11 @@ def _timed(
     ok = [one for one in repeats if one.outcome.status == OK]
     target = _text(_first_facts([*ok, *repeats]).get("target"))
     # Of each repeat; infinite where it never reached the target.
-    compiled = step_times.cold(ok)
-    to_target = [] if not target else [learning_curves.to_target(one.epochs, target) for one in ok]
-    seconds_to_target = [] if not target else [learning_curves.to_target(one.epochs, target)[1] for one in compiled]
-    row = _summary(repeats, ok, target, to_target, seconds_to_target, differs, limits)
+    epochs_to_target, seconds_to_target = (
+        [learning_curves.to_target(one.epochs, target)[place] for one in chosen] if target else []
+        for place, chosen in enumerate((ok, step_times.cold(ok)))
+    )
+    row = _summary(repeats, ok, target, epochs_to_target, seconds_to_target, differs, limits)
     per_repeat = [[epoch.seconds for epoch in step_times.steady(one.epochs)] for one in ok]
     medians = [seconds for one in per_repeat if (seconds := step_times.median_of(one)) is not None]
     enough = len(medians) >= ENOUGH_REPEATS

@@ -67,7 +67,7 @@ def test(arguments: list[str]) -> int:
 def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
     """What `test` runs, by name, pytest last so that its closing line is the last one."""
     pytest = [str(python), "-m", "pytest"]
-    environment = python.parents[1]  # a fresh clone, too, only checks again what differs from the last one
+    environment = python.parents[1]  # so that a fresh clone finds mypy's cache
     lint = {
         "ruff check": [str(python), "-m", "ruff", "check"],
         "ruff format": [str(python), "-m", "ruff", "format", "--check"],
