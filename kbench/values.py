@@ -124,7 +124,7 @@ class Backend:
         tuple[Explanation, ...],
         Meta(
             description="[[explained]] tables with `bound` (a number above 0), `reason`, `what` (some of "
-            f"{', '.join(QUANTITIES)}) and, it may be, `layer`, `optimizer`, `with_layer` and `unlike`"
+            f"{', '.join(QUANTITIES)}) and perhaps `bound_of_loss`, `layer`, `optimizer`, `with_layer` and `unlike`"
         ),
     ] = ()
 

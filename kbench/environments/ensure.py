@@ -202,7 +202,6 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
         raise UserError(f"the Python named for {backend.name}, {choice.path}, does not start")
     name = f"own-{hashlib.sha256(str(choice.path).encode()).hexdigest()[:12]}"
     log = cache / "environments" / "logs" / f"{name}.log"
-    check = [str(choice.path), "-c", CHECK_AS_IS, "keras", backend.keras_backend]
     try:
         check = [str(choice.path), "-c", CHECK_AS_IS, *backend.imported]
         output = installers.run(check, log, os.environ, Path.home(), interpreters.PROBE_SECONDS)

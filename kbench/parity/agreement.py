@@ -207,9 +207,15 @@ def _explanation(what: str, deviation: Deviation, explained: Sequence[Explanatio
         # "TimeDistributed(LSTM)" is explained by what explains an LSTM.
         parts = deviation.class_name.rstrip(")").split("(")
         layer_fits = one.layer in ("", deviation.class_name, *parts)
-        if what in one.what and layer_fits and deviation.size <= one.bound and _is_against(one, deviation.against):
+        if what in one.what and layer_fits and _is_within(one, deviation) and _is_against(one, deviation.against):
             return one.reason
     return None
+
+
+def _is_within(known: Explanation, deviation: Deviation) -> bool:
+    if deviation.of_weights is None:
+        return deviation.size <= known.bound
+    return deviation.size <= max(known.bound, known.bound_of_loss) and deviation.of_weights <= known.bound
 
 
 def _standard(computed: Sequence[Computed]) -> _Standard | None:

@@ -50,7 +50,7 @@ def step_deviation(own: Step, middle: Step) -> Deviation:
     loss = loss_deviation(own.loss, middle.loss)
     if loss is None or loss <= furthest.size:
         return furthest
-    return Deviation(loss, "the loss", furthest.class_name)
+    return Deviation(loss, "the loss", furthest.class_name, of_weights=furthest.size)
 
 
 def weights_deviation(own: Sequence[Array], right: Sequence[Array], sizes: Sequence[int]) -> float:

@@ -65,6 +65,7 @@ class Deviation:
     layer: str = ""
     class_name: str = ""
     against: str = ""  # after steps: the backend that it is compared with; empty for a mean of two
+    of_weights: float | None = None  # after steps, if the loss deviates most: how far the weights are
 
 
 @dataclass(frozen=True)

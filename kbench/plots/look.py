@@ -155,6 +155,7 @@ def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
     """The figure as {"png": ..., "svg": ...}, with the user's style over the project's own. Raises UserError."""
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a name may be in any script
+        warnings.filterwarnings("ignore", message="Style includes a parameter")  # such as `backend`: not used here
         warnings.filterwarnings("error", message="constrained_layout not applied")  # no room for the axes
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)

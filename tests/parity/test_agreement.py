@@ -193,6 +193,12 @@ def test_a_difference_is_explained_by_its_quantity_bound_and_layer(explanation: 
     assert (found, notes) == (verdict, ["known"] if verdict == "explained" else [])
 
 
+@pytest.mark.parametrize(("of_weights", "verdict"), [(0.01, "explained"), (0.1, "differs"), (None, "differs")])
+def test_a_loss_that_falls_fast_has_a_bound_of_its_own(of_weights: float | None, verdict: str) -> None:
+    known = Explanation(("10 steps",), 0.05, "known", bound_of_loss=0.2)
+    assert judge({"10 steps": Deviation(0.15, of_weights=of_weights)}, [known])[0] == verdict
+
+
 def test_one_difference_that_is_not_explained_is_enough() -> None:
     deviations = {"loss": Deviation(0.05), "1 step": Deviation(0.05)}
     assert judge(deviations, [Explanation(("loss",), 1.0, "known")])[0] == "differs"
