@@ -81,7 +81,7 @@ def test_without_options_pictures_are_as_ever_whatever_was_drawn_before(
     assert files(one) == first
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error:Style includes")
 def test_a_file_says_dots_an_inch_fonts_and_sizes_and_cannot_make_bytes_differ(one: Path) -> None:
     file = one.parent.parent / "mine.mplstyle"
     file.write_text("figure.dpi: 300\nfont.size: 7\nfont.family: serif\nsvg.hashsalt: other\nbackend: tkagg\n")
