@@ -223,9 +223,7 @@ def _settings(value):
         for name, one in value.items():
             if not isinstance(one, (dict, list, tuple)):
                 yield name, one
-            for inner in _settings(one):
-                yield inner
+            yield from _settings(one)
     elif isinstance(value, (list, tuple)):
         for one in value:
-            for inner in _settings(one):
-                yield inner
+            yield from _settings(one)
