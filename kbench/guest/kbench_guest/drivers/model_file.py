@@ -30,7 +30,7 @@ def run(spec, events):
         validation = arrays.open_part(data, "validation", validated) if validated else None
         targets = example_file.training_targets(example, train, data["num_classes"])
         feed = feeding.feed(example, spec, train, targets)
-        events.write("order", sha256=feed.order_sha256())
+        events.write("order", sha256=feed.order_sha256)
 
     with events.phase("build"):
         model = example_model.build(framework, example, spec, feed.first_inputs(), events)
