@@ -76,10 +76,10 @@ class FirstModel(object):
         replayed = _read(path) if os.path.exists(path) else None
         first = replayed or {"batches": first_batches(method, given, max(self._spec["parity"]["steps"]))}
         forms.silence(model)
-        batches = Batches(first["batches"], model)
+        batches = [Batch(x, y, weight, _names(model, x)) for x, y, weight in first["batches"]]
         predicts = True
         try:
-            parity.predicted(model, batches.batch(0))  # also makes the weights of a model that has none yet
+            parity.predicted(model, batches[0])  # also makes the weights of a model that has none yet
         except Exception as error:  # a model that has only a train_step
             self._note(["its outputs cannot be read (%s)" % in_a_line(error)])
             predicts = False
@@ -100,7 +100,7 @@ class FirstModel(object):
         class_weights = {"class_weight": given["class_weight"]} if given.get("class_weight") else {}
         case = parity.Case(
             model=model,
-            batches=batches,
+            batch=lambda number: batches[number % len(batches)],
             predicts=predicts,
             loss=None,
             channels_first=False,
@@ -149,17 +149,6 @@ def _compile(model, given):
 def _fit(model, class_weights, batch):
     more = dict(class_weights, batch_size=len(batch.inputs[0]), shuffle=False, verbose=0, **batch.weighted())
     return model.fit(batch.model_inputs(), batch.model_targets(), **more).history["loss"]
-
-
-class Batches(object):
-    """Batches (x, y, sample weights), from the first again after the last."""
-
-    def __init__(self, batches, model):
-        self._batches = [Batch(x, y, weight, _names(model, x)) for x, y, weight in batches]
-
-    def batch(self, number):
-        """The first is number 0."""
-        return self._batches[number % len(self._batches)]
 
 
 def _names(model, x):
