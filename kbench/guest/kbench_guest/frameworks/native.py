@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from kbench_guest.frameworks.interface import DoneOnReturn, Framework, OnPyTorch, OnTensorFlow2
+from kbench_guest.frameworks.interface import DoneOnReturn, Framework, OnMXNet, OnPyTorch, OnTensorFlow2
 
 
 class AnyFramework(Framework):
@@ -147,19 +147,13 @@ class TensorFlow2(OnTensorFlow2, AnyFramework):
         self.module.test.experimental.sync_devices()
 
 
-class MXNet(AnyFramework):
+class MXNet(OnMXNet, AnyFramework):
     def device(self, model):
         modules, blocks = model.inside(self.module.mod.Module), model.inside(self.module.gluon.Block)
         contexts = [context for module in modules for context in module._context]
         for block in blocks:
             contexts.extend(context for param in block.collect_params().values() for context in param.list_ctx())
         return contexts[0].device_type if contexts else "unknown"
-
-    def wait(self, model, outputs=None):
-        self.module.nd.waitall()
-
-    def pending(self, outputs):
-        return None  # the loss has been read
 
 
 FRAMEWORKS = {
