@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 
 from kbench_guest import arrays
+from kbench_guest.observing.batches import each
 from kbench_guest.protocol import Refused
 
 
@@ -76,7 +77,7 @@ class FromFile(object):
         self.samples = self.steps * self._batch_size
         self._first = []  # batches of the first epoch
         digest, given = hashlib.sha256(), 0  # of all that the first epoch sees
-        for batch in itertools.islice(_each(self._made(1)), self.steps):
+        for batch in itertools.islice(each(self._made(1)), self.steps):
             digest.update(repr(arrays.mapped(_described, batch)).encode("ascii"))
             if not isinstance(batch, (tuple, list)) or len(batch) not in (2, 3):
                 raise Refused("example", "batches of the example must give (x, y) or (x, y, sample_weight)")
@@ -118,11 +119,6 @@ class Batch(object):
 
     def weighted(self):
         return {} if self._weights is None else {"sample_weight": self._weights}
-
-
-def _each(made):
-    """The batches of a generator or Sequence, in order."""
-    return (made[number] for number in range(len(made))) if hasattr(made, "__getitem__") else iter(made)
 
 
 def _described(array):
