@@ -81,19 +81,20 @@ class FirstModel(object):
         try:
             parity.predicted(model, batches[0])  # also makes the weights of a model that has none yet
         except Exception as error:  # a model that has only a train_step
-            self._note(["its outputs cannot be read (%s)" % in_a_line(error)])
+            self._note("its outputs cannot be read (%s)" % in_a_line(error))
             predicts = False
         facts = {name: value for name, value in about.model(framework, model).items() if name in COMPARED}
         if replayed is None:
             _write(path, self._spec["backend"], facts, framework.weights(model), first["batches"])
         else:
             weights.replay(framework, model, first["weights"], first["backend"])
-            self._note(differences(facts, first["facts"], first["backend"]))
+            for text in differences(facts, first["facts"], first["backend"]):
+                self._note(text)
         recompile = None
         if type(model).compile.__module__.startswith("keras") and vars(model).get(GIVEN) is not None:
             recompile = functools.partial(_compile, model, vars(model)[GIVEN])
         else:
-            self._note(["its compile is its own: how far rounding takes its training was not measured"])
+            self._note("its compile is its own: how far rounding takes its training was not measured")
         model, recompile = self._without_dropout(model, recompile)
         # Keras 3's train_on_batch does not make tensors of everything, as its fit does.
         fits = method in FITS and framework.eager
@@ -111,11 +112,10 @@ class FirstModel(object):
         try:
             parity.compute(framework, case, self._spec, self._events)
         except NotImplementedError as error:
-            self._note(["it cannot train on this backend (%s)" % in_a_line(error)])
+            self._note("it cannot train on this backend (%s)" % in_a_line(error))
 
-    def _note(self, texts):
-        for text in texts:
-            self._events.write("note", text=text)
+    def _note(self, text):
+        self._events.write("note", text=text)
 
     def _without_dropout(self, model, recompile):
         """(model, how to compile it again) without dropout, which is part of the graph in Keras 2."""
@@ -127,9 +127,8 @@ class FirstModel(object):
             with keras.utils.CustomObjectScope(own):
                 silent = forms.without_dropout(model)
         except Exception as error:  # of the user's layers
-            self._note(
-                ["its dropout could not be turned off (%s): its training differs by chance" % type(error).__name__]
-            )
+            text = "its dropout could not be turned off (%s): its training differs by chance"
+            self._note(text % type(error).__name__)
             return model, recompile
         if silent is model or recompile is None:
             return model, recompile

@@ -32,7 +32,6 @@ class Twin(object):
         self._file = load(path)
         self._dropout, self._seed = dropout, seed
         self.layers = list(self._file.LAYERS)
-        self._model = self._optimizer = None
         self.train_function, self.predict_function = self._step, self._predict_batch
 
     def drawn(self):
