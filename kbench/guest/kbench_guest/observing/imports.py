@@ -75,8 +75,7 @@ class Missing(types.ModuleType):
 
     def __init__(self, name, report, seed):
         super(Missing, self).__init__(name)
-        self.__dict__["_report"] = report
-        self.__dict__["_seed"] = seed
+        self._report, self._seed = report, seed
 
     def __getattr__(self, name):
         if name.startswith("__"):
