@@ -35,10 +35,8 @@ class AnyFramework(Framework):
 
     def train_epoch(self, model, epoch, given, clock, callbacks):
         x, y, size = given["x"], given["y"], given["batch_size"]
-        reported = []
         clock.begin(epoch)
-        for start in range(0, len(y), size):
-            reported.append(model.train_function(x[start : start + size], y[start : start + size]))
+        reported = [model.train_function(x[at : at + size], y[at : at + size]) for at in range(0, len(y), size)]
         clock.finish(epoch)
         loss, accuracy = np.mean([[float(one) for one in step] for step in reported], axis=0)
         return {"loss": loss, "accuracy": accuracy}
@@ -111,8 +109,7 @@ class JAX(AnyFramework):
     def _leaves(self, *trees):
         import jax
 
-        leaves = jax.tree_util.tree_leaves(trees)
-        return [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
+        return [leaf for leaf in jax.tree_util.tree_leaves(trees) if isinstance(leaf, jax.Array)]
 
     def device(self, model):
         platforms = {device.platform for leaf in self._leaves(model.state()) for device in leaf.devices()}

@@ -26,14 +26,10 @@ def make(folder, cxx, flags, include_folders):
         pathlib.Path(source).write_text("".join("#include <%s>\n" % header for header in HEADERS))
         # A second #include looks here again.
         pathlib.Path(made, "Python.h").write_text("#include_next <Python.h>\n")
+        folders = ["-I" + one for one in include_folders]
         for number, further in enumerate(SOME):
-            subprocess.check_call(
-                [cxx, "-x", "c++-header"]
-                + list(FLAGS + further)
-                + list(flags)
-                + ["-I" + one for one in include_folders]
-                + [source, "-o", os.path.join(compiled, str(number))]
-            )
+            output = os.path.join(compiled, str(number))
+            subprocess.check_call([cxx, "-x", "c++-header", *FLAGS, *further, *flags, *folders, source, "-o", output])
         os.rename(made, folder)
     except (OSError, subprocess.CalledProcessError):  # or another process was faster
         shutil.rmtree(made, ignore_errors=True)
