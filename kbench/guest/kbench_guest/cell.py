@@ -16,16 +16,10 @@ def main(path):
     started = time.perf_counter()
     with open(path, encoding="utf-8") as file:
         spec = json.load(file)
-    for holder, name in (
-        (spec, "example"),
-        (spec, "twin"),
-        (spec, "events"),
-        (spec, "published_weights"),
-        (spec["data"], "folder"),
-        (spec["script"] or {}, "file"),
-    ):
-        if name in holder:
-            holder[name] = os.path.expanduser(holder[name])
+    for holder in (spec, spec["data"], spec["script"] or {}):
+        for name in ("example", "twin", "events", "published_weights", "folder", "file"):
+            if name in holder:
+                holder[name] = os.path.expanduser(holder[name])
     events = Events(spec["events"])
     events.write("start", schema=SCHEMA, pid=os.getpid(), python=sys.version.split()[0])
     if spec["script"]:

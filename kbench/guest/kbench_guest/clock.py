@@ -66,7 +66,8 @@ class StepClock(object):
             if self._turns and not self._first and (self.begun or self._steps == 1) and self._turns.over():
                 self._pause()
             if self._turns and self._turns.slow and len(self._pending) > RUN_AHEAD:
-                self._try(self._wait_for_first)  # or a turn would end dozens of steps late
+                self._try(self._pending[0][1])  # or a turn would end dozens of steps late
+                self._try(self._take_done)
             self.begun += 1
             self._outputs = None
             outputs = function(*args)
@@ -83,7 +84,6 @@ class StepClock(object):
 
     def _pause(self):
         self._try(self._wait, self._pending)  # first, so that each is noted when it ends
-        self._pending.clear()
         self._try(self._framework.wait, self._model, self._outputs)
         ended, went_on = self._turns.pass_on()
         self._pauses[len(self._ends)] = went_on - ended
@@ -111,12 +111,9 @@ class StepClock(object):
             self._ends.append(time.perf_counter())
             self._pending.popleft()
 
-    def _wait_for_first(self):
-        self._pending[0][1]()
-        self._take_done()
-
     def _wait(self, rest):
-        for _, wait in rest:
+        while rest:
+            _, wait = rest.popleft()
             wait()
             self._ends.append(time.perf_counter())
 
@@ -137,7 +134,6 @@ class StepClock(object):
             self._thread = None
         if self._steps is None:
             self._try(self._wait, self._pending)
-            self._pending.clear()
         steps = self.begun if self._steps is None else self._steps
         seen = not self._lost and not self._pending and len(self._ends) == steps > 0
         return self._ends[-1] if seen else None

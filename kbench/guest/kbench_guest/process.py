@@ -3,6 +3,7 @@
 threadpoolctl would tell the threads, but the backends' environments do not have it.
 """
 
+import contextlib
 import ctypes
 import os
 import re
@@ -54,15 +55,12 @@ def libraries(maps="/proc/self/maps"):
 
 def numpy_blas():
     """The BLAS that numpy was built with, such as 'openblas 0.3.21'; '' if numpy does not say."""
-    try:
+    with contextlib.suppress(Exception):  # before numpy 1.26
         about = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
         return ("%s %s" % (about.get("name", ""), about.get("version", ""))).strip()
-    except Exception:  # before numpy 1.26
-        pass
-    try:
+    with contextlib.suppress(Exception):
         return " ".join(sorted(set(np.__config__.get_info("blas_opt_info").get("libraries", []))))
-    except Exception:
-        return ""
+    return ""
 
 
 def peak_memory_mib():
@@ -81,11 +79,9 @@ def _files(maps):
 
 def _ask(path, functions):
     """The number of threads that the library would use; None if it has none of the functions."""
-    try:
+    with contextlib.suppress(OSError):
         library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD)  # it is loaded already
         for name in functions:
             if hasattr(library, name):
                 return int(getattr(library, name)())
-    except OSError:
-        pass
     return None

@@ -124,7 +124,7 @@ def part_of(*targets: np.ndarray) -> Any:
 def test_class_numbers_are_scored_by_kbenchs_own_arithmetic(epochs: ModuleType) -> None:
     model = SimpleNamespace(predict=lambda *_, **__: np.full((4, 2), 0.5))
     example = SimpleNamespace(LOSS="categorical_crossentropy")
-    found = epochs.validating(None, model, example, SPEC, part_of(np.array([0, 1, 0, 1]))).scores()
+    found = epochs.validating(None, model, example, SPEC, part_of(np.array([0, 1, 0, 1])))()
     scored = {"val_loss": pytest.approx(0.6931, abs=1e-4), "val_accuracy": 0.5}
     assert found == {"evaluation_seconds": 0.0, **scored}
 
@@ -139,7 +139,7 @@ def test_all_else_is_scored_by_keras_in_the_examples_own_words(epochs: ModuleTyp
     example = SimpleNamespace(LOSS="mse", METRICS={"age": ["mae", "accuracy"]})
     spec = {**SPEC, "batch_size": 8, "data": {"num_classes": 0}}
     framework = SimpleNamespace(evaluate=evaluate)
-    found = epochs.validating(framework, None, example, spec, part_of(np.arange(4.0))).scores()
+    found = epochs.validating(framework, None, example, spec, part_of(np.arange(4.0)))()
     assert (found["val_loss"], found["val_accuracy"], found["metrics"]) == (2.0, 0.25, {"val_age_mae": 1.5})
     assert [given["batch_size"] for given in asked] == [4], "a whole batch, or it would not be scored at all"
 
@@ -174,8 +174,8 @@ def test_callbacks_see_one_training_with_its_validation_and_may_end_it(epochs: M
     events = SimpleNamespace(write=lambda event, **values: written.append({"event": event, **values}))
     feed = SimpleNamespace(steps=3, samples=6, of_epoch=lambda epoch: {"x": None, "y": None})
     example = SimpleNamespace(callbacks=lambda: [seen])
-    scored = SimpleNamespace(scores=lambda: {"val_loss": 0.5, "metrics": {"val_mae": 0.1}})
-    with mock.patch.object(epochs, "validating", lambda *_: scored):
+    scored = {"val_loss": 0.5, "metrics": {"val_mae": 0.1}}
+    with mock.patch.object(epochs, "validating", lambda *_: lambda: dict(scored)):
         epochs.train(framework("cpu"), Late(epochs.now), example, {**SPEC, "epochs": 5}, feed, "part", events)
     logs = ["accuracy", "loss", "val_loss", "val_mae"]
     assert seen.told == ["begins", 0, logs, 1, logs, "ends"]

@@ -51,7 +51,7 @@ def train(framework, model, example, spec, feed, validation_part, events):
         result["teardown_seconds"] = returned - timer.end
         metrics = scores.others(logs, example)
         if validation:
-            found = validation.scores()
+            found = validation()
             metrics.update(found.pop("metrics", {}))
             result.update(found)
         if metrics:
@@ -115,66 +115,58 @@ def _nothing(*args, **kwargs):
 
 
 def validating(framework, model, example, spec, part):
-    """What scores the validation samples, if any: kbench for a cross-entropy of class numbers alone, else Keras."""
+    """What scores the validation samples, if any: kbench for a cross-entropy of class numbers alone, else Keras.
+
+    It returns {"evaluation_seconds", "val_loss", "val_accuracy"} and, by Keras, the other "metrics"; an accuracy that
+    is not measured is None.
+    """
     if not part:
         return None
     measured = getattr(example, "METRICS", ["accuracy"])
     plain = isinstance(example.LOSS, str) and example.LOSS in scores.LOSSES and set(measured) <= {"accuracy", "acc"}
     if plain and arrays.class_numbers(part) is not None and part.weights is None:
-        return Predicted(model, example, part, spec["batch_size"])
-    return Evaluated(framework, model, example, spec, part)
+        return _by_kbench(model, example, part, spec["batch_size"])
+    return _by_keras(framework, model, example, spec, part)
 
 
-class Predicted(object):
+def _by_kbench(model, example, part, size):
     """Scores all validation samples; the last batch is padded, and the padding's outputs are dropped."""
+    labels, loss = arrays.class_numbers(part)[:], scores.LOSSES[example.LOSS]
+    padded = -(-part.samples // size) * size
+    buffer = arrays.Buffer(part, padded)
+    buffer.fill([number % part.samples for number in range(padded)])
 
-    def __init__(self, model, example, part, batch_size):
-        self._model = model
-        self._batch_size = batch_size
-        self._labels = arrays.class_numbers(part)[:]
-        self._loss = scores.LOSSES[example.LOSS]
-        padded = -(-part.samples // batch_size) * batch_size
-        self._buffer = arrays.Buffer(part, padded)
-        self._buffer.fill([number % part.samples for number in range(padded)])
-
-    def scores(self):
-        """How long the prediction took; val_loss and val_accuracy."""
+    def score():
         start = time.perf_counter()
-        predicted = self._model.predict(self._buffer.model_inputs(), batch_size=self._batch_size, verbose=0)
+        predicted = model.predict(buffer.model_inputs(), batch_size=size, verbose=0)
         seconds = time.perf_counter() - start
-        predicted = predicted[: len(self._labels)]
+        predicted = predicted[: len(labels)]
         return {
             "evaluation_seconds": seconds,
-            "val_loss": self._loss(predicted, self._labels),
-            "val_accuracy": scores.accuracy(predicted, self._labels),
+            "val_loss": loss(predicted, labels),
+            "val_accuracy": scores.accuracy(predicted, labels),
         }
 
+    return score
 
-class Evaluated(object):
+
+def _by_keras(framework, model, example, spec, part):
     """Scores the validation samples that fill whole batches by the model's own loss and metrics."""
+    size = min(spec["batch_size"], part.samples)
+    used = part.samples // size * size
+    buffer = arrays.Buffer(part, used, example_file.training_targets(example, part, spec["data"]["num_classes"]))
+    buffer.fill(range(used))
 
-    def __init__(self, framework, model, example, spec, part):
-        self._framework, self._model, self._example = framework, model, example
-        self._batch_size = min(spec["batch_size"], part.samples)
-        used = part.samples // self._batch_size * self._batch_size
-        targets = example_file.training_targets(example, part, spec["data"]["num_classes"])
-        self._buffer = arrays.Buffer(part, used, targets)
-        self._buffer.fill(range(used))
-
-    def scores(self):
-        """How long it took; val_loss, val_accuracy if that is measured, and the other metrics."""
+    def score():
+        x, y = buffer.model_inputs(), buffer.model_targets()
         start = time.perf_counter()
-        found = self._framework.evaluate(
-            self._model,
-            self._buffer.model_inputs(),
-            self._buffer.model_targets(),
-            batch_size=self._batch_size,
-            **self._buffer.weighted(),
-        )
+        found = framework.evaluate(model, x, y, batch_size=size, **buffer.weighted())
         seconds = time.perf_counter() - start
         loss, accuracy = scores.training_scores(found)
-        others = {"val_" + name: value for name, value in scores.others(found, self._example).items()}
+        others = {"val_" + name: value for name, value in scores.others(found, example).items()}
         return {"evaluation_seconds": seconds, "val_loss": loss, "val_accuracy": accuracy, "metrics": others}
+
+    return score
 
 
 def infer(framework, model, spec, part, events):

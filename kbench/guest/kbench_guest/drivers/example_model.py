@@ -19,7 +19,7 @@ def build(framework, example, spec, first, events):
     model, form = forms.arrange(made, spec["recurrent"], spec["fixed_batch"], spec["batch_size"])
     sha256, left, origin = "", [], spec["init"]
     if spec["published_weights"]:
-        framework.load_published_weights(model, spec["published_weights"])
+        model.load_weights(spec["published_weights"], by_name=True)  # in the format of Keras 2
         origin = "published"
     elif origin == "seeded":
         sha256, left = weights.initialise(framework, model, spec["seed"])
@@ -45,8 +45,8 @@ def build(framework, example, spec, first, events):
 def model_of(framework, example, data, first):
     """What the example's build_model returns, with weights. Raises Refused if it is no such model."""
     shapes_in = arrays.structured([tuple(shape) for shape in data["input_shapes"]], data["input_names"])
-    given = (shapes_in, data["num_classes"])
-    made = example.build_model(*given[: _arguments(example.build_model)])
+    takes = len(inspect.signature(example.build_model).parameters)  # one or both
+    made = example.build_model(*(shapes_in, data["num_classes"])[:takes])
     if not isinstance(made, keras.models.Model):
         raise Refused("example", "build_model of the example returns no Keras model but %r" % type(made).__name__)
     if not getattr(made, "inputs", None) and isinstance(made, keras.models.Sequential):
@@ -57,8 +57,3 @@ def model_of(framework, example, data, first):
     if not made.weights and not getattr(made, "inputs", None):
         raise Refused("example", "build_model of the example returns a model without layers that kbench can see")
     return made
-
-
-def _arguments(function):
-    """How many arguments of (input_shape, num_classes) the function takes."""
-    return min(2, len(inspect.signature(function).parameters))

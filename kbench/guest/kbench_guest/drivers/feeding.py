@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 
 from kbench_guest import arrays
+from kbench_guest.observing.batches import each
 from kbench_guest.protocol import Refused
 
 
@@ -23,10 +24,8 @@ class FromArrays(object):
         self._batch_size, self._seed = spec["batch_size"], spec["seed"]
         self.steps = part.samples // self._batch_size  # of an epoch
         self.samples = self.steps * self._batch_size
+        self.order_sha256 = arrays.order_sha256(part.samples, self.samples, self._seed, spec["epochs"])
         self._buffer = None
-
-    def order_sha256(self):
-        return arrays.order_sha256(self._part.samples, self.samples, self._seed, self._spec["epochs"])
 
     def first_inputs(self):
         """A batch that is not shuffled, of what the model takes in."""
@@ -77,12 +76,8 @@ class FromFile(object):
         self.steps = part.samples // self._batch_size
         self.samples = self.steps * self._batch_size
         self._first = []  # batches of the first epoch
-        self._first_epoch()
-
-    def _first_epoch(self):
-        """Hash all that the first epoch sees, and keep some of it."""
-        digest, given = hashlib.sha256(), 0
-        for batch in itertools.islice(_each(self._made(1)), self.steps):
+        digest, given = hashlib.sha256(), 0  # of all that the first epoch sees
+        for batch in itertools.islice(each(self._made(1)), self.steps):
             digest.update(repr(arrays.mapped(_described, batch)).encode("ascii"))
             if not isinstance(batch, (tuple, list)) or len(batch) not in (2, 3):
                 raise Refused("example", "batches of the example must give (x, y) or (x, y, sample_weight)")
@@ -92,13 +87,10 @@ class FromFile(object):
         if given < self.steps:
             few = "batches of the example gives %d batches, but an epoch needs %d"
             raise Refused("example", few % (given, self.steps))
-        self._sha256 = digest.hexdigest()
+        self.order_sha256 = digest.hexdigest()
 
     def _made(self, epoch):
         return self._example.batches(self._x, self._y, self._batch_size, self._seed + epoch)
-
-    def order_sha256(self):
-        return self._sha256
 
     def first_inputs(self):
         return self._first[0].model_inputs()
@@ -127,11 +119,6 @@ class Batch(object):
 
     def weighted(self):
         return {} if self._weights is None else {"sample_weight": self._weights}
-
-
-def _each(made):
-    """The batches of a generator or Sequence, in order."""
-    return (made[number] for number in range(len(made))) if hasattr(made, "__getitem__") else iter(made)
 
 
 def _described(array):

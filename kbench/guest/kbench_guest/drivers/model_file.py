@@ -30,7 +30,7 @@ def run(spec, events):
         validation = arrays.open_part(data, "validation", validated) if validated else None
         targets = example_file.training_targets(example, train, data["num_classes"])
         feed = feeding.feed(example, spec, train, targets)
-        events.write("order", sha256=feed.order_sha256())
+        events.write("order", sha256=feed.order_sha256)
 
     with events.phase("build"):
         model = example_model.build(framework, example, spec, feed.first_inputs(), events)
@@ -49,8 +49,7 @@ def check_loaded(spec, versions, events):
     import numpy
     from keras import backend
 
-    asked_of = ("image_data_format", "floatx", "epsilon")
-    loaded = {name: getattr(backend, name)() for name in asked_of}
+    loaded = {name: getattr(backend, name)() for name in ("image_data_format", "floatx", "epsilon")}
     loaded.update(keras_backend=backend.backend(), keras_version=versions[0], backend_version=versions[1])
     events.write("loaded", numpy_version=numpy.__version__, **loaded)
     for name in sorted(loaded):

@@ -36,7 +36,7 @@ def run(spec, events):
         if len(train.inputs) != 1 or train.input_names:
             raise Refused("unsupported", "a twin takes one array, and the data have more, or give it a name")
         feed = feeding.feed(example, spec, train, [numpy.asarray(one, "int32") for one in train.targets])
-        events.write("order", sha256=feed.order_sha256())
+        events.write("order", sha256=feed.order_sha256)
 
     with events.phase("build"):
         initial = twin.drawn()

@@ -40,4 +40,4 @@ def run(twin, initial, example, spec, feed, events):
     for stage, start in (("step", initial), ("moved", [parity_files.moved(value) for value in initial])):
         twin.build(start)
         twin.compile(example.OPTIMIZER)
-        parity_files.take_steps(spec["parity"]["steps"], stage, feed, train, write, events)
+        parity_files.take_steps(spec["parity"]["steps"], stage, feed.batch, train, write, events)

@@ -23,10 +23,10 @@ MOST = 200  # characters of an error
 OUTPUT = ""
 
 
-# What is compared. batches: has `batch(number)`, the first is 0; predicts: whether the model can be asked for its
+# What is compared. batch(number): a batch, the first is 0; predicts: whether the model can be asked for its
 # outputs; loss(outputs): of the first batch, or None; compile(): compiles the model again, or None if it cannot;
 # train(batch): returns what Keras reports, or None if nothing is trained.
-Case = collections.namedtuple("Case", "model batches predicts loss channels_first compile optimizer train")
+Case = collections.namedtuple("Case", "model batch predicts loss channels_first compile optimizer train")
 
 
 def run(framework, model, example, spec, part, feed, events):
@@ -39,7 +39,7 @@ def run(framework, model, example, spec, part, feed, events):
     trains = spec["task"] == "train"
     case = Case(
         model=model,
-        batches=feed,
+        batch=feed.batch,
         predicts=True,
         loss=loss and (lambda outputs: loss(outputs, feed.labels(0))),
         channels_first=image and spec["image_data_format"] == "channels_first",
@@ -64,7 +64,7 @@ def optimizer_of(example):
 def compute(framework, case, spec, events):
     """Compute, and write files and events."""
     folder = os.path.dirname(spec["events"])
-    model, first = case.model, case.batches.batch(0)
+    model, first = case.model, case.batch(0)
     with events.phase("forward"):
         outputs = predicted(model, first) if case.predicts else np.zeros(0)
         try:
@@ -237,17 +237,17 @@ def train(framework, case, steps, folder, events):
 
     def write(stage):
         layers = [(layer.name, graph.kind_of(layer), values) for layer, values in framework.weights(case.model)]
-        after = case.loss and case.loss(predicted(case.model, case.batches.batch(0)))
+        after = case.loss and case.loss(predicted(case.model, case.batch(0)))
         parity_files.write_step(folder, stage, layers, after, case.optimizer, events)
 
     with events.phase("compile"):
         if case.compile:
             case.compile()
-    parity_files.take_steps(steps, "step", case.batches, step, write, events)
+    parity_files.take_steps(steps, "step", case.batch, step, write, events)
     if case.compile:
         case.model.set_weights([parity_files.moved(value) for value in initial])
         case.compile()
-        parity_files.take_steps(steps, "moved", case.batches, step, write, events)
+        parity_files.take_steps(steps, "moved", case.batch, step, write, events)
 
 
 def forget(model):

@@ -30,13 +30,14 @@ def moved(value):
     return np.where(chosen, np.nextafter(value, np.inf, dtype=value.dtype), value)
 
 
-def take_steps(steps, stage, batches, train, write, events):
+def take_steps(steps, stage, batch, train, write, events):
     """Train, each step on the next batch, and have `write(stage and number)` keep what is there after some `steps`.
 
-    stage: "step", or "moved" if the weights were moved before. train(batch) returns what the backend reports.
+    stage: "step", or "moved" if the weights were moved before. batch(number): a batch, the first is 0. train(batch)
+    returns what the backend reports.
     """
     for step in range(1, max(steps) + 1):
-        reported = train(batches.batch(step - 1))
+        reported = train(batch(step - 1))
         if step == 1:
             name = "reported" if stage == "step" else "moved_reported"
             events.write("parity", stage=name, loss=float(np.ravel(reported)[0]))

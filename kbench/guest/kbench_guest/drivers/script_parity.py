@@ -76,31 +76,32 @@ class FirstModel(object):
         replayed = _read(path) if os.path.exists(path) else None
         first = replayed or {"batches": first_batches(method, given, max(self._spec["parity"]["steps"]))}
         forms.silence(model)
-        batches = Batches(first["batches"], model)
+        batches = [Batch(x, y, weight, _names(model, x)) for x, y, weight in first["batches"]]
         predicts = True
         try:
-            parity.predicted(model, batches.batch(0))  # also makes the weights of a model that has none yet
+            parity.predicted(model, batches[0])  # also makes the weights of a model that has none yet
         except Exception as error:  # a model that has only a train_step
-            self._note(["its outputs cannot be read (%s)" % in_a_line(error)])
+            self._note("its outputs cannot be read (%s)" % in_a_line(error))
             predicts = False
         facts = {name: value for name, value in about.model(framework, model).items() if name in COMPARED}
         if replayed is None:
             _write(path, self._spec["backend"], facts, framework.weights(model), first["batches"])
         else:
             weights.replay(framework, model, first["weights"], first["backend"])
-            self._note(differences(facts, first["facts"], first["backend"]))
+            for text in differences(facts, first["facts"], first["backend"]):
+                self._note(text)
         recompile = None
         if type(model).compile.__module__.startswith("keras") and vars(model).get(GIVEN) is not None:
             recompile = functools.partial(_compile, model, vars(model)[GIVEN])
         else:
-            self._note(["its compile is its own: how far rounding takes its training was not measured"])
+            self._note("its compile is its own: how far rounding takes its training was not measured")
         model, recompile = self._without_dropout(model, recompile)
         # Keras 3's train_on_batch does not make tensors of everything, as its fit does.
         fits = method in FITS and framework.eager
         class_weights = {"class_weight": given["class_weight"]} if given.get("class_weight") else {}
         case = parity.Case(
             model=model,
-            batches=batches,
+            batch=lambda number: batches[number % len(batches)],
             predicts=predicts,
             loss=None,
             channels_first=False,
@@ -111,11 +112,10 @@ class FirstModel(object):
         try:
             parity.compute(framework, case, self._spec, self._events)
         except NotImplementedError as error:
-            self._note(["it cannot train on this backend (%s)" % in_a_line(error)])
+            self._note("it cannot train on this backend (%s)" % in_a_line(error))
 
-    def _note(self, texts):
-        for text in texts:
-            self._events.write("note", text=text)
+    def _note(self, text):
+        self._events.write("note", text=text)
 
     def _without_dropout(self, model, recompile):
         """(model, how to compile it again) without dropout, which is part of the graph in Keras 2."""
@@ -127,9 +127,8 @@ class FirstModel(object):
             with keras.utils.CustomObjectScope(own):
                 silent = forms.without_dropout(model)
         except Exception as error:  # of the user's layers
-            self._note(
-                ["its dropout could not be turned off (%s): its training differs by chance" % type(error).__name__]
-            )
+            text = "its dropout could not be turned off (%s): its training differs by chance"
+            self._note(text % type(error).__name__)
             return model, recompile
         if silent is model or recompile is None:
             return model, recompile
@@ -149,17 +148,6 @@ def _compile(model, given):
 def _fit(model, class_weights, batch):
     more = dict(class_weights, batch_size=len(batch.inputs[0]), shuffle=False, verbose=0, **batch.weighted())
     return model.fit(batch.model_inputs(), batch.model_targets(), **more).history["loss"]
-
-
-class Batches(object):
-    """Batches (x, y, sample weights), from the first again after the last."""
-
-    def __init__(self, batches, model):
-        self._batches = [Batch(x, y, weight, _names(model, x)) for x, y, weight in batches]
-
-    def batch(self, number):
-        """The first is number 0."""
-        return self._batches[number % len(self._batches)]
 
 
 def _names(model, x):
@@ -223,9 +211,7 @@ def _settings(value):
         for name, one in value.items():
             if not isinstance(one, (dict, list, tuple)):
                 yield name, one
-            for inner in _settings(one):
-                yield inner
+            yield from _settings(one)
     elif isinstance(value, (list, tuple)):
         for one in value:
-            for inner in _settings(one):
-                yield inner
+            yield from _settings(one)

@@ -32,7 +32,6 @@ class Twin(object):
         self._file = load(path)
         self._dropout, self._seed = dropout, seed
         self.layers = list(self._file.LAYERS)
-        self._model = self._optimizer = None
         self.train_function, self.predict_function = self._step, self._predict_batch
 
     def drawn(self):
@@ -65,9 +64,8 @@ class Twin(object):
         try:
             self._optimizer = self._file.optimizer(self._model, **named)
         except TypeError as error:
-            raise Refused(
-                "example", "the twin's optimizer is not made for the example's OPTIMIZER: %s" % error
-            ) from error
+            why = "the twin's optimizer is not made for the example's OPTIMIZER: %s" % error
+            raise Refused("example", why) from error
 
     def weights(self):
         """Its weights as they are now, in the order and the layout of the Keras layers."""

@@ -144,6 +144,16 @@ class OnTensorFlow2(object):
         return {"intra_op": of.get_intra_op_parallelism_threads(), "inter_op": of.get_inter_op_parallelism_threads()}
 
 
+class OnMXNet(object):
+    """What MXNet does, with Keras and without."""
+
+    def wait(self, model, outputs=None):
+        self.module.nd.waitall()
+
+    def pending(self, outputs):
+        return None  # the loss has been read
+
+
 class DoneOnReturn(object):
     """A framework whose functions return when their work on the device is done."""
 

@@ -7,7 +7,7 @@ import numpy as np
 from keras import backend as K
 
 from kbench_guest.frameworks import keras_models, theano_headers
-from kbench_guest.frameworks.interface import DoneOnReturn
+from kbench_guest.frameworks.interface import DoneOnReturn, OnMXNet
 
 CONVOLUTIONS = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "ConvLSTM2DCell", "ConvLSTM2D")
 KERNELS = ("kernel", "recurrent_kernel")
@@ -32,7 +32,26 @@ class AnyBackend(keras_models.KerasModels):
         return config.pop("lr", None), config.get("decay", 0.0)
 
     def order_updates(self, made):
-        _order_updates(made)
+        """Make an optimizer compute all gradients before any weight changes, and count the step last.
+
+        TensorFlow 1 does not order these by itself: a gradient may be computed with a kernel of the next step, and
+        Adam may begin with step 2. TensorFlow's own optimizers order them (gate_gradients of tf.train.Optimizer).
+        """
+        import tensorflow
+
+        gradients, updates = made.get_gradients, made.get_updates
+
+        def get_gradients(loss, params):
+            return tensorflow.tuple(gradients(loss, params))
+
+        def get_updates(loss, params):
+            _, *others = updates(loss=loss, params=params)  # the first one counts the step
+            with tensorflow.control_dependencies(others):
+                counted = K.update_add(made.iterations, 1)
+            made.updates = [counted] + others
+            return made.updates
+
+        made.get_gradients, made.get_updates = get_gradients, get_updates
 
     def build_by_calling(self, model, inputs):
         model._set_inputs(inputs)
@@ -113,7 +132,7 @@ class Theano(DoneOnReturn, AnyBackend):
     from_shared = to_shared  # twice flipped is not flipped
 
 
-class MXNet(AnyBackend):
+class MXNet(OnMXNet, AnyBackend):
     """keras-mxnet has kernels as (filters, inputs, rows, columns) where pictures are channels_first."""
 
     # In RMSprop it divides by sqrt(v + epsilon), as Keras 3 does.
@@ -127,12 +146,6 @@ class MXNet(AnyBackend):
         if not contexts:  # a model that is not compiled runs where MXNet puts it
             contexts = [self.module.gpu(0) if self.module.context.num_gpus() else self.module.cpu()]
         return contexts[0].device_type
-
-    def wait(self, model, outputs=None):
-        self.module.nd.waitall()
-
-    def pending(self, outputs):
-        return None  # the loss has been read
 
     def compile_options(self, device):
         return {"context": ["gpu(0)"]} if device == "gpu" else {}  # the one GPU that the host lets this process see
@@ -154,29 +167,6 @@ class MXNet(AnyBackend):
 
 def _is_kernel(owner, name):
     return owner.__class__.__name__ in CONVOLUTIONS and name in KERNELS
-
-
-def _order_updates(made):
-    """Make an optimizer compute all gradients before any weight changes, and count the step last.
-
-    TensorFlow 1 does not order these by itself: a gradient may be computed with a kernel of the next step, and Adam
-    may begin with step 2. TensorFlow's own optimizers order them (gate_gradients of tf.train.Optimizer).
-    """
-    import tensorflow
-
-    gradients, updates = made.get_gradients, made.get_updates
-
-    def get_gradients(loss, params):
-        return tensorflow.tuple(gradients(loss, params))
-
-    def get_updates(loss, params):
-        _, *others = updates(loss=loss, params=params)  # the first one counts the step
-        with tensorflow.control_dependencies(others):
-            counted = K.update_add(made.iterations, 1)
-        made.updates = [counted] + others
-        return made.updates
-
-    made.get_gradients, made.get_updates = get_gradients, get_updates
 
 
 BACKENDS = {"tensorflow": TensorFlow1, "cntk": CNTK, "theano": Theano, "mxnet": MXNet}

@@ -96,15 +96,14 @@ class TensorFlow2(OnTensorFlow2, AnyBackend):
     def step_hook(self, model, kind, wrap):
         super(TensorFlow2, self).step_hook(model, kind, wrap)
         if kind == "train":
-            vars(model)["train_step"] = self._counted(model.train_step)
+            train_step = model.train_step
 
-    def _counted(self, train_step):
-        @functools.wraps(train_step)
-        def step(*args, **kwargs):
-            self._compilations += self.module.inside_function()  # only while it is traced
-            return train_step(*args, **kwargs)
+            @functools.wraps(train_step)
+            def step(*args, **kwargs):
+                self._compilations += self.module.inside_function()  # only while it is traced
+                return train_step(*args, **kwargs)
 
-        return step
+            vars(model)["train_step"] = step
 
     def compilations(self):
         return self._compilations

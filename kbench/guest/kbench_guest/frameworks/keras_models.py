@@ -139,10 +139,6 @@ class KerasModels(Framework):
             config["epsilon"] = config["epsilon"] ** 0.5
         return dict(config, class_name=name, learning_rate=rate, decay=decay)
 
-    def load_published_weights(self, model, path):
-        """Load weights from a file in the format of Keras 2, matched by the layers' names."""
-        model.load_weights(path, by_name=True)
-
     # The layout of kernels that all backends share: (rows, columns, inputs, filters), correlated with the picture.
 
     def shared_shape(self, owner, name, shape):

@@ -3,6 +3,7 @@
 Every setting counts, even one that Keras may add later, but those in IGNORED, which do not change what is computed.
 """
 
+from kbench_guest.arrays import leaves
 from kbench_guest.frameworks.layers import class_name, find, owners
 
 # Names, shapes that follow from the data, seeds, initial values, and the form or layout of the same computation.
@@ -139,7 +140,6 @@ def _axes(value, rank):
 def _rank(framework, layer):
     """The number of axes of the layer's input, with the batch's; None if that cannot be read."""
     try:
-        taken = layer._inbound_nodes[0].input_tensors
-        return len(framework.shape_of(taken[0] if isinstance(taken, (list, tuple)) else taken))
+        return len(framework.shape_of(leaves(layer._inbound_nodes[0].input_tensors)[0]))
     except Exception:  # a layer that is only called inside another one
         return None

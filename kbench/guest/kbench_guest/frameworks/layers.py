@@ -12,14 +12,12 @@ def class_name(name):
 
 def layers(model, frozen=False):
     """(layer, whether a model around it is frozen) of each layer that computes something, nested models opened."""
-    found = []
     frozen = frozen or not getattr(model, "trainable", True)
     for layer in model.layers:
         if hasattr(layer, "layers"):
-            found.extend(layers(layer, frozen))
+            yield from layers(layer, frozen)
         elif layer.__class__.__name__ != "InputLayer":
-            found.append((layer, frozen))
-    return found
+            yield layer, frozen
 
 
 def owners(layer):
@@ -28,8 +26,7 @@ def owners(layer):
     held = [getattr(layer, name, None) for name in ("cell", "layer", "forward_layer", "backward_layer")]
     for inner in held + list(getattr(layer, "_layers", None) or ()):
         if inner is not None:
-            for owner in owners(inner):
-                yield owner
+            yield from owners(inner)
 
 
 def find(layer, weight):

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from kbench_guest.frameworks.interface import DoneOnReturn, Framework, OnPyTorch, OnTensorFlow2
+from kbench_guest.frameworks.interface import DoneOnReturn, Framework, OnMXNet, OnPyTorch, OnTensorFlow2
 
 
 class AnyFramework(Framework):
@@ -35,10 +35,8 @@ class AnyFramework(Framework):
 
     def train_epoch(self, model, epoch, given, clock, callbacks):
         x, y, size = given["x"], given["y"], given["batch_size"]
-        reported = []
         clock.begin(epoch)
-        for start in range(0, len(y), size):
-            reported.append(model.train_function(x[start : start + size], y[start : start + size]))
+        reported = [model.train_function(x[at : at + size], y[at : at + size]) for at in range(0, len(y), size)]
         clock.finish(epoch)
         loss, accuracy = np.mean([[float(one) for one in step] for step in reported], axis=0)
         return {"loss": loss, "accuracy": accuracy}
@@ -111,8 +109,7 @@ class JAX(AnyFramework):
     def _leaves(self, *trees):
         import jax
 
-        leaves = jax.tree_util.tree_leaves(trees)
-        return [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
+        return [leaf for leaf in jax.tree_util.tree_leaves(trees) if isinstance(leaf, jax.Array)]
 
     def device(self, model):
         platforms = {device.platform for leaf in self._leaves(model.state()) for device in leaf.devices()}
@@ -147,19 +144,13 @@ class TensorFlow2(OnTensorFlow2, AnyFramework):
         self.module.test.experimental.sync_devices()
 
 
-class MXNet(AnyFramework):
+class MXNet(OnMXNet, AnyFramework):
     def device(self, model):
         modules, blocks = model.inside(self.module.mod.Module), model.inside(self.module.gluon.Block)
         contexts = [context for module in modules for context in module._context]
         for block in blocks:
             contexts.extend(context for param in block.collect_params().values() for context in param.list_ctx())
         return contexts[0].device_type if contexts else "unknown"
-
-    def wait(self, model, outputs=None):
-        self.module.nd.waitall()
-
-    def pending(self, outputs):
-        return None  # the loss has been read
 
 
 FRAMEWORKS = {

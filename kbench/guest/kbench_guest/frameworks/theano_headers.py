@@ -5,6 +5,7 @@ flags, and otherwise the header itself: the compiled module is the same.
 """
 
 import os
+import pathlib
 import shutil
 import subprocess
 import tempfile
@@ -22,22 +23,13 @@ def make(folder, cxx, flags, include_folders):
     try:
         source, compiled = os.path.join(made, "all.h"), os.path.join(made, "Python.h.gch")
         os.mkdir(compiled)
-        _write(source, "".join("#include <%s>\n" % header for header in HEADERS))
+        pathlib.Path(source).write_text("".join("#include <%s>\n" % header for header in HEADERS))
         # A second #include looks here again.
-        _write(os.path.join(made, "Python.h"), "#include_next <Python.h>\n")
+        pathlib.Path(made, "Python.h").write_text("#include_next <Python.h>\n")
+        folders = ["-I" + one for one in include_folders]
         for number, further in enumerate(SOME):
-            subprocess.check_call(
-                [cxx, "-x", "c++-header"]
-                + list(FLAGS + further)
-                + list(flags)
-                + ["-I" + one for one in include_folders]
-                + [source, "-o", os.path.join(compiled, str(number))]
-            )
+            output = os.path.join(compiled, str(number))
+            subprocess.check_call([cxx, "-x", "c++-header", *FLAGS, *further, *flags, *folders, source, "-o", output])
         os.rename(made, folder)
     except (OSError, subprocess.CalledProcessError):  # or another process was faster
         shutil.rmtree(made, ignore_errors=True)
-
-
-def _write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)

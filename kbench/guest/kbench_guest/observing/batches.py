@@ -16,15 +16,19 @@ def first_batches(method, given, count):
     if not method.startswith("fit"):
         batches = [whole]
     elif not isinstance(x, (list, tuple, dict)) and not hasattr(x, "dtype"):
-        indexed = hasattr(x, "__getitem__") and hasattr(x, "__len__")
-        some = (x[number] for number in range(len(x))) if indexed else iter(x)
-        batches = [_three(one) for one in itertools.islice(some, count)]
+        batches = [_three(one) for one in itertools.islice(each(x), count)]
     else:
         size = int(given.get("batch_size") or 32)
         whole = tuple(_arrays(one) for one in whole)
         most = max(1, min(count, len(leaves(whole[0])[0]) // size)) * size
         batches = [mapped(operator.itemgetter(slice(start, start + size)), whole) for start in range(0, most, size)]
     return [tuple(_arrays(part) for part in one) for one in batches]
+
+
+def each(made):
+    """The batches of a generator or Sequence, in order."""
+    indexed = hasattr(made, "__getitem__") and hasattr(made, "__len__")
+    return (made[number] for number in range(len(made))) if indexed else iter(made)
 
 
 def _three(batch):

@@ -16,6 +16,7 @@ import numpy as np
 from kbench_guest.clock import StepClock
 from kbench_guest.observing import about, changes
 from kbench_guest.observing.wrapping import by_name, in_main_thread, wrap_methods
+from kbench_guest.proof import weights
 
 FITS = ("fit", "fit_generator")
 CALLS = (
@@ -155,23 +156,16 @@ class Calls(object):
 
         return step
 
-    def _seed_weights(self, model):
-        """Give the first model that is trained the common initial weights, if they were asked for."""
-        if self.program["init"] != "seeded" or self._seeded:
-            return {}
-        from kbench_guest.proof import weights
-
-        self._seeded = True
-        sha256, left = weights.initialise(self.framework, model, self.program["seed"])
-        return {"weights": "seeded", "weights_sha256": sha256, "weights_left": left}
-
     def describe(self, site, model, facts):
         """Write what the model of a site is, once."""
         if site.described:
             return
         site.described = True
         found = dict(facts, **about.model(self.framework, model))
-        found.update(self._seed_weights(model))
+        if self.program["init"] == "seeded" and not self._seeded:  # for the first model alone
+            self._seeded = True
+            sha256, left = weights.initialise(self.framework, model, self.program["seed"])
+            found.update(weights="seeded", weights_sha256=sha256, weights_left=left)
         task = "train" if site.name.split(",")[0] in TRAINS else "infer"
         self._events.write("site", site=site.name, task=task, facts=found)
 

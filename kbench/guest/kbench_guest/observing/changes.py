@@ -48,7 +48,7 @@ def repeat_first(method, given):
     """Feed a fit its first batch again and again, from memory, so that data take almost no time; returns it."""
     name = "generator" if "generator" in given else "x"
     source = given[name]
-    batch = first_batches(method, dict(given, x=source), 1)[0]
+    batch = first_batches(method, given, 1)[0]
     if hasattr(source, "__next__"):
         given[name] = _forever(batch)
         return batch

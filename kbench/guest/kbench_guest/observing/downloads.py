@@ -5,6 +5,7 @@ import fcntl
 import functools
 import os
 import sys
+import types
 
 import numpy as np
 
@@ -36,18 +37,9 @@ def share(keras, folder, files):
         if name.split(".")[0] in PACKAGES and getattr(module, "get_file", None) is get_file:
             module.get_file = shared
             if hasattr(module, "np") and name.startswith("keras.datasets."):
-                module.np = _Numpy()
-
-
-class _Numpy(object):
-    """numpy for the data loaders of Keras 2.2.4: its `load` read pickles by default then."""
-
-    def __getattr__(self, name):
-        return getattr(np, name)
-
-    @staticmethod
-    def load(path):
-        return np.load(path, allow_pickle=True)
+                # For the data loaders of Keras 2.2.4: numpy's `load` read pickles by default then.
+                load = functools.partial(np.load, allow_pickle=True)
+                module.np = types.SimpleNamespace(**dict(vars(np), load=load))
 
 
 @contextlib.contextmanager

@@ -44,9 +44,6 @@ class _Loader(object):
         self._before = before
         self._after = after
 
-    def create_module(self, spec):
-        return self._loader.create_module(spec)
-
     def exec_module(self, module):
         module.__loader__ = module.__spec__.loader = self._loader
         if self._before is not None:
@@ -78,8 +75,7 @@ class Missing(types.ModuleType):
 
     def __init__(self, name, report, seed):
         super(Missing, self).__init__(name)
-        self.__dict__["_report"] = report
-        self.__dict__["_seed"] = seed
+        self._report, self._seed = report, seed
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -111,7 +107,7 @@ class KerasOfTensorFlow(object):
 
     def __call__(self, name, globals=None, locals=None, fromlist=(), level=0):
         below = name.split(".")
-        if level or below[0] != "tensorflow" or not self._is_programs(globals):
+        if level or below[0] != "tensorflow" or not self._files.named(str((globals or {}).get("__file__", ""))):
             return self._import(name, globals, locals, fromlist, level)
         found = self._missing
         if below[1:2] == ["keras"]:
@@ -125,9 +121,6 @@ class KerasOfTensorFlow(object):
             found = self._import(name if below[1:2] != ["keras"] else "tensorflow", globals, locals, fromlist, level)
             sys.modules["tensorflow"].keras = importlib.import_module("keras")
         return found
-
-    def _is_programs(self, globals):
-        return bool(self._files.named(str((globals or {}).get("__file__", ""))))
 
 
 class Files(object):

@@ -10,7 +10,7 @@ SAME = (
     "mean", "min", "minimum", "not_equal", "one_hot", "ones", "ones_like", "prod", "relu", "reshape", "round",
     "shape", "sigmoid", "sign", "sin", "softmax", "softplus", "softsign", "sqrt", "square", "squeeze", "std",
     "stop_gradient", "sum", "tanh", "tile", "transpose", "var", "zeros", "zeros_like", "arange",
-    "categorical_crossentropy", "sparse_categorical_crossentropy", "binary_crossentropy",
+    "categorical_crossentropy", "sparse_categorical_crossentropy", "binary_crossentropy", "stack",
 )  # fmt: skip
 
 
@@ -60,15 +60,10 @@ OTHERS = {
     "ndim": lambda x: len(x.shape),
     "permute_dimensions": ops.transpose,
     "pow": ops.power,
-    "random_normal": lambda shape, mean=0.0, stddev=1.0, dtype=None, seed=None: keras.random.normal(
-        shape, mean, stddev, dtype, seed
-    ),
-    "random_uniform": lambda shape, minval=0.0, maxval=1.0, dtype=None, seed=None: keras.random.uniform(
-        shape, minval, maxval, dtype, seed
-    ),
+    "random_normal": keras.random.normal,
+    "random_uniform": keras.random.uniform,
     "repeat_elements": ops.repeat,
     "set_value": lambda x, value: x.assign(value),
-    "stack": lambda x, axis=0: ops.stack(x, axis),
     "switch": ops.where,
     "variable": lambda value, dtype=None, name=None, constraint=None: keras.Variable(value, dtype=dtype),
 }

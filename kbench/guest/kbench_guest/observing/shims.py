@@ -5,6 +5,7 @@ Each one that is used is reported, since the program then does not run quite as 
 
 import functools
 import importlib
+import random
 import re
 import sys
 import types
@@ -170,8 +171,6 @@ class Shims(object):
             keras.utils.set_random_seed = self._seed
 
     def _seed(self, seed):
-        import random
-
         import numpy
 
         self._used("set_random_seed")

@@ -8,12 +8,11 @@ import threading
 def wrap_methods(model_class, names, wrap):
     """Replace these methods of Model, and those that override them in subclasses, by wrap(name, method)."""
     for name in names:
-        original = getattr(model_class, name, None)
         for one in _subclasses(model_class):
             if name in vars(one):
                 setattr(one, name, wrap(name, vars(one)[name]))
-        if original is not None:
-            setattr(model_class, name, wrap(name, original))
+        if hasattr(model_class, name):
+            setattr(model_class, name, wrap(name, getattr(model_class, name)))
 
 
 def _subclasses(one):

@@ -141,5 +141,4 @@ def _layers(config):
     else:
         return
     for value in values:
-        for layer in _layers(value):
-            yield layer
+        yield from _layers(value)

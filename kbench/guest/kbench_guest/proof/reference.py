@@ -194,17 +194,13 @@ def _concatenate(config, taken, channels_first):
     return np.concatenate(taken, axis=axis)
 
 
-def _same(config, weights, x):
-    return x
-
-
 _LAYERS = {
     "Dense": _dense,
     "Conv2D": _conv2d,
     "MaxPooling2D": lambda config, weights, x: _pooling(config, x, -np.inf, np.max),
     "AveragePooling2D": lambda config, weights, x: _pooling(config, x, np.nan, np.nanmean),
     "Flatten": lambda config, weights, x: x.reshape(len(x), -1),
-    "Dropout": _same,  # of a model whose dropout is off
+    "Dropout": lambda config, weights, x: x,  # of a model whose dropout is off
     "Activation": lambda config, weights, x: activation(config["activation"], x.astype("float64")),
     "Embedding": _embedding,
     "LSTM": _lstm,

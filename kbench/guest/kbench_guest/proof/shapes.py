@@ -5,22 +5,14 @@ from kbench_guest.frameworks import graph
 from kbench_guest.frameworks.layer_settings import describe
 
 
-def layers(framework, model):
+def layers(framework, model, nested=False, uses=1):
     """[{class, settings, weights, inputs, output, uses, trained, fed_by_data}] of each layer that computes something.
 
     Nested models are opened. Shapes are without the batch axis, in the layout of this backend; inputs and output are
     None if they cannot be read. uses: how often the model calls the layer. trained: whether it has weights that
     training changes. fed_by_data: whether nothing before it has, so that its gradient by its input is never needed.
+    nested: whether the model is a layer of another one, which calls it `uses` times.
     """
-    return _layers(framework, model, False, 1)
-
-
-def inputs(framework, model):
-    """The shapes of the model's inputs, without the batch axis; [] of a model that does not list them."""
-    return [_without_batch(framework, tensor) for tensor in getattr(model, "inputs", None) or []]
-
-
-def _layers(framework, model, nested, uses):
     try:
         nodes = graph.nodes(model, False)
     except Exception:  # a model that describes itself in another way: each layer counts once, as behind others
@@ -34,10 +26,15 @@ def _layers(framework, model, nested, uses):
         if trained or not fed_by_data:
             behind_training.add(layer.name)
         if hasattr(layer, "layers"):
-            found.extend(_layers(framework, layer, True, times))
+            found.extend(layers(framework, layer, True, times))
         elif layer.__class__.__name__ != "InputLayer":
             found.append(_layer(framework, layer, times, trained, fed_by_data))
     return found
+
+
+def inputs(framework, model):
+    """The shapes of the model's inputs, without the batch axis; [] of a model that does not list them."""
+    return [_without_batch(framework, tensor) for tensor in getattr(model, "inputs", None) or []]
 
 
 def _layer(framework, layer, uses, trained, fed_by_data):

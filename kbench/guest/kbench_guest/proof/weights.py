@@ -33,7 +33,7 @@ def initialise(framework, model, seed):
 
 
 def by_layer(its_weights):
-    """[("GRU 2", its arrays)] of what framework.weights gives: backends name layers differently."""
+    """[("GRU 2", its arrays)] of [(layer, its arrays)]: backends name layers differently."""
     seen, found = {}, []
     for layer, values in its_weights:
         kind = class_name(layer.__class__.__name__)
@@ -46,10 +46,8 @@ def replay(framework, model, values, backend):
     """Give a model the weights of another backend, named like "GRU 2 0". Raises Refused if it has others."""
     left = dict(values)
     weights, given = [], []
-    for name, (layer, own) in by_layer(
-        [(layer, (layer, layer.weights)) for layer, _ in layers(model) if layer.weights]
-    ):
-        for place, weight in enumerate(own):
+    for name, layer in by_layer((layer, layer) for layer, _ in layers(model) if layer.weights):
+        for place, weight in enumerate(layer.weights):
             kind, _, owner = find(layer, weight)
             value = left.pop("%s %d" % (name, place), None)
             shape = tuple(framework.shared_shape(owner, kind, framework.shape_of(weight)))
