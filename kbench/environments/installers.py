@@ -77,15 +77,6 @@ def tools(lock: Path, parent: Path, log: Path, timeout: float) -> Path:
     return folder
 
 
-def unpack_debian(lock: Path, folder: Path, log: Path, timeout: float) -> None:
-    """Unpacks the Debian packages of `lock`, checked by hash, into the new `folder`; raises InstallFailed.
-
-    `timeout` is in seconds.
-    """
-    script = Path(__file__).with_name("debian.py")
-    run([sys.executable, "-I", str(script), str(lock), str(folder)], log, os.environ, lock.parent, timeout)
-
-
 def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path, timeout: float) -> str:
     """Runs an installer, appends its output to `log` and returns it; raises InstallFailed with the essence.
 
