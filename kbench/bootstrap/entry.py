@@ -24,7 +24,8 @@ def main(arguments: list[str]) -> int:
         if arguments[:1] == ["test"]:
             return test(arguments[1:])
         locks = (LOCKS / "host.lock", LOCKS / "test.lock")
-        if os.environ.pop(HANDED_OVER, "") or host_environment.running_inside(*locks):
+        handed_over = os.environ.pop(HANDED_OVER, "")
+        if handed_over or any(host_environment.ready(Path(sys.prefix), lock) for lock in locks):
             return _run_here(arguments)
         cache = host_environment.cache_folder()
         python = ensure(LOCKS / "host.lock", cache, "kbench's own environment", "about a minute")

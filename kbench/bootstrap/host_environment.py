@@ -53,8 +53,3 @@ def ready(folder: Path, lock: Path) -> bool:
     except (OSError, UnicodeDecodeError):
         return False
     return marker == digest(lock) and python_of(folder).exists()
-
-
-def running_inside(*locks: Path) -> bool:
-    """True if the running interpreter is an environment that was made from one of `locks`."""
-    return any(ready(Path(sys.prefix), lock) for lock in locks)

@@ -84,9 +84,10 @@ def in_use(cache: Path) -> Iterator[None]:
 
 
 def made(cache: Path, kind: str) -> list[Path]:
-    """The paths of one kind of MADE, without links."""
+    """The paths of one kind of MADE, without links and what is below one."""
     found = [path for pattern in MADE[kind] for path in sorted(cache.glob(pattern))]
-    return [path for path in found if not any(one.is_symlink() for one in _below(cache, path))]
+    links = {one for path in found for one in (path, *path.parents) if cache in one.parents and one.is_symlink()}
+    return [path for path in found if links.isdisjoint((path, *path.parents))]
 
 
 def remove(cache: Path, kinds: Sequence[str]) -> Removed:
@@ -104,7 +105,9 @@ def remove(cache: Path, kinds: Sequence[str]) -> Removed:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UserError(f"another kbench is using {cache}: wait until it has ended.") from None
-        running = _running()
+        # The programs and arguments of all processes that may be looked at.
+        processes = psutil.process_iter(["cmdline", "exe"])
+        running = [word for one in processes for word in (*(one.info["cmdline"] or ()), one.info["exe"] or "")]
         for path in (path for kind in kinds for path in made(cache, kind)):
             if any(word.startswith(f"{path}/") for word in running):
                 removed.kept.append(path)
@@ -129,10 +132,8 @@ def size(paths: Iterable[Path]) -> tuple[int, int]:
 
 
 def _files(path: Path) -> Iterator[os.stat_result]:
-    names = (
-        [path] if not path.is_dir() else (Path(place, name) for place, _, names in os.walk(path) for name in names)
-    )
-    for name in names:
+    walked = (Path(place, name) for place, _, names in os.walk(path) for name in names)
+    for name in walked if path.is_dir() else (path,):
         with contextlib.suppress(OSError):  # removed meanwhile, or not readable
             yield name.lstat()
 
@@ -145,14 +146,3 @@ def _delete(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-def _below(cache: Path, path: Path) -> list[Path]:
-    """The path and the folders above it, up to the cache folder."""
-    return [one for one in (path, *path.parents) if one != cache and one.is_relative_to(cache)]
-
-
-def _running() -> list[str]:
-    """The programs and arguments of all processes that may be looked at."""
-    processes = psutil.process_iter(["cmdline", "exe"])
-    return [word for one in processes for word in (*(one.info["cmdline"] or ()), one.info["exe"] or "")]

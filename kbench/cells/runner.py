@@ -183,64 +183,52 @@ def measure(
     task: CellTask, here: Here, launcher: Launcher, listener: Listener, turn: Turn | None = None
 ) -> Running[Outcome]:
     """Measure a task on this machine, in its backend's environment; returns the outcome."""
-    if task.script is None:
-        return (yield from _measure(task, here, launcher, listener, turn))
-    try:
-        with workdir.work(task, here, store.cell_folder(here.run, task)) as work:
-            return (yield from _measure(task, here, launcher, listener, turn, work))
-    except (OSError, shutil.Error) as error:
-        return Outcome(FAILED, f"the script's folder cannot be copied: {plain(str(error))[:200]}")
-
-
-def _measure(
-    task: CellTask,
-    here: Here,
-    launcher: Launcher,
-    listener: Listener,
-    turn: Turn | None,
-    work: workdir.Work | None = None,
-) -> Running[Outcome]:
     environment = here.environments[task.backend]
     assert not isinstance(environment, str)
     files = store.cell_folder(here.run, task)
-    spec = specs.spec(task, here, work.file if work else None)
-    path = store.write_spec(here.run, task, spec, specs.keras_json(task))
-    compiled = here.compiled / task.row_id if here.compiled and not work else None
-    cached = compiled is not None and compiled.is_dir() and any(compiled.iterdir())
-    of_backend = ensure.variables(environment, task.threads, task.example, str(compiled or ""))
-    of_task = {"PYTHONHASHSEED": str(task.seed)} if work else {}
-    variables = specs.environment_variables(
-        os.environ,
-        {**here.passed, **of_backend, **of_task},
-        devices.pin_variables(here.device),
-        files.keras_home,
-        of_program=work is not None,
-    )
-    progress = Progress(files.events)
-    streams: dict[str, Path] = {"stdin": store.stdin(here.run), "stdout": files.stdout} if work else {}
-    try:
-        ended = yield from launcher(
-            [str(environment.python), str(here.guest), str(path)],
-            variables=variables,
-            folder=work.folder if work else files.path,
-            log=files.log,
-            timeout=task.timeout,
-            memory_limit_mib=task.memory_limit_mib,
-            watch=lambda: listener.epoch(task, progress.look()),
-            turn=turn,
-            **streams,
+    with contextlib.ExitStack() as stack:
+        try:
+            work = stack.enter_context(workdir.work(task, here, files)) if task.script is not None else None
+        except (OSError, shutil.Error) as error:
+            return Outcome(FAILED, f"the script's folder cannot be copied: {plain(str(error))[:200]}")
+        spec = specs.spec(task, here, work.file if work else None)
+        path = store.write_spec(here.run, task, spec, specs.keras_json(task))
+        compiled = here.compiled / task.row_id if here.compiled and not work else None
+        cached = compiled is not None and compiled.is_dir() and any(compiled.iterdir())
+        of_backend = ensure.variables(environment, task.threads, task.example, str(compiled or ""))
+        of_task = {"PYTHONHASHSEED": str(task.seed)} if work else {}
+        variables = specs.environment_variables(
+            os.environ,
+            {**here.passed, **of_backend, **of_task},
+            devices.pin_variables(here.device),
+            files.keras_home,
+            of_program=work is not None,
         )
-    except OSError as error:
-        return Outcome(FAILED, f"its Python cannot be started: {error.strerror or error}")
-    try:
-        report = store.read_events(files.events)
-    except OSError as error:
-        reason = f"its events cannot be read: {error.strerror or error}"
-        return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
-    outcome = replace(judge(ended, report, task, files.log), compilation_cached=cached)
-    if compiled and outcome.status != OK:  # half of what is compiled would pass for all of it
-        shutil.rmtree(compiled, ignore_errors=True)
-    return outcome
+        progress = Progress(files.events)
+        streams: dict[str, Path] = {"stdin": store.stdin(here.run), "stdout": files.stdout} if work else {}
+        try:
+            ended = yield from launcher(
+                [str(environment.python), str(here.guest), str(path)],
+                variables=variables,
+                folder=work.folder if work else files.path,
+                log=files.log,
+                timeout=task.timeout,
+                memory_limit_mib=task.memory_limit_mib,
+                watch=lambda: listener.epoch(task, progress.look()),
+                turn=turn,
+                **streams,
+            )
+        except OSError as error:
+            return Outcome(FAILED, f"its Python cannot be started: {error.strerror or error}")
+        try:
+            report = store.read_events(files.events)
+        except OSError as error:
+            reason = f"its events cannot be read: {error.strerror or error}"
+            return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
+        outcome = replace(judge(ended, report, task, files.log), compilation_cached=cached)
+        if compiled and outcome.status != OK:  # half of what is compiled would pass for all of it
+            shutil.rmtree(compiled, ignore_errors=True)
+        return outcome
 
 
 class Progress:

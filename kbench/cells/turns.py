@@ -37,7 +37,6 @@ class Turn:
     guests: socket.socket
     pid: int = 0
     held: bool = False
-    over: bool = False  # its process has ended, or is about to
     again: bool = False  # its last turn was disturbed, and is taken again
     disturbed: list[int] = field(default_factory=list)  # rounds in which other programs took much of the time
     _held_seconds: float = 0.0  # up to the last hold
@@ -143,7 +142,6 @@ class Turns:
                     self._left.insert(0, turn)
             else:
                 self._forget(turn)
-                turn.over = True
                 ended.append(turn)
         return ended
 

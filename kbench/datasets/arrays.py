@@ -37,12 +37,10 @@ class Contents:
 Write = Callable[[Create], Contents]
 
 
-def write_arrays(
-    folder: Path, write: Write, image_data_format: str = ""
-) -> tuple[Contents, dict[str, dict[str, object]], str]:
+def write_arrays(folder: Path, write: Write, image_data_format: str = "") -> dict[str, object]:
     """Has `write` fill arrays in `folder`, with images in `image_data_format`.
 
-    Returns its contents, {file name: {"dtype", "shape", "bytes" of the file}}, and the SHA-256 over names,
+    Returns its contents, "arrays": {file name: {"dtype", "shape", "bytes" of the file}}, and "sha256" over names,
     dtypes, shapes and bytes of all arrays. Images are hashed as channels_last, so that the hash is the same in
     either layout. The files are on the disk when it returns. Raises OSError.
     """
@@ -75,7 +73,7 @@ def write_arrays(
         digest.update(json.dumps([name, array.dtype.str, list(same.shape)]).encode() + b"\n")
         for start in range(0, len(same), CHUNK):
             digest.update(np.ascontiguousarray(same[start : start + CHUNK]).reshape(-1).view(np.uint8).data)
-    return contents, described, digest.hexdigest()
+    return {**vars(contents), "arrays": described, "sha256": digest.hexdigest()}
 
 
 def sample_shape(picture: tuple[int, int, int], input: str, image_data_format: str) -> tuple[int, ...]:

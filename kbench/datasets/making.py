@@ -19,12 +19,7 @@ def make(recipe: Recipe, parent: Path, sources: tuple[Path, ...] = (), files: tu
     Raises UserError.
     """
     write = partial(_write, recipe=recipe, sources=sources, files=files)
-
-    def fill(folder: Path) -> dict[str, object]:
-        contents, described, sha256 = arrays.write_arrays(folder, write, recipe.layout)
-        return {**vars(contents), "arrays": described, "sha256": sha256}
-
-    return prepared.make(recipe, parent, fill)
+    return prepared.make(recipe, parent, lambda folder: arrays.write_arrays(folder, write, recipe.layout))
 
 
 def _write(create: Create, recipe: Recipe, sources: tuple[Path, ...], files: tuple[File, ...]) -> Contents:

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -16,7 +17,7 @@ from packaging.utils import canonicalize_name
 
 from kbench import paths
 from kbench.environments import installers, interpreters
-from kbench.environments.folders import MARKER, SCHEMA, compiled, finished, lock_sha256, lock_text, named
+from kbench.environments.folders import MARKER, SCHEMA, finished, lock_sha256, lock_text, named
 from kbench.environments.folders import python as python_of
 from kbench.environments.interpreters import Choice, Interpreter
 from kbench.environments.packages import pinned
@@ -161,7 +162,9 @@ def _add_debian(backend: Backend, build: Build, folder: Path, log: Path) -> None
     """Unpacks the packages of Debian. Of their Python packages only the framework's is imported."""
     if build.debian_lock is None:
         return
-    installers.unpack_debian(build.debian_lock, folder / DEBIAN, log, INSTALL_SECONDS)
+    script = Path(__file__).with_name("debian.py")
+    command = [sys.executable, "-I", str(script), str(build.debian_lock), str(folder / DEBIAN)]
+    installers.run(command, log, os.environ, build.debian_lock.parent, INSTALL_SECONDS)
     *_, name = backend.imported
     package = folder / DEBIAN / "usr/lib/python3/dist-packages" / name
     if not package.is_dir():
@@ -214,7 +217,7 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
             f"install it there, or leave out `{interpreters.AS_IS}` to have one made from that Python"
         )
     variables, compiles = _filled(
-        backend, build.variables, interpreter.prefix, compiled(cache, name), str(interpreter.library_folder or "")
+        backend, build.variables, interpreter.prefix, cache / "compiled" / name, str(interpreter.library_folder or "")
     )
     return Environment(backend.name, build.name, choice.path, None, variables, "", compiles)
 
@@ -260,7 +263,7 @@ def _locked(folder: Path, report: Callable[[str], None]) -> AbstractContextManag
 
 def _environment(backend: Backend, build: Build, folder: Path, library_folder: str, cache: Path) -> Environment:
     own = {**build.variables, **build.locked_variables}
-    variables, compiles = _filled(backend, own, folder, compiled(cache, folder.name), library_folder)
+    variables, compiles = _filled(backend, own, folder, cache / "compiled" / folder.name, library_folder)
     return Environment(backend.name, build.name, python_of(folder), folder, variables, lock_sha256(build), compiles)
 
 

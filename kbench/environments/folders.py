@@ -51,11 +51,6 @@ def python(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-def compiled(cache: Path, name: str) -> Path:
-    """Where the backend in the environment `name` keeps its compiled code."""
-    return cache / "compiled" / name
-
-
 def finished(folder: Path) -> Mapping[str, str] | None:
     """The marker's contents, if the environment was finished in this place and still has its Python."""
     try:

@@ -39,19 +39,23 @@ def sync(python: Path, lock: Path, indexes: Sequence[str], log: Path, timeout: f
     If that fails, it tries again with the further `indexes` and without uv's cache, which may be damaged.
     `timeout` is in seconds.
     """
-    command = [uv_program(), "pip", "sync", "--require-hashes", "--python", str(python), str(lock)]
-    environ = uv_environment()
-    if environ.pop("UV_NO_INDEX", ""):  # pip's no-index; uv has an option for it and no variable
-        command.append("--no-index")
-        indexes = ()
+    command = ["sync", "--require-hashes", "--python", str(python), str(lock)]
     try:
-        run(command, log, environ, lock.parent, timeout)
+        uv_pip(command, log, lock.parent, timeout)
     except InstallFailed as failure:
         if "No space left" in str(failure):
             raise
-        if indexes:
-            environ["UV_INDEX"] = " ".join([environ.get("UV_INDEX", ""), *indexes]).strip()
-        run([*command, "--no-cache"], log, environ, lock.parent, timeout)
+        uv_pip([*command, "--no-cache"], log, lock.parent, timeout, indexes)
+
+
+def uv_pip(command: Sequence[str], log: Path, cwd: Path, timeout: float, indexes: Sequence[str] = ()) -> None:
+    """Runs `uv pip` with the user's indexes and the further `indexes`; raises InstallFailed."""
+    environ, offline = uv_environment(), list[str]()
+    if environ.pop("UV_NO_INDEX", ""):  # pip's no-index; uv has an option for it and no variable
+        offline = ["--no-index"]
+    elif indexes:
+        environ["UV_INDEX"] = " ".join([environ.get("UV_INDEX", ""), *indexes]).strip()
+    run([uv_program(), "pip", *command, *offline], log, environ, cwd, timeout)
 
 
 def tools(lock: Path, parent: Path, log: Path, timeout: float) -> Path:
@@ -71,15 +75,6 @@ def tools(lock: Path, parent: Path, log: Path, timeout: float) -> Path:
         run(command, log, uv_environment(), parent, timeout)
         making.rename(folder)
     return folder
-
-
-def unpack_debian(lock: Path, folder: Path, log: Path, timeout: float) -> None:
-    """Unpacks the Debian packages of `lock`, checked by hash, into the new `folder`; raises InstallFailed.
-
-    `timeout` is in seconds.
-    """
-    script = Path(__file__).with_name("debian.py")
-    run([sys.executable, "-I", str(script), str(lock), str(folder)], log, os.environ, lock.parent, timeout)
 
 
 def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path, timeout: float) -> str:

@@ -61,19 +61,17 @@ def _make(environment: Environment, folder: Path, wanted: str, fixed: str, log: 
     asked, constraints, lock = (folder / name for name in ("asked.txt", "constraints.txt", "resolved.txt"))
     asked.write_text(wanted)
     constraints.write_text(fixed)
-    environ = installers.uv_environment()
-    offline = ["--no-index"] if environ.pop("UV_NO_INDEX", "") else []
-    uv, python = [installers.uv_program(), "pip"], ["--python", str(environment.python)]
-    resolve = [*uv, "compile", *python, *offline, "--constraints", str(constraints), "--generate-hashes"]
+    python = ["--python", str(environment.python)]
+    resolve = ["compile", *python, "--constraints", str(constraints), "--generate-hashes"]
     resolve += ["--no-header", "--no-annotate", "--output-file", str(lock), str(asked)]
-    installers.run(resolve, log, environ, folder, SECONDS)
+    installers.uv_pip(resolve, log, folder, SECONDS)
     entries = re.split(r"^(?=[A-Za-z0-9])", lock.read_text(), flags=re.MULTILINE)
     own = {line.partition("==")[0] for line in fixed.splitlines()}
     new = [entry for entry in entries if entry and canonicalize_name(re.split("[=<>!~ ;]", entry)[0]) not in own]
     lock.write_text("".join(new))
     if new:
-        install = [*uv, "install", *python, *offline, "--target", str(folder), "--no-deps", "--require-hashes"]
-        installers.run([*install, "--requirements", str(lock)], log, environ, folder, SECONDS)
+        install = ["install", *python, "--target", str(folder), "--no-deps", "--require-hashes"]
+        installers.uv_pip([*install, "--requirements", str(lock)], log, folder, SECONDS)
     for made in (asked, constraints):
         made.unlink()
     lock.rename(folder / LOCK)

@@ -55,16 +55,11 @@ def _compiled(backend: Backend, wanted: str, indexes: Sequence[str], folder: Pat
     asked, made = folder / "requirements.in", folder / "compiled.txt"
     asked.write_text(wanted, encoding="utf-8")
     command = [
-        installers.uv_program(), "pip", "compile", str(asked), "--python-version", backend.python[0],
+        "compile", str(asked), "--python-version", backend.python[0],
         "--python-platform", PLATFORM, "--no-header", "--no-annotate", "--quiet", "--output-file", str(made), *how,
     ]  # fmt: skip
-    environ = installers.uv_environment()
-    if environ.pop("UV_NO_INDEX", ""):
-        command.append("--no-index")
-    elif indexes:
-        environ["UV_INDEX"] = " ".join([environ.get("UV_INDEX", ""), *indexes]).strip()
     made.unlink(missing_ok=True)
-    installers.run(command, folder / "log.txt", environ, folder, RESOLVE_SECONDS)
+    installers.uv_pip(command, folder / "log.txt", folder, RESOLVE_SECONDS, indexes)
     return made
 
 
