@@ -152,10 +152,10 @@ def acceptable(
 
 def _of_example(example: Example, request: Request) -> dict[str, Any]:
     """The fields of a task that come from its example and the request."""
-    profile = example.profiles[request.profile]
     if example.task == SCRIPT:
         counts = dict.fromkeys(("batch_size", "samples", "validation_samples", "epochs"), 0)  # found, not asked for
-        return {**_of_file(example), **counts, "profile": profile.name, "timeout": request.timeout or SCRIPT_SECONDS}
+        return {**_of_file(example), **counts, "profile": SCRIPT, "timeout": request.timeout or SCRIPT_SECONDS}
+    profile = example.profiles[request.profile]
     batch_size = request.batch_size or example.batch_size
     samples = request.samples or profile.samples
     limit = None if example.own_data or example.data.endswith(".npz") else example.profiles["full"].samples
