@@ -38,11 +38,8 @@ def named(item: str, backend: Backend) -> Backend:
     if found is None:
         raise UserError(f"{item!r} is not a backend's name: write NAME, NAME@VERSION or NAME+SETTING=VALUE.")
     version, settings = found["version"], [one for one in found["settings"].split("+") if one]
-    made = backend
-    if version is not None:
-        made = _of_version(made, backend.distribution, version, f"@{version}")
-    for setting in settings:
-        made = _with(made, setting)
+    made = backend if version is None else _of_version(backend, backend.distribution, version, f"@{version}")
+    made = functools.reduce(_with, settings, made)
     if made is backend and item != found["base"]:
         raise UserError(f"{item!r} does not say which version or setting: write NAME@0.9 or NAME+jit=off.")
     return made
@@ -50,11 +47,8 @@ def named(item: str, backend: Backend) -> Backend:
 
 def expanded(backend: Backend, choices: Iterable[Sequence[str]]) -> list[Backend]:
     """The backend in every combination of settings, one of each of `choices`. Raises UserError."""
-    made = []
-    for settings in itertools.product(*choices):
-        changes = [one for one in settings if one not in DEFAULTS]
-        made.append(functools.reduce(_with, changes, backend))
-    return made
+    changing = [[one for one in settings if one not in DEFAULTS] for settings in itertools.product(*choices)]
+    return [functools.reduce(_with, changes, backend) for changes in changing]
 
 
 def find(name: str, known: Mapping[str, Backend]) -> Backend | None:

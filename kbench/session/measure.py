@@ -151,9 +151,7 @@ def run_cells(
     """
     mark = orphans.mark(here.run)
     start = partial(launcher.launch, mark=mark, gpu=here.device.index)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(orphans.ended_with_this_process(mark))
-        progress = stack.enter_context(terminal.Progress(len(the_plan.tasks), detail))
+    with orphans.ended_with_this_process(mark), terminal.Progress(len(the_plan.tasks), detail) as progress:
         listener = progress.listener
         left = Counter(task.example for task in the_plan.tasks)
 
