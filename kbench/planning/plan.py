@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from kbench.values import (
     Cell,
     Device,
     Example,
+    Measured,
     Outcome,
 )
 
@@ -136,18 +137,18 @@ def _backend(name: str, known: Mapping[str, Backend], device: Device, report: Ca
 
 
 def acceptable(
-    named_backends: Collection[str], named_examples: Collection[str], cell: Cell, outcome: Outcome
+    named_backends: Collection[str], named_examples: Collection[str], measured: Iterable[Measured]
 ) -> bool:
-    """Whether the run still counts as ok: the cell is ok, or cannot be measured here and was not named by the user.
+    """Whether a run counts as ok: each cell is ok, or cannot be measured here and was not named by the user.
 
     `unavailable` counts as a failure if the backend was named, `unsupported` if backend and example were.
     """
-    named = cell.backend in named_backends
-    if outcome.status == UNAVAILABLE:
-        return not named
-    if outcome.status == UNSUPPORTED:
-        return not (named and cell.example in named_examples)
-    return outcome.status == OK
+
+    def fails(cell: Cell, status: str) -> bool:
+        named = cell.backend in named_backends and (status == UNAVAILABLE or cell.example in named_examples)
+        return named if status in (UNAVAILABLE, UNSUPPORTED) else status != OK
+
+    return not any(fails(one.cell, one.outcome.status) for one in measured)
 
 
 def _of_example(example: Example, request: Request) -> dict[str, Any]:
