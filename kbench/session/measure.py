@@ -31,7 +31,7 @@ from kbench.values import Device, Outcome
 
 def place(options: argparse.Namespace, asked: Request) -> Path:
     """The results folder. Raises UserError at once, not after minutes of preparation, if no run can be made there."""
-    parent = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
+    parent: Path = options.results.absolute()  # a guest starts in another folder
     if options.name is not None:
         store.check_name(parent, options.name)
     if asked.script:
