@@ -98,8 +98,6 @@ def guest_sha256(folder: Path = GUEST) -> str:
 
 def locked_versions(build: Build, distribution: str) -> dict[str, str]:
     """The versions of Keras and of the backend in the build's lock file: {keras, backend}."""
-    if build.lock is None:
-        return {}
     locked = pinned(lock_text(build))
     asked = [canonicalize_name(Requirement(one).name) for one in build.requirements]
     keras = next((name for name in asked if name.startswith("keras")), canonicalize_name("keras"))  # or a fork of it
