@@ -29,6 +29,7 @@ from kbench.values import (
     Example,
     Measured,
     Outcome,
+    base,
 )
 
 # Time limits only catch cells that hang. The slowest cells of the reference run took 0.02 s per training sample,
@@ -130,10 +131,10 @@ def make(
 
 def _backend(name: str, known: Mapping[str, Backend], device: Device, report: Callable[[str], None]) -> Backend:
     """The backend or variant, with the lock file for this device."""
-    backend = variants.find(name, known)
+    backend = known.get(base(name))
     if backend is None:
         raise UserError(f"There is no backend {name} any more: start a new run without it.")
-    return locks.locked(backend, device.kind, report)
+    return locks.locked(variants.named(name, backend), device.kind, report)
 
 
 def acceptable(

@@ -10,7 +10,7 @@ import functools
 import itertools
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from packaging.requirements import Requirement
@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 from kbench.errors import UserError
 from kbench.selection import sources
-from kbench.values import NATIVE, Backend, base
+from kbench.values import NATIVE, Backend
 
 JIT = ("on", "off", "auto")
 DEFAULTS = ("", "jit=auto", "policy=float32")  # settings that change nothing
@@ -49,12 +49,6 @@ def expanded(backend: Backend, choices: Iterable[Sequence[str]]) -> list[Backend
     """The backend in every combination of settings, one of each of `choices`. Raises UserError."""
     changing = [[one for one in settings if one not in DEFAULTS] for settings in itertools.product(*choices)]
     return [functools.reduce(_with, changes, backend) for changes in changing]
-
-
-def find(name: str, known: Mapping[str, Backend]) -> Backend | None:
-    """The backend or variant with that full name; None if there is no such backend."""
-    backend = known.get(base(name))
-    return None if backend is None else named(name, backend)
 
 
 def _with(backend: Backend, setting: str) -> Backend:
