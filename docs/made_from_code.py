@@ -136,8 +136,8 @@ def of_examples() -> str:
     for name, one in examples.load_all(paths.project_folder("examples_models")).items():
         parts += [f"## {name}", one.title, f"Data: {one.data}; batches of {one.batch_size}."]
         rows = [
-            (f"`{each.name}`", f"{each.samples:,}", f"{each.validation_samples:,}", str(each.epochs))
-            for each in one.profiles.values()
+            (f"`{profile}`", f"{each.samples:,}", f"{each.validation_samples:,}", str(each.epochs))
+            for profile, each in one.profiles.items()
         ]
         parts.append(_table(("profile", "samples", "of validation", "epochs"), rows))
     return "\n\n".join(parts)

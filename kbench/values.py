@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from kbench.backend_keys import QUANTITIES, Explanation, Flag, Layout, Sources, Table, Text, Texts, Variables
 from kbench.epochs import Epoch
@@ -145,14 +145,12 @@ def base(name: str) -> str:
     return re.split(r"[@+]", name, maxsplit=1)[0]
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(Struct, frozen=True, forbid_unknown_fields=True):
     """How much of an example is run: counts only, never another model or hyper-parameter."""
 
-    name: str  # "smoke", "quick", "full"
-    samples: int
-    validation_samples: int  # 0 without validation
-    epochs: int  # passes, if it only infers
+    samples: Annotated[int, Meta(ge=1)]
+    epochs: Annotated[int, Meta(ge=1)]  # passes, if it only infers
+    validation_samples: Annotated[int, Meta(ge=0)] = 0  # 0 without validation
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kbench.cli.options import OPTIONS
 from kbench.environments.interpreters import CHANNEL
@@ -124,17 +124,14 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if not arguments:
         raise UserError(f"Name the backends to measure with --backends; see `{program()} --help`.")
     if arguments[0] in ("-h", "--help"):
-        overview = _parser(program(), "%(prog)s [COMMAND] [OPTIONS]")
-        overview.description = _text("overview")
-        overview.print_help()
+        _parser(program(), usage="%(prog)s [COMMAND] [OPTIONS]", description=_text("overview")).print_help()
         raise SystemExit(0)
     named = arguments.pop(0) if arguments[0] in COMMANDS else ""
     if not named and not arguments[0].startswith("-"):
         raise UserError(f"There is no command {arguments[0]!r}: choose from {', '.join(COMMANDS)}.")
     command = named or "run"
-    parser = _parser(f"{program()} {named}".strip())
-    parser.description, _ = COMMANDS[command]
-    parser.epilog = _text(command)
+    about, _ = COMMANDS[command]
+    parser = _parser(f"{program()} {named}".strip(), description=about, epilog=_text(command))
     add_options(parser, command)
     place = arguments.index("--") if command in ("script", "parity") and "--" in arguments else len(arguments)
     found = parser.parse_args(arguments[:place])
@@ -159,8 +156,8 @@ def add_options(parser: argparse.ArgumentParser, command: str) -> None:
             parser.add_argument(option.split()[0], **OPTIONS[option])
 
 
-def _parser(prog: str, usage: str | None = None) -> Parser:
-    parser = Parser(prog=prog, usage=usage, formatter_class=argparse.RawDescriptionHelpFormatter)
+def _parser(prog: str, **texts: Any) -> Parser:
+    parser = Parser(prog=prog, formatter_class=argparse.RawDescriptionHelpFormatter, **texts)
     parser.add_argument("--version", action="version", version=f"kbench {__version__}")
     return parser
 

@@ -8,6 +8,7 @@ from typing import Any, get_args, get_type_hints
 
 from kbench.cli.option_types import duration, inches, list_of, mib, packages, ratio, seconds, share, whole
 from kbench.comparison.values import ALLOWABLE
+from kbench.paths import expanded
 from kbench.planning.request import BUDGET, LAST_SEED, PRECISION, Request, Script
 from kbench.selection.variants import JIT
 from kbench.values import FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
@@ -19,7 +20,7 @@ RETRIED = (FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED)  # what `resume --retry` c
 # What several options have in common.
 _COUNT = {"type": whole(1, 10**9), "metavar": "N"}
 _TIME = {"type": duration, "metavar": "TIME"}
-_FOLDER = {"type": Path, "metavar": "DIR"}
+_FOLDER = {"type": expanded, "metavar": "DIR"}
 _LIST = {"type": list_of(), "metavar": "LIST"}
 _REPEATED = {"action": "append", "default": []}
 _FLAG = {"action": "store_true"}
@@ -269,7 +270,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "output format (default: table); with any other, stdout holds nothing else",
     },
     "--output": {
-        "type": Path,
+        "type": expanded,
         "metavar": "FILE",
         "help": "page to write for several runs (default: report.html in the results folder)",
     },

@@ -80,8 +80,6 @@ def connect(on: str, say: Callable[[str], None]) -> tuple[Any, Any]:
     try:
         cluster = _started(on)
         return Client(cluster or on, timeout=CONNECT_SECONDS, set_as_default=False, **accepted), cluster
-    except UserError:
-        raise
     except Exception as error:  # whatever a batch system, SSH or Kubernetes raises
         raise UserError(f"--on {on}: no connection ({_one_line(error)}).") from error
 

@@ -89,7 +89,7 @@ class Fleet:
         if not selected(machine, self._select):
             self._say(f"{address} is not selected: {title(machine)}.")
             return None
-        return Worker(address, urlsplit(address).hostname or address, slug(machine), machine)
+        return Worker(address, urlsplit(address).hostname or address, slug(machine))
 
     def _heard(self, event: tuple[Any, Any]) -> None:
         _, heard = event

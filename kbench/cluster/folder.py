@@ -12,7 +12,7 @@ import json
 import re
 import secrets
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -148,8 +148,7 @@ def join(run: Path, kind: Path) -> None:
     plan = {
         **plans[0],
         "cells": [cell for one in plans for cell in one["cells"]],
-        "backends": _joined(plans, "backends"),
-        "examples": _joined(plans, "examples"),
+        **{part: {name: of for one in plans for name, of in one[part].items()} for part in ("backends", "examples")},
         "request": {
             **plans[0]["request"],
             "examples": record.request["examples"],
@@ -159,7 +158,3 @@ def join(run: Path, kind: Path) -> None:
     started = [str(one.get("created", "")) for one in blocks]
     whole = {**blocks[0], "name": f"{run.name}/{kind.name}", "created": min(started), "plan": plan}
     replace_json(kind / "run.json", whole)
-
-
-def _joined(plans: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
-    return {key: value for one in plans for key, value in one[name].items()}

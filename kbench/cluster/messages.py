@@ -10,6 +10,8 @@ import msgspec
 
 T = TypeVar("T")
 
+encode = msgspec.msgpack.encode
+
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
@@ -62,11 +64,6 @@ class Machine:
     processor: str = ""
     cores: str = ""
     gpus: str = ""  # names, or "none"
-
-
-def encode(value: object) -> bytes:
-    """The message."""
-    return msgspec.msgpack.encode(value)
 
 
 def decode(message: bytes, kind: type[T]) -> T:

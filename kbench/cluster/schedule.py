@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from kbench.cluster.messages import Block, Machine
+from kbench.cluster.messages import Block
 
 MOST_ATTEMPTS = 3  # of a block
 
@@ -17,7 +17,6 @@ class Worker:
     address: str
     host: str  # a machine measures one block at a time, whatever number of workers it has
     kind: str  # of its machine: a folder's name
-    machine: Machine
 
 
 class Schedule:

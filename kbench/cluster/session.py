@@ -132,7 +132,8 @@ def finish(run: Path, options: argparse.Namespace) -> int:
     missing = len(record.blocks) * max(1, len(there) * record.spread) - len(folder.measured(run))
     if missing:
         print(f"Not measured: {missing} block{'s' * (missing != 1)}; {terminal.resuming(run)}", file=sys.stderr)
-    return int(bool(missing) or not all(_acceptable(record, one) for one in there))
+    named = record.request["named_backends"], record.request["named_examples"]
+    return int(bool(missing) or not all(plan.acceptable(*named, one.measured) for one in there))
 
 
 def _show(run: Path, there: Sequence[store.RunResults], rows: Rows, options: argparse.Namespace) -> None:
@@ -152,8 +153,3 @@ def _show(run: Path, there: Sequence[store.RunResults], rows: Rows, options: arg
         )
     beside = None if options.format == terminal.TABLE else sys.stderr
     terminal.print_folder(run, "Tables, plots and raw measurements", "report.html", beside)
-
-
-def _acceptable(record: ClusterRun, there: store.RunResults) -> bool:
-    named, named_examples = record.request["named_backends"], record.request["named_examples"]
-    return all(plan.acceptable(named, named_examples, one.cell, one.outcome) for one in there.measured)

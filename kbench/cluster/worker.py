@@ -63,12 +63,9 @@ def _alone(wanted: Callable[[], bool]) -> Iterator[bool]:
     lock = filelock.FileLock(paths.cache_folder() / "block.lock")
     Path(lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
     while wanted():
-        try:
-            with lock.acquire(timeout=LOOK_SECONDS):
-                yield True
-                return
-        except filelock.Timeout:
-            continue
+        with contextlib.suppress(filelock.Timeout), lock.acquire(timeout=LOOK_SECONDS):
+            yield True
+            return
     yield False
 
 

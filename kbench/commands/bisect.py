@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
-from kbench import paths, store
+import kbench
+from kbench import store
 from kbench.analysis.rows import summarised
-from kbench.cli import arguments
-from kbench.commands import run
 from kbench.environments import locks
 from kbench.errors import UserError
 from kbench.selection import names, variants
@@ -105,17 +102,10 @@ def _version(text: str) -> Version:
 
 def _measured(options: argparse.Namespace, good: str, other: str, version: str) -> Probe:
     """Measure the two side by side until a difference is shown or the budget is spent."""
-    argv = [
-        "run", "--backends", f"{good},{other}", "--examples", options.example, "--baseline", good,
-        "--profile", options.profile, "--device", "cpu", "--no-plots", "--quiet",
-        "--budget", f"{options.budget:g}s", "--results", str(options.results),
-    ]  # fmt: skip
-    argv += ["--threads", str(options.threads)] if options.threads else []
-    argv += ["--data-dir", str(options.data_dir)] if options.data_dir else []
+    asked = {name: getattr(options, name) for name in ("profile", "results", "threads", "data_dir")}
+    asked |= {"baseline": good, "device": "cpu", "budget": f"{options.budget:g}s", "no_plots": True, "quiet": True}
     terminal.say(f"{other} and {good}, side by side")
-    with contextlib.redirect_stdout(io.StringIO()):  # its tables are in its folder
-        run.main(arguments.parse(argv))
-    there = store.read(store.latest(paths.expanded(str(options.results)), timed=True))
+    there = store.read(kbench.run([good, other], options.example, **asked).folder)
     rows = {row.backend: row for row in summarised(there)}
     for row in rows.values():
         if row.status != OK:

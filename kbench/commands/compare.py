@@ -35,10 +35,9 @@ def main(options: argparse.Namespace) -> int:
             f"Name two runs to compare, or up to {len(_LETTERS)}: `compare {options.runs[0]} {REFERENCE}`, "
             "or two backends of one run: `compare latest:BACKEND latest:BACKEND`."
         )
-    parent = paths.expanded(str(options.results))
     if PUBLISHED in options.runs:
-        return _with_published(options, parent)
-    compared = [_side(letter, text, parent) for letter, text in zip(_LETTERS, options.runs, strict=False)]
+        return _with_published(options)
+    compared = [_side(letter, text, options.results) for letter, text in zip(_LETTERS, options.runs, strict=False)]
     found = pairing.pairs(compared, options.allow)
     if not any(pair.first and pair.other for pair in found):
         raise UserError(
@@ -49,14 +48,14 @@ def main(options: argparse.Namespace) -> int:
     return _status(found, options.fail_above)
 
 
-def _with_published(options: argparse.Namespace, parent: Path) -> int:
+def _with_published(options: argparse.Namespace) -> int:
     """Compare a run with published figures."""
     runs = [text for text in options.runs if text != PUBLISHED]
     if len(runs) != 1:
         raise UserError(f"Name exactly one run with {PUBLISHED}: `compare latest {PUBLISHED}`.")
     if options.fail_above is not None:
         raise UserError(f"--fail-above is for runs: {PUBLISHED} figures were measured on other machines.")
-    side = _side("A", runs[0], parent)
+    side = _side("A", runs[0], options.results)
     found = published.held([one.summary for one in side.rows], published.read())
     if not found:
         raise UserError(f"There is no published figure for any row of {runs[0]}; see `list {PUBLISHED}`.")

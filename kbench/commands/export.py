@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import argparse
 
-from kbench import exports, paths, store
+from kbench import exports, store
 from kbench.errors import UserError
 from kbench.parity import reading
 
 
 def main(options: argparse.Namespace) -> int:
     """Write the run in each format and print the paths. Raises UserError."""
-    run = store.find(options.run, paths.expanded(str(options.results)), timed=True)
+    run = store.find(options.run, options.results, timed=True)
     read = store.read(run)
     if reading.is_parity(read):
         raise UserError(f"{options.run} is a parity run, which has no epochs: its parity.csv holds all of it.")
-    out = paths.expanded(str(options.out)) if options.out else run / "export"
     for target in dict.fromkeys(options.to):
-        for made in exports.write(read, target, out):
+        for made in exports.write(read, target, options.out or run / "export"):
             print(f"{target}: {made}")
     return 0

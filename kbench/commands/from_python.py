@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from os import PathLike
 
-from kbench import paths, store
+from kbench import store
 from kbench.cli import arguments
 from kbench.commands import run
 from kbench.errors import UserError
@@ -29,7 +29,7 @@ def measured(
         raise UserError("dry_run measures nothing, so there is nothing to return: leave it out.")
     if getattr(options, "on", None):
         raise UserError("on=... gives a run for each kind of machine: use the command line, then kbench.load(...).")
-    results = paths.expanded(str(options.results)).absolute()
+    results = options.results.absolute()
     before = {path.parent for path in results.glob("*/run.json")}
     with contextlib.redirect_stdout(io.StringIO()):  # tables come as DataFrames
         status = run.main(options)

@@ -54,7 +54,8 @@ def main(options: argparse.Namespace) -> int:
                 print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
                 return interrupts.INTERRUPTED_STATUS
             agree = show(here.run, options.format)
-    return 0 if agree and measure.acceptable(the_plan, store.read(here.run)) else 1
+    named = request.named_backends, request.named_examples
+    return 0 if agree and plan.acceptable(*named, store.read(here.run).measured) else 1
 
 
 def _in_form(backend: Backend, form: str) -> Backend:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbench import paths, store
+from kbench import store
 from kbench.analysis.rows import summarised
 from kbench.cluster import session
 from kbench.commands.parity import show
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 
 def main(options: argparse.Namespace) -> int:
     """Write the derived files and print the tables, or write the page of several runs. Raises UserError."""
-    place = paths.expanded(str(options.results))
     names = dict.fromkeys(options.runs) or ["latest"]
-    runs = list(dict.fromkeys(store.find(name, place) for name in names))
+    runs = list(dict.fromkeys(store.find(name, options.results) for name in names))
     if len(runs) > 1:
-        return _together(runs, options, place)
+        return _together(runs, options)
     if options.output:
         raise UserError("--output is for a page of several runs: name two, or leave it out.")
     (run,) = runs
@@ -50,7 +49,7 @@ def main(options: argparse.Namespace) -> int:
     return 0
 
 
-def _together(runs: Sequence[Path], options: argparse.Namespace, place: Path) -> int:
+def _together(runs: Sequence[Path], options: argparse.Namespace) -> int:
     """Write one page of all the runs."""
     from kbench.outputs import several_runs
 
@@ -58,7 +57,7 @@ def _together(runs: Sequence[Path], options: argparse.Namespace, place: Path) ->
     for run in read:
         if reading.is_parity(run):
             raise UserError(f"{run.folder} is of `parity`, which has a page of its own: leave it out.")
-    page = paths.expanded(str(options.output)) if options.output else place / "report.html"
+    page = options.output or options.results / "report.html"
     pictures, missing = several_runs.write_page(page, read, _baseline(options, read), _style(options), options.plots)
     print(f"{len(runs)} runs on one page: {page}")
     if pictures:

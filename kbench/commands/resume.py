@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kbench import paths, store
+from kbench import store
 from kbench.cells import orphans
 from kbench.cli import arguments
 from kbench.cluster import session
@@ -34,7 +34,7 @@ OTHERWISE = "{0.example} on {0.backend}: its settings have changed"
 
 def main(options: argparse.Namespace) -> int:
     """Measure what is missing and print the tables of the whole run; returns the exit status. Raises UserError."""
-    folder = store.find(options.run, paths.expanded(str(options.results)), timed=True).absolute()
+    folder = store.find(options.run, options.results, timed=True).absolute()
     if store.is_cluster(folder):
         return session.go_on(folder, options)
     if options.on:

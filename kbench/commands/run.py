@@ -10,7 +10,6 @@ from kbench.cluster import session
 from kbench.errors import UserError
 from kbench.machine import devices
 from kbench.planning import plan
-from kbench.planning.plan import Plan
 from kbench.session import choices, measure, prepare, terminal
 
 
@@ -25,17 +24,12 @@ def main(options: argparse.Namespace) -> int:
     request = choices.request(options, known, gpus)
     place = measure.place(options, request)
     the_plan = plan.make(request, known, gpus, report=terminal.say)
-    _print_plan(the_plan, options)
+    if options.dry_run or options.detail != terminal.QUIET:
+        on_stdout = options.dry_run or options.format == terminal.TABLE  # else stdout is for a program
+        terminal.print_plan(the_plan, prepare.to_make(the_plan), file=None if on_stdout else sys.stderr)
     if options.dry_run:
         return 0
     with prepare.reserved():
         the_plan, here = measure.new_run(the_plan, place, options, gpus)
         with store.filling(here.run):
             return measure.measure(the_plan, the_plan, here, gpus, options)
-
-
-def _print_plan(the_plan: Plan, options: argparse.Namespace) -> None:
-    """Print the plan: on stderr if stdout is for a program; with --quiet only in a dry run."""
-    if options.dry_run or options.detail != terminal.QUIET:
-        alone = options.dry_run or options.format == terminal.TABLE
-        terminal.print_plan(the_plan, prepare.to_make(the_plan), file=None if alone else sys.stderr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -27,7 +27,9 @@ from kbench.values import (
     Cell,
     Device,
     Example,
+    Measured,
     Outcome,
+    base,
 )
 
 # Time limits only catch cells that hang. The slowest cells of the reference run took 0.02 s per training sample,
@@ -129,33 +131,33 @@ def make(
 
 def _backend(name: str, known: Mapping[str, Backend], device: Device, report: Callable[[str], None]) -> Backend:
     """The backend or variant, with the lock file for this device."""
-    backend = variants.find(name, known)
+    backend = known.get(base(name))
     if backend is None:
         raise UserError(f"There is no backend {name} any more: start a new run without it.")
-    return locks.locked(backend, device.kind, report)
+    return locks.locked(variants.named(name, backend), device.kind, report)
 
 
 def acceptable(
-    named_backends: Collection[str], named_examples: Collection[str], cell: Cell, outcome: Outcome
+    named_backends: Collection[str], named_examples: Collection[str], measured: Iterable[Measured]
 ) -> bool:
-    """Whether the run still counts as ok: the cell is ok, or cannot be measured here and was not named by the user.
+    """Whether a run counts as ok: each cell is ok, or cannot be measured here and was not named by the user.
 
     `unavailable` counts as a failure if the backend was named, `unsupported` if backend and example were.
     """
-    named = cell.backend in named_backends
-    if outcome.status == UNAVAILABLE:
-        return not named
-    if outcome.status == UNSUPPORTED:
-        return not (named and cell.example in named_examples)
-    return outcome.status == OK
+
+    def fails(cell: Cell, status: str) -> bool:
+        named = cell.backend in named_backends and (status == UNAVAILABLE or cell.example in named_examples)
+        return named if status in (UNAVAILABLE, UNSUPPORTED) else status != OK
+
+    return not any(fails(one.cell, one.outcome.status) for one in measured)
 
 
 def _of_example(example: Example, request: Request) -> dict[str, Any]:
     """The fields of a task that come from its example and the request."""
-    profile = example.profiles[request.profile]
     if example.task == SCRIPT:
         counts = dict.fromkeys(("batch_size", "samples", "validation_samples", "epochs"), 0)  # found, not asked for
-        return {**_of_file(example), **counts, "profile": profile.name, "timeout": request.timeout or SCRIPT_SECONDS}
+        return {**_of_file(example), **counts, "profile": SCRIPT, "timeout": request.timeout or SCRIPT_SECONDS}
+    profile = example.profiles[request.profile]
     batch_size = request.batch_size or example.batch_size
     samples = request.samples or profile.samples
     limit = None if example.own_data or example.data.endswith(".npz") else example.profiles["full"].samples

@@ -72,7 +72,7 @@ class CellTask(Cell):
     def identity(self) -> str:
         """A hash of what it measures, without its limits."""
         measured = asdict(replace(self, timeout=0.0, memory_limit_mib=None))
-        return _sha256(json.dumps(measured, sort_keys=True).encode())
+        return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
 
 
 def of_build(build: Build, distribution: str, as_is: bool) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def of_build(build: Build, distribution: str, as_is: bool) -> dict[str, Any]:
 
 
 def start_of_sha256(secret: str) -> str:
-    return _sha256(secret.encode(errors="surrogateescape"))[:DIGITS_OF_A_SECRET]
+    return hashlib.sha256(secret.encode(errors="surrogateescape")).hexdigest()[:DIGITS_OF_A_SECRET]
 
 
 @cache
@@ -98,14 +98,8 @@ def guest_sha256(folder: Path = GUEST) -> str:
 
 def locked_versions(build: Build, distribution: str) -> dict[str, str]:
     """The versions of Keras and of the backend in the build's lock file: {keras, backend}."""
-    if build.lock is None:
-        return {}
     locked = pinned(lock_text(build))
     asked = [canonicalize_name(Requirement(one).name) for one in build.requirements]
     keras = next((name for name in asked if name.startswith("keras")), canonicalize_name("keras"))  # or a fork of it
     found = {"keras": locked.get(keras), "backend": locked.get(canonicalize_name(build.distribution or distribution))}
     return {name: version for name, version in found.items() if version}
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

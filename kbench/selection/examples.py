@@ -19,17 +19,8 @@ from kbench.selection.decoding import Wrong, decode
 from kbench.values import Example, Profile
 
 PROFILES = ("smoke", "quick", "full")
-Count = Annotated[int, Meta(ge=1)]
-Whole = Annotated[Count, Meta(description="a whole number above 0")]
+Whole = Annotated[int, Meta(ge=1, description="a whole number above 0")]
 TARGET = r"\w+ *[<>]= *-?[0-9.]+(e-?[0-9]+)?"
-
-
-class Counts(Struct, forbid_unknown_fields=True):
-    """The size of a profile: samples and epochs."""
-
-    samples: Count
-    epochs: Count
-    validation_samples: Annotated[int, Meta(ge=0)] = 0
 
 
 class Optimizer(Struct):
@@ -44,7 +35,7 @@ class Constants(Struct):
 
     BATCH_SIZE: Whole
     PROFILES: Annotated[
-        dict[Literal["smoke", "quick", "full"], Counts],
+        dict[Annotated[str, Meta(pattern=rf"\A({'|'.join(PROFILES)})\Z")], Profile],
         Meta(
             description="a dict of smoke, quick and full (full at least), each a dict of samples, epochs and, it may "
             "be, validation_samples: whole numbers above 0"
@@ -114,11 +105,8 @@ def load(path: Path) -> Example:
     own_data = "load_data" in functions
     if own_data == bool(constants.DATA):
         raise _wrong(path, "has both DATA and load_data()" if own_data else "has neither DATA nor load_data()")
-    profiles: dict[str, Profile] = {
-        name: Profile(name, one.samples, one.validation_samples, one.epochs)
-        for name, one in constants.PROFILES.items()
-    }
-    if "full" not in profiles:
+    full = constants.PROFILES.get("full")
+    if full is None:
         raise _wrong(path, f"needs PROFILES as {Wrong(Constants, 'PROFILES').wanted}")
     data = str(path.absolute()) if own_data else constants.DATA
     if data.endswith(".npz"):  # the user's own file, relative to the example
@@ -133,7 +121,7 @@ def load(path: Path) -> Example:
         batch_size=constants.BATCH_SIZE,
         parameters=constants.PARAMETERS,
         # A user's example may define only the full profile.
-        profiles={name: profiles.get(name, profiles["full"]) for name in PROFILES},
+        profiles={name: constants.PROFILES.get(name, full) for name in PROFILES},
         sha256=hashlib.sha256(content).hexdigest(),
         augmentation="AUGMENTATION" in found,
         published_weights=constants.WEIGHTS,

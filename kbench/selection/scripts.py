@@ -66,6 +66,6 @@ def load(path: Path) -> Example:
         input="sequence",  # the program chooses its own image layout
         batch_size=0,
         parameters=None,
-        profiles=dict.fromkeys(PROFILES, Profile(SCRIPT, 0, 0, 0)),
+        profiles=dict.fromkeys(PROFILES, Profile(0, 0)),
         sha256=hashlib.sha256(content).hexdigest(),
     )

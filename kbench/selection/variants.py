@@ -10,7 +10,7 @@ import functools
 import itertools
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from packaging.requirements import Requirement
@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 from kbench.errors import UserError
 from kbench.selection import sources
-from kbench.values import NATIVE, Backend, base
+from kbench.values import NATIVE, Backend
 
 JIT = ("on", "off", "auto")
 DEFAULTS = ("", "jit=auto", "policy=float32")  # settings that change nothing
@@ -38,11 +38,8 @@ def named(item: str, backend: Backend) -> Backend:
     if found is None:
         raise UserError(f"{item!r} is not a backend's name: write NAME, NAME@VERSION or NAME+SETTING=VALUE.")
     version, settings = found["version"], [one for one in found["settings"].split("+") if one]
-    made = backend
-    if version is not None:
-        made = _of_version(made, backend.distribution, version, f"@{version}")
-    for setting in settings:
-        made = _with(made, setting)
+    made = backend if version is None else _of_version(backend, backend.distribution, version, f"@{version}")
+    made = functools.reduce(_with, settings, made)
     if made is backend and item != found["base"]:
         raise UserError(f"{item!r} does not say which version or setting: write NAME@0.9 or NAME+jit=off.")
     return made
@@ -50,17 +47,8 @@ def named(item: str, backend: Backend) -> Backend:
 
 def expanded(backend: Backend, choices: Iterable[Sequence[str]]) -> list[Backend]:
     """The backend in every combination of settings, one of each of `choices`. Raises UserError."""
-    made = []
-    for settings in itertools.product(*choices):
-        changes = [one for one in settings if one not in DEFAULTS]
-        made.append(functools.reduce(_with, changes, backend))
-    return made
-
-
-def find(name: str, known: Mapping[str, Backend]) -> Backend | None:
-    """The backend or variant with that full name; None if there is no such backend."""
-    backend = known.get(base(name))
-    return None if backend is None else named(name, backend)
+    changing = [[one for one in settings if one not in DEFAULTS] for settings in itertools.product(*choices)]
+    return [functools.reduce(_with, changes, backend) for changes in changing]
 
 
 def _with(backend: Backend, setting: str) -> Backend:

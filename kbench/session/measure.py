@@ -31,7 +31,7 @@ from kbench.values import Device, Outcome
 
 def place(options: argparse.Namespace, asked: Request) -> Path:
     """The results folder. Raises UserError at once, not after minutes of preparation, if no run can be made there."""
-    parent = paths.expanded(str(options.results)).absolute()  # a guest starts in another folder
+    parent: Path = options.results.absolute()  # a guest starts in another folder
     if options.name is not None:
         store.check_name(parent, options.name)
     if asked.script:
@@ -120,7 +120,7 @@ def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
     """Write and print the tables, and how to continue if cells are missing; returns the exit status."""
     from kbench.outputs import one_run  # not above: pandas and matplotlib take a second to load
 
-    there, form = store.read(run), options.format
+    there, form, asked = store.read(run), options.format, the_plan.request
     rows = summarised(there)
     try:
         one_run.rebuild(there, rows=rows, plots=options.plots)
@@ -130,9 +130,9 @@ def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
         raise UserError(f"{str(error).rstrip('.')}; once that is fixed, {terminal.reporting(run)}") from error
     terminal.print_results(there, rows, form, options.plots)
     beside = None if form == terminal.TABLE else sys.stderr
-    terminal.print_open(there, open_rows(rows, the_plan.request.precision or math.inf), beside)
+    terminal.print_open(there, open_rows(rows, asked.precision or math.inf), beside)
     terminal.print_resuming(there, beside)
-    return 0 if acceptable(the_plan, there) else 1
+    return 0 if plan.acceptable(asked.named_backends, asked.named_examples, there.measured) else 1
 
 
 def run_cells(
@@ -151,9 +151,7 @@ def run_cells(
     """
     mark = orphans.mark(here.run)
     start = partial(launcher.launch, mark=mark, gpu=here.device.index)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(orphans.ended_with_this_process(mark))
-        progress = stack.enter_context(terminal.Progress(len(the_plan.tasks), detail))
+    with orphans.ended_with_this_process(mark), terminal.Progress(len(the_plan.tasks), detail) as progress:
         listener = progress.listener
         left = Counter(task.example for task in the_plan.tasks)
 
@@ -186,10 +184,3 @@ def _show_example(run: Path, example: str) -> None:
     """Print an example's result while others still run."""
     with contextlib.suppress(UserError):  # the run continues; the error is reported at its end
         terminal.show_example([row for row in summarised(store.read(run)) if row.example == example])
-
-
-def acceptable(the_plan: Plan, there: store.RunResults) -> bool:
-    """Whether all cells of the plan are acceptable; see `plan.acceptable`."""
-    outcomes = {one.cell.id: one.outcome for one in there.measured}
-    named, named_examples = the_plan.request.named_backends, the_plan.request.named_examples
-    return all(plan.acceptable(named, named_examples, task, outcomes[task.id]) for task in the_plan.tasks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,10 +166,8 @@ def _outcome(folder: CellFolder) -> Outcome:
     if not folder.outcome.is_file():
         started = folder.events.is_file() or folder.log.is_file()
         return Outcome(INTERRUPTED, "stopped before it ended" if started else "not started")
-    try:
+    with contextlib.suppress(UserError, msgspec.ValidationError):
         outcome = msgspec.convert(read_json(folder.outcome), Outcome)
-    except (UserError, msgspec.ValidationError):
-        outcome = None
-    if outcome is None or outcome.status not in STATUSES:
-        return Outcome(INTERRUPTED, "its outcome.json is damaged")
-    return outcome
+        if outcome.status in STATUSES:
+            return outcome
+    return Outcome(INTERRUPTED, "its outcome.json is damaged")

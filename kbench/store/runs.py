@@ -72,7 +72,7 @@ def plan_record(
 def _example_record(example: Example, data: Data | None) -> dict[str, Any]:
     names = ("title", "task", "input", "batch_size", "parameters", "target", "sha256", "data")
     record = {name: getattr(example, name) for name in names}
-    record["available_samples"] = example.profiles["full"].samples if "full" in example.profiles else None
+    record["available_samples"] = example.profiles["full"].samples
     if data is not None:
         record |= {"data": data.name, "data_source": data.source, "data_sha256": data.sha256}
     return record

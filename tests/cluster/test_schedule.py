@@ -9,15 +9,14 @@ from unittest.mock import Mock
 import pytest
 
 from kbench.cluster.loop import Loop
-from kbench.cluster.messages import Block, Machine, Result
+from kbench.cluster.messages import Block, Result
 from kbench.cluster.schedule import MOST_ATTEMPTS, Schedule, Worker
 
 BLOCKS = [Block(example="one", repeat=1), Block(example="two", repeat=1), Block(example="two", repeat=2)]
 
 
 def worker(host: str, kind: str = "fast") -> Worker:
-    machine = Machine(kbench="1", guest_sha256="", python="3.12", processor=kind, cores="2", gpus="none")
-    return Worker(f"tcp://{host}:1", host, kind, machine)
+    return Worker(f"tcp://{host}:1", host, kind)
 
 
 def taken(schedule: Schedule, *workers: Worker) -> list[str]:

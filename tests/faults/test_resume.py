@@ -283,6 +283,7 @@ def test_a_run_that_does_not_tell_how_it_was_asked_for_is_refused(bench: Bench) 
 DAMAGED = "run.json is damaged: what was asked for cannot be read from it"
 REQUESTS: list[tuple[dict[str, Any], str]] = [
     ({"backends": ["keras9/gone"]}, "There is no backend keras9/gone any more"),
+    ({"backends": ["keras9/gone+jit=on"]}, "There is no backend keras9/gone+jit=on any more"),
     ({"backends": 5}, DAMAGED),
     ({"pythons": []}, DAMAGED),
     ({"profile": "none"}, DAMAGED),

@@ -15,7 +15,7 @@ from kbench.planning import plan
 from kbench.planning.plan import Plan
 from kbench.planning.request import ChosenPython, Request, cores
 from kbench.selection import backends, examples, names
-from kbench.values import FAILED, OK, TIMEOUT, UNAVAILABLE, UNSUPPORTED, Device, Outcome
+from kbench.values import FAILED, OK, TIMEOUT, UNAVAILABLE, UNSUPPORTED, Device, Measured, Outcome
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
@@ -206,7 +206,7 @@ def test_nobody_asked_for_it_by_name(backends: str, examples: str, status: str, 
     made = make(backends, examples)
     task = next(one for one in made.tasks if one.backend == "keras3/openvino")
     named = made.request.named_backends, made.request.named_examples
-    assert plan.acceptable(*named, task, Outcome(status, "a reason")) is acceptable
+    assert plan.acceptable(*named, [Measured(task, Outcome(status, "a reason"))]) is acceptable
 
 
 @pytest.mark.parametrize(("quota", "threads"), [("200000 100000", 2), ("150000 100000", 1), ("50000 100000", 1)])

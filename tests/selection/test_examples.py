@@ -54,7 +54,7 @@ def test_constants_are_read_and_the_docstring_names_it(tmp_path: Path) -> None:
     example = load(tmp_path, EXAMPLE)
     assert (example.name, example.title) == ("mine", "Tells three patterns apart.")
     assert (example.task, example.input, example.batch_size, example.parameters) == ("train", "image", 8, 51)
-    assert example.profiles["smoke"] == Profile("smoke", 32, 12, 2)
+    assert example.profiles["smoke"] == Profile(32, 2, 12)
     assert len(example.sha256) == 64
 
 
@@ -72,7 +72,7 @@ def test_a_file_is_never_run(tmp_path: Path) -> None:
 
 def test_a_profile_that_is_not_stated_is_the_full_one(tmp_path: Path) -> None:
     example = load(tmp_path, EXAMPLE)
-    assert example.profiles["quick"] == example.profiles["full"] == Profile("full", 48, 12, 3)
+    assert example.profiles["quick"] == example.profiles["full"] == Profile(48, 3, 12)
 
 
 def test_the_users_data_lies_beside_the_example_unless_its_path_is_absolute(tmp_path: Path) -> None:

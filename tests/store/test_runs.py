@@ -205,7 +205,7 @@ def test_the_plan_record_holds_all_that_tables_and_plots_need(tmp_path: Path) ->
         input="image",
         batch_size=128,
         parameters=1199882,
-        profiles={"full": Profile("full", 60000, 10000, 12)},
+        profiles={"full": Profile(60000, 12, 10000)},
         sha256="cd" * 32,
     )
     data = Data("mnist", "real", tmp_path, (), "", (), "", 10, 255.0, (), "ab" * 32)
