@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, fields
 from typing import Any
@@ -83,15 +82,6 @@ def csv_text(columns: Mapping[str, Sequence[object]]) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*(map(_entry, values) for values in columns.values()), strict=True))
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow(no_formula(value) if isinstance(value, str) else value for value in row)
     return file.getvalue()
-
-
-def _entry(value: object) -> object:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return no_formula(value)
-    if isinstance(value, float) and math.isnan(value):
-        return "nan"
-    return value
