@@ -15,10 +15,10 @@ CHANGE = 0.1  # of the time of a step; more is reported
 CHANCE = 0.01  # of reporting a change where there is none; that needs five epochs in each half
 
 
-@np.errstate(all="ignore")  # two times may be too long to add
-def median_of(values: Sequence[float]) -> float | None:
+def median_of(values: Iterable[float]) -> float | None:
     """The median of these; None where there are none."""
-    return float(np.median(values)) if values else None
+    known = list(values)
+    return median(known) if known else None
 
 
 def steady(epochs: Sequence[Epoch]) -> Sequence[Epoch]:

@@ -158,18 +158,18 @@ def _summary(
         final_val_accuracy_sd=_spread(epoch.val_accuracy for epoch in last),
         seeds=len({one.cell.seed for one in ok}),
         target=target,
-        epochs_to_target=_finite(_median(epochs_to_target)),
-        seconds_to_target=_finite(_median(seconds_to_target)),
+        epochs_to_target=_finite(step_times.median_of(epochs_to_target)),
+        seconds_to_target=_finite(step_times.median_of(seconds_to_target)),
         repeats_to_target=None if not target else sum(map(math.isfinite, epochs_to_target)),
-        peak_memory_mib=_median(_numbers(cold, "peak_memory_mib")),
-        import_memory_mib=_median(_numbers(ok, "import_memory_mib")),
-        tree_memory_mib=_median(m for one in cold if (m := one.outcome.tree_memory_mib) is not None),
+        peak_memory_mib=step_times.median_of(_numbers(cold, "peak_memory_mib")),
+        import_memory_mib=step_times.median_of(_numbers(ok, "import_memory_mib")),
+        tree_memory_mib=step_times.median_of(m for one in cold if (m := one.outcome.tree_memory_mib) is not None),
         step_seconds_median=step_times.median_of(steps),
         step_seconds_p95=step_times.p95_seconds(steps),
-        compile_seconds=_median(_compile_seconds(cold)),
-        device_memory_mib=_median(m for one in ok if (m := one.outcome.device_memory_mib) is not None),
+        compile_seconds=step_times.median_of(_compile_seconds(cold)),
+        device_memory_mib=step_times.median_of(m for one in ok if (m := one.outcome.device_memory_mib) is not None),
         device_memory_source=" and ".join(sorted({s for one in ok if (s := one.outcome.device_memory_source)})),
-        allocator_peak_mib=_median(_numbers(ok, "allocator_peak_mib")),
+        allocator_peak_mib=step_times.median_of(_numbers(ok, "allocator_peak_mib")),
         weights=_text(facts.get("weights")),
         fingerprint=next(
             (known for one in [*ok, *repeats] if (known := fingerprints.fingerprint(fingerprints.reported(one)))), ""
@@ -318,11 +318,6 @@ def _first_facts(measured: Iterable[Measured]) -> Mapping[str, object]:
     for one in measured:
         facts = {**one.facts, **{key: value for key, value in facts.items() if value not in (None, "")}}
     return facts
-
-
-def _median(values: Iterable[float]) -> float | None:
-    known = list(values)
-    return median(known) if known else None
 
 
 def _finite(value: float | None) -> float | None:
