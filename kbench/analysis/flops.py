@@ -97,15 +97,11 @@ def _by_input(layer: Layer, once: int) -> int:
 
 def read(reported: object) -> tuple[Layer, ...] | None:
     """The layers as a guest reports them; None where it reported none, or something else."""
-    return _converted(reported, tuple[Layer, ...])
+    return converted(reported, tuple[Layer, ...])
 
 
-def shapes(reported: object) -> tuple[Shape, ...] | None:
-    """Shapes as a guest reports them; None where it reported none, or one has an axis of no fixed length."""
-    return _converted(reported, tuple[Shape, ...])
-
-
-def _converted(reported: object, kind: type[T]) -> T | None:
+def converted(reported: object, kind: type[T]) -> T | None:
+    """What was reported, as a value of that kind; None where nothing was, or something else."""
     try:
         return msgspec.convert(reported, kind)
     except msgspec.ValidationError:

@@ -44,10 +44,7 @@ class Work:
 
 def limits(reported: object) -> Limits | None:
     """The measured limits; None where they were not measured."""
-    try:
-        return msgspec.convert(reported, Limits)
-    except msgspec.ValidationError:
-        return None
+    return flops.converted(reported, Limits)
 
 
 def larger(provenance: Mapping[str, Any]) -> dict[str, object]:
@@ -75,7 +72,7 @@ def work(facts: Mapping[str, object]) -> Work | None:
         operations=counted.training if trains else counted.forward,
         unknown=counted.unknown,
         layers=layers,
-        inputs=flops.shapes(facts.get("input_shapes")) or (),
+        inputs=flops.converted(facts.get("input_shapes"), tuple[Shape, ...]) or (),
         trains=trains,
     )
 
