@@ -18,7 +18,7 @@ _REACH = 1.5  # times the longest bar: intervals are cut there, or they would sq
 
 def bars(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
     """One example's rows, in their order, as {"png": ..., "svg": ...}; empty where none is timed."""
-    if all(_seconds(row, rows) is None for row in rows):
+    if all(seconds is None for seconds, _ in _times(rows)):
         return {}
     return render(lambda: _figure(rows, looks, style), style)
 
@@ -26,20 +26,16 @@ def bars(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN)
 def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> Figure:
     figure = Figure(figsize=style.size or (6.5, 1.1 + 0.32 * len(rows)), layout="constrained")
     axes = figure.subplots()
-    lengths = [_seconds(row, rows) for row in rows]
-    intervals = [_interval(row, rows) for row in rows]
-    limit = _REACH * max(seconds or 0.0 for seconds in lengths)
-    ends = [
-        max(seconds or 0.0, min(interval.high, limit) if interval else 0.0)
-        for seconds, interval in zip(lengths, intervals, strict=True)
-    ]
+    times = _times(rows)
+    limit = _REACH * max(seconds or 0.0 for seconds, _ in times)
+    ends = [max(seconds or 0.0, min(interval.high, limit) if interval else 0.0) for seconds, interval in times]
     longest = max(ends)
-    for place, (row, seconds) in enumerate(zip(rows, lengths, strict=True)):
+    for place, (row, (seconds, _)) in enumerate(zip(rows, times, strict=True)):
         look = looks[key(row)]
         hatch = None if look.line_style == "-" else "///"
         axes.barh(place, seconds or 0.0, height=0.68, color=look.color, edgecolor="white", linewidth=0, hatch=hatch)
         axes.text(ends[place] + 0.012 * longest, place, _label(row, seconds), va="center", fontsize=points(8))
-    _draw_intervals(axes, intervals, limit)
+    _draw_intervals(axes, [interval for _, interval in times], limit)
     axes.set_yticks(range(len(rows)), [literal(looks[key(row)].label, 48) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)  # fastest at the top
     axes.grid(axis="y", visible=False)
@@ -77,18 +73,13 @@ def _has_steady(rows: Sequence[Summary]) -> bool:
     return any(row.epoch_seconds is not None for row in rows)
 
 
-def _seconds(row: Summary, rows: Sequence[Summary]) -> float | None:
-    """The bar's length: the steady time, or that of the first epoch if no row has a steady one."""
+def _times(rows: Sequence[Summary]) -> list[tuple[float | None, Interval | None]]:
+    """Each bar's length and its interval: the steady time, or that of the first epoch if no row has a steady one."""
     if not _has_steady(rows):
-        return row.first_epoch_seconds
-    return row.seconds_per_1000_samples if row.task == "infer" else row.epoch_seconds
-
-
-def _interval(row: Summary, rows: Sequence[Summary]) -> Interval | None:
-    """The interval of the bar's length; None for a first epoch."""
-    if not _has_steady(rows):
-        return None
-    return row.per_1000_interval if row.task == "infer" else row.epoch_interval
+        return [(row.first_epoch_seconds, None) for row in rows]
+    if rows[0].task == "infer":
+        return [(row.seconds_per_1000_samples, row.per_1000_interval) for row in rows]
+    return [(row.epoch_seconds, row.epoch_interval) for row in rows]
 
 
 def _axis(rows: Sequence[Summary]) -> str:
@@ -99,7 +90,7 @@ def _axis(rows: Sequence[Summary]) -> str:
         what = f"seconds per 1,000 {unit}, median of the steady passes"
     else:
         what = "seconds per epoch, median of the steady epochs"
-    what += ", 95 % interval" if any(_interval(row, rows) for row in rows) else ""
+    what += ", 95 % interval" if any(interval for _, interval in _times(rows)) else ""
     return f"{what}\n(x: to {literal(rows[0].baseline)})" if rows[0].baseline else what
 
 
