@@ -104,15 +104,13 @@ def curve(repeats: Sequence[Measured], metric: str, most: int) -> list[Point]:
         return []
     spread = [None] * len(mean.epochs) if mean.spread is None else mean.spread.tolist()
     every = list(zip(mean.epochs.tolist(), mean.seconds.tolist(), mean.values.tolist(), spread, strict=True))
-    return [Point(*every[place], len(reported)) for place in thinned(range(len(every)), most)]
+    return [Point(*every[place], len(reported)) for place in thinned(len(every), most)]
 
 
-def thinned(values: Sequence[int], most: int) -> list[int]:
-    """At most `most` of the values, evenly spread, including the first and the last."""
-    if len(values) <= most:
-        return list(values)
-    step = (len(values) - 1) / (most - 1)
-    return [values[round(place * step)] for place in range(most)]
+def thinned(count: int, most: int) -> list[int]:
+    """The places of at most `most` of `count` values, evenly spread, including the first and the last."""
+    places: list[int] = np.linspace(0, count - 1, min(count, most)).round().astype(int).tolist()
+    return places
 
 
 def _phases(
@@ -160,7 +158,7 @@ def _steps(
             continue
         label, count = labels[key(row)], min(map(len, repeats))
         longest = max(longest, count)
-        for place in thinned(range(count), most):
+        for place in thinned(count, most):
             seconds = median(steps[place] for steps in repeats)
             if seconds > 0:
                 found.append((label, place + 1, row.batch_size / seconds))
