@@ -10,10 +10,8 @@ from kbench.plots.look import luminance
 
 _PAPER = "#14181d"  # the dark ground, as in page.css
 _ENOUGH = 4.0  # contrast of a line with the ground; WCAG 2 asks for 3
-_DARK_TEXT, _LIGHT_TEXT = (
-    "#000000",
-    "#ffffff",
-)  # one of them has a contrast of 4.58 or more with any ground; WCAG 2 asks for 4.5
+# One of them has a contrast of 4.58 or more with any ground; WCAG 2 asks for 4.5.
+_DARK_TEXT, _LIGHT_TEXT = "#000000", "#ffffff"
 
 
 def on_dark(color: str) -> str:
