@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 
 from kbench.analysis import machine_stability
@@ -18,11 +17,12 @@ from kbench.outputs import causes
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost
-from kbench.plots.look import OWN, Key, Look, Style, key, looks
+from kbench.plots.look import OWN, Style, key, looks
 from kbench.plots.overview import overview
 from kbench.report.page import html
 from kbench.store.files import may_be_refused, remove_others, replace
 from kbench.store.reading import RunResults
+from kbench.tables.content import by_example
 from kbench.tables.csv import epochs_csv, summary_csv
 from kbench.tables.latex import latex
 from kbench.tables.page import Run, page
@@ -112,19 +112,15 @@ def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -
     cells: dict[str, list[Measured]] = {}
     for one in expanded(results.measured):
         cells.setdefault(one.cell.example, []).append(one)
-    rows = {example: list(group) for example, group in groupby(summaries, key=lambda row: row.example)}
-    drawn = {name: _of_example(name, cells[name], rows[name], chosen, style) for name in rows}
     whole = _named("overview", overview({"": summaries}, chosen, style))
-    return {"": whole | _named("keras-cost", keras_cost(summaries, chosen, style)), **drawn}
-
-
-def _of_example(
-    example: str, cells: Sequence[Measured], rows: Sequence[Summary], chosen: Mapping[Key, Look], style: Style
-) -> dict[str, bytes]:
-    differing = {key(row) for row in rows if row.differs}
-    curves = convergence(cells, chosen, differing, style) if rows[0].task == "train" else {}
-    stem = file_name(example)
-    return _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
+    drawn = {"": whole | _named("keras-cost", keras_cost(summaries, chosen, style))}
+    for rows in by_example(summaries):
+        example = rows[0].example
+        differing = {key(row) for row in rows if row.differs}
+        curves = convergence(cells[example], chosen, differing, style) if rows[0].task == "train" else {}
+        stem = file_name(example)
+        drawn[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
+    return drawn
 
 
 def _resumed(results: RunResults) -> list[str]:
