@@ -43,18 +43,14 @@ def _body(table: Table, width: int) -> tuple[str, tuple[str, ...]]:
     """The grid, and the optional columns that did not fit; the most important ones stay."""
     without = table.optional
     grid = _grid(table, without)
-    if _wide(grid) > width:
+    if _length(grid) > width:
         return _grid(_wrapped(table, without, width), without), without
     for column in reversed(table.optional):
         others = tuple(other for other in without if other != column)
         wider = _grid(table, others)
-        if _wide(wider) <= width:
+        if _length(wider) <= width:
             grid, without = wider, others
     return grid, without
-
-
-def _wide(grid: str) -> int:
-    return max(map(len, grid.splitlines()))
 
 
 def _wrapped(table: Table, without: tuple[str, ...], width: int) -> Table:
@@ -65,7 +61,7 @@ def _wrapped(table: Table, without: tuple[str, ...], width: int) -> Table:
         if place and column in table.text_columns and column not in without
     }
     found = table
-    while (excess := _wide(_grid(found, without)) - width) > 0 and max(longest.values(), default=0) > _NARROWEST:
+    while (excess := _length(_grid(found, without)) - width) > 0 and max(longest.values(), default=0) > _NARROWEST:
         place = max(longest, key=lambda place: longest[place])
         longest[place] = max(_NARROWEST, longest[place] - min(excess, 4))
         rows = [
@@ -96,8 +92,8 @@ def _grid(table: Table, without: tuple[str, ...]) -> str:
     )
 
 
-def _length(entry: str) -> int:
-    return max(map(len, entry.split("\n")))
+def _length(lines: str) -> int:
+    return max(map(len, lines.split("\n")))
 
 
 def _with_notes(table: Table, body: str, width: int) -> str:
