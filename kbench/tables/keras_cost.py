@@ -9,8 +9,6 @@ from kbench.tables.content import Table, ends
 from kbench.text import MISSING, beside_one, compared, plain, significant
 from kbench.values import NATIVE, Summary
 
-HEADING = "What Keras costs"
-_TEXT_COLUMNS = frozenset({"example", "backend", "without Keras"})
 _REMARK = (
     "extra: Keras's time minus that of its framework: per step (medians), in the first step, which includes "
     "compilation, and before it (import, data, model)."
@@ -28,10 +26,10 @@ def table(summaries: Sequence[Summary]) -> Table | None:
         "extra per step (ms)", "extra first step (s)", "extra before it (s)",
     )  # fmt: skip
     return Table(
-        heading=HEADING,
+        heading="What Keras costs",
         columns=columns,
         rows=tuple(_row(row, native, several_devices) for row, native in pairs),
-        text_columns=_TEXT_COLUMNS,
+        text_columns=frozenset({"example", "backend", "without Keras"}),
         remarks=(_REMARK,),
         optional=("without Keras", "s/epoch without", "s/epoch"),
     )
