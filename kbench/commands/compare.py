@@ -56,7 +56,7 @@ def _with_published(options: argparse.Namespace) -> int:
     if options.fail_above is not None:
         raise UserError(f"--fail-above is for runs: {PUBLISHED} figures were measured on other machines.")
     side = _side("A", runs[0], options.results)
-    found = published.held([one.summary for one in side.rows], published.read())
+    found = published.held([one.row for one in side.rows], published.read())
     if not found:
         raise UserError(f"There is no published figure for any row of {runs[0]}; see `list {PUBLISHED}`.")
     if options.format == "table":

@@ -18,23 +18,12 @@ ENOUGH = 100  # times of the fixed computation, to know a machine's speed
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row of a run's tables, not compared with the others there, and its repeats."""
-
-    timed: Timed
-    repeats: tuple[Measured, ...]
-
-    @property
-    def summary(self) -> Summary:
-        return self.timed.row
-
-
-@dataclass(frozen=True)
 class Side:
     """One of the runs that are compared, or the rows of one backend in it."""
 
     about: About
-    rows: tuple[Row, ...]  # in the order of the run's tables
+    rows: tuple[Timed, ...]  # in the order of the run's tables, not compared with the others there
+    repeats: Mapping[summaries.Row, Sequence[Measured]]  # of each row of the run
     provenance: Mapping[str, Any]
     of_one_backend: bool  # then the example alone identifies a row
     reference_seconds: tuple[float, ...] = ()  # of the fixed computation before each cell of the run
@@ -48,13 +37,12 @@ def side(
     limits: Limits | None = None,
 ) -> Side:
     """The side that a run makes, or what `backend`, a full name, has of it; `limits` are those of its machine."""
-    cells: dict[tuple[str, str, str, str], list[Measured]] = {}
+    repeats: dict[summaries.Row, list[Measured]] = {}
     for one in measured:
-        cells.setdefault(summaries.row_of(one.cell), []).append(one)
-    rows = [Row(one, tuple(cells[summaries.row_of(one.row)])) for one in summaries.timed(measured, limits)]
-    chosen = tuple(row for row in rows if backend in ("", row.summary.backend))
+        repeats.setdefault(summaries.row_of(one.cell), []).append(one)
+    rows = tuple(one for one in summaries.timed(measured, limits) if backend in ("", one.row.backend))
     reference_seconds = tuple(seconds for one in measured for seconds in one.outcome.reference_samples)
-    return Side(about, chosen, provenance, bool(backend), reference_seconds)
+    return Side(about, rows, repeats, provenance, bool(backend), reference_seconds)
 
 
 def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
@@ -69,17 +57,17 @@ def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
     changes = {other.about.letter: _change(first, other) for other in others}
     found = []
     used: set[tuple[str, int]] = set()
-    for row in first.rows:
+    for one in first.rows:
         for other in others:
-            like = _like(row.summary, other, by_example)
+            like = _like(one.row, other, by_example)
             if like is None:
-                found.append(Pair(other.about.letter, row.summary, None))
+                found.append(Pair(other.about.letter, one.row, None))
                 continue
             used.add((other.about.letter, id(like)))
-            pair = _pair(first, row, other, like, allowed)
+            pair = _pair(first, one, other, like, allowed)
             found.append(replace(pair, reference_ratio=changes[other.about.letter]))
     for other in others:
-        left = [row.summary for row in other.rows if (other.about.letter, id(row)) not in used]
+        left = [one.row for one in other.rows if (other.about.letter, id(one)) not in used]
         # Another layout of a row that has been compared is left out.
         found += [Pair(other.about.letter, None, row) for row in left if _like(row, first, by_example) is None]
     return found
@@ -99,14 +87,12 @@ def regressions(found: Iterable[Pair], limit: float) -> list[Pair]:
     ]
 
 
-def _like(row: Summary, other: Side, by_example: bool) -> Row | None:
+def _like(row: Summary, other: Side, by_example: bool) -> Timed | None:
     named = [
-        one
-        for one in other.rows
-        if one.summary.example == row.example and (by_example or one.summary.backend == row.backend)
+        one for one in other.rows if one.row.example == row.example and (by_example or one.row.backend == row.backend)
     ]
     exact = (row.image_data_format, row.device)
-    like = [one for one in named if (one.summary.image_data_format, one.summary.device) == exact]
+    like = [one for one in named if (one.row.image_data_format, one.row.device) == exact]
     return next(iter(like or named), None)
 
 
@@ -123,22 +109,22 @@ def _change(first: Side, other: Side) -> Interval | None:
     return change if verdict(change) in (FASTER, SLOWER) else None
 
 
-def _pair(first: Side, mine: Row, other: Side, theirs: Row, allowed: Collection[str]) -> Pair:
-    one, two = mine.timed, theirs.timed
+def _pair(first: Side, one: Timed, other: Side, two: Timed, allowed: Collection[str]) -> Pair:
     pair = Pair(other.about.letter, one.row, two.row, remarks=_remarks(one.row, two.row))
     ended = _not_ok(first, one.row, other, two.row)
     if ended:
         return replace(pair, refused=ended, verdict=NOT_COMPARED)
+    mine, theirs = first.repeats[summaries.row_of(one.row)], other.repeats[summaries.row_of(two.row)]
     unlike = {
         MACHINE: _machines(first, one.row, other, two.row),
-        FINGERPRINT: _fingerprints(mine.repeats, first, theirs.repeats, other),
+        FINGERPRINT: _fingerprints(mine, first, theirs, other),
     }
     kinds = tuple(kind for kind, reasons in unlike.items() if reasons and kind not in allowed)
     if kinds:
         reasons = tuple(f"{kind}: {words}" for kind in kinds for words in unlike[kind])
         return replace(pair, refused=reasons, kinds=kinds, verdict=NOT_COMPARED)
     reported = tuple(f"{kind}: {words}" for kind, reasons in unlike.items() for words in reasons)
-    largest, epochs = _losses(mine.repeats, theirs.repeats)
+    largest, epochs = _losses(mine, theirs)
     ratio, interval = _ratio(one, two)
     to_target, target_interval = _target(one, two)
     return replace(
