@@ -10,15 +10,13 @@ from kbench.store import RunResults
 from kbench.store.files import replace
 from kbench.text import as_json
 
-SCHEMA = 1
-
 
 def write(run: RunResults, out: Path) -> list[str]:
     """Write data.json; returns its path. Raises UserError."""
     data = dataframes.data(run)
     frames = {"summary": data.summary, "cells": data.cells, "epochs": data.epochs}
     record = {
-        "schema": SCHEMA,
+        "schema": 1,
         "name": run.name,
         "created": run.created,
         "provenance": run.provenance,
