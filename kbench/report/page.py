@@ -43,7 +43,7 @@ _SHAPES = {
     "X": "M-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0L-1,-.6Z",
     "*": "M0,-1L.25,-.35L.95,-.31L.4,.13L.59,.81L0,.43L-.59,.81L-.4,.13L-.95,-.31L-.25,-.35Z",
 }
-_DASHES = {"-": [1, 0], "--": [6, 3], "-.": [6, 3, 1, 3]}
+_DASHES = {"-": [1, 0], "--": [6, 3], ":": [1, 3], "-.": [6, 3, 1, 3]}
 
 
 @functools.cache  # to compile it takes longer than to fill it in
@@ -101,7 +101,7 @@ def _styles(chosen: Mapping[Key, Look]) -> dict[str, dict[str, Any]]:
             "color": look.color,
             "dark": colors.on_dark(look.color),
             "shape": _SHAPES.get(look.marker, _CIRCLE),
-            "dash": _DASHES.get(look.line_style, [1, 0]),
+            "dash": _DASHES[look.line_style],
             "filled": look.filled,
         }
         for number, (label, look) in enumerate(by_label.items())

@@ -187,6 +187,12 @@ def test_numbers_that_are_none_do_not_break_the_page() -> None:
     assert data_of(page_of(cells))["charts"]["r0e0c0"]["columns"]["value"] == [1e300]
 
 
+def test_generations_of_keras_and_native_backends_have_lines_of_their_own() -> None:
+    names = ("keras2/tensorflow", "keras3/jax", "native/torch", "others/own")
+    styles = data_of(page_of([measured(cell(backend=name), 1.0, 1.0) for name in names]))["styles"]
+    assert len({tuple(style["dash"]) for style in styles}) == len(names)
+
+
 def test_the_policy_allows_the_pages_own_scripts_and_nothing_else() -> None:
     page = page_of([measured(cell(), 1.0, 1.0, val_loss=1.0)])
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
