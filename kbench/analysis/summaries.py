@@ -207,10 +207,9 @@ def _timed(
     ok = [one for one in repeats if one.outcome.status == OK]
     target = _text(_first_facts([*ok, *repeats]).get("target"))
     # Of each repeat; infinite where it never reached the target.
-    epochs_to_target, seconds_to_target = (
-        [learning_curves.to_target(one.epochs, target)[place] for one in chosen] if target else []
-        for place, chosen in enumerate((ok, step_times.cold(ok)))
-    )
+    reached, compiled = (ok, step_times.cold(ok)) if target else ([], [])
+    epochs_to_target = [learning_curves.to_target(one.epochs, target)[0] for one in reached]
+    seconds_to_target = [learning_curves.to_target(one.epochs, target)[1] for one in compiled]
     row = _summary(repeats, ok, target, epochs_to_target, seconds_to_target, differs, limits)
     per_repeat = [[epoch.seconds for epoch in step_times.steady(one.epochs)] for one in ok]
     medians = [seconds for one in per_repeat if (seconds := step_times.median_of(one)) is not None]
