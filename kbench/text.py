@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
+import textwrap
 from collections.abc import Mapping
 
-from kbench.values import NO_DIFFERENCE
+from kbench.values import NO_DIFFERENCE, NOT_COMPARED
 
 MISSING = "-"
 
@@ -30,13 +31,22 @@ def significant(value: float | None, digits: int = 3) -> str:
 
 
 def compared(ratio: float | None, verdict: str) -> str:
-    """The ratio, with ~ in front if no difference is shown."""
-    return ("~" if verdict == NO_DIFFERENCE else "") + significant(ratio)
+    """The ratio, with ~ in front if no difference is shown, and ? if it is too unsure to say anything."""
+    mark = "" if ratio is None else {NO_DIFFERENCE: "~", NOT_COMPARED: "?"}.get(verdict, "")
+    return mark + significant(ratio)
 
 
 def plain(text: str) -> str:
     """`text` on one line, without control characters, which could control the terminal."""
     return " ".join(_CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", text)).split())
+
+
+def at_blanks(text: str, width: int, indent: str = "") -> str:
+    """`text` in lines of that width, all but the first indented. No word and no `command` is broken, to be copied."""
+    command = rf"`[^`]{{1,{max(1, width - 2)}}}`"
+    whole = re.sub(command, lambda found: found[0].replace(" ", "\xa0"), text)
+    lines = textwrap.fill(whole, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return lines.replace("\xa0", " ")
 
 
 def no_formula(text: str) -> str:

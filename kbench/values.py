@@ -28,6 +28,7 @@ BASELINE = "baseline"
 FASTER = "faster"
 SLOWER = "slower"
 NO_DIFFERENCE = "no difference shown"
+NOT_COMPARED = "not compared"  # nothing shows how sure the ratio is, or it is too unsure to say anything
 
 # What the intervals of a row were resampled from.
 REPEATS = "repeats"
@@ -345,7 +346,7 @@ class Summary:
     notes: tuple[str, ...] = ()  # for the reader of this row
     epoch_interval: Interval | None = field(default=None, metadata=column("epoch_seconds"))  # of epoch_seconds
     relative_interval: Interval | None = field(default=None, metadata=column("relative"))  # of relative_to_fastest
-    verdict: str = ""  # FASTEST, BASELINE, FASTER, SLOWER, NO_DIFFERENCE; empty if unknown
+    verdict: str = ""  # FASTEST, BASELINE, FASTER, SLOWER, NO_DIFFERENCE, NOT_COMPARED; empty without a ratio
     baseline: str = ""  # the backend that the user named as the baseline
     relative_to_baseline: float | None = None
     baseline_interval: Interval | None = field(default=None, metadata=column("relative_to_baseline"))
@@ -381,6 +382,8 @@ class Summary:
     native: str = ""  # the backend of its framework without Keras, where the run has that
     relative_to_native: float | None = None
     native_interval: Interval | None = field(default=None, metadata=column("relative_to_native"))
+    turns: int = 0  # of its processes with those of other rows; 0 if they did not take turns
+    disturbed_turns: int = 0  # those during which other programs used the processor: left out
     # No columns.
     input: str = field(default="", metadata=column(""))  # "image", "flat" or "sequence"
     available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting

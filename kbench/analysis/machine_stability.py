@@ -81,6 +81,6 @@ def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list
         slow = sum(seconds > usual * (1 + 2 * SHARE) for seconds in reference)
         sentences.append(
             f"The machine was up to {slowest:.2f} times slower than usual before {slow} of {len(reference)} cells. "
-            f"Something else ran; use {more}."
+            f"Another program was running; to measure again with more repeats: {more}."
         )
     return sentences

@@ -10,10 +10,24 @@ from functools import partial
 
 from kbench.analysis import intervals, rounds
 from kbench.analysis.rounds import Turns
-from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, NO_DIFFERENCE, OK, SLOWER, Interval, Summary, base
+from kbench.values import (
+    BASELINE,
+    FASTER,
+    FASTEST,
+    NATIVE,
+    NO_DIFFERENCE,
+    NOT_COMPARED,
+    OK,
+    SLOWER,
+    Interval,
+    Summary,
+    base,
+)
 
 # With so many repeats, they are resampled and not their epochs: those of one process are not independent.
 ENOUGH_REPEATS = 3
+# An interval that is wider than by this factor each way is no result: the row could not be compared.
+WIDEST = 3.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +69,24 @@ def compare(
     compared = [_compared(one, fastest, of_baseline, rows, baseline, level) for one in timed]
     as_it_is = {(_place(one.row), one.row.backend): one for one in comparable}
     varied = [_with_default(row, one, as_it_is, level) for row, one in zip(compared, timed, strict=True)]
-    return [_with_native(row, one, as_it_is, natives or {}, level) for row, one in zip(varied, timed, strict=True)]
+    found = [_with_native(row, one, as_it_is, natives or {}, level) for row, one in zip(varied, timed, strict=True)]
+    unknown = without_fastest(found)
+    return [
+        replace(row, verdict=NOT_COMPARED) if row.verdict == FASTEST and _place(row) in unknown else row
+        for row in found
+    ]
+
+
+def without_fastest(rows: Sequence[Summary]) -> set[tuple[str, str]]:
+    """The examples and devices of which no fastest row is known, since no other could be compared with it."""
+    others = [row for row in rows if row.relative_to_fastest is not None and row.relative_to_fastest != 1]
+    compared = {_place(row) for row in others if to_fastest(row) != NOT_COMPARED}
+    return {_place(row) for row in others} - compared
+
+
+def to_fastest(row: Summary) -> str:
+    """The verdict on a slower row against the fastest, whatever the baseline."""
+    return verdict(row.relative_interval) if row.baseline or not row.verdict else row.verdict
 
 
 def _with_native(
@@ -140,9 +171,9 @@ def _ratio(one: Timed, reference: Timed, wider: Callable[[int], float]) -> tuple
 
 
 def verdict(interval: Interval | None) -> str:
-    """The verdict from the interval of a ratio; empty where there is none."""
-    if interval is None:
-        return ""
+    """The verdict from the interval of a ratio."""
+    if interval is None or interval.high > WIDEST**2 * interval.low:
+        return NOT_COMPARED
     if interval.low <= 1 <= interval.high:
         return NO_DIFFERENCE
     return FASTER if interval.high < 1 else SLOWER

@@ -5,6 +5,8 @@ Racing (Maron & Moore 1994; Birattari et al. 2002): a decided row needs no more 
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 
 from kbench.analysis import intervals, roofline
@@ -12,6 +14,7 @@ from kbench.analysis.call_sites import expanded
 from kbench.analysis.roofline import Limits
 from kbench.analysis.summaries import summarise
 from kbench.store.reading import RunRecord, RunResults
+from kbench.store.runs import MACHINES
 from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, SCRIPT, SLOWER, Interval, Summary, base
 
 
@@ -58,6 +61,16 @@ def open_rows(rows: Sequence[Summary], precision: float) -> dict[str, list[Summa
             if interval is None or not ratio or half_width(interval, ratio) > precision:
                 found.setdefault(row.example, []).append(row)
     return {example: [*_compared_with(rows, example), *there] for example, there in found.items()}
+
+
+def again(run: RunRecord, folder: str = "") -> str:
+    """The command that measures again what is undecided, in the run's `folder` or that of its name; empty where there
+    is none, as for one kind of machine of a cluster.
+    """
+    if "kind" in run.plan or run.folder.parent.name == MACHINES:
+        return ""
+    began = re.match(r"python run\.py|python -m kbench|kbench", str(run.provenance.get("command_line")))
+    return f"{began[0] if began else 'python run.py'} resume {shlex.quote(folder or run.name)} --budget 10m"
 
 
 def half_width(interval: Interval, ratio: float) -> float:

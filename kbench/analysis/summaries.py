@@ -110,6 +110,7 @@ def _summary(
     unlike = dict.fromkeys(how for one in repeats for how in differs.get(one.cell.id, ()))
     compares = not facts.get("unit")
     teardown = _mean(epoch.teardown_seconds for epoch in steady)
+    disturbed = machine_stability.disturbed_turns(repeats)
     return Summary(
         example=cell.example,
         backend=cell.backend,
@@ -180,6 +181,8 @@ def _summary(
         teardown_seconds=teardown,
         unit=_text(facts.get("unit")),
         metrics=_metrics(last),
+        turns=len(disturbed),
+        disturbed_turns=sum(disturbed),
         steps=int(step_times.median_of([len(epoch.step_seconds) for epoch in steady]) or 0),
     )
 

@@ -71,8 +71,9 @@ def _go_on(the_plan: Plan, there: RunResults, gpus: Sequence[Device], options: a
         lines = [f"{one} since: measured again" for one in changed] + [f"changed: {one}" for one in differences]
         for line in lines:
             print(f"  {line}", file=out)
-    if not missing and options.budget is None:
-        return measure.finish(the_plan, there.folder, options)
+    too_little = "" if options.budget is None else racing.too_little(the_plan, there, options.budget)
+    if not missing and (options.budget is None or too_little):
+        return measure.finish(the_plan, there.folder, options, too_little)
     rest = replace(the_plan, tasks=tuple(missing))
     needed = rest if the_plan.request.precision is None else the_plan  # any cell may be repeated
     here = replace(here, run=there.folder, environments=prepare.make_environments(needed))

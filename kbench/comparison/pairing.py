@@ -10,9 +10,9 @@ from typing import Any
 from kbench.analysis import fingerprints, intervals, summaries
 from kbench.analysis.ratios import Timed, holding, verdict
 from kbench.analysis.roofline import Limits
-from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, NOT_COMPARED, WITHIN, About, Pair
+from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
 from kbench.machine.provenance import machine_differences
-from kbench.values import FASTER, OK, SLOWER, Interval, Measured, Summary
+from kbench.values import FASTER, NOT_COMPARED, OK, SLOWER, Interval, Measured, Summary
 
 ENOUGH = 100  # times of the fixed computation, to know a machine's speed
 

@@ -11,7 +11,6 @@ MACHINE = "machine"
 FINGERPRINT = "fingerprint"
 ALLOWABLE = (MACHINE, FINGERPRINT)
 
-NOT_COMPARED = "not compared"
 HIGHER = "higher"
 LOWER = "lower"
 WITHIN = "within the spread"
@@ -41,7 +40,7 @@ class Pair:
     remarks: tuple[str, ...] = ()  # differences that do not prevent the comparison
     ratio: float | None = None  # of the steady times
     interval: Interval | None = None
-    verdict: str = ""  # FASTER, SLOWER, NO_DIFFERENCE, NOT_COMPARED; empty where there is no interval
+    verdict: str = ""  # FASTER, SLOWER, NO_DIFFERENCE, NOT_COMPARED; empty where one side lacks the row
     accuracy: str = ""  # HIGHER, LOWER, WITHIN, EQUAL: the final validation accuracy; empty where no spread is known
     target_ratio: float | None = None  # of the seconds to the example's target accuracy
     target_interval: Interval | None = None

@@ -13,9 +13,12 @@ from typing import Any
 import pandas as pd
 
 from kbench import paths, store
+from kbench.analysis import machine_stability
 from kbench.analysis.call_sites import expanded
-from kbench.analysis.rows import summarised
+from kbench.analysis.rows import again, summarised
+from kbench.machine.provenance import describe
 from kbench.tables import content
+from kbench.tables.answers import headline
 from kbench.tables.csv import epochs_columns, summary_columns
 from kbench.values import Cell, Measured, Outcome, Summary
 
@@ -40,10 +43,14 @@ class RunData:
     status: int | None = None  # the exit status of the command, if this comes from one: 0 where all is ok
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the tables, and the plots if there are any."""
-        rows = summarised(store.read(self.folder))
+        """What a notebook shows: the answer, warnings, the tables, and the plots if there are any."""
+        run = store.read(self.folder)
+        rows, command = summarised(run), again(run, str(self.folder))
         parts = [f"<h4>{escape(self.name)}</h4>"]
-        for one in content.tables(rows):
+        parts += [f"<p>{escape(text)}</p>" for text in (headline(rows, command), describe(run.provenance)) if text]
+        for remark in machine_stability.remarks(run.measured, run.provenance):
+            parts.append(f"<p><b>Note:</b> {escape(remark)}</p>")
+        for one in content.tables(rows, command):
             parts.append(f"<p><b>{escape(one.heading)}</b><br>{escape(one.answer)}</p>")
             parts.append(pd.DataFrame(one.rows, columns=list(one.columns)).to_html(index=False, border=0))
             parts += [f"<div>{escape(note)}</div>" for note in (*one.numbered, *one.remarks)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kbench.analysis import machine_stability
 from kbench.analysis.call_sites import expanded
-from kbench.analysis.rows import summarised
+from kbench.analysis.rows import again, summarised
 from kbench.comparison import published
 from kbench.errors import UserError
 from kbench.machine.provenance import describe
@@ -100,6 +100,7 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
         published=published.held(summaries, figures),
         addresses=published.addresses(),
+        again=again(results),
     )
 
 

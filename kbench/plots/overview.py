@@ -14,14 +14,14 @@ from matplotlib.figure import Figure
 
 from kbench.plots.look import OWN, Key, Look, Style, key, literal, luminance, points, render
 from kbench.text import compared, plain
-from kbench.values import NO_DIFFERENCE, OK, Summary
+from kbench.values import NO_DIFFERENCE, NOT_COMPARED, OK, Summary
 
 _COLORS = "YlOrBr"  # light for the fastest; stays in order in grey print
 _BOTH_SIDES = "PuOr_r"  # for a baseline: violet is faster, orange slower, white equal
 _WIDEST = 4.0  # the smallest ratio with the darkest colour, so that small differences look small
 # Below this relative luminance white text has the better contrast (WCAG 2: equal at about 0.18).
 _DARK = 0.18
-_UNSURE = "~: no difference shown"
+_MARKS = {NO_DIFFERENCE: "~: no difference shown", NOT_COMPARED: "?: could not be compared"}
 
 
 def overview(
@@ -39,7 +39,7 @@ def _figure(kinds: Mapping[str, Sequence[Summary]], looks: Mapping[Key, Look], s
     examples = {name: list(dict.fromkeys(row.example for row in rows)) for name, rows in kinds.items()}
     heights = [len(found) for found in examples.values()]
     baseline = next((row.baseline for row in everyone if row.baseline), "")
-    norm, colors = scale([ratio for row in everyone if (ratio := shown_ratio(row)) is not None], bool(baseline))
+    norm, colors = scale([ratio for row in everyone if (ratio := sure_ratio(row)) is not None], bool(baseline))
     size = style.size or (2.2 + 0.82 * len(columns), 0.7 + 0.8 * len(kinds) + 0.4 * sum(heights))
     figure = Figure(figsize=size, layout="constrained")
     all_axes = figure.subplots(len(kinds), squeeze=False, height_ratios=heights)[:, 0]
@@ -49,8 +49,8 @@ def _figure(kinds: Mapping[str, Sequence[Summary]], looks: Mapping[Key, Look], s
         if len(kinds) > 1:
             axes.set_title(literal(name, 80), fontsize=points(9), loc="left")
     title = f"steady epoch time, x {literal(baseline, 40) if baseline else 'fastest'}"
-    unsure = any(row.verdict == NO_DIFFERENCE for row in everyone)
-    figure.suptitle(f"{title} ({_UNSURE})" if unsure else title, fontsize=points(10))
+    marks = "; ".join(mark for verdict, mark in _MARKS.items() if any(row.verdict == verdict for row in everyone))
+    figure.suptitle(f"{title} ({marks})" if marks else title, fontsize=points(10))
     return figure
 
 
@@ -65,21 +65,21 @@ def _heat_map(
     """Draw the rows, which are given by example and label."""
     grid = np.full((len(examples), len(columns)), math.nan)
     for (example, column), row in cells.items():
-        if (ratio := shown_ratio(row)) is not None:
+        if (ratio := sure_ratio(row)) is not None:
             grid[examples.index(example), columns.index(column)] = ratio
     axes.grid(visible=False)
     axes.set_facecolor("#eeeeee")
     # Drawn as shapes and not as an image, so that print and SVG stay sharp.
     axes.pcolormesh(np.ma.masked_invalid(grid), cmap=colors, norm=norm, edgecolors="white", linewidth=1.5)
     for (example, column), row in cells.items():
-        ratio = shown_ratio(row)
+        ratio = sure_ratio(row)
         axes.text(
             columns.index(column) + 0.5,
             examples.index(example) + 0.5,
             words(row),
             ha="center",
             va="center",
-            fontsize=points(8.5 if ratio is not None else 7),
+            fontsize=points(8.5 if shown_ratio(row) is not None else 7),
             fontweight="bold" if ratio == 1.0 else "normal",
             color="white" if ratio is not None and luminance(colors(norm(ratio))) < _DARK else "#222222",
         )
@@ -94,6 +94,11 @@ def _heat_map(
 def shown_ratio(row: Summary) -> float | None:
     """To the baseline if there is one, else to the fastest."""
     return row.relative_to_baseline if row.baseline else row.relative_to_fastest
+
+
+def sure_ratio(row: Summary) -> float | None:
+    """The same, if it says anything: then it has a colour."""
+    return None if row.verdict == NOT_COMPARED else shown_ratio(row)
 
 
 def scale(ratios: Sequence[float], both_sides: bool) -> tuple[LogNorm, Colormap]:

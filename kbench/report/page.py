@@ -6,7 +6,7 @@ import base64
 import functools
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,18 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 from matplotlib.colors import Colormap, LogNorm
 
+from kbench.analysis.ratios import without_fastest
 from kbench.comparison.scaling import Lines
 from kbench.plots.look import Key, Look, key, looks
-from kbench.plots.overview import scale, shown_ratio
+from kbench.plots.overview import scale, shown_ratio, sure_ratio
 from kbench.plots.overview import words as matrix_words
 from kbench.report import charts, colors, in_print, words
 from kbench.tables import configuration, keras_cost
-from kbench.tables.content import by_example, headline, remarks_once, table
+from kbench.tables.answers import headline
+from kbench.tables.content import by_example, remarks_once, table
 from kbench.tables.page import Run, versions
 from kbench.text import plain
-from kbench.values import OK, Measured, Summary
+from kbench.values import NOT_COMPARED, OK, Measured, Summary
 
 _HERE = Path(__file__).resolve().parent
 _SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-embed.min.js", "charts.js", "page.js")
@@ -116,7 +118,7 @@ def _run(
         cells.setdefault(one.cell.example, []).append(one)
     groups = by_example(run.summaries)
     # Each with footnotes of its own: a reader may go to a section by a link.
-    contents = remarks_once(map(table, groups))
+    contents = remarks_once(table(rows, again=run.again) for rows in groups)
     examples = [
         {
             **_drawn(
@@ -138,7 +140,7 @@ def _run(
         "created": run.created[:16].replace("T", " "),
         "machine": run.machine,
         "command": run.command,
-        "headline": headline(run.summaries) if run.summaries else "Nothing was measured.",
+        "headline": headline(run.summaries, run.again) if run.summaries else "Nothing was measured.",
         "learnt": learnt,
         "unlike": unlike,
         "remarks": run.remarks,
@@ -181,28 +183,35 @@ def _matrix(
     examples = list(dict.fromkeys(row.example for row in summaries))
     by_place = {(row.example, chosen[key(row)].label): row for row in summaries}
     baseline = next((row.baseline for row in summaries if row.baseline), "")
-    ratios = [ratio for row in summaries if (ratio := shown_ratio(row)) is not None]
+    ratios = [ratio for row in summaries if (ratio := sure_ratio(row)) is not None]
     shades = scale(ratios, bool(baseline))
+    unknown = without_fastest(summaries)
     return {
         "columns": [styles[label] for label in labels],
         "rows": [
-            (place, example, [_heat(by_place.get((example, label)), shades) for label in labels])
+            (place, example, [_heat(by_place.get((example, label)), shades, unknown) for label in labels])
             for place, example in enumerate(examples)
         ],
-        "timed": bool(ratios),
+        "timed": any(shown_ratio(row) is not None for row in summaries),
+        "unsure": any(row.verdict == NOT_COMPARED for row in summaries),
         "baseline": baseline,
     }
 
 
-def _heat(row: Summary | None, shades: tuple[LogNorm, Colormap]) -> dict[str, Any]:
-    ratio = None if row is None else shown_ratio(row)
+def _heat(
+    row: Summary | None, shades: tuple[LogNorm, Colormap], unknown: Collection[tuple[str, str]]
+) -> dict[str, Any]:
+    ratio = sure_ratio(row) if row else None
     ground, ink = ("", "") if ratio is None else colors.heat(ratio, shades)
     return {
         "text": matrix_words(row) if row else "",
         "why": row.reason if row and ratio is None else "",
         "ground": ground,
         "ink": ink,
-        "best": row is not None and row.relative_to_fastest == 1 and ratio is not None,
+        "best": row is not None
+        and ratio is not None
+        and row.relative_to_fastest == 1
+        and (row.example, row.device) not in unknown,
     }
 
 

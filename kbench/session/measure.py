@@ -91,17 +91,18 @@ def measure_cells(
     def add(the_plan: Plan, tasks: list[CellTask]) -> None:
         """Measure further tasks of the plan, all of the same example."""
         store.update(here.run, plan=record.plan_record(the_plan, here))
-        say(f"Undecided, repeated: {tasks[0].example} on {', '.join(task.backend for task in tasks)}.")
+        backends = ", ".join(dict.fromkeys(task.backend for task in tasks))
+        say(f"Measuring {tasks[0].example} again on {backends}: not yet clear which is faster.")
         run_cells(replace(the_plan, tasks=tuple(tasks)), caching, reference, options.detail, cell_done=output)
 
     show = None if options.detail == terminal.QUIET else partial(_show_example, here.run)
     with _compiled_code(here.run) as folder:
         caching = replace(here, compiled=folder)
         compiled = run_cells(to_run, caching, reference, options.detail, show, output)
-        the_plan = racing.race(the_plan, here.run, add, compiled)
+        the_plan = racing.race(the_plan, here.run, add, compiled, {task.id for task in to_run.tasks})
     if getattr(options, "explain", False):
         explaining.explain(the_plan, here, partial(run_cells, detail=options.detail), say)
-    store.record_end(here.run, record.at_end(the_plan, gpus))
+    store.record_end(here.run, record.at_end(the_plan, gpus, store.read_record(here.run).provenance))
     return the_plan
 
 
@@ -116,8 +117,8 @@ def _compiled_code(run: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
-    """Write and print the tables, and how to continue if cells are missing; returns the exit status."""
+def finish(the_plan: Plan, run: Path, options: argparse.Namespace, instead: str = "") -> int:
+    """Write and print the tables, and how to continue, or a sentence `instead`; returns the exit status."""
     from kbench.outputs import one_run  # not above: pandas and matplotlib take a second to load
 
     there, form, asked = store.read(run), options.format, the_plan.request
@@ -130,7 +131,10 @@ def finish(the_plan: Plan, run: Path, options: argparse.Namespace) -> int:
         raise UserError(f"{str(error).rstrip('.')}; once that is fixed, {terminal.reporting(run)}") from error
     terminal.print_results(there, rows, form, options.plots)
     beside = None if form == terminal.TABLE else sys.stderr
-    terminal.print_open(there, open_rows(rows, asked.precision or math.inf), beside)
+    if instead:
+        terminal.print_sentence(instead, beside)
+    else:
+        terminal.print_open(there, open_rows(rows, asked.precision or math.inf), beside)
     terminal.print_resuming(there, beside)
     return 0 if plan.acceptable(asked.named_backends, asked.named_examples, there.measured) else 1
 
@@ -183,4 +187,6 @@ def run_cells(
 def _show_example(run: Path, example: str) -> None:
     """Print an example's result while others still run."""
     with contextlib.suppress(UserError):  # the run continues; the error is reported at its end
-        terminal.show_example([row for row in summarised(store.read(run)) if row.example == example])
+        there = store.read(run)
+        rows = [row for row in summarised(there) if row.example == example]
+        terminal.show_example(rows, terminal.repeating(there))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,20 +22,24 @@ MOST_REPEATS = intervals.LOOKS  # of a cell
 
 
 def race(
-    the_plan: Plan, run: Path, measure: Callable[[Plan, list[CellTask]], None], spent_before: float = 0.0
+    the_plan: Plan,
+    run: Path,
+    measure: Callable[[Plan, list[CellTask]], None],
+    spent_before: float = 0.0,
+    fresh: Collection[str] = (),
 ) -> Plan:
-    """Have `measure` repeat open rows, an example at a time, in the budget less `spent_before`; returns the plan."""
-    precision, budget = the_plan.request.precision, the_plan.request.budget
-    while precision and budget:
+    """Have `measure` repeat open rows, an example at a time, in the budget less `spent_before`; returns the plan.
+
+    `fresh`: the cells that have just been measured, which show whether other programs run now.
+    """
+    now = set(fresh)
+    while the_plan.request.precision and the_plan.request.budget:
         there = store.read(run)
-        left = budget - spent(there) - spent_before
-        still_open = open_rows(summarised(there), precision)
-        rounds = [_next(the_plan, rows) for example, rows in still_open.items() if not disturbed(there, example)]
-        affordable = [(_cost(there, tasks), tasks) for tasks in rounds if tasks]
-        affordable = sorted((one for one in affordable if one[0] <= left), key=lambda one: one[0])
-        if not affordable:
+        left = the_plan.request.budget - spent(there) - spent_before
+        seconds, tasks = cheapest(the_plan, there, now)
+        if not tasks or seconds > left:
             break
-        _, tasks = affordable[0]
+        now |= {task.id for task in tasks}
         further = dict(the_plan.request.further)
         for task in tasks:
             name = f"{task.example} {task.backend}"
@@ -45,14 +50,40 @@ def race(
     return the_plan
 
 
+def cheapest(the_plan: Plan, there: RunResults, fresh: Collection[str] = ()) -> tuple[float, list[CellTask]]:
+    """The seconds of the cheapest repeat of an example's open rows, and its tasks; none if there is none."""
+    still_open = open_rows(summarised(there), the_plan.request.precision or math.inf)
+    rounds = [_next(the_plan, rows) for example, rows in still_open.items() if not disturbed(there, example, fresh)]
+    affordable = [(_cost(there, tasks), tasks) for tasks in rounds if tasks]
+    return min(affordable, key=lambda one: one[0], default=(0.0, []))
+
+
+def too_little(the_plan: Plan, there: RunResults, seconds: float) -> str:
+    """Why a finished run is left as it is by so many seconds more; empty if they are enough for a repeat."""
+    needed, tasks = cheapest(the_plan, there)
+    if tasks and needed <= seconds:
+        return ""
+    if tasks:
+        backends = ", ".join(dict.fromkeys(task.backend for task in tasks))
+        return (
+            f"Nothing was measured: {seconds:,.0f} s were too few. Measuring {tasks[0].example} again on {backends} "
+            f"takes about {math.ceil(needed):,} s."
+        )
+    if open_rows(summarised(there), the_plan.request.precision or math.inf):
+        return f"Nothing was measured: what is not settled has been measured {MOST_REPEATS} times, which is the most."
+    return "Nothing was measured: every row is settled."
+
+
 def spent(there: RunResults) -> float:
     """The total seconds of a run's cells."""
     return sum(one.outcome.seconds or 0.0 for one in there.measured)
 
 
-def disturbed(there: RunResults, example: str) -> bool:
-    """Whether other programs disturbed most turns of the example's last repeat; another repeat would be no better."""
-    measured = [one for one in there.measured if one.cell.example == program_of(example)]
+def disturbed(there: RunResults, example: str, fresh: Collection[str]) -> bool:
+    """Whether other programs disturbed most turns of the example's last repeat among the `fresh` cells; another one
+    would be no better. What disturbed an earlier session may have ended.
+    """
+    measured = [one for one in there.measured if one.cell.example == program_of(example) and one.cell.id in fresh]
     last = max((one.cell.repeat for one in measured), default=1)
     turns = disturbed_turns([one for one in measured if one.cell.repeat == last])
     return 2 * sum(turns) > len(turns)

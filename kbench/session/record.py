@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kbench import store
+from kbench.analysis import roofline
 from kbench.cells import spec
 from kbench.cells.spec import Here
 from kbench.environments import ensure, packages
@@ -40,9 +41,16 @@ def machine(the_plan: Plan, here: Here, gpus: Sequence[Device], argv: Sequence[s
     return read | _limits(the_plan)
 
 
-def at_end(the_plan: Plan, gpus: Sequence[Device]) -> dict[str, Any]:
-    """Facts that may have changed when all cells have ended. Takes about a second."""
-    return provenance.ended(gpus) | _limits(the_plan)
+def at_end(the_plan: Plan, gpus: Sequence[Device], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts that may have changed when all cells have ended; `before`: those of the run so far. Takes a second.
+
+    The peak rates are the largest at the end of any part of a run that was resumed: other work makes them smaller,
+    and would change the figures of finished rows.
+    """
+    earlier = before.get("ended")
+    limits = {"limits": earlier.get("limits") if isinstance(earlier, Mapping) else None, "ended": _limits(the_plan)}
+    largest = roofline.larger(limits)
+    return provenance.ended(gpus) | ({"limits": largest} if largest else {})
 
 
 def _limits(the_plan: Plan) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import contextlib
 import shlex
 import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,17 +15,20 @@ from tqdm import tqdm
 
 from kbench import store
 from kbench.analysis import machine_stability
+from kbench.analysis.rows import again
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.cli import arguments
+from kbench.machine.provenance import describe
 from kbench.outputs import causes
 from kbench.parity.values import Agreement
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
+from kbench.session.colors import colored
 from kbench.store.guest_files import open_regular
 from kbench.tables import csv, keras_cost, markdown, text
 from kbench.tables import parity as parity_tables
 from kbench.tables.answers import answer
-from kbench.text import as_json, significant
+from kbench.text import as_json, at_blanks, significant
 from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Outcome, Summary
 
 TABLE = "table"
@@ -170,30 +172,39 @@ def show_output(run: Path, task: CellTask) -> None:
         sys.stdout.flush()
 
 
-def show_example(rows: Sequence[Summary]) -> None:
-    """Print an example's table on a terminal, or else only its answer; all tables come at the end."""
+def show_example(rows: Sequence[Summary], command: str = "") -> None:
+    """Print an example's table on a terminal, or else only its answer; all tables come at the end. `command` repeats
+    what could not be compared.
+    """
     if sys.stderr.isatty():
-        say(f"\n{text.text(rows, width=width())}\n")
-    elif found := answer(rows):
+        say(f"\n{colored(text.text(rows, width(), command), sys.stderr)}\n")
+    elif found := answer(rows, command):
         say(found)
 
 
 def print_rows(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE) -> None:
     """Print the rows of a run in one of the formats, with remarks on the whole run below the tables."""
+    cost, command, machine = keras_cost.table(rows), repeating(run), describe(run.provenance)
+    remarks = [*causes.sentences(run, rows), *machine_stability.remarks(run.measured, run.provenance)]
     if form == TABLE:
         print()
-        show(text.text(rows, width=width()))
-        if cost := keras_cost.table(rows):
+        show(text.text(rows, width(), command))
+        if cost:
             show("\n" + text.together([cost], width(), "in summary.md"))
-        for remark in [*causes.sentences(run, rows), *machine_stability.remarks(run.measured, run.provenance)]:
+        for remark in remarks:
             print()
-            print(textwrap.fill(remark, width()))
+            print(at_blanks(remark, width()))
     elif form == "markdown":
-        show(markdown.markdown(rows))
+        notes = [f"**Note:** {markdown.escape(one)}" for one in remarks]
+        tables = [markdown.markdown(rows, command), *([markdown.together([cost])] if cost else [])]
+        show("\n\n".join([*notes, *tables, f"Machine: {markdown.escape(machine)}."]))
     elif form == "csv":
         show(csv.summary_csv(rows).rstrip())
+        for remark in remarks:  # a CSV holds one table
+            print(remark, file=sys.stderr)
     else:
-        show(as_json({"schema": 1, "name": run.name, "created": run.created, "rows": csv.summary_records(rows)}))
+        about = {"name": run.name, "created": run.created, "machine": machine, "remarks": remarks}
+        show(as_json({"schema": 1, **about, "rows": csv.summary_records(rows)}))
 
 
 def print_parity(rows: Sequence[Agreement], facts: str, form: str = TABLE) -> None:
@@ -211,7 +222,7 @@ def print_parity(rows: Sequence[Agreement], facts: str, form: str = TABLE) -> No
 def show(text: str) -> None:
     """Print the output of a command."""
     encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "replace").decode(encoding))  # some terminals have no ±
+    print(colored(text.encode(encoding, "replace").decode(encoding), sys.stdout))  # some terminals have no ±
 
 
 def width() -> int:
@@ -221,16 +232,21 @@ def width() -> int:
 
 def print_folder(run: Path, what: str, start: str, file: TextIO | None = None) -> None:
     """Print the last lines: where the results are."""
-    print(f"\n{what}: {_short(run)} (start with {start})", file=file or sys.stdout)
+    print(f"\n{at_blanks(f'{what}: {_short(run)} (start with {start})', width())}", file=file or sys.stdout)
 
 
 def print_open(run: store.RunResults, found: Mapping[str, Sequence[Summary]], file: TextIO | None = None) -> None:
-    """Print what is undecided and how to continue; nothing if all is decided."""
+    """Print what is not settled and how to continue; nothing if all is."""
     if not found:
         return
     named = "; ".join(f"{example} on {', '.join(row.backend for row in rows[1:])}" for example, rows in found.items())
-    print(textwrap.fill(f"Undecided: {named}.", width()), file=file or sys.stdout)
-    print(f"To repeat them, {resuming(run.folder, ' --budget 10m')}", file=file or sys.stdout)
+    command = f"{arguments.program()} resume {shlex.quote(str(_short(run.folder)))} --budget 10m"
+    print_sentence(f"Not settled yet: {named}. To measure again: `{command}`", file)
+
+
+def print_sentence(sentence: str, file: TextIO | None = None) -> None:
+    """Print a sentence in lines of the terminal's width."""
+    print(at_blanks(sentence, width()), file=file or sys.stdout)
 
 
 def print_resuming(run: store.RunResults, file: TextIO | None = None) -> None:
@@ -243,6 +259,11 @@ def print_resuming(run: store.RunResults, file: TextIO | None = None) -> None:
     elif failed:
         again = resuming(run.folder, " --retry " + ",".join(failed))
         print(f"To repeat the cells that did not end ok, {again}", file=file or sys.stdout)
+
+
+def repeating(run: store.RunResults) -> str:
+    """The command that measures again what is undecided; empty where there is none."""
+    return again(run, str(_short(run.folder)))
 
 
 def resuming(run: Path, options: str = "") -> str:

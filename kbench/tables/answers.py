@@ -1,30 +1,88 @@
-"""The answer in sentences: on which backend an example is fastest, by how much, and where no difference is shown."""
+"""The answer in sentences: on which backend an example is fastest, by how much, and what is not known and why."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
+from kbench.analysis import ratios
+from kbench.analysis.machine_stability import SHARE
 from kbench.text import beside_one, plain, significant
-from kbench.values import NO_DIFFERENCE, Summary
+from kbench.values import NO_DIFFERENCE, NOT_COMPARED, Summary
 
 
-def answer(rows: Sequence[Summary]) -> str:
-    """The result of one example; empty where no row has a steady time."""
-    timed = sorted((row for row in rows if row.relative_to_fastest is not None), key=lambda row: row.device)
+def answer(rows: Sequence[Summary], again: str = "") -> str:
+    """The result of one example; empty where no row has a steady time. `again`: the command that repeats its rows."""
     several = len({row.device for row in rows}) > 1
     sentences = [
-        _of_device(sorted(group, key=lambda row: row.relative_to_fastest or 0.0), f" on {device}" if several else "")
-        for device, group in groupby(timed, key=lambda row: row.device)
+        _of_device(group, f" on {group[0].device}" if several else "", again) for group in _timed_by_device(rows)
     ]
     return plain(" ".join(sentences))
 
 
-def _of_device(rows: Sequence[Summary], where: str) -> str:
+def headline(summaries: Sequence[Summary], again: str = "") -> str:
+    """Who is fastest where, how sure that is, and how the rows ended: a few sentences. `again` as in `answer`."""
+    places = dict.fromkeys((row.example, row.device) for row in summaries)
+    unknown = ratios.without_fastest(summaries)
+    fastest = {(row.backend, row.example, row.device) for row in summaries if row.relative_to_fastest == 1}
+    wins = Counter(backend for backend, *place in fastest if tuple(place) not in unknown)
+    several_devices = len({row.device for row in summaries}) > 1
+    what = "comparisons" if several_devices else "examples"
+    what = "parts of the program" if any(row.unit for row in summaries) and not several_devices else what
+    ranked = sorted(wins.items(), key=lambda item: (-item[1], item[0]))
+    if not fastest:
+        first = "No backend has a steady epoch to compare."
+    elif not ranked:
+        first = ""
+    elif len(places) == 1:
+        first = f"{' and '.join(name for name, _ in ranked)} {'was' if len(ranked) == 1 else 'were'} fastest."
+    else:
+        (best, count), *others = ranked
+        first = f"{best} was fastest in {count} of {len(places)} {what}"
+        first += "".join(f", {name} in {number}" for name, number in others) + "."
+    near = [row for row in summaries if _verdict(row) == NO_DIFFERENCE]
+    if near and len(places) == 1:
+        first += f" {' and '.join(row.backend for row in near)} may be as fast."
+    elif near:
+        unsure = len({(row.example, row.device) for row in near})
+        first += f" In {unsure} of these, another backend may be as fast."
+    ended = Counter(row.status for row in summaries).most_common()
+    tail = f"Rows: {', '.join(f'{number} {status}' for status, number in ended)}."
+    unlike = sum(bool(row.differs) for row in summaries)
+    if unlike:
+        tail += f" {unlike} {'row was' if unlike == 1 else 'rows were'} not measured like the rest (differs)."
+    missing = _missing(summaries, f"{len(unknown)} of {len(places)} {what}" if len(places) > 1 else "", again)
+    return plain(" ".join(part for part in (missing, first, tail) if part))
+
+
+def _missing(summaries: Sequence[Summary], count: str, again: str) -> str:
+    """What of the run could not be compared, and why; empty if all could. `count`: of its examples, if several."""
+    rows = [row for row in summaries if _verdict(row) == NOT_COMPARED]
+    if not rows:
+        return ""
+    unknown = ratios.without_fastest(summaries)
+    of_these = {(row.example, row.device) for row in rows}
+    why = why_not([row for row in summaries if (row.example, row.device) in of_these], rows, again)
+    if not count:
+        return f"{rows[0].example if unknown else _names(rows)} could not be compared: {why}."
+    if unknown:
+        return f"{count} could not be compared: {why}."
+    return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'} could not be compared: {why}."
+
+
+def _timed_by_device(rows: Sequence[Summary]) -> list[list[Summary]]:
+    """The comparable rows of each device, fastest first."""
+    timed = sorted((row for row in rows if row.relative_to_fastest is not None), key=lambda row: row.device)
+    groups = [list(group) for _, group in groupby(timed, key=lambda row: row.device)]
+    return [sorted(group, key=lambda row: row.relative_to_fastest or 0.0) for group in groups]
+
+
+def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
     """`rows` are the comparable ones, fastest first."""
     fastest = [row for row in rows if row.relative_to_fastest == 1]
     others = rows[len(fastest) :]
-    names = " and ".join(dict.fromkeys(row.backend for row in fastest))
+    names = _names(fastest)
     of_call = rows[0].unit in ("epoch", "call")
     does = "is" if of_call else {"train": "trains", "infer": "predicts"}.get(rows[0].task, "runs")
     if not others and len(fastest) == 1:
@@ -34,21 +92,57 @@ def _of_device(rows: Sequence[Summary], where: str) -> str:
             else f"{does}{where} on {names} in {_time(rows[0])}"
         )
         return f"{rows[0].example} {time}; there is nothing to compare it with."
+    missing = [row for row in others if _verdict(row) == NOT_COMPARED]
+    why = why_not(rows, missing, again) if missing else ""
+    if others and len(missing) == len(others):
+        return f"{rows[0].example}{where} could not be compared: {why}."
     sentences = [f"{rows[0].example} {does} fastest{where} on {names}: {_time(rows[0])}."]
-    unsure = [row for row in others if _unsure(row)]
-    sure = [row for row in others if not _unsure(row)]
+    unsure = [row for row in others if _verdict(row) == NO_DIFFERENCE]
+    sure = [row for row in others if row not in unsure and row not in missing]
     if sure:
         last = f"; the slowest, {sure[-1].backend}, {_ratio(sure[-1], ' times')}" if len(sure) > 1 else ""
         sentences.append(f"{sure[0].backend} takes {_ratio(sure[0], ' times as long')}{last}.")
     if unsure:
         listed = ", ".join(f"{row.backend} ({_ratio(row, ' times,', '{} to {}')})" for row in unsure)
         sentences.append(f"No difference is shown for {listed}.")
+    if missing:
+        # What the reader can do about it comes first.
+        place = 0 if _disturbed(rows) else len(sentences)
+        sentences.insert(place, f"{_names(missing)} could not be compared: {why}.")
+    elif (turns := _disturbed(rows)) and 2 * turns[0] > turns[1]:
+        sentences.append(f"Other programs used the processor in {turns[0]} of {turns[1]} turns, which are left out.")
     return " ".join(sentences)
 
 
-def _unsure(row: Summary) -> bool:
-    interval = row.relative_interval
-    return row.verdict == NO_DIFFERENCE if not row.baseline else bool(interval and interval.low <= 1)
+def why_not(rows: Sequence[Summary], missing: Sequence[Summary], again: str) -> str:
+    """Why `missing`, some of the comparable `rows`, could not be compared, and what to do about it."""
+    if turns := _disturbed(rows):
+        then = f", then `{again}`" if again else " and measure again"
+        return f"other programs used the processor in {turns[0]} of {turns[1]} turns; end them{then}"
+    smoke = any(row.profile == "smoke" and not row.unit for row in missing)
+    repeat = "run without --profile smoke, or with --repeats 3" if smoke else "use --repeats 3"
+    unit = missing[0].unit or ("pass" if missing[0].task == "infer" else "epoch")
+    if all(row.resampled_values is None for row in missing):
+        return f"one {unit} each is too few; {repeat}"
+    if any(row.relative_interval is None for row in missing):
+        return f"there are too few values; {repeat}"
+    return f"their times vary too much; measure them again{f' with `{again}`' if again else ''}"
+
+
+def _disturbed(rows: Sequence[Summary]) -> tuple[int, int] | None:
+    """In how many of the rows' turns other programs used the processor, and of how many; None if in few."""
+    disturbed, turns = sum(row.disturbed_turns for row in rows), sum(row.turns for row in rows)
+    return (disturbed, turns) if disturbed > SHARE * turns else None
+
+
+def _verdict(row: Summary) -> str:
+    """Against the fastest; empty for the fastest itself, and for a row that has no ratio."""
+    return ratios.to_fastest(row) if row.relative_to_fastest not in (None, 1) else ""
+
+
+def _names(rows: Sequence[Summary]) -> str:
+    *most, last = list(dict.fromkeys(row.backend for row in rows)) or [""]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _time(row: Summary) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,12 +12,15 @@ from kbench.analysis import ratios
 from kbench.analysis.intervals import ENOUGH
 from kbench.tables.answers import answer
 from kbench.text import MISSING, beside_one, compared, plain, significant
-from kbench.values import EPOCHS, NATIVE, NO_DIFFERENCE, OK, Interval, Summary, base
+from kbench.values import EPOCHS, NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Interval, Summary, base
 
-UNSURE = "~: no difference shown, as the interval of the ratio includes 1."
+_MARKS = {
+    NO_DIFFERENCE: "~: no difference shown, as the interval of the ratio includes 1.",
+    NOT_COMPARED: "?: could not be compared, as the ratio has no interval or one wider than a factor of 3 each way.",
+}
 # What other columns show, too: a verdict shows in the ratio, and samples/s is s/epoch turned round.
 _OPTIONAL = (
-    "% of limit", "verdict", "samples/s", "images/s", "first epoch (s)", "cold pass (s)",
+    "% of limit", "samples/s", "images/s", "first epoch (s)", "cold pass (s)", "verdict",
     "95 % interval (s)", "95 % interval (x default)", "95 % interval (x native)",
 )  # fmt: skip
 
@@ -43,10 +45,13 @@ class Table:
         return [f"[{number}] {note}" for number, note in enumerate(self.footnotes, self.first)]
 
 
-def tables(summaries: Iterable[Summary]) -> list[Table]:
-    """One table per example, in reading order: a note stands below the first table that it is about."""
+def tables(summaries: Iterable[Summary], again: str = "") -> list[Table]:
+    """One table per example, in reading order: a note stands below the first table that it is about.
+
+    `again`: the command that repeats what could not be compared.
+    """
     footnotes: list[str] = []
-    return remarks_once([table(rows, footnotes) for rows in by_example(summaries)])
+    return remarks_once([table(rows, footnotes, again) for rows in by_example(summaries)])
 
 
 def by_example(summaries: Iterable[Summary]) -> list[list[Summary]]:
@@ -64,7 +69,7 @@ def remarks_once(found: Iterable[Table]) -> list[Table]:
     return once
 
 
-def table(rows: Sequence[Summary], footnotes: list[str] | None = None) -> Table:
+def table(rows: Sequence[Summary], footnotes: list[str] | None = None, again: str = "") -> Table:
     """The table of one example. `rows` is not empty; new footnotes are added to those of the tables above."""
     footnotes = [] if footnotes is None else footnotes
     above = len(footnotes)
@@ -77,7 +82,7 @@ def table(rows: Sequence[Summary], footnotes: list[str] | None = None) -> Table:
         footnotes=tuple(footnotes[above:]),
         first=above + 1,
         remarks=_remarks(rows),
-        answer=answer(rows),
+        answer=answer(rows, again),
         optional=tuple(name for name in (*_OPTIONAL, *_target_columns(rows)) if name in columns),
     )
 
@@ -110,37 +115,6 @@ def _heading_of_script(rows: Sequence[Summary]) -> str:
     facts += [f"batch {row.batch_size:,}"] if row.batch_size else []
     facts += [] if _varies(rows, "device") else [row.device]
     return plain(f"{row.example} ({', '.join(facts)})")
-
-
-def headline(summaries: Sequence[Summary]) -> str:
-    """Who is fastest where, how sure that is, and how the rows ended: two or three sentences."""
-    places = dict.fromkeys((row.example, row.device) for row in summaries)
-    fastest = {(row.backend, row.example, row.device) for row in summaries if row.relative_to_fastest == 1}
-    wins = Counter(backend for backend, *_ in fastest)
-    several_devices = len({row.device for row in summaries}) > 1
-    what = "comparisons" if several_devices else "examples"
-    what = "parts of the program" if any(row.unit for row in summaries) and not several_devices else what
-    ranked = sorted(wins.items(), key=lambda item: (-item[1], item[0]))
-    if not ranked:
-        first = "No backend has a steady epoch to compare."
-    elif len(places) == 1:
-        first = f"{' and '.join(name for name, _ in ranked)} {'was' if len(ranked) == 1 else 'were'} fastest."
-    else:
-        (best, count), *others = ranked
-        first = f"{best} was fastest in {count} of {len(places)} {what}"
-        first += "".join(f", {name} in {number}" for name, number in others) + "."
-    near = [row for row in summaries if row.relative_interval and row.relative_interval.low <= 1]
-    if near and len(places) == 1:
-        first += f" {' and '.join(row.backend for row in near)} may be as fast."
-    elif near:
-        unsure = len({(row.example, row.device) for row in near})
-        first += f" In {unsure} of these, another backend may be as fast."
-    ended = Counter(row.status for row in summaries).most_common()
-    tail = f"Rows: {', '.join(f'{number} {status}' for status, number in ended)}."
-    unlike = sum(bool(row.differs) for row in summaries)
-    if unlike:
-        tail += f" {unlike} {'row was' if unlike == 1 else 'rows were'} not measured like the rest (differs)."
-    return plain(f"{first} {tail}")
 
 
 def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
@@ -261,7 +235,7 @@ def accuracy(row: Summary | None) -> str:
     """The final validation accuracy, with its spread over the repeats."""
     if row is None or row.final_val_accuracy is None:
         return MISSING
-    spread = "" if row.final_val_accuracy_sd is None else f" ± {row.final_val_accuracy_sd:.4f}"
+    spread = "" if not row.final_val_accuracy_sd else f" ± {row.final_val_accuracy_sd:.4f}"
     return f"{row.final_val_accuracy:.4f}{spread}"
 
 
@@ -315,14 +289,21 @@ def _on_comparison(rows: Sequence[Summary]) -> dict[str, bool]:
     return {
         f"x baseline: the ratio to {plain(baseline)}.": bool(baseline) and timed,
         f"No x baseline: {plain(baseline)} has no steady time here.": bool(baseline) and not timed,
-        "x default: a variant's ratio to its backend as it is.": _with_default(rows),
-        UNSURE: any(row.verdict == NO_DIFFERENCE for row in rows),
+        "x default: time of the variant / time of the same backend without settings.": _with_default(rows),
+        **dict.fromkeys(marks(_verdicts(rows)), True),
         "Intervals leave out the variation between processes; --repeats 3 or more measures it.": without_processes,
-        "Intervals from 1 or 2 repeats estimate how processes vary; --repeats 3 or more measures it.": (
+        "With 1 or 2 repeats the variation between processes is only estimated; --repeats 3 or more measures it.": (
             bool(of_epochs) and not without_processes
         ),
-        f"Few values make wide intervals; --repeats {ENOUGH} or more narrows them.": few,
+        f"Intervals are wide because there are few values; --repeats {ENOUGH} or more narrows them.": few,
     }
+
+
+def _verdicts(rows: Sequence[Summary]) -> list[str]:
+    """Of all ratios that the table shows."""
+    defaults = [row.default_interval for row in rows if row.relative_to_default is not None]
+    natives = [row.native_interval for row in rows if row.relative_to_native is not None]
+    return [*(row.verdict for row in rows), *map(ratios.verdict, [*defaults, *natives])]
 
 
 def _on_learning(rows: Sequence[Summary]) -> dict[str, bool]:
@@ -335,11 +316,15 @@ def _on_learning(rows: Sequence[Summary]) -> dict[str, bool]:
         if row.repeats_to_target and row.repeats_to_target < row.repeats
     )
     return {
-        f"±: the standard deviation over repeats with {seeds}.": any(
-            row.final_val_accuracy_sd is not None for row in rows
-        ),
+        f"±: the standard deviation over repeats with {seeds}.": any(row.final_val_accuracy_sd for row in rows),
         f"to {target}: training until {until}.{missed}": any(row.repeats_to_target for row in rows),
     }
+
+
+def marks(verdicts: Iterable[str]) -> list[str]:
+    """What the marks before ratios with these verdicts mean."""
+    found = set(verdicts)
+    return [meaning for verdict, meaning in _MARKS.items() if verdict in found]
 
 
 def _varies(rows: Sequence[Summary], name: str) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kbench.tables.content import UNSURE, Table
+from kbench.tables.content import Table, marks
 from kbench.tables.csv import csv_text, summary_columns
 from kbench.text import MISSING, compared, plain, significant
-from kbench.values import NO_DIFFERENCE, OK, Summary
+from kbench.values import OK, Summary
 
 Rows = Mapping[str, Sequence[Summary]]  # by the kind of machine
 
@@ -29,7 +29,7 @@ def table(rows: Rows) -> Table:
             for key, found in sorted(lines.items(), key=lambda line: examples.index(line[0][0]))
         ),
         text_columns=frozenset({"example", "backend", "channels"}),
-        remarks=(UNSURE,) if any(row.verdict == NO_DIFFERENCE for row in everyone) else (),
+        remarks=tuple(marks(row.verdict for row in everyone)),
     )
 
 

@@ -17,9 +17,9 @@ _MARKUP = re.compile(r"[\\`*~$\[\]|&<>]|(?<![^\W_])_|_(?![^\W_])")
 _LINE = re.compile(r"^(?:[#+-]+(?=\s)|(?=[-=]{2,}$)|\d+(?=[.)]\s))")
 
 
-def markdown(summaries: Iterable[Summary]) -> str:
-    """All tables as Markdown, one per example, each under its heading in bold."""
-    return together(tables(summaries))
+def markdown(summaries: Iterable[Summary], again: str = "") -> str:
+    """All tables as Markdown, one per example, each under its heading in bold. `again` as in `tables`."""
+    return together(tables(summaries, again))
 
 
 def together(found: Iterable[Table]) -> str:

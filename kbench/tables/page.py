@@ -9,8 +9,9 @@ from typing import Any
 
 from kbench.comparison.published import Held
 from kbench.tables import keras_cost
+from kbench.tables.answers import headline
 from kbench.tables.configuration import configuration
-from kbench.tables.content import headline, tables
+from kbench.tables.content import tables
 from kbench.tables.markdown import body, code, escape
 from kbench.text import plain
 from kbench.values import NATIVE, Measured, Summary
@@ -32,6 +33,7 @@ class Run:
     failures: Sequence[Measured] = ()
     published: Sequence[Held] = ()  # its rows beside published figures
     addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
+    again: str = ""  # the command that repeats what could not be compared
 
     @property
     def command(self) -> str:
@@ -44,7 +46,10 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
     `resumed`: sentences on when that was done.
     """
     summaries = run.summaries
-    parts = [f"# kbench: {escape(run.name)}", escape(headline(summaries)) if summaries else "Nothing was measured."]
+    parts = [
+        f"# kbench: {escape(run.name)}",
+        escape(headline(summaries, run.again)) if summaries else "Nothing was measured.",
+    ]
     parts += [f"Machine: {escape(run.machine)}."] if run.machine else []
     parts += [f"Command: {code(run.command)}"] if run.command else []
     parts += [f"**Note:** {escape(remark)}" for remark in (*run.remarks, *resumed)]
@@ -58,7 +63,9 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
     if any(row.percent_of_limit is not None for row in summaries):
         parts.append(_LIMIT)
     parts += _pictures("all examples", plots.get("", ()))
-    for table, example in zip(tables(summaries), dict.fromkeys(row.example for row in summaries), strict=True):
+    for table, example in zip(
+        tables(summaries, run.again), dict.fromkeys(row.example for row in summaries), strict=True
+    ):
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
     if cost := keras_cost.table(summaries):
         parts += [f"## {escape(cost.heading)}", body(cost)]
@@ -73,8 +80,8 @@ _WORDS = (
     "Intervals are 95 % bootstrap intervals; those of fewer than five values are at least as wide as Student's, and "
     "those of fewer than three repeats include an estimate of the variation between processes. The intervals of an "
     "example's ratios are wide enough to hold together in 95 % of tables. The verdict is on the interval of the "
-    "ratio: *slower* if all of it is above 1, *faster* if all of it is below, and *no difference shown* (~) if it "
-    "includes 1."
+    "ratio: *slower* if all of it is above 1, *faster* if all of it is below, *no difference shown* (~) if it "
+    "includes 1, and *not compared* (?) if there is none or it is wider than a factor of 3 each way."
 )
 
 _LIMIT = (

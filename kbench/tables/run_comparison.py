@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kbench.analysis.intervals import differing_by_chance
-from kbench.comparison.values import EQUAL, HIGHER, LOWER, NOT_COMPARED, WITHIN, About, Pair
+from kbench.comparison.values import EQUAL, HIGHER, LOWER, WITHIN, About, Pair
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
-from kbench.tables.content import UNSURE, Table, accuracy, ends, heading, marked, short_target
+from kbench.tables.content import Table, accuracy, ends, heading, marked, marks, short_target
 from kbench.text import MISSING, beside_one, compared, plain, significant
-from kbench.values import FASTER, NO_DIFFERENCE, SLOWER, Interval, Summary
+from kbench.values import FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval, Summary
 
 _OPTIONAL = ("s to ", "losses", "val. accuracy")  # what these begin with is left out of a narrow page, in this order
 _NUMBERS = ("s/epoch", "s/1,000 samples", "x ", "95 %")
@@ -40,8 +40,7 @@ def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
         of_side = [pair for pair in pairs if pair.side == about.letter and pair.first and pair.other]
         compared = [pair for pair in of_side if pair.ratio is not None]
         counts = {word: sum(pair.verdict == word for pair in compared) for word in (FASTER, SLOWER, NO_DIFFERENCE)}
-        counts["without an interval"] = sum(not pair.verdict for pair in compared)
-        counts[NOT_COMPARED] = len(of_side) - len(compared)
+        counts[NOT_COMPARED] = sum(pair.verdict == NOT_COMPARED for pair in of_side)
         listed = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
         rows = "row" if len(of_side) == 1 else "rows"
         sentences.append(f"{about.letter} against {abouts[0].letter}, {len(of_side)} {rows}: {listed or 'nothing'}.")
@@ -183,9 +182,9 @@ def _verdict(pair: Pair, footnotes: list[str]) -> str:
 
 
 def _remarks(pairs: Sequence[Pair]) -> tuple[str, ...]:
-    remarks = []
-    if any(NO_DIFFERENCE in (pair.verdict, pair.target_verdict) for pair in pairs):
-        remarks.append(UNSURE)
+    timed = [pair for pair in pairs if pair.ratio is not None]
+    targets = [pair for pair in pairs if pair.target_ratio is not None]
+    remarks = marks([*(pair.verdict for pair in timed), *(pair.target_verdict for pair in targets)])
     if any(pair.ratio is not None and pair.interval is None for pair in pairs):
         remarks.append("A ratio of single values has no interval: --epochs 3 or --repeats 2 gives one.")
     if any(pair.accuracy in (HIGHER, LOWER, WITHIN) for pair in pairs):

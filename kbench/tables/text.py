@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import zip_longest
@@ -11,14 +9,18 @@ from itertools import zip_longest
 from tabulate import tabulate
 
 from kbench.tables.content import Table, tables
+from kbench.text import at_blanks
 from kbench.values import Summary
 
-_NARROWEST = 13  # columns of the terminal, of a column that is wrapped
+_NARROWEST = 8  # columns of the terminal, of a column that is wrapped, if its words are not longer
+_MOST_LINES = 4  # of titles that could be narrower
 
 
-def text(summaries: Iterable[Summary], width: int = 100) -> str:
-    """All tables, one per example. Where one is wider than `width`, optional columns are left out, and named."""
-    return together(tables(summaries), width, "in summary.md")
+def text(summaries: Iterable[Summary], width: int = 100, again: str = "") -> str:
+    """All tables, one per example. Where one is wider than `width`, columns are left out, and named. `again`: the
+    command that repeats what could not be compared.
+    """
+    return together(tables(summaries, again), width, "in summary.md")
 
 
 def together(found: Iterable[Table], width: int, elsewhere: str) -> str:
@@ -30,7 +32,7 @@ def together(found: Iterable[Table], width: int, elsewhere: str) -> str:
         parts.append(_with_notes(one, body, width))
         left_out |= dict.fromkeys(without)
     if left_out:
-        parts.append(textwrap.fill(f"Left out here for width, and {elsewhere}: {', '.join(left_out)}.", width))
+        parts.append(at_blanks(f"Left out here for width, and {elsewhere}: {', '.join(left_out)}.", width))
     return "\n\n".join(parts)
 
 
@@ -40,21 +42,33 @@ def table(one: Table, width: int) -> str:
 
 
 def _body(table: Table, width: int) -> tuple[str, tuple[str, ...]]:
-    """The grid, and the optional columns that did not fit; the most important ones stay."""
+    """The grid, and the columns that did not fit; the most important ones stay."""
     without = table.optional
-    grid = _grid(table, without)
-    if _length(grid) > width:
-        return _grid(_wrapped(table, without, width), without), without
+    for column in _less_important(table):
+        if _narrowest(table, without, width) <= width:
+            break
+        without = (*without, column)
+    fits = _wrapped(table, without, width)
     for column in reversed(table.optional):
         others = tuple(other for other in without if other != column)
-        wider = _grid(table, others)
-        if _length(wider) <= width:
-            grid, without = wider, others
-    return grid, without
+        if _length(_grid(fits, others)) <= width:
+            without = others
+    grids = (_grid(fits, without, lines) for lines in range(1, _MOST_LINES))
+    return next((grid for grid in grids if _length(grid) <= width), _grid(fits, without)), without
+
+
+def _less_important(table: Table) -> list[str]:
+    """The numbers that are left out if all optional columns are not enough: from the right, except the first."""
+    numbers = [name for name in table.columns if name not in (*table.text_columns, *table.optional)]
+    return numbers[:0:-1]
+
+
+def _narrowest(table: Table, without: tuple[str, ...], width: int) -> int:
+    return _length(_grid(_wrapped(table, without, width), without))
 
 
 def _wrapped(table: Table, without: tuple[str, ...], width: int) -> Table:
-    """The table with its text columns wrapped, except the first, the widest ones most, to fit into `width`."""
+    """The table with its text columns, except the first, wrapped at blanks to fit into `width`; the widest most."""
     longest = {
         place: max((len(row[place]) for row in table.rows), default=0)
         for place, column in enumerate(table.columns)
@@ -65,24 +79,22 @@ def _wrapped(table: Table, without: tuple[str, ...], width: int) -> Table:
         place = max(longest, key=lambda place: longest[place])
         longest[place] = max(_NARROWEST, longest[place] - min(excess, 4))
         rows = [
-            tuple("\n".join(textwrap.wrap(entry, longest.get(place, 999))) for place, entry in enumerate(row))
-            for row in table.rows
+            tuple(at_blanks(entry, longest.get(place, 999)) for place, entry in enumerate(row)) for row in table.rows
         ]
         found = replace(table, rows=tuple(rows))
     return found
 
 
-def _grid(table: Table, without: tuple[str, ...]) -> str:
+def _grid(table: Table, without: tuple[str, ...], lines: int = 0) -> str:
+    """The table as text, its titles in as many `lines` at most, or as narrow as their words and the columns below."""
     shown = [(place, column) for place, column in enumerate(table.columns) if column not in without]
     rows = [[row[place] for place, _ in shown] for row in table.rows]
     titles = [
-        column
-        if column in table.text_columns and any(len(column) <= _length(row[place]) for row in table.rows)
-        else _narrow(column)
-        for place, column in shown
+        _title(column, max((_length(row[number]) for row in rows), default=0), lines)
+        for number, (_, column) in enumerate(shown)
     ]
     # The heads are rows like the others: as headers, tabulate would make each column two blanks wider.
-    heads = list(zip_longest(*(title.split("\n") for title in titles), fillvalue=""))
+    heads = list(zip_longest(*titles, fillvalue=""))
     rules = ["-" * max(map(_length, column)) for column in zip(*heads, *rows, strict=True)]
     return tabulate(
         [*heads, rules, *rows],
@@ -92,23 +104,22 @@ def _grid(table: Table, without: tuple[str, ...]) -> str:
     )
 
 
+def _title(column: str, width: int, lines: int) -> list[str]:
+    """The title in lines of that width; wider if it otherwise has more than `lines`. % stays beside its number."""
+    together = column.replace(" %", "\xa0%").replace("% of", "%\xa0of")
+    found = at_blanks(together, max(1, width)).split("\n")
+    while lines and len(found) > lines:
+        width += 1
+        found = at_blanks(together, width).split("\n")
+    return found
+
+
 def _length(lines: str) -> int:
     return max(map(len, lines.split("\n")))
 
 
 def _with_notes(table: Table, body: str, width: int) -> str:
-    heading = [textwrap.fill(table.heading, width, subsequent_indent="  ")] if table.heading else []
-    heading += [textwrap.fill(table.answer, width)] if table.answer else []
-    below = [textwrap.fill(note, width, subsequent_indent="    ") for note in table.numbered]
-    return "\n".join([*heading, body, *below, *(textwrap.fill(remark, width) for remark in table.remarks)])
-
-
-def _narrow(column: str) -> str:
-    """The column's title on several lines where it is wider than most of its numbers."""
-    if len(column) <= 7:
-        return column
-    if column == "val. accuracy":
-        return "val.\nacc."
-    if column == "% of limit":
-        return "% of\nlimit"
-    return re.sub(" (?!%)", "\n", column) if " " in column else column.replace("/", "\n/")
+    heading = [at_blanks(table.heading, width, "  ")] if table.heading else []
+    heading += [at_blanks(table.answer, width)] if table.answer else []
+    below = [at_blanks(note, width, "    ") for note in table.numbered]
+    return "\n".join([*heading, body, *below, *(at_blanks(remark, width) for remark in table.remarks)])

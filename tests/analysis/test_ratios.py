@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from fake_runs import cell, measured
 
-from kbench.analysis import intervals
+from kbench.analysis import intervals, ratios
 from kbench.analysis.summaries import summarise
 from kbench.values import (
     BASELINE,
@@ -20,6 +20,7 @@ from kbench.values import (
     FASTER,
     FASTEST,
     NO_DIFFERENCE,
+    NOT_COMPARED,
     REPEATS,
     SLOWER,
     Interval,
@@ -107,7 +108,25 @@ def test_one_steady_epoch_has_no_interval_and_no_verdict() -> None:
     assert [(row.epoch_interval, row.relative_interval, row.resampled) for row in rows.values()] == [
         (None, None, "")
     ] * 2
-    assert [row.verdict for row in rows.values()] == [FASTEST, ""]
+    assert [row.verdict for row in rows.values()] == [NOT_COMPARED, NOT_COMPARED]
+
+
+def test_an_interval_wider_than_a_factor_of_three_each_way_is_no_result() -> None:
+    assert [
+        ratios.verdict(one) for one in (None, Interval(0.5, 5.0), Interval(17.6, 365.0), Interval(2.0, 17.0))
+    ] == [
+        NOT_COMPARED,
+        NOT_COMPARED,
+        NOT_COMPARED,
+        SLOWER,
+    ]
+
+
+def test_no_row_is_the_fastest_if_no_other_could_be_compared_with_it() -> None:
+    single = [*repeats("a", [1.0]), *repeats("b", [2.0])]
+    assert {row.verdict for row in summarise(single)} == {NOT_COMPARED}
+    rows = by_backend([*repeats("a", [1.0, 1.0, 1.0]), *repeats("b", [2.0, 2.0, 2.0]), *repeats("c", [9.0])])
+    assert [rows[name].verdict for name in "abc"] == [FASTEST, SLOWER, NOT_COMPARED]
 
 
 def test_slower_is_said_only_where_the_interval_of_the_ratio_does_not_hold_1() -> None:

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench.analysis.summaries import summarise
-from kbench.tables.answers import answer
-from kbench.tables.content import headline
+from kbench.tables.answers import answer, headline
 from kbench.values import (
     FAILED,
     FASTEST,

@@ -11,13 +11,13 @@ from types import SimpleNamespace
 
 import pytest
 from fake_bench import Bench, Said
-from fake_runs import cell, fake_run
+from fake_runs import PROVENANCE, cell, fake_run
 
 from kbench.cells.runner import EpochProgress
 from kbench.cli import main
 from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
-from kbench.session import measure, terminal
+from kbench.session import colors, measure, terminal
 from kbench.values import OK, UNSUPPORTED, Outcome
 
 
@@ -59,6 +59,50 @@ def test_report_prints_one_format_on_stdout_and_the_folder_beside_it(
     table = call(capsys, "report", "--no-plots", "mine")
     assert table.out.rstrip().splitlines()[-1].startswith(where)
     assert table.err == ""
+
+
+def test_a_busy_machine_is_warned_of_in_every_format(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    busy = {**PROVENANCE, "cpu": {"model": "A processor", "visible": 2, "threads": 2, "busy": 1.6}}
+    fake_run(tmp_path / "results", [(cell(), 1.0, Outcome(OK))], "busy", busy)
+    warning = "Other programs kept 1.6 of 2 cores busy when the run began. End them and measure again."
+    assert warning in call(capsys, "report", "--no-plots", "busy").out
+    said = call(capsys, "report", "--no-plots", "busy", "--format", "markdown").out
+    assert said.startswith(f"**Note:** {warning}\n\n**mnist_cnn (quick") and "Machine: A processor, 2 cores" in said
+    found = json.loads(call(capsys, "report", "--no-plots", "busy", "--format", "json").out)
+    assert found["remarks"] == [warning] and found["machine"].startswith("A processor")
+    by_csv = call(capsys, "report", "--no-plots", "busy", "--format", "csv")
+    assert warning in by_csv.err and warning not in by_csv.out
+
+
+TABLE = """it is fastest  here
+backend          x  verdict  status
+           fastest
+-------  ---------  -------  ---------------
+a/x           1.00  fastest  ok
+a/y           2.00  slower   ok, differs [1]
+a/z              -  -        failed [2]
+[1] it was failed
+
+fastest  slower"""
+
+
+def test_verdicts_and_statuses_are_in_colour_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    screen, pipe = SimpleNamespace(isatty=lambda: True), SimpleNamespace(isatty=lambda: False)
+    found = colors.colored(TABLE, screen)  # type: ignore[arg-type]
+    assert found == (
+        TABLE.replace("fastest  ok", "\x1b[32mfastest\x1b[0m  ok")
+        .replace("slower   ok, differs", "\x1b[33mslower\x1b[0m   ok, \x1b[31mdiffers\x1b[0m")
+        .replace("failed [2]", "\x1b[31mfailed\x1b[0m [2]")
+    )
+    assert colors.colored(TABLE, pipe) == TABLE  # type: ignore[arg-type]
+    for name, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            assert colors.colored(TABLE, screen) == TABLE  # type: ignore[arg-type]
 
 
 def test_run_prints_one_format_on_stdout_and_the_plan_on_stderr(bench: Bench) -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_bench import Bench
+from fake_bench import LIMITS, Bench
 
 from kbench import paths
 from kbench.cells import launcher
 from kbench.cells.turns import Turn, Turns
+from kbench.machine import peak_rates
 
 STUB = Path(__file__).parent.parent / "faults" / "stub_guest.py"
 # Seconds of the steady epochs in each process: x and y differ by too little to be told apart at first.
@@ -56,8 +57,8 @@ def test_only_what_is_not_decided_is_measured_again(race: Bench) -> None:
     assert said.status == 0
     found = processes(race)
     assert found["z"] == 1 and found["x"] == found["y"] > 1
-    assert "Undecided, repeated: both on keras9/x, keras9/y." in said.err
-    assert "Undecided:" not in said.out
+    assert "Measuring both again on keras9/x, keras9/y: not yet clear which is faster." in said.err
+    assert "Not settled yet" not in said.out
     request = json.loads((race.results / "mine" / "run.json").read_text())["plan"]["request"]
     repeats = list(range(2, found["y"] + 1))
     assert request["further"] == {"both keras9/x": repeats, "both keras9/y": repeats}
@@ -71,17 +72,34 @@ def test_only_what_is_not_decided_is_measured_again(race: Bench) -> None:
 def test_a_spent_budget_ends_it_and_says_what_is_open_and_how_to_go_on(race: Bench) -> None:
     said = measure(race, "--budget", "0.01s")
     assert said.status == 0 and processes(race) == {"x": 1, "y": 1, "z": 1}
-    assert "Undecided: both on keras9/" in said.out
+    assert "Not settled yet: both on keras9/" in said.out
     assert "resume results/mine --budget 10m`" in said.out
     assert race("resume", "mine").status == 0 and processes(race)["y"] == 1, "without --budget it adds nothing"
     said = race("resume", "mine", "--budget", "10m")
-    assert said.status == 0 and "Undecided:" not in said.out
+    assert said.status == 0 and "Not settled yet" not in said.out
     assert processes(race)["z"] == 1 and processes(race)["y"] > 1
+
+
+def test_a_budget_too_small_for_a_repeat_changes_nothing_and_says_so(race: Bench) -> None:
+    assert measure(race, "--budget", "0.01s").status == 0
+    before = {path: path.read_bytes() for path in (race.results / "mine").rglob("*") if path.is_file()}
+    race.patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "matrix": 1})
+    said = race("resume", "mine", "--budget", "0.01s")
+    assert said.status == 0 and "Not settled yet" not in said.out
+    printed = " ".join(said.out.split())
+    assert "Nothing was measured: 0 s were too few. Measuring both again on keras9/" in printed
+    assert before == {path: path.read_bytes() for path in (race.results / "mine").rglob("*") if path.is_file()}
+
+
+def test_a_settled_run_is_left_as_it_is_whatever_the_budget(race: Bench) -> None:
+    assert measure(race, "--budget", "10m").status == 0
+    said = race("resume", "mine", "--budget", "10m")
+    assert "Nothing was measured: every row is settled." in said.out
 
 
 def test_a_run_with_a_fixed_number_of_repeats_gets_more_if_that_is_asked_for(race: Bench) -> None:
     said = measure(race, "--repeats", "1")
-    assert processes(race) == {"x": 1, "y": 1, "z": 1} and "Undecided" not in said.out
+    assert processes(race) == {"x": 1, "y": 1, "z": 1} and "Not settled yet" not in said.out
     assert race("resume", "mine", "--budget", "10m").status == 0
     assert processes(race)["y"] > 1
 
@@ -99,8 +117,13 @@ def test_where_other_programs_disturb_most_turns_nothing_is_measured_again(race:
     race.patch.setattr(Turns, "join", disturbed)
     said = measure(race, "--budget", "10m")
     assert processes(race) == {"x": 1, "y": 1, "z": 1}
-    assert "Undecided: both on keras9/" in said.out
+    assert "Not settled yet: both on keras9/" in said.out
     assert "Other programs kept the processor busy during" in said.out
+    assert "Other programs used the processor in" in " ".join(said.out.split())
+    # Those programs may have ended, which the next repeat shows.
+    race.patch.setattr(Turns, "join", join)
+    assert race("resume", "mine", "--budget", "10m").status == 0
+    assert processes(race)["y"] > 1
 
 
 def test_an_interrupted_process_is_measured_when_the_run_is_resumed(race: Bench) -> None:
@@ -126,7 +149,7 @@ def test_nothing_is_measured_more_often_than_ten_times(race: Bench) -> None:
     race.patch.setattr("test_cli_racing.EXAMPLE", now_and_then)
     said = measure(race, "--budget", "1h", "--precision", "0.0001")
     assert processes(race) == {"x": 10, "y": 10, "z": 1}
-    assert "Undecided: both on keras9/" in said.out
+    assert "Not settled yet: both on keras9/" in said.out
 
 
 @pytest.mark.parametrize(

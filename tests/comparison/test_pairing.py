@@ -13,8 +13,8 @@ from fake_runs import PROVENANCE, cell, measured
 from kbench.analysis import intervals
 from kbench.comparison import pairing
 from kbench.comparison.pairing import Side
-from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, NOT_COMPARED, WITHIN, About, Pair
-from kbench.values import FAILED, FASTER, INTERRUPTED, NO_DIFFERENCE, SLOWER, Interval, Measured
+from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
+from kbench.values import FAILED, FASTER, INTERRUPTED, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval, Measured
 
 LAYERS = {"layers": [["Dense", {"units": 10}, [[784, 10]]]], "parameters": 7850}
 
@@ -118,9 +118,9 @@ def test_a_change_of_the_machine_is_told_of_two_runs_on_one_machine_alone() -> N
     assert pair.reference_ratio is None
 
 
-def test_single_values_have_a_ratio_and_neither_interval_nor_verdict() -> None:
+def test_single_values_have_a_ratio_and_no_interval_so_they_are_not_compared() -> None:
     pair = beside(repeats([1.0]), repeats([3.0]))
-    assert (pair.ratio, pair.interval, pair.verdict) == (3.0, None, "")
+    assert (pair.ratio, pair.interval, pair.verdict) == (3.0, None, NOT_COMPARED)
     assert pairing.regressions([pair], 1.1) == []
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from fake_bench import Said
-from fake_runs import cell, fake_run, write_events
+from fake_runs import PROVENANCE, cell, fake_run, write_events
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import kbench
@@ -82,6 +82,14 @@ def test_load_takes_the_latest_run_a_folder_and_a_place_and_its_result_is_frozen
         run.name = "other"  # type: ignore[misc]
     with pytest.raises(UserError, match="did you mean mine"):
         kbench.load("mines")
+
+
+def test_a_notebook_shows_the_answer_and_what_disturbed_the_machine(tmp_path: Path) -> None:
+    busy = {**PROVENANCE, "cpu": {"model": "A processor", "visible": 2, "threads": 2, "busy": 1.6}}
+    fates = [(cell(backend=name, epochs=2), seconds, Outcome(OK)) for name, seconds in (("a/x", 1.0), ("a/y", 9.0))]
+    shown = kbench.load(fake_run(tmp_path, fates, "busy", busy))._repr_html_()
+    assert shown.index("could not be compared: one epoch each is too few") < shown.index("<table")
+    assert "<b>Note:</b> Other programs kept 1.6 of 2 cores busy" in shown and "A processor, 2 cores" in shown
 
 
 def test_importing_kbench_brings_no_package() -> None:

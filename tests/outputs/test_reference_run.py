@@ -13,7 +13,7 @@ from kbench import paths, store
 from kbench.analysis.rows import summarised
 from kbench.outputs import one_run
 from kbench.selection import backends, examples
-from kbench.tables import markdown
+from kbench.tables import markdown, text
 from kbench.values import OK, UNSUPPORTED, Summary
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -83,6 +83,17 @@ def test_its_tables_follow_from_its_raw_measurements(reference: Path, tmp_path: 
     assert (copy / "summary.md").read_bytes() == (reference / "summary.md").read_bytes()
     for name in ("summary.csv", "epochs.csv"):  # whose last digits differ from processor to processor
         pandas.testing.assert_frame_equal(pandas.read_csv(copy / name), pandas.read_csv(reference / name), rtol=1e-9)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_its_tables_fit_a_terminal_without_a_broken_word(
+    rows: list[Summary], without_keras: list[Summary], columns: int
+) -> None:
+    for found in (rows, without_keras):
+        lines = text.text(found, columns).splitlines()
+        assert max(map(len, lines)) <= columns
+        heads = [line.split() for line in lines if line.startswith("backend")]
+        assert all("status" in words for words in heads)
 
 
 def test_the_readme_shows_its_table_and_its_pictures(rows: list[Summary]) -> None:

@@ -20,8 +20,8 @@ from kbench.plots.bars import bars
 from kbench.plots.convergence import _figure as draw_curves
 from kbench.plots.convergence import convergence
 from kbench.plots.look import literal, looks
-from kbench.plots.overview import overview
-from kbench.values import FAILED, NO_DIFFERENCE, TIMEOUT, Measured
+from kbench.plots.overview import overview, sure_ratio
+from kbench.values import FAILED, NO_DIFFERENCE, NOT_COMPARED, TIMEOUT, Measured
 
 
 def trained(backend: str, seconds: float, epochs: int = 3, **changes: object) -> Measured:
@@ -228,6 +228,14 @@ def test_what_cannot_be_told_from_the_fastest_is_marked_as_in_the_tables() -> No
     chosen = looks(rows, COLORS)
     assert shown(overview({"": rows}, chosen)) >= {"~2.00", "steady epoch time, x fastest (~: no difference shown)"}
     assert any("(~2.00x)" in said for said in shown(bars(rows, chosen)))
+
+
+def test_what_could_not_be_compared_has_no_colour_and_does_not_stretch_the_scale() -> None:
+    fastest, other = summarise([trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)])
+    rows = [fastest, replace(other, relative_to_fastest=159.0, verdict=NOT_COMPARED)]
+    title = "steady epoch time, x fastest (?: could not be compared)"
+    assert shown(overview({"": rows}, looks(rows, COLORS))) >= {"?159", title}
+    assert [sure_ratio(row) for row in rows] == [1.0, None]
 
 
 def written(measured: list[Measured], baseline: str) -> set[str]:

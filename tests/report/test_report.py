@@ -229,8 +229,17 @@ def test_ratios_to_a_baseline_are_shown_where_one_is_named() -> None:
     cells = [measured(cell(backend=name), seconds, seconds) for name, seconds in (("keras3/jax", 1.0), ("a/b", 2.0))]
     page = page_of(cells, summaries=summarise(cells, "a/b"))
     matrix = re.search(r"<table class=\"matrix\">.*?</table>", page, re.DOTALL)
-    assert matrix and re.findall(r">(\d[\d.]*)</td>", matrix[0]) == ["1.00", "0.500"]
+    assert matrix and re.findall(r">([?]?\d[\d.]*)</td>", matrix[0]) == ["1.00", "?0.500"]
     assert "as a multiple of that of a/b: below 1 is faster" in page
+
+
+def test_what_could_not_be_compared_has_no_colour_in_the_matrix_and_stands_in_the_headline() -> None:
+    cells = [measured(cell(backend=name), seconds, seconds) for name, seconds in (("keras3/jax", 1.0), ("a/b", 99.0))]
+    page = page_of(cells)
+    matrix = re.search(r"<table class=\"matrix\">.*?</table>", page, re.DOTALL)
+    assert matrix and re.findall(r"<td class=\"none\">([^<]*)</td>", matrix[0]) == ["?99.0", "?1.00"]
+    assert "data-best" not in matrix[0] and "?, without a colour: could not be compared" in page
+    assert 'class="headline">mnist_cnn could not be compared: one epoch each is too few' in page
 
 
 def test_the_page_is_part_of_a_run_and_shows_the_log_of_what_failed(tmp_path: Path) -> None:

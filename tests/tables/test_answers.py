@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fake_runs import cell, measured, summary
 
 from kbench.analysis.summaries import summarise
 from kbench.report.page import html
 from kbench.tables import markdown, text
-from kbench.tables.answers import answer
+from kbench.tables.answers import answer, headline
 from kbench.tables.content import tables
 from kbench.tables.page import Run
-from kbench.values import FAILED, NO_DIFFERENCE, SLOWER, Interval
+from kbench.values import FAILED, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 ROWS = [
     summary("keras3/jax", epoch_seconds=2.0, relative_to_fastest=1.0),
@@ -43,12 +45,81 @@ def test_one_row_has_nothing_to_be_compared_with_and_none_no_answer() -> None:
 
 def test_each_device_has_its_own_and_a_model_that_only_predicts_is_said_to() -> None:
     both = [
-        *(summary(name, relative_to_fastest=ratio) for name, ratio in (("a/x", 1.0), ("a/y", 2.0))),
+        summary("a/x", relative_to_fastest=1.0),
+        summary("a/y", relative_to_fastest=2.0, relative_interval=Interval(1.9, 2.1), verdict=SLOWER),
         summary("a/x", device="gpu:0", task="infer", relative_to_fastest=1.0, seconds_per_1000_samples=3.0),
     ]
-    first, second = answer(both).split("long (no interval). ")
+    first, second = answer(both).split("long (1.90 to 2.10). ")
     assert first.startswith("mnist_cnn trains fastest on cpu on a/x: ") and first.endswith("a/y takes 2.00 times as ")
     assert second.startswith("mnist_cnn predicts on gpu:0 on a/x in 3.00 s per 1,000 samples; ")
+
+
+AGAIN = "python run.py resume mine --budget 10m"
+# What a busy machine leaves of a comparison: few turns, and intervals that say nothing.
+FASTEST_ROW = summary("keras3/jax", epoch_seconds=2.0, relative_to_fastest=1.0, turns=12, disturbed_turns=9)
+WIDE = summary(
+    "keras2/theano",
+    relative_to_fastest=2.96,
+    relative_interval=Interval(0.00716, 1364.0),
+    verdict=NOT_COMPARED,
+    resampled_values=2,
+    turns=12,
+    disturbed_turns=10,
+)
+QUIET = {"turns": 12, "disturbed_turns": 0}
+
+
+def test_what_other_programs_made_impossible_is_said_first_and_how_to_mend_it() -> None:
+    why = f"other programs used the processor in 19 of 24 turns; end them, then `{AGAIN}`."
+    assert answer([FASTEST_ROW, WIDE], AGAIN) == f"mnist_cnn could not be compared: {why}"
+    assert headline([FASTEST_ROW, WIDE], AGAIN) == f"mnist_cnn could not be compared: {why} Rows: 2 ok."
+    sure = replace(WIDE, backend="keras3/torch", relative_interval=Interval(2.9, 3.1), verdict=SLOWER)
+    assert answer([FASTEST_ROW, WIDE, sure], AGAIN) == (
+        "keras2/theano could not be compared: other programs used the processor in 29 of 36 turns; end them, then "
+        f"`{AGAIN}`. mnist_cnn trains fastest on keras3/jax: 2.00 s an epoch. keras3/torch takes 2.96 times as long "
+        "(2.90 to 3.10)."
+    )
+    assert answer([FASTEST_ROW, WIDE]).endswith("turns; end them and measure again.")
+
+
+def test_a_verdict_from_the_few_turns_that_were_not_disturbed_says_so() -> None:
+    sure = replace(WIDE, relative_interval=Interval(2.9, 3.1), verdict=SLOWER)
+    assert answer([FASTEST_ROW, sure]).endswith(
+        " Other programs used the processor in 19 of 24 turns, which are left out."
+    )
+    assert "Other programs" not in answer([replace(FASTEST_ROW, **QUIET), replace(sure, **QUIET)])
+
+
+def test_one_value_each_is_no_comparison_and_the_smoke_profile_is_why() -> None:
+    first, second = (
+        replace(FASTEST_ROW, **QUIET),
+        replace(WIDE, relative_interval=None, resampled_values=None, **QUIET),
+    )
+    smoke = [replace(row, profile="smoke") for row in (first, second)]
+    said = "mnist_cnn could not be compared: one epoch each is too few; "
+    assert answer(smoke) == f"{said}run without --profile smoke, or with --repeats 3."
+    assert answer([first, second]) == f"{said}use --repeats 3."
+    calls = [replace(row, unit="call", example="train.py: fit, line 8") for row in smoke]
+    assert answer(calls) == "train.py: fit, line 8 could not be compared: one call each is too few; use --repeats 3."
+
+
+def test_times_that_vary_too_much_are_no_comparison_either() -> None:
+    rows = [replace(FASTEST_ROW, **QUIET), replace(WIDE, **QUIET)]
+    assert answer(rows, AGAIN) == (
+        f"mnist_cnn could not be compared: their times vary too much; measure them again with `{AGAIN}`."
+    )
+
+
+def test_the_headline_ranks_only_what_was_compared() -> None:
+    others = [replace(row, example="mnist_mlp") for row in ROWS]
+    assert headline([FASTEST_ROW, WIDE, *others], AGAIN) == (
+        "1 of 2 examples could not be compared: other programs used the processor in 19 of 24 turns; end them, then "
+        f"`{AGAIN}`. keras3/jax was fastest in 1 of 2 examples. In 1 of these, another backend may be as fast. "
+        "Rows: 6 ok, 1 failed."
+    )
+    partly = replace(WIDE, example="mnist_mlp")
+    assert headline([*others, partly]).startswith("keras2/theano could not be compared: other programs used")
+    assert "slowest, keras2/mxnet" in answer([*others, replace(partly, relative_to_fastest=9.0)])
 
 
 def test_it_stands_above_its_table_wherever_that_is_shown() -> None:

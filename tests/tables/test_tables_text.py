@@ -9,12 +9,24 @@ from fake_runs import summary
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbench.tables.content import headline, table
+from kbench.tables.answers import headline
+from kbench.tables.content import table
 from kbench.tables.markdown import escape, markdown
 from kbench.tables.page import Run, page
 from kbench.tables.text import text
 from kbench.text import plain, significant
-from kbench.values import EPOCHS, FAILED, FASTEST, NO_DIFFERENCE, REPEATS, SLOWER, UNSUPPORTED, Interval, Summary
+from kbench.values import (
+    EPOCHS,
+    FAILED,
+    FASTEST,
+    NO_DIFFERENCE,
+    NOT_COMPARED,
+    REPEATS,
+    SLOWER,
+    UNSUPPORTED,
+    Interval,
+    Summary,
+)
 
 FAST = summary("keras3/jax", epoch_seconds=1.0, samples_per_second=1000.0)
 SLOW = summary("keras2/cntk", epoch_seconds=12345.6, relative_to_fastest=12345.6, samples_per_second=0.081)
@@ -35,18 +47,17 @@ def of_rows(rows: list[Summary]) -> str:
 
 
 def test_a_training_table_reads_like_this() -> None:
-    assert text([FAST, SLOW, BROKEN]).splitlines() == [
+    unsure = [dataclasses.replace(row, verdict=NOT_COMPARED) for row in (FAST, SLOW)]
+    assert text([*unsure, BROKEN]).splitlines() == [
         "mnist_cnn (quick: 1,000 of 60,000 samples, 3 epochs, batch 128, real data, cpu, channels_last)",
-        "mnist_cnn trains fastest on keras3/jax: 1.00 s an epoch. keras2/cntk takes 12,346 times as long (no",
-        "interval).",
-        "backend        s/epoch        x  first  samples    val.  status",
-        "                        fastest  epoch       /s    acc.",
-        "                                   (s)",
-        "-------------  -------  -------  -----  -------  ------  ----------",
-        "keras3/jax        1.00     1.00   2.50    1,000  0.9375  ok",
-        "keras2/cntk     12,346   12,346   2.50   0.0810  0.9375  ok",
-        "keras2/theano        -        -      -        -       -  failed [1]",
+        "mnist_cnn could not be compared: one epoch each is too few; use --repeats 3.",
+        "backend        s/epoch  x fastest  first epoch (s)  samples/s  val. accuracy  status",
+        "-------------  -------  ---------  ---------------  ---------  -------------  ----------",
+        "keras3/jax        1.00      ?1.00             2.50      1,000         0.9375  ok",
+        "keras2/cntk     12,346    ?12,346             2.50     0.0810         0.9375  ok",
+        "keras2/theano        -          -                -          -              -  failed [1]",
         "[1] the compiler said no",
+        "?: could not be compared, as the ratio has no interval or one wider than a factor of 3 each way.",
     ]
 
 
@@ -76,16 +87,16 @@ def test_a_table_of_what_is_sure_and_what_is_not_reads_like_this() -> None:
     assert text([SURE, NEAR, FAR]).splitlines()[1:] == [
         "mnist_cnn trains fastest on keras3/jax: 1.00 s an epoch. keras3/torch takes 1.53 times as long",
         "(1.003 to 1.60). No difference is shown for keras2/mxnet (1.02 times, 0.999 to 1.06).",
-        "backend       s/epoch        95 %        x        95 %  first  samples    val.  status",
-        "                         interval  fastest    interval  epoch       /s    acc.",
-        "                              (s)                  (x)    (s)",
-        "------------  -------  ----------  -------  ----------  -----  -------  ------  ------",
-        "keras3/jax       1.00  0.980-1.02     1.00           -   2.50    1,000  0.9375  ok",
-        "keras2/mxnet     1.02  0.980-1.02    ~1.02  0.999-1.06   2.50    1,000  0.9375  ok",
-        "keras3/torch     1.53   1.50-1.60     1.53  1.003-1.60   2.50    1,000  0.9375  ok",
+        "backend       s/epoch        95 %        x        95 %  verdict              first      val.  status",
+        "                         interval  fastest    interval                       epoch  accuracy",
+        "                              (s)                  (x)                         (s)",
+        "------------  -------  ----------  -------  ----------  -------------------  -----  --------  ------",
+        "keras3/jax       1.00  0.980-1.02     1.00           -  fastest               2.50    0.9375  ok",
+        "keras2/mxnet     1.02  0.980-1.02    ~1.02  0.999-1.06  no difference shown   2.50    0.9375  ok",
+        "keras3/torch     1.53   1.50-1.60     1.53  1.003-1.60  slower                2.50    0.9375  ok",
         "~: no difference shown, as the interval of the ratio includes 1.",
         "",
-        "Left out here for width, and in summary.md: verdict.",
+        "Left out here for width, and in summary.md: samples/s.",
     ]
 
 
@@ -115,14 +126,14 @@ def test_intervals_from_epochs_say_what_they_do_not_hold_and_what_to_type() -> N
 def test_intervals_from_epochs_say_that_they_hold_how_far_processes_differ() -> None:
     widened = dataclasses.replace(FAR, resampled=EPOCHS, between_process_factor=1.234)
     (remark,) = table([SURE, widened]).remarks
-    assert "estimate how processes vary" in remark and "--repeats 3" in remark
+    assert "variation between processes is only estimated" in remark and "--repeats 3" in remark
     (remark,) = table([SURE, widened, dataclasses.replace(NEAR, verdict="", resampled=EPOCHS)]).remarks
     assert "leave out" in remark
 
 
 def test_intervals_of_few_values_say_why_they_are_wide() -> None:
     (remark,) = table([SURE, dataclasses.replace(FAR, resampled_values=3)]).remarks
-    assert remark.startswith("Few values make wide intervals")
+    assert remark.startswith("Intervals are wide because there are few values")
     assert "--repeats 5" in remark
 
 
@@ -166,7 +177,7 @@ def test_columns_that_a_narrow_page_leaves_out_are_named_once_and_in_summary_md(
     assert max(map(len, shown.splitlines())) <= 70
     assert shown.count("Left out here") == 1
     last = shown.rpartition("\n\n")[2].replace("\n", " ")
-    assert last == "Left out here for width, and in summary.md: verdict, samples/s, first epoch (s)."
+    assert last == "Left out here for width, and in summary.md: samples/s, first epoch (s), 95 % interval (s)."
     for column in ("verdict", "samples/s", r"first epoch (s)"):
         assert column in of_rows([SURE, FAR])
 
@@ -283,12 +294,13 @@ def test_escaped_text_is_one_line_without_html(anything: str) -> None:
 
 
 def test_the_headline_counts_wins_and_how_rows_ended() -> None:
-    mlp = [dataclasses.replace(row, example="mnist_mlp") for row in (FAST, SLOW)]
+    slow = dataclasses.replace(SLOW, relative_interval=Interval(12000.0, 12500.0), verdict=SLOWER)
+    mlp = [dataclasses.replace(row, example="mnist_mlp") for row in (FAST, slow)]
     hrnn = [summary("keras2/cntk", "mnist_hrnn")]
-    assert headline([FAST, SLOW, BROKEN, *mlp, *hrnn]) == (
+    assert headline([FAST, slow, BROKEN, *mlp, *hrnn]) == (
         "keras3/jax was fastest in 2 of 3 examples, keras2/cntk in 1. Rows: 5 ok, 1 failed."
     )
-    assert headline([FAST, SLOW]) == "keras3/jax was fastest. Rows: 2 ok."
+    assert headline([FAST, slow]) == "keras3/jax was fastest. Rows: 2 ok."
     assert headline([SURE, NEAR, FAR]) == ("keras3/jax was fastest. keras2/mxnet may be as fast. Rows: 3 ok.")
     assert headline([SURE, NEAR, *mlp]) == (
         "keras3/jax was fastest in 2 of 2 examples. In 1 of these, another backend may be as fast. Rows: 4 ok."
@@ -343,6 +355,6 @@ def test_a_variant_has_its_ratio_to_its_backend_as_it_is() -> None:
     printed = text([FAST, SLOW, variant], 250)
     (line,) = (line for line in printed.splitlines() if "+jit=on" in line and "~1.50" in line)
     assert "~1.50" in line and "0.900-2.50" in line
-    assert "x default: a variant's ratio to its backend as it is." in printed
+    assert "x default: time of the variant / time of the same backend without settings." in printed
     rows = [dataclasses.replace(row, baseline=SLOW.backend) for row in (FAST, SLOW, variant)]
     assert "x default" not in text(rows, 250), "x baseline says it"
