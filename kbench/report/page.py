@@ -12,7 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from jinja2.utils import htmlsafe_json_dumps
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from matplotlib.colors import Colormap, LogNorm
 
 from kbench.analysis.ratios import without_fastest
@@ -59,6 +59,7 @@ def _template() -> Template:
         # Text from a guest or a file becomes one line without control characters.
         finalize=lambda value: plain(value) if type(value) is str else value,
     )
+    environment.filters["commands"] = _commands
     return environment.get_template("page.html.j2")
 
 
@@ -91,6 +92,11 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
         unscaled=unscaled,
         plots=plots,
     )
+
+
+def _commands(text: str) -> Markup:
+    """The text as HTML, with what stands between backticks as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(plain(text)))))
 
 
 def _styles(chosen: Mapping[Key, Look]) -> dict[str, dict[str, Any]]:

@@ -52,18 +52,24 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
     unlike = sum(bool(row.differs) for row in summaries)
     if unlike:
         tail += f" {unlike} {'row was' if unlike == 1 else 'rows were'} not measured like the rest (differs)."
-    missing = _missing(summaries, f"{len(unknown)} of {len(places)} {what}" if len(places) > 1 else "", again)
-    return plain(" ".join(part for part in (missing, first, tail) if part))
+    unclear = {(row.example, row.device) for row in summaries if _verdict(row) == NOT_COMPARED}
+    there = [row for row in summaries if (row.example, row.device) in unclear]
+    missing = _missing(there, f"{len(unknown)} of {len(places)} {what}" if len(places) > 1 else "", again)
+    # What the reader can do something about comes first.
+    parts = (missing, first, tail) if _disturbed(there) or not ranked else (first, missing, tail)
+    return plain(" ".join(part for part in parts if part))
 
 
-def _missing(summaries: Sequence[Summary], count: str, again: str) -> str:
-    """What of the run could not be compared, and why; empty if all could. `count`: of its examples, if several."""
-    rows = [row for row in summaries if _verdict(row) == NOT_COMPARED]
+def _missing(there: Sequence[Summary], count: str, again: str) -> str:
+    """What could not be compared, and why; `there`: the rows of the examples where that is so, perhaps none.
+
+    `count`: of the examples where nothing could be, if the run has several.
+    """
+    rows = [row for row in there if _verdict(row) == NOT_COMPARED]
     if not rows:
         return ""
-    unknown = ratios.without_fastest(summaries)
-    of_these = {(row.example, row.device) for row in rows}
-    why = why_not([row for row in summaries if (row.example, row.device) in of_these], rows, again)
+    unknown = ratios.without_fastest(there)
+    why = why_not(there, rows, again)
     if not count:
         return f"{rows[0].example if unknown else _names(rows)} could not be compared: {why}."
     if unknown:
@@ -106,7 +112,7 @@ def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
         listed = ", ".join(f"{row.backend} ({_ratio(row, ' times,', '{} to {}')})" for row in unsure)
         sentences.append(f"No difference is shown for {listed}.")
     if missing:
-        # What the reader can do about it comes first.
+        # What the reader can do something about comes first.
         place = 0 if _disturbed(rows) else len(sentences)
         sentences.insert(place, f"{_names(missing)} could not be compared: {why}.")
     elif (turns := _disturbed(rows)) and 2 * turns[0] > turns[1]:

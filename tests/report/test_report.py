@@ -242,6 +242,11 @@ def test_what_could_not_be_compared_has_no_colour_in_the_matrix_and_stands_in_th
     assert 'class="headline">mnist_cnn could not be compared: one epoch each is too few' in page
 
 
+def test_a_command_is_code_and_its_text_is_still_only_text() -> None:
+    page = page_of([measured(cell(), 1.0, 1.0)], remarks=("End them, then `kbench resume '<b>'`.",))
+    assert "End them, then <code>kbench resume &#39;&lt;b&gt;&#39;</code>." in page
+
+
 def test_the_page_is_part_of_a_run_and_shows_the_log_of_what_failed(tmp_path: Path) -> None:
     broken = cell(backend="keras3/jax")
     failed = Outcome(FAILED, "boom", last_lines=("it <b>went</b> wrong",))
