@@ -10,6 +10,7 @@ from typing import Any
 
 from kbench import paths, store
 from kbench.datasets import as_keras
+from kbench.datasets.as_keras import Served
 from kbench.environments import layers
 from kbench.paths import portable
 from kbench.planning.tasks import CellTask
@@ -58,7 +59,7 @@ class Here:
     passed: Mapping[str, str]  # the variables of --pass-env
     twins: Mapping[tuple[str, str], Path] = field(default_factory=dict)  # by example and native backend
     guest: Path = field(default_factory=lambda: paths.GUEST)
-    keras_files: Mapping[str, Path] = field(default_factory=dict)  # datasets that a script may load, by name
+    keras_files: Mapping[str, Served] = field(default_factory=dict)  # datasets that a script may load, by name
     frameworks: Collection[str] = ()  # all names of backends in keras.json
     started_in: Path = field(default_factory=Path.cwd)
     compiled: Path | None = None  # for code that a cell's first process compiles and its repeats load
@@ -112,8 +113,8 @@ def _script(task: CellTask, here: Here, file: Path) -> dict[str, Any]:
     }
 
 
-def _files(here: Here) -> dict[str, str]:
-    return {name: portable(path) for name, path in here.keras_files.items()}
+def _files(here: Here) -> dict[str, list[str]]:
+    return {name: [portable(one.path) if one.path else "", one.remark] for name, one in here.keras_files.items()}
 
 
 def environment_variables(

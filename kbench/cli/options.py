@@ -237,7 +237,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--data": {
         "dest": "data_source",
         **_choices("data_source"),
-        "help": "real (default), or synthetic, which downloads nothing",
+        "help": "auto (default): real data that are here, come with kbench or can be downloaded, or else synthetic "
+        "data; real: an error if there are none; synthetic: downloads nothing",
     },
     "--data-dir": {**_FOLDER, "help": "folder with the published data files (default: KBENCH_DATA)"},
     # Which run, and where.

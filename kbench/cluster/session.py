@@ -15,10 +15,12 @@ from kbench.cluster import addresses, folder, machines, orders
 from kbench.cluster.folder import ClusterRun
 from kbench.cluster.orders import Orders
 from kbench.cluster.schedule import Schedule
+from kbench.datasets import REAL
 from kbench.errors import UserError
 from kbench.machine import devices
 from kbench.planning import plan
 from kbench.session import choices, interrupts, measure, terminal
+from kbench.session.data import AUTO
 from kbench.tables import markdown, text
 from kbench.tables.machines import Rows, machines_csv, table
 
@@ -31,6 +33,9 @@ def start(options: argparse.Namespace) -> int:
     devices.parsed(options.device)
     on_cpu = argparse.Namespace(**{**vars(options), "device": "cpu"})  # this machine measures nothing
     request = choices.request(on_cpu, choices.known_backends(), ())
+    if request.data_source == AUTO:
+        # Machines that chose for themselves might give the repeats of a row different data.
+        request = replace(request, data_source=REAL)
     parent = measure.place(options, request)
     the_plan = plan.make(request, choices.known_backends(), (), report=terminal.say)
     record = ClusterRun(

@@ -44,6 +44,10 @@ def main(options: argparse.Namespace) -> int:
             f"{options.runs[0]} and {' and '.join(options.runs[1:])} have no example and backend in common; "
             "to compare different backends, name them: RUN:BACKEND."
         )
+    both = [pair for pair in found if pair.first and pair.other]
+    if all(pair.other_data for pair in both):
+        words = " and ".join(dict.fromkeys(pair.other_data for pair in both))
+        raise UserError(f"Nothing can be compared, because there are {words}: measure all with the same --data.")
     _show([one.about for one in compared], found, options.format)
     return _status(found, options.fail_above)
 

@@ -18,7 +18,7 @@ from kbench.planning import plan
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
-from kbench.session import choices, interrupts, measure, prepare, terminal
+from kbench.session import choices, data, interrupts, measure, prepare, terminal
 from kbench.store.files import replace as replace_file
 from kbench.tables import parity as tables
 from kbench.values import OK, Backend, Device
@@ -38,7 +38,7 @@ def main(options: argparse.Namespace) -> int:
     form = options.form or (DEFAULT_FORM if request.script else "right")
     known = {name: _in_form(backend, form) for name, backend in known.items()}
     place = measure.place(options, request)
-    the_plan = _plan(request, known, gpus)
+    the_plan = data.chosen(_plan(request, known, gpus))
     beside = None if options.format == terminal.TABLE else sys.stderr
     terminal.print_plan(the_plan, prepare.to_make(the_plan), "parity: one batch, dropout off", beside)
     if options.dry_run:

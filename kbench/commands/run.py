@@ -10,7 +10,7 @@ from kbench.cluster import session
 from kbench.errors import UserError
 from kbench.machine import devices
 from kbench.planning import plan
-from kbench.session import choices, measure, prepare, terminal
+from kbench.session import choices, data, measure, prepare, terminal
 
 
 def main(options: argparse.Namespace) -> int:
@@ -23,7 +23,7 @@ def main(options: argparse.Namespace) -> int:
     gpus = devices.gpus()
     request = choices.request(options, known, gpus)
     place = measure.place(options, request)
-    the_plan = plan.make(request, known, gpus, report=terminal.say)
+    the_plan = data.chosen(plan.make(request, known, gpus, report=terminal.say))
     if options.dry_run or options.detail != terminal.QUIET:
         on_stdout = options.dry_run or options.format == terminal.TABLE  # else stdout is for a program
         terminal.print_plan(the_plan, prepare.to_make(the_plan), file=None if on_stdout else sys.stderr)

@@ -114,6 +114,10 @@ def _pair(first: Side, one: Timed, other: Side, two: Timed, allowed: Collection[
     ended = _not_ok(first, one.row, other, two.row)
     if ended:
         return replace(pair, refused=ended, verdict=NOT_COMPARED)
+    sources = {first.about.letter: one.row.data_source, other.about.letter: two.row.data_source}
+    if all(sources.values()) and len(set(sources.values())) > 1:
+        words = " and ".join(f"{source} data in {letter}" for letter, source in sources.items())
+        return replace(pair, refused=(words,), other_data=words, verdict=NOT_COMPARED)
     mine, theirs = first.repeats[summaries.row_of(one.row)], other.repeats[summaries.row_of(two.row)]
     unlike = {
         MACHINE: _machines(first, one.row, other, two.row),

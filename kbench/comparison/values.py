@@ -37,6 +37,7 @@ class Pair:
     other: Summary | None  # None where only the first side has it
     refused: tuple[str, ...] = ()  # why they are not compared, in words
     kinds: tuple[str, ...] = ()  # of ALLOWABLE: what would have to be allowed
+    other_data: str = ""  # if one has real data and the other has not, which is never allowed: in words
     remarks: tuple[str, ...] = ()  # differences that do not prevent the comparison
     ratio: float | None = None  # of the steady times
     interval: Interval | None = None

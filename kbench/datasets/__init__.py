@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection
 from pathlib import Path
 
 from kbench import paths
-from kbench.datasets import archives, fetch, prepared
+from kbench.datasets import archives, fetch, origins, prepared
+from kbench.datasets.origins import REAL, SYNTHETIC, Missing, MissingFiles, Needed, Origin, describe
 from kbench.datasets.prepared import Recipe
 from kbench.datasets.registry import REGISTRY, File, Registry
 from kbench.errors import UserError
 from kbench.values import Data
 
 INPUTS = ("image", "flat", "sequence")
-REAL, SYNTHETIC = "real", "synthetic"
 
-__all__ = ["INPUTS", "REAL", "SYNTHETIC", "names", "prepare", "title"]
+__all__ = [
+    "INPUTS", "REAL", "SYNTHETIC", "Missing", "MissingFiles", "Needed", "Origin", "cache_folder", "describe",
+    "is_published", "names", "origin", "prepare", "title", "to_bring",
+]  # fmt: skip
 
 
 def names() -> tuple[str, ...]:
@@ -28,6 +32,33 @@ def title(name: str) -> str:
     return REGISTRY[name].title if name in REGISTRY else name
 
 
+def is_published(name: str) -> bool:
+    """Whether there are real data of that name, and synthetic ones in their place; other data are only themselves."""
+    return name in REGISTRY and bool(REGISTRY[name].variants)
+
+
+def to_bring(name: str) -> str:
+    """Which files the dataset consists of and where they are published, as a part of a sentence."""
+    files = origins.to_download(REGISTRY[name])
+    at = files[0].addresses[0].removesuffix(files[0].name)
+    return f"{', '.join(file.name for file in files)} from {at}"
+
+
+def cache_folder() -> Path:
+    """The folder of downloads, in `files`, and of prepared arrays."""
+    return paths.cache_folder() / "data"
+
+
+def origin(name: str, forms: Collection[tuple[str, str]], needed: Needed, mirror: Path | None) -> Origin:
+    """Where a published dataset would come from, in each (input, image_data_format) of `forms`.
+
+    Downloads nothing. Asks addresses, for some seconds at most, if it is not on this machine.
+    """
+    _check_folder(mirror)
+    laid_out = {(input, _layout(input, form)) for input, form in forms}
+    return origins.find(name, REGISTRY[name], laid_out, needed, mirror, cache_folder())
+
+
 def prepare(
     name: str,
     *,
@@ -38,6 +69,7 @@ def prepare(
     cache: Path | None = None,
     progress: bool = True,
     samples: int | None = None,
+    needed: Needed = None,
     registry: Registry = REGISTRY,
 ) -> Data:
     """The dataset `name` as arrays in the cache; created by the first call, found in milliseconds later.
@@ -45,12 +77,13 @@ def prepare(
     `name` is one of `names()` or the path of the user's own .npz file. `input` is "image" (in the given
     image_data_format), "flat" or "sequence". `source` is "real", or "synthetic" for generated data of the same
     shapes; the user's own file is always used itself. `mirror` is a folder with the published files, searched
-    first. `cache` is the folder for downloads and arrays. `samples` limits only random_images. Raises UserError for
-    wrong requests, and if data cannot be found, read or written.
+    first. `cache` is the folder for downloads and arrays. `samples` limits only random_images. `needed` are the
+    samples that are taken: what comes with kbench serves if it has as many. Raises MissingFiles; UserError for wrong
+    requests, and if data cannot be read or written.
     """
     _check(name, input, mirror, registry)
-    folder = paths.cache_folder() / "data" if cache is None else cache
-    layout = image_data_format if input == "image" else "any"
+    folder = cache_folder() if cache is None else cache
+    layout = _layout(input, image_data_format)
     parent = folder / "prepared"
     if name not in registry:
         from kbench.datasets import npz
@@ -60,11 +93,15 @@ def prepare(
     if not registry[name].variants or source == SYNTHETIC:
         limit = samples if name == "random_images" else None
         return _found_or_made(Recipe(name, input, layout, SYNTHETIC, (), limit), parent)
-    return _published(name, input, layout, mirror, folder, progress, registry)
+    return _published(name, input, layout, needed, mirror, folder, progress, registry)
+
+
+def _layout(input: str, image_data_format: str) -> str:
+    return image_data_format if input == "image" else "any"
 
 
 def _found_or_made(
-    recipe: Recipe, parent: Path, sources: tuple[Path, ...] = (), files: tuple[File, ...] = ()
+    recipe: Recipe, parent: Path, sources: tuple[Path, ...] = (), files: tuple[File, ...] = (), sha256: str = ""
 ) -> Data:
     found = prepared.find(recipe, parent)
     if found is not None:
@@ -72,46 +109,56 @@ def _found_or_made(
     # Imported only where something must be made: numpy costs more than all else here.
     from kbench.datasets import making
 
-    return making.make(recipe, parent, sources, files)
+    return making.make(recipe, parent, sources, files, sha256)
 
 
 def _published(
     name: str,
     input: str,
     layout: str,
+    needed: Needed,
     mirror: Path | None,
     folder: Path,
     progress: bool,
     registry: Registry,
 ) -> Data:
-    parent, brought = folder / "prepared", folder / "files"
-    variants = registry[name].variants
-
-    def at_hand(files: tuple[File, ...]) -> bool:
-        return all(fetch.locate(file, mirror, brought) for file in files)
-
-    # Files on this machine are preferred, then arrays that were prepared earlier, then a download.
-    present = next(filter(at_hand, variants), None)
-    for files in (present,) if present else variants:
-        found = prepared.find(_recipe(name, input, layout, files), parent)
+    parent, brought, dataset = folder / "prepared", folder / "files", registry[name]
+    # Files on this machine are preferred, then arrays that were prepared earlier, then kbench's own, then a download.
+    present = origins.present(dataset, mirror, brought)
+    for files in (present,) if present else dataset.variants:
+        found = prepared.find(origins.recipe(name, input, layout, files), parent)
         if found is not None:
             return found
-    files = present or next((v for v in variants if all(file.addresses for file in v)), variants[0])
-    sources = tuple(fetch.obtain(file, mirror, brought, dataset=name, progress=progress) for file in files)
-    recipe = _recipe(name, input, layout, files)
+    shipped = dataset.shipped
+    if not present and shipped and origins.enough(shipped, needed):
+        recipe = origins.recipe(name, input, layout, shipped.files)
+        whole = shipped.sha256.get(input, "")
+        return _found_or_made(recipe, parent, origins.shipped_paths(shipped), shipped.files, whole)
+    files = present or origins.to_download(dataset)
+    sources = _obtained(files, mirror, brought, progress)
+    recipe = origins.recipe(name, input, layout, files)
     try:
         return _found_or_made(recipe, parent, sources, files)
     except archives.Damaged as damage:  # by the disk, or an old download
         try:
             for file, path in zip(files, sources, strict=True):
-                fetch.renew(file, path, brought, dataset=name, progress=progress)
-        except (UserError, OSError):
+                fetch.renew(file, path, brought, progress=progress)
+        except (fetch.NotDownloaded, UserError, OSError):
             raise damage from None  # whose text says what to do without a network
         return _found_or_made(recipe, parent, sources, files)
 
 
-def _recipe(name: str, input: str, layout: str, files: tuple[File, ...]) -> Recipe:
-    return Recipe(name, input, layout, REAL, tuple(digest for file in files for digest in file.digests))
+def _obtained(files: tuple[File, ...], mirror: Path | None, brought: Path, progress: bool) -> tuple[Path, ...]:
+    """The paths of the files. Raises MissingFiles with all that are missing."""
+    found, missing = list[Path](), list[Missing]()
+    for file in files:
+        try:
+            found.append(fetch.obtain(file, mirror, brought, progress=progress))
+        except fetch.NotDownloaded as error:
+            missing.append(Missing(file, str(error)))
+    if missing:
+        raise MissingFiles(missing, brought)
+    return tuple(found)
 
 
 def _check(name: str, input: str, mirror: Path | None, registry: Registry) -> None:
@@ -123,5 +170,9 @@ def _check(name: str, input: str, mirror: Path | None, registry: Registry) -> No
     inputs = registry[name].inputs if name in registry else INPUTS
     if input not in inputs:
         raise UserError(f"{name} has no input {input}: choose from {', '.join(inputs)}")
+    _check_folder(mirror)
+
+
+def _check_folder(mirror: Path | None) -> None:
     if mirror is not None and not mirror.is_dir():
         raise UserError(f"{mirror} is not a folder: give --data-dir or KBENCH_DATA one that exists")

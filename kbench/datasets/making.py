@@ -12,14 +12,25 @@ from kbench.datasets.registry import File
 from kbench.values import Data
 
 
-def make(recipe: Recipe, parent: Path, sources: tuple[Path, ...] = (), files: tuple[File, ...] = ()) -> Data:
+def make(
+    recipe: Recipe,
+    parent: Path,
+    sources: tuple[Path, ...] = (),
+    files: tuple[File, ...] = (),
+    sha256: str = "",
+) -> Data:
     """Makes a dataset in a folder of `parent`.
 
     `sources` are its published files, described by `files`, or the user's own .npz file; none if it is generated.
-    Raises UserError.
+    `sha256` is the hash of the whole dataset, if the files are only its beginning. Raises UserError.
     """
     write = partial(_write, recipe=recipe, sources=sources, files=files)
-    return prepared.make(recipe, parent, lambda folder: arrays.write_arrays(folder, write, recipe.layout))
+
+    def fill(folder: Path) -> dict[str, object]:
+        made = arrays.write_arrays(folder, write, recipe.layout)
+        return {**made, "sha256": sha256} if sha256 else made
+
+    return prepared.make(recipe, parent, fill)
 
 
 def _write(create: Create, recipe: Recipe, sources: tuple[Path, ...], files: tuple[File, ...]) -> Contents:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 
@@ -34,12 +34,25 @@ class File:
 
 
 @dataclass(frozen=True)
+class Shipped:
+    """The first samples of a dataset, which come with kbench in the folder `datasets`."""
+
+    files: tuple[File, ...]
+    samples: int  # to train on
+    validation_samples: int
+    # Form of input -> hash of the whole dataset's arrays, where these are only their beginning: runs on the part and on
+    # the whole compare. A test compares the part with the originals.
+    sha256: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Dataset:
     """A dataset by name. `variants` are alternative sets of files for the same samples, best first."""
 
     title: str  # one line for people
     inputs: tuple[str, ...]  # the forms it can be prepared in
     variants: tuple[tuple[File, ...], ...] = ()  # empty if it is generated
+    shipped: Shipped | None = None
 
 
 Registry = Mapping[str, Dataset]
@@ -60,6 +73,32 @@ MNIST = (
     _mnist("train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
     _mnist("t10k-images-idx3-ubyte.gz", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
     _mnist("t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
+)
+
+
+def _cut_mnist(name: str, sha256: str) -> File:
+    return File(f"mnist/{name}-ubyte.gz", (), digest=f"sha256:{sha256}")
+
+
+_IMAGES_SHA256 = "e5ccd04a034a95c6d89f7d1b71b4b805e7ec6093b20da5cf7b4426404a02fd2a"
+CUT_MNIST = Shipped(
+    (
+        _cut_mnist(
+            "train-first-10000-images-idx3", "36707bfd63bcc1baf911512db8f40af1940d9fc513cb862f99741a994da05181"
+        ),
+        _cut_mnist(
+            "train-first-10000-labels-idx1", "ddb336c35d26d6499f325832214cfd852954d037817de7f291d8e80ad0912b32"
+        ),
+        _cut_mnist("t10k-first-5000-images-idx3", "c85552917b3ffa3e214fef4a63e10bc01d4a644b9a36df785578194fb81cb45c"),
+        _cut_mnist("t10k-first-5000-labels-idx1", "f03a8036e422be8e885363da42b342cc92bd78f67b1eb46e609b5ad6d9cd3024"),
+    ),
+    samples=10_000,
+    validation_samples=5_000,
+    sha256={
+        "image": _IMAGES_SHA256,
+        "sequence": _IMAGES_SHA256,
+        "flat": "3eedbb6748f75e00bd0b06c070870bba2cc553fa88f21dc0a2d48f36551520e2",
+    },
 )
 
 # Mirrors often repack the archive, so the digests of its batches count.
@@ -89,6 +128,10 @@ BABI = File(
         Member(_QA2 + "test.txt", "sha256:eff93fb9cd81ba02eb765772cf7cc269769ed44ec71cbbbc19cfb16ee5eba0f6", 179_835),
     ),
 )
+# All of task 2 in an archive of its own, whose members are those of the original.
+CUT_BABI = Shipped(
+    (File("babi/babi_tasks_1-20_v1-2.tar.gz", (), members=BABI.members),), samples=950, validation_samples=50
+)
 
 IMDB_KERAS = File(
     "imdb.npz",
@@ -108,6 +151,7 @@ REGISTRY: Registry = MappingProxyType(
             "MNIST: 28x28 handwritten digits, 60,000 to train and 10,000 to validate",
             ("image", "flat", "sequence"),
             (MNIST,),
+            CUT_MNIST,
         ),
         "cifar10": Dataset(
             "CIFAR-10: 32x32 colour pictures of 10 classes, 50,000 to train and 10,000 to validate",
@@ -118,6 +162,7 @@ REGISTRY: Registry = MappingProxyType(
             "bAbI task 2 (two supporting facts), English: 950 stories to train and 50 to validate",
             ("sequence",),
             ((BABI,),),
+            CUT_BABI,
         ),
         "imdb": Dataset(
             "IMDB: film reviews of 150 tokens, 25,000 to train and 25,000 to validate",

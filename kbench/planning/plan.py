@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from kbench import paths
+from kbench.datasets import Origin
 from kbench.environments import locks
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.machine import devices
@@ -51,6 +52,7 @@ class Plan:
     backends: tuple[Backend, ...]
     examples: tuple[Example, ...]
     frameworks: frozenset[str] = frozenset()  # the keras.json names of all backends
+    data: Mapping[str, Origin] = field(default_factory=dict)  # by name of a published dataset, once it is chosen
 
     def to_measure(self) -> tuple[CellTask, ...]:
         """The tasks without a verdict."""

@@ -84,7 +84,8 @@ class Request:
     timeout: Positive | None = None  # seconds, of a cell; None: estimated from its samples and epochs
     memory_limit_mib: Positive | None = None  # of a cell
     threads: Count = field(default_factory=cores)  # of a cell
-    data_source: Literal["real", "synthetic"] = "real"
+    data_source: Literal["auto", "real", "synthetic"] = "auto"  # auto: real, or synthetic where there are none
+    data_sources: Mapping[str, Literal["real", "synthetic"]] = field(default_factory=dict)  # of the run, by dataset
     data_dir: str | None = None  # a folder with the published files
     pass_env: tuple[str, ...] = ()  # names of further environment variables for cells
     script: Script | None = None  # if `examples` is a user's program

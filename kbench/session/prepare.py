@@ -12,20 +12,23 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
-from kbench import datasets, paths, store
+from kbench import paths, store
 from kbench.cache import folder
 from kbench.cells import compiling, launcher, orphans, runner
 from kbench.cells.spec import LOAD, Here
 from kbench.datasets import as_keras
+from kbench.datasets.as_keras import Served
 from kbench.environments import ensure, layers
 from kbench.errors import Unavailable, UserError
 from kbench.machine import devices
 from kbench.planning.plan import Plan
-from kbench.planning.tasks import CellTask
 from kbench.selection import twins
+from kbench.session import data as run_data
 from kbench.session import terminal
-from kbench.values import CHANNELS_LAST, NATIVE, OK, Data, Environment, Example
+from kbench.store.events import read_events
+from kbench.values import CHANNELS_LAST, NATIVE, OK, Environment, Example
 
 OWN_DATA = "own_data.npz"  # as the guest calls it
 PIPE_SECONDS = 0.5  # in which a pipe must have data
@@ -63,16 +66,12 @@ def arrays(the_plan: Plan) -> tuple[Plan, Here]:
         keras_files=_keras_files(the_plan),
         frameworks=the_plan.frameworks,
     )
-    data: dict[tuple[str, str], Data] = {}
     with tempfile.TemporaryDirectory(prefix="kbench-") as place:
         own: dict[str, Path] = {}
-        for task in the_plan.to_measure():
-            key, example = (task.example, task.image_data_format), of_name[task.example]
-            if key in data or task.script is not None:
-                continue
-            if example.own_data and example.name not in own:
+        for example in (of_name[name] for name in dict.fromkeys(task.example for task in the_plan.to_measure())):
+            if example.own_data and the_plan.request.script is None:
                 own[example.name] = _own_data(the_plan, example, replace(here, run=Path(place)))
-            data[key] = _arrays(the_plan, task, example, own.get(example.name))
+        the_plan, data = run_data.prepared(the_plan, own)
     tasks = []
     for task in the_plan.tasks:
         found = data.get((task.example, task.image_data_format))
@@ -89,7 +88,7 @@ def _twins(the_plan: Plan) -> dict[tuple[str, str], Path]:
     return {(example, name): twins.path_of(examples[example], backends[name]) for example, name in asked}
 
 
-def _keras_files(the_plan: Plan) -> dict[str, Path]:
+def _keras_files(the_plan: Plan) -> dict[str, Served]:
     """What the script and the examples that load their own data seem to want of Keras's datasets."""
     loading = [one for one in the_plan.examples if one.own_data or the_plan.request.script]
     text = "\n".join(one.path.read_text("utf-8", "replace") for one in loading)
@@ -118,39 +117,11 @@ def _own_data(the_plan: Plan, example: Example, here: Here) -> Path:
         if outcome.status != OK:
             reason = outcome.reason.rstrip(".")
             raise UserError(f"load_data of {example.path.name} gave no data on {backend.name}: {reason}.")
-        return store.cell_folder(here.run, task).path / OWN_DATA
+        cell = store.cell_folder(here.run, task)
+        for note in cast("list[str]", read_events(cell.events).facts["notes"]):
+            terminal.say(f"{example.path.name}: {note}.")
+        return cell.path / OWN_DATA
     raise UserError(f"There is no backend for load_data of {example.path.name}: {why.rstrip('.')}.")
-
-
-def _arrays(the_plan: Plan, task: CellTask, example: Example, own: Path | None) -> Data:
-    try:
-        data = datasets.prepare(
-            str(own or example.data),
-            input=example.input,
-            image_data_format=task.image_data_format,
-            source=the_plan.request.data_source,
-            mirror=the_plan.request.data_folder,
-            samples=task.samples,
-            progress=sys.stderr.isatty(),
-        )
-    except UserError as error:
-        if own is None:
-            raise
-        raise UserError(str(error).replace(str(own), f"load_data of {example.path.name}")) from None
-    if own is not None:
-        data = replace(data, name=example.path.name)
-    if task.task == "train" and not data.train_targets:
-        raise UserError(f"{example.name} trains, and its data {data.name!r} has no labels.")
-    for what, wanted, there in (
-        ("samples", task.samples, data.samples),
-        ("validation samples", task.validation_samples, data.validation_samples),
-    ):
-        if wanted > there > 0:
-            raise UserError(
-                f"{task.example} asks for {wanted} {what}, and its data {data.name!r} has {there}: give fewer "
-                "--samples, or correct the example's PROFILES."
-            )
-    return data
 
 
 def _published_weights(the_plan: Plan) -> dict[str, Path]:

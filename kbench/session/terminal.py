@@ -23,6 +23,7 @@ from kbench.outputs import causes
 from kbench.parity.values import Agreement
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
+from kbench.session import planned_data
 from kbench.session.colors import colored
 from kbench.store.guest_files import open_regular
 from kbench.tables import csv, keras_cost, markdown, text
@@ -47,9 +48,10 @@ def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO |
     extent = instead or f"profile {request.profile}{subset[request.profile]}"
     if request.script:
         extent = f"the script {' '.join([plan.examples[0].name, *request.script.arguments])}"
-    lines = [f"Plan: {count}, {extent}{'' if request.script else f', {request.data_source} data'}"]
+    lines = [f"Plan: {count}, {extent}{planned_data.in_short(plan)}"]
     lines.append(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
     lines += [] if request.script else [f"  examples   {', '.join(example.name for example in plan.examples)}"]
+    lines += planned_data.lines(plan, width())
     device = plan.device
     lines.append(f"  device     {device.label}{f' ({device.name}, driver {device.driver})' if device.name else ''}")
     noted: dict[str, list[str]] = {}

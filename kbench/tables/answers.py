@@ -8,6 +8,7 @@ from itertools import groupby
 
 from kbench.analysis import ratios
 from kbench.analysis.machine_stability import SHARE
+from kbench.tables import data
 from kbench.text import beside_one, plain, significant
 from kbench.values import NO_DIFFERENCE, NOT_COMPARED, Summary
 
@@ -18,6 +19,8 @@ def answer(rows: Sequence[Summary], again: str = "") -> str:
     sentences = [
         _of_device(group, f" on {group[0].device}" if several else "", again) for group in _timed_by_device(rows)
     ]
+    if sentences and data.is_synthetic(rows[0]):
+        sentences.append("This is on synthetic data.")
     return plain(" ".join(sentences))
 
 
@@ -52,6 +55,9 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
     unlike = sum(bool(row.differs) for row in summaries)
     if unlike:
         tail += f" {unlike} {'row was' if unlike == 1 else 'rows were'} not measured like the rest (differs)."
+    synthetic = dict.fromkeys(row.example for row in summaries if data.is_synthetic(row))
+    if synthetic:
+        tail += f" On synthetic data: {', '.join(synthetic)}."
     unclear = {(row.example, row.device) for row in summaries if _verdict(row) == NOT_COMPARED}
     there = [row for row in summaries if (row.example, row.device) in unclear]
     missing = _missing(there, f"{len(unknown)} of {len(places)} {what}" if len(places) > 1 else "", again)

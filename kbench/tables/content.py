@@ -10,6 +10,7 @@ from operator import attrgetter
 
 from kbench.analysis import ratios
 from kbench.analysis.intervals import ENOUGH
+from kbench.tables import data
 from kbench.tables.answers import answer
 from kbench.text import MISSING, beside_one, compared, plain, significant
 from kbench.values import EPOCHS, NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Interval, Summary, base
@@ -101,7 +102,7 @@ def heading(rows: Sequence[Summary]) -> str:
         f"{row.epochs:,} {passes[row.epochs != 1]}",
         f"batch {row.batch_size:,}",
     ]
-    facts += [f"{row.data_source} data"] if row.data_source else []
+    facts += [said] if (said := data.in_short(row)) else []
     facts += [] if _varies(rows, "device") else [row.device]
     facts += [row.image_data_format] if row.input == "image" and not _varies(rows, "image_data_format") else []
     return plain(f"{row.example} ({row.profile}: {', '.join(facts)})")
@@ -260,6 +261,7 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
     first = rows[0]
     once = first.unit or ("pass" if first.task == "infer" else "epoch")
     possible = {
+        data.remark(first): data.is_synthetic(first),
         "differs: not measured like the other rows, so not compared with them.": any(row.differs for row in rows),
         "Weights, sample order and dropout are the program's own; --init seeded gives all the same start.": (
             first.unit == "epoch" and any(row.weights == "its own" for row in rows)

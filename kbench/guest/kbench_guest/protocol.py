@@ -54,7 +54,7 @@ TYPES = {"integer": int, "number": (int, float), "text": str, "list": list, "obj
 
 
 class Refused(Exception):
-    """The cell cannot go on. kind: 'mismatch', 'device', 'model', 'unsupported' or 'example'."""
+    """The cell cannot go on. kind: 'mismatch', 'device', 'model', 'data', 'unsupported' or 'example'."""
 
     def __init__(self, kind, message):
         super(Refused, self).__init__(message)

@@ -21,7 +21,8 @@ def run(spec, events):
 
     frameworks.load().seed(spec["seed"])
     example = example_file.load(spec["example"])
-    downloads.share(keras, spec["load"]["downloads"], spec["load"]["files"])
+    load = spec["load"]
+    downloads.share(keras, load["downloads"], load["files"], lambda text: events.write("note", text=text))
     found = named_arrays(example.load_data())
     np.savez(os.path.join(os.path.dirname(spec["events"]), FILE), **found)
 

@@ -37,6 +37,7 @@ class Script(object):
         self._framework = None
         self._missing = ""  # the first thing that it uses of a TensorFlow that this backend lacks
         self._asked = None  # the KERAS_BACKEND that it sets itself
+        self._remarks = []  # on the data that it got
         self._reported = False
 
     def run(self):
@@ -100,7 +101,7 @@ class Script(object):
         self._framework.prepare()
         check_loaded(self._spec, self._framework.versions(), self._events)
         self._seed(self._spec["seed"])
-        downloads.share(module, self._program["downloads"], self._program["files"])
+        downloads.share(module, self._program["downloads"], self._program["files"], self._remark)
         if self._program["shims"]:
             self._shims = shims.Shims(module)
             self._shims.install()
@@ -122,6 +123,11 @@ class Script(object):
         self._framework.seed(number)
         random.setstate(held[0])
         numpy.random.set_state(held[1])
+
+    def _remark(self, text):
+        if text not in self._remarks:
+            self._remarks.append(text)
+            self._events.write("note", text=text)
 
     def _lacks(self, name):
         self._missing = self._missing or "line %d uses %s" % (self._files.line()[1], name)

@@ -9,15 +9,19 @@ import types
 
 import numpy as np
 
+from kbench_guest.protocol import Refused
+
+FAILED = "URL fetch failure"  # in what Keras raises, of whatever generation
 PACKAGES = ("keras", "keras_applications", "keras_preprocessing")
 
 
-def share(keras, folder, files):
+def share(keras, folder, files, remark):
     """Replace get_file in every module of Keras that has it.
 
-    folder: used instead of ~/.keras. files: {name: path} of the files that kbench has, whatever their hash.
+    folder: used instead of ~/.keras. files: {name: [path, remark]} of the files that kbench has, whatever their hash;
+    without a path, the remark says why it has none. remark: called with the remark of a file that is asked for.
     """
-    folder = os.path.expanduser(folder)
+    named, folder = folder, os.path.expanduser(folder)
     get_file = getattr(getattr(keras, "utils", None), "get_file", None)
     if get_file is None:
         return
@@ -25,13 +29,25 @@ def share(keras, folder, files):
     @functools.wraps(get_file)
     def shared(fname=None, origin=None, *args, **kwargs):
         for name in (str(fname), str(origin).rpartition("/")[2]):
-            path = os.path.expanduser(files.get(name, ""))
-            if path and os.path.exists(path):
-                return path
-        if kwargs.get("cache_dir") is None and len(args) < 8:
+            path, said = files.get(name, ("", ""))
+            if path and os.path.exists(os.path.expanduser(path)):
+                if said:
+                    remark(said)
+                return os.path.expanduser(path)
+            if said:
+                raise Refused("data", said)
+        own = kwargs.get("cache_dir") is None and len(args) < 8
+        if own:
             kwargs["cache_dir"] = folder
         with _locked(folder):
-            return get_file(fname, origin, *args, **kwargs)
+            try:
+                return get_file(fname, origin, *args, **kwargs)
+            except Exception as error:
+                if not own or FAILED not in str(error):
+                    raise
+                place = os.path.join(named, kwargs.get("cache_subdir", "datasets"))
+                why = "%s cannot be downloaded from %s: put it into %s" % (fname, origin, place)
+                raise Refused("data", why) from error
 
     for name, module in list(sys.modules.items()):
         if name.split(".")[0] in PACKAGES and getattr(module, "get_file", None) is get_file:

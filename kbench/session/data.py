@@ -1,0 +1,121 @@
+"""Chooses real or synthetic data for each dataset of a run, for all its examples, and prepares the arrays."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from kbench import datasets
+from kbench.datasets import REAL, SYNTHETIC, MissingFiles, Needed, Origin
+from kbench.errors import UserError
+from kbench.planning.plan import Plan
+from kbench.planning.tasks import CellTask
+from kbench.session import terminal
+from kbench.values import Data, Example
+
+AUTO: Final = "auto"
+
+Key = tuple[str, str]  # example, image_data_format
+
+
+def chosen(the_plan: Plan) -> Plan:
+    """The plan with the origin of each published dataset. Downloads nothing; asks addresses for seconds at most."""
+    request, tasks = the_plan.request, _published(the_plan)
+
+    def choose(name: str) -> Origin:
+        source = request.data_sources.get(name, request.data_source)
+        if source == SYNTHETIC:
+            return Origin(SYNTHETIC)
+        forms = {(task.input, task.image_data_format) for task in tasks[name]}
+        found = datasets.origin(name, forms, _needed(tasks[name]), request.data_folder)
+        return replace(found, source=SYNTHETIC) if found.missing and source == AUTO else found
+
+    with ThreadPoolExecutor() as pool:  # or each address that does not answer would take its time after the other
+        return replace(the_plan, data=dict(zip(tasks, pool.map(choose, tasks), strict=True)))
+
+
+def prepared(the_plan: Plan, own: Mapping[str, Path]) -> tuple[Plan, dict[Key, Data]]:
+    """The plan with what was chosen, and the arrays; `own` are files of load_data, by example. Raises UserError."""
+    the_plan = the_plan if the_plan.data else chosen(the_plan)
+    examples = {example.name: example for example in the_plan.examples}
+    tasks = {(task.example, task.image_data_format): task for task in _with_arrays(the_plan)}
+    data: dict[Key, Data] = {}
+    failed: dict[str, MissingFiles] = {}
+    for key, task in tasks.items():
+        try:
+            data[key] = _arrays(the_plan, task, examples[task.example], own.get(task.example))
+        except MissingFiles as error:
+            failed[examples[task.example].data] = error
+    refused = [found for name, found in failed.items() if _source(the_plan, name) != AUTO]
+    if refused:
+        raise MissingFiles([one for found in refused for one in found.missing], refused[0].folder)
+    origins = {**the_plan.data}
+    for name, found in failed.items():
+        origins[name] = Origin(SYNTHETIC, missing=found.missing)
+        terminal.say(f"{name}: synthetic data instead of real ones, because {found}.")
+    request = replace(the_plan.request, data_sources={name: one.source for name, one in origins.items()})
+    the_plan = replace(the_plan, data=origins, request=request)
+    for key, task in tasks.items():
+        if examples[task.example].data in failed:
+            data[key] = _arrays(the_plan, task, examples[task.example], None)
+    return the_plan, data
+
+
+def _source(the_plan: Plan, name: str) -> str:
+    """What was asked for, or chosen when the run began."""
+    return the_plan.request.data_sources.get(name, the_plan.request.data_source)
+
+
+def _with_arrays(the_plan: Plan) -> list[CellTask]:
+    return [task for task in the_plan.to_measure() if task.script is None]
+
+
+def _published(the_plan: Plan) -> dict[str, list[CellTask]]:
+    """The tasks of each published dataset."""
+    names = {example.name: example.data for example in the_plan.examples}
+    found: dict[str, list[CellTask]] = {}
+    for task in _with_arrays(the_plan):
+        if datasets.is_published(names[task.example]):
+            found.setdefault(names[task.example], []).append(task)
+    return found
+
+
+def _needed(tasks: list[CellTask]) -> Needed:
+    return max(task.samples for task in tasks), max(task.validation_samples for task in tasks)
+
+
+def _arrays(the_plan: Plan, task: CellTask, example: Example, own: Path | None) -> Data:
+    origin = the_plan.data.get(example.data)
+    try:
+        data = datasets.prepare(
+            str(own or example.data),
+            input=example.input,
+            image_data_format=task.image_data_format,
+            source=origin.source if origin else REAL,
+            mirror=the_plan.request.data_folder,
+            samples=task.samples,
+            needed=_needed(_published(the_plan)[example.data]) if origin else None,
+            progress=sys.stderr.isatty(),
+        )
+    except UserError as error:
+        if own is None:
+            raise
+        raise UserError(str(error).replace(str(own), f"load_data of {example.path.name}")) from None
+    if own is not None:
+        data = replace(data, name=example.path.name)
+    if task.task == "train" and not data.train_targets:
+        raise UserError(f"{example.name} trains, and its data {data.name!r} has no labels.")
+    for what, wanted, there in (
+        ("samples", task.samples, data.samples),
+        ("validation samples", task.validation_samples, data.validation_samples),
+    ):
+        if wanted > there > 0:
+            raise UserError(
+                f"{task.example} asks for {wanted} {what}, and its data {data.name!r} has {there}: give fewer "
+                "--samples, or correct the example's PROFILES."
+            )
+    return data

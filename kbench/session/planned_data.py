@@ -1,0 +1,49 @@
+"""What a plan says about data: where those of each example come from, and what to do for real ones."""
+
+from __future__ import annotations
+
+import textwrap
+
+from kbench import datasets, paths
+from kbench.datasets import SYNTHETIC, Origin, describe
+from kbench.planning.plan import Plan
+
+_HEAD, _INDENT = "  data       ", " " * 13
+
+
+def in_short(plan: Plan) -> str:
+    """`, real data` or the like, for the first line; empty if no example has a published dataset."""
+    sources = sorted({one.source for one in plan.data.values()})
+    return f", {' and '.join(sources)} data" if sources else ""
+
+
+def lines(plan: Plan, width: int) -> list[str]:
+    """Where the data of each example come from, folded."""
+    names: dict[Origin, list[str]] = {}
+    for example in plan.examples:
+        if example.data in plan.data:
+            names.setdefault(plan.data[example.data], []).append(example.name)
+    parts = [f"{', '.join(of)}: {_of(origin)}" for origin, of in names.items()]
+    if any(origin.missing for origin in names):
+        folder = paths.portable(datasets.cache_folder() / "files")
+        parts.append(f"For real data, put these files into {folder} or into a folder named by --data-dir.")
+    heads = [_HEAD, *[_INDENT] * len(parts)]
+    return [
+        textwrap.fill(
+            part,
+            width,
+            initial_indent=head,
+            subsequent_indent=_INDENT,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for head, part in zip(heads, parts, strict=False)
+    ]
+
+
+def _of(origin: Origin) -> str:
+    if not origin.missing:
+        return f"{origin.source} data {origin.text}".rstrip()
+    if origin.source == SYNTHETIC:
+        return f"synthetic data, because there is no {describe(origin.missing)}"
+    return f"real data; missing: {describe(origin.missing)}"

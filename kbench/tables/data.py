@@ -1,0 +1,31 @@
+"""What tables say about an example's data: real, synthetic in place of real ones, or random by intent."""
+
+from __future__ import annotations
+
+from kbench import datasets
+from kbench.datasets import SYNTHETIC
+from kbench.values import Summary
+
+
+def in_short(row: Summary) -> str:
+    """`real data`, `synthetic data`, or what an example without a published dataset has; empty if unknown."""
+    if not row.data_source:
+        return ""
+    if row.data_source == SYNTHETIC and row.data in datasets.names() and not datasets.is_published(row.data):
+        return row.data.replace("_", " ")
+    return f"{row.data_source} data"
+
+
+def is_synthetic(row: Summary) -> bool:
+    """Whether the row has synthetic data in place of real ones."""
+    return in_short(row) == "synthetic data"
+
+
+def remark(row: Summary) -> str:
+    """What to do for real data."""
+    if not datasets.is_published(row.data):
+        return "Synthetic data have the form of the real ones and are easier to learn."
+    return (
+        "Synthetic data have the form of the real ones and are easier to learn. For the real ones, put "
+        f"{datasets.to_bring(row.data)} into a folder named by --data-dir."
+    )
