@@ -8,15 +8,13 @@ import platform
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from kbench import __version__, datasets, paths
+from kbench import __version__, paths
 from kbench.cache import folder as cache_folder
 from kbench.cli import arguments
-from kbench.datasets import archives, fetch, prepared
-from kbench.datasets.registry import REGISTRY
+from kbench.commands import doctor_data
+from kbench.commands.finding import Finding
 from kbench.environments import ensure, folders, interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported, UserError
@@ -35,15 +33,6 @@ FOR_DATA = 2 * GIB
 FOR_RESULTS = GIB // 10
 
 
-@dataclass(frozen=True)
-class Finding:
-    """The result of a check."""
-
-    what: str
-    found: str
-    advice: str = ""  # what to type; empty if it is fine
-
-
 def main(options: argparse.Namespace) -> int:
     """Check everything and print it; 1 if there is something to do. Raises UserError."""
     known = choices.known_backends()
@@ -58,6 +47,9 @@ def main(options: argparse.Namespace) -> int:
     backends = [_backend(one, device, pythons.get(one.name), cache, setup) for one in known.values()]
     to_make = sum(makes for _, makes in backends)
     here = Path.cwd()
+    data = doctor_data.data(choices.known_examples().values(), mirror)
+    tools = doctor_data.tools()
+    of_backend = {finding.what: finding for finding, _ in backends}
     parts = {
         "Machine": [
             *_machine(cache, here, to_make, device),
@@ -65,11 +57,15 @@ def main(options: argparse.Namespace) -> int:
             *_gpus(gpus),
         ],
         f"Backends, on {device.label}": [finding for finding, _ in backends],
-        "Data": [_data(name, mirror, cache) for name in datasets.names()],
+        f"Data, of profile {doctor_data.PROFILE}": data,
+        "Tools": tools,
+        "Commands": doctor_data.commands(known, of_backend, data, tools[0]),
     }
-    print("\n\n".join(f"{title}\n{_lines(findings)}" for title, findings in parts.items()))
+    print("\n\n".join(f"{title}\n{_lines(findings)}" for title, findings in parts.items() if findings))
     count = sum(bool(finding.advice) for findings in parts.values() for finding in findings)
-    print(f"\n{'All is fine.' if not count else f'{count} to do: see the lines marked so.'}")
+    without = " and ".join(finding.what for finding in data if finding.synthetic)
+    fine = f"All works; there are no real data for {without}." if without else "All is fine."
+    print(f"\n{f'{count} to do: see the lines marked so.' if count else fine}")
     return 1 if count else 0
 
 
@@ -134,9 +130,9 @@ def _backend(one: Backend, device: Device, choice: Choice | None, cache: Path, s
     try:
         build = pick_build(one, device, as_is=choice is not None and choice.as_is)
     except Unsupported as error:
-        return Finding(one.name, f"unsupported here: {error}"), False
+        return Finding(one.name, f"unsupported here: {error}", hinders=True), False
     except Unavailable as error:
-        return Finding(one.name, f"unavailable: {error}"), False
+        return Finding(one.name, f"unavailable: {error}", hinders=True), False
     try:
         ensure.check_programs(one)
         if choice is not None and choice.as_is:
@@ -145,32 +141,6 @@ def _backend(one: Backend, device: Device, choice: Choice | None, cache: Path, s
         return _environment(one, build, choice, cache, setup)
     except (Unavailable, UserError) as error:
         return Finding(one.name, build.name, str(error)), False
-
-
-def _data(name: str, mirror: Path | None, cache: Path) -> Finding:
-    """Whether a dataset is there and undamaged, can be downloaded, or must be provided by the user."""
-    variants = REGISTRY[name].variants
-    if not variants:
-        return Finding(name, "generated")
-    brought = cache / "data" / "files"
-    for files in variants:
-        places = [fetch.locate(file, mirror, brought) for file in files]
-        if all(places):
-            try:
-                for file, place in zip(files, places, strict=True):
-                    archives.verify(place or brought, file)
-            except UserError as error:
-                return Finding(name, "damaged", str(error))
-            return Finding(name, f"there, in {(places[0] or brought).parent}")
-    if any((cache / "data" / "prepared").glob(f"{name}-*-{datasets.REAL}-*/{prepared.META}")):
-        return Finding(name, "there, prepared")
-    for files in variants:
-        if all(file.addresses for file in files):
-            host = urlsplit(files[0].addresses[0]).hostname
-            count = f"{len(files)} file{'s' * (len(files) != 1)}"
-            return Finding(name, f"not here yet: the first run downloads {count} from {host}, or --data-dir has them")
-    wanted = ", ".join(file.name for file in variants[0])
-    return Finding(name, "missing", f"put {wanted} into {brought} or into a folder named by --data-dir")
 
 
 def _environment(one: Backend, build: Build, choice: Choice | None, cache: Path, setup: str) -> tuple[Finding, bool]:

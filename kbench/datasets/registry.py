@@ -40,8 +40,8 @@ class Shipped:
     files: tuple[File, ...]
     samples: int  # to train on
     validation_samples: int
-    # Form of input -> hash of the whole dataset's arrays, where these are only their beginning: runs on the part and on
-    # the whole compare. A test compares the part with the originals.
+    # Form of input -> hash of the whole dataset's arrays, where these are only their beginning: runs on the part and
+    # on the whole compare. A test compares the part with the originals.
     sha256: Mapping[str, str] = field(default_factory=dict)
 
 

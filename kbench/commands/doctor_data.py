@@ -1,0 +1,114 @@
+"""What `doctor` says about data, the browser, apt, and the commands with which the README begins."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from kbench import datasets, paths
+from kbench.cli import arguments
+from kbench.commands.finding import Finding
+from kbench.datasets import SYNTHETIC, Origin, addresses, archives, describe, fetch
+from kbench.datasets.registry import REGISTRY
+from kbench.environments import debian
+from kbench.errors import UserError
+from kbench.selection import names
+from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example
+
+PROFILE = "quick"  # of the README's first command
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+
+
+def data(examples: Iterable[Example], mirror: Path | None) -> list[Finding]:
+    """Where the data of each example would come from, and whether files on this machine are damaged."""
+    of_dataset: dict[str, list[Example]] = {}
+    for example in examples:
+        of_dataset.setdefault(example.data, []).append(example)
+    with ThreadPoolExecutor() as pool:
+        found = pool.map(lambda item: _data(item[0], item[1], mirror), of_dataset.items())
+    return [finding for findings in found for finding in findings]
+
+
+def _data(name: str, examples: list[Example], mirror: Path | None) -> list[Finding]:
+    if not datasets.is_published(name):
+        return [Finding(one.name, f"{name.replace('_', ' ')}, generated") for one in examples]
+    forms = {(one.input, layout) for one in examples for layout in (CHANNELS_FIRST, CHANNELS_LAST)}
+    profiles = [one.profiles[PROFILE] for one in examples]
+    needed = max(one.samples for one in profiles), max(one.validation_samples for one in profiles)
+    found = datasets.origin(name, forms, needed, mirror)
+    damage = _damage(name, mirror)
+    said = _said(found)
+    return [Finding(one.name, said, damage, synthetic=bool(found.missing)) for one in examples]
+
+
+def _said(origin: Origin) -> str:
+    if not origin.missing:
+        return f"real data {origin.text}"
+    folder = paths.portable(datasets.cache_folder() / "files")
+    return (
+        f"{SYNTHETIC} data, because there is no {describe(origin.missing)}; for real data, put it into {folder} or "
+        "into a folder named by --data-dir"
+    )
+
+
+def _damage(name: str, mirror: Path | None) -> str:
+    """Which of the dataset's files on this machine is not the published one; empty if none."""
+    for files in REGISTRY[name].variants:
+        for file in files:
+            if place := fetch.locate(file, mirror, datasets.cache_folder() / "files"):
+                try:
+                    archives.verify(place, file)
+                except UserError as error:
+                    return str(error)
+    return ""
+
+
+def tools() -> list[Finding]:
+    """The browser, for the tests of report.html, and apt."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    none = "none, only needed by the tests of report.html: install Chromium, Chrome or Edge"
+    if path is None and shutil.which("apt-get"):
+        none += f" (`{'' if os.geteuid() == 0 else 'sudo '}apt install chromium`)"
+    return [Finding("browser", path or none), Finding("apt", _apt())]
+
+
+def _apt() -> str:
+    path = shutil.which("apt-get")
+    if path is None:
+        return "none: only some native backends use it"
+    try:
+        mirrors = list(dict.fromkeys(debian.mirrors()))
+    except debian.Failed as error:
+        return str(error)
+    asked = addresses.ask(mirrors)
+    hosts = [str(urlsplit(address).hostname) for address, why in asked.items() if not why]
+    whys = list(dict.fromkeys(why for why in asked.values() if why))
+    said = [f"packages from {', '.join(dict.fromkeys(hosts))}"] if hosts else [] if whys else ["no mirror"]
+    return ", ".join([path, *said, *whys])
+
+
+def commands(
+    known: Mapping[str, Backend], backends: Mapping[str, Finding], found: Iterable[Finding], browser: Finding
+) -> list[Finding]:
+    """Whether the commands with which the README begins would work; none where kbench is installed without it."""
+    readme = paths.PACKAGE.parent / "README.md"
+    if not readme.is_file():
+        return []
+    first, *others = re.findall(r"(?m)^    python run\.py (.+)$", readme.read_text("utf-8"))[:2]
+    asked = [one.name for one in names.select_backends(arguments.parse(first.split()).backends, known).chosen]
+    hindered = [name for name in asked if backends[name].hinders or backends[name].advice]
+    synthetic = [one.what for one in found if one.synthetic]
+    damaged = [one.what for one in found if one.advice]
+    said = f"works, with {SYNTHETIC} data in {' and '.join(synthetic)}" if synthetic else "works, on real data"
+    advice = f"see {', '.join(hindered + damaged)}" if hindered or damaged else ""
+    trained = Finding(f"run.py {first}", "does not work yet" if advice else said, advice)
+    if browser.found.startswith("none"):
+        tested = "works, but leaves the tests of report.html out where there is no browser"
+    else:
+        tested = "works"
+    return [trained, *(Finding(f"run.py {one}", tested) for one in others)]
