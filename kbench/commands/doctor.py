@@ -48,7 +48,6 @@ def main(options: argparse.Namespace) -> int:
     to_make = sum(makes for _, makes in backends)
     here = Path.cwd()
     data = doctor_data.data(choices.known_examples().values(), mirror)
-    tools = doctor_data.tools()
     of_backend = {finding.what: finding for finding, _ in backends}
     parts = {
         "Machine": [
@@ -58,11 +57,11 @@ def main(options: argparse.Namespace) -> int:
         ],
         f"Backends, on {device.label}": [finding for finding, _ in backends],
         f"Data, of profile {doctor_data.PROFILE}": data,
-        "Tools": tools,
-        "Commands": doctor_data.commands(known, of_backend, data, tools[0]),
+        "Tools": doctor_data.tools(),
     }
-    print("\n\n".join(f"{title}\n{_lines(findings)}" for title, findings in parts.items() if findings))
     count = sum(bool(finding.advice) for findings in parts.values() for finding in findings)
+    parts["The README's commands"] = doctor_data.commands(known, of_backend, data)
+    print("\n\n".join(f"{title}\n{_lines(findings)}" for title, findings in parts.items() if findings))
     without = " and ".join(finding.what for finding in data if finding.synthetic)
     fine = f"All works; there are no real data for {without}." if without else "All is fine."
     print(f"\n{f'{count} to do: see the lines marked so.' if count else fine}")

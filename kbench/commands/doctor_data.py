@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from kbench import datasets, paths
+from kbench.bootstrap import browser
 from kbench.cli import arguments
 from kbench.commands.finding import Finding
 from kbench.datasets import SYNTHETIC, Origin, addresses, archives, describe, fetch
@@ -20,8 +21,8 @@ from kbench.errors import UserError
 from kbench.selection import names
 from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example
 
+README = paths.PACKAGE.parent / "README.md"  # of a checkout
 PROFILE = "quick"  # of the README's first command
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 
 
 def data(examples: Iterable[Example], mirror: Path | None) -> list[Finding]:
@@ -70,11 +71,8 @@ def _damage(name: str, mirror: Path | None) -> str:
 
 def tools() -> list[Finding]:
     """The browser, for the tests of report.html, and apt."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    none = "none, only needed by the tests of report.html: install Chromium, Chrome or Edge"
-    if path is None and shutil.which("apt-get"):
-        none += f" (`{'' if os.geteuid() == 0 else 'sudo '}apt install chromium`)"
-    return [Finding("browser", path or none), Finding("apt", _apt())]
+    none = f"none, only needed by the tests of report.html: {browser.WANTED}"
+    return [Finding("browser", browser.find() or none), Finding("apt", _apt())]
 
 
 def _apt() -> str:
@@ -93,13 +91,12 @@ def _apt() -> str:
 
 
 def commands(
-    known: Mapping[str, Backend], backends: Mapping[str, Finding], found: Iterable[Finding], browser: Finding
+    known: Mapping[str, Backend], backends: Mapping[str, Finding], found: Sequence[Finding]
 ) -> list[Finding]:
     """Whether the commands with which the README begins would work; none where kbench is installed without it."""
-    readme = paths.PACKAGE.parent / "README.md"
-    if not readme.is_file():
+    if not README.is_file():
         return []
-    first, *others = re.findall(r"(?m)^    python run\.py (.+)$", readme.read_text("utf-8"))[:2]
+    first, *others = re.findall(r"(?m)^    python run\.py (.+)$", README.read_text("utf-8"))[:2]
     asked = [one.name for one in names.select_backends(arguments.parse(first.split()).backends, known).chosen]
     hindered = [name for name in asked if backends[name].hinders or backends[name].advice]
     synthetic = [one.what for one in found if one.synthetic]
@@ -107,8 +104,8 @@ def commands(
     said = f"works, with {SYNTHETIC} data in {' and '.join(synthetic)}" if synthetic else "works, on real data"
     advice = f"see {', '.join(hindered + damaged)}" if hindered or damaged else ""
     trained = Finding(f"run.py {first}", "does not work yet" if advice else said, advice)
-    if browser.found.startswith("none"):
-        tested = "works, but leaves the tests of report.html out where there is no browser"
-    else:
-        tested = "works"
+    tested = "works"
+    if not browser.find():
+        tested += "; without a browser the tests of report.html are skipped"
+        tested += ", if apt cannot install one" if os.geteuid() == 0 and shutil.which("apt-get") else ""
     return [trained, *(Finding(f"run.py {one}", tested) for one in others)]

@@ -185,6 +185,7 @@ def test_an_option_of_run_has_the_name_of_its_field_and_reaches_the_guest() -> N
     request = choices.request(options, BACKENDS, [])
     (made,) = plan.make(request, BACKENDS, []).tasks
     assert {field.name for field in fields(Request)} - set(vars(options)) == {
+        "data_sources",
         "further",
         "named_backends",
         "named_examples",

@@ -9,7 +9,10 @@ import pytest
 from fake_backends import write_fake
 from fake_bench import Bench, Said
 
-from kbench.commands import doctor
+from kbench.bootstrap import browser
+from kbench.commands import doctor, doctor_data
+from kbench.datasets import addresses
+from kbench.environments import debian
 from kbench.machine import devices
 from kbench.selection import backends
 from kbench.session import choices
@@ -23,6 +26,12 @@ def clinic(bench: Bench, tmp_path: Path) -> Bench:
     """A machine with one backend, whose environment is not made yet."""
     bench.patch.setenv("KBENCH_CACHE", str(tmp_path / "cache"))
     bench.patch.setattr(choices, "known_backends", lambda: backends.load_all(bench.backends))
+    bench.patch.setattr(addresses, "ask", lambda asked: dict.fromkeys(asked, ""))
+    bench.patch.setattr(debian, "mirrors", lambda: ["http://deb.example/debian"])
+    bench.patch.setattr(browser, "find", lambda: "/usr/bin/chromium")
+    readme = tmp_path / "README.md"
+    readme.write_text("Type\n\n    python run.py --backends fake\n\nor\n\n    python run.py test\n")
+    bench.patch.setattr(doctor_data, "README", readme)
     return bench
 
 
@@ -43,7 +52,9 @@ def to_do(bench: Bench, what: str, *arguments: str) -> str:
     """The one thing that is to be done."""
     said = bench("doctor", *arguments)
     marked = {name: line for name, line in lines(said).items() if line.startswith("to do")}
+    command = marked.pop("run.py --backends fake", "")
     assert list(marked) == [what], said
+    assert command in ("", f"to do: does not work yet: see {what}")
     assert said.status == 1 and said.out.endswith("1 to do: see the lines marked so.\n")
     return marked[what]
 
@@ -55,11 +66,39 @@ def test_on_a_machine_that_has_all_each_line_is_ok(clinic: Bench) -> None:
     assert {"kbench", "cache", "disk, cache", "disk, results", "GPU"} <= set(found)
     assert found["keras9/fake"].startswith("ok: cpu, Python 3.")
     assert found["keras9/fake"].endswith("the first run makes its environment")
-    assert "the first run downloads 4 files from ossci-datasets" in found["mnist"]
-    assert found["random_images"] == "ok: generated"
+    assert found["mnist_mlp"] == found["babi_rnn"] == "ok: real data that come with kbench"
+    assert found["imdb_gru"] == "ok: real data downloaded from storage.googleapis.com"
+    assert found["resnet50_features"] == "ok: random images, generated"
+    assert found["browser"] == "ok: /usr/bin/chromium"
+    assert found["apt"].endswith("packages from deb.example") or "none" in found["apt"]
+    assert found["run.py --backends fake"] == "ok: works, on real data"
+    assert found["run.py test"] == "ok: works"
 
 
-def test_nothing_is_made_changed_or_asked_of_the_net(clinic: Bench, tmp_path: Path) -> None:
+def test_without_a_net_or_a_browser_the_commands_work_and_what_they_lack_is_said(clinic: Bench) -> None:
+    clinic.patch.setattr(addresses, "ask", lambda asked: dict.fromkeys(asked, "no connection"))
+    clinic.patch.setattr(browser, "find", lambda: "")
+    said = clinic("doctor")
+    found = lines(said)
+    assert said.status == 0
+    assert said.out.endswith("\nAll works; there are no real data for cifar10_cnn and imdb_gru.\n")
+    assert found["mnist_cnn"] == "ok: real data that come with kbench"
+    assert found["cifar10_cnn"].startswith(
+        "ok: synthetic data, because there is no cifar-10-python.tar.gz from https://www.cs.toronto.edu/~kriz/ (no "
+        "connection); for real data, put it into"
+    )
+    assert found["run.py --backends fake"] == "ok: works, with synthetic data in cifar10_cnn and imdb_gru"
+    assert "none, only needed by the tests of report.html: install Chromium" in found["browser"]
+    assert "works; without a browser the tests of report.html are skipped" in found["run.py test"]
+
+
+def test_installed_without_the_readme_it_says_nothing_of_its_commands(clinic: Bench, tmp_path: Path) -> None:
+    (tmp_path / "README.md").unlink()
+    said = clinic("doctor")
+    assert said.status == 0 and "README" not in said.out
+
+
+def test_nothing_is_made_or_changed(clinic: Bench, tmp_path: Path) -> None:
     keras = clinic.home / ".keras"
     keras.mkdir()
     (keras / "keras.json").write_text("mine")
@@ -141,10 +180,10 @@ def test_data_at_hand_are_read_and_a_damaged_file_is_named(clinic: Bench, tmp_pa
     mirror = tmp_path / "mirror"
     mirror.mkdir()
     (mirror / "babi_tasks_1-20_v1-2.tar.gz").write_bytes(b"not it")
-    said = to_do(clinic, "babi_qa2", "--data-dir", str(mirror))
+    said = to_do(clinic, "babi_rnn", "--data-dir", str(mirror))
     assert "babi_tasks_1-20_v1-2.tar.gz is not the published file" in said and "https://" in said
     clinic.patch.setenv("KBENCH_DATA", str(mirror))
-    to_do(clinic, "babi_qa2")
+    to_do(clinic, "babi_rnn")
 
 
 def test_a_python_of_the_users_own_is_looked_at(clinic: Bench, tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ def pinned(path: Path, addresses: tuple[str, ...] = ()) -> File:
 
 
 def registry(name: str, *variants: tuple[File, ...]) -> Registry:
-    """The real registry with one dataset's files exchanged."""
-    return MappingProxyType({**REGISTRY, name: replace(REGISTRY[name], variants=variants)})
+    """The real registry with one dataset's files exchanged, of which nothing comes with kbench."""
+    return MappingProxyType({**REGISTRY, name: replace(REGISTRY[name], variants=variants, shipped=None)})
 
 
 def with_addresses(known: Registry, name: str, *roots: str) -> Registry:

@@ -13,9 +13,10 @@ from pathlib import Path
 import dataset_miniatures as miniatures
 import numpy as np
 import pytest
+import requests
 
 from kbench import datasets
-from kbench.datasets import fetch
+from kbench.datasets import addresses, fetch
 from kbench.errors import UserError
 
 
@@ -28,6 +29,12 @@ class Server(http.server.SimpleHTTPRequestHandler):
 
     def log_message(self, *_args) -> None:
         pass
+
+
+@pytest.fixture(autouse=True)
+def nothing_known_of_hosts(monkeypatch):
+    """Ports of this machine are used again by other tests."""
+    monkeypatch.setattr(addresses, "_silent", {})
 
 
 @pytest.fixture
@@ -134,7 +141,7 @@ def test_what_is_not_the_published_file_is_not_kept(net, tmp_path, name, write):
     known = miniatures.with_addresses(write(folder), name, root)
     for path in folder.iterdir():
         path.write_bytes(b"<html>log in</html>")
-    with pytest.raises(UserError, match="the server sent another file than the published one"):
+    with pytest.raises(UserError, match=r"127\.0\.0\.1 sent another file than the published one"):
         prepare(name, tmp_path / "cache", known)
     left = [path for path in (tmp_path / "cache" / "files").iterdir() if not path.name.endswith(".lock")]
     assert left == []
@@ -144,27 +151,48 @@ def test_the_digest_of_the_original_archive_is_checked_too(net, tmp_path):
     folder, root, _asked = net
     known = miniatures.with_addresses(miniatures.cifar10(folder), "cifar10", root)
     file = replace(known["cifar10"].variants[0][0], download_digest="md5:" + "0" * 32)
-    with pytest.raises(UserError, match="the server sent another file than the published one"):
+    with pytest.raises(UserError, match=r"127\.0\.0\.1 sent another file than the published one"):
         prepare("cifar10", tmp_path / "cache", miniatures.registry("cifar10", (file,)))
 
 
-def test_without_a_connection_the_sentence_says_which_file_to_put_where(nobody, tmp_path):
+def test_without_a_connection_one_sentence_says_which_files_to_put_where(nobody, tmp_path):
     known = miniatures.with_addresses(miniatures.mnist(tmp_path), "mnist", nobody, nobody + "second/")
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(datasets.MissingFiles) as caught:
         prepare("mnist", tmp_path / "cache", known)
     assert str(caught.value) == (
-        "mnist needs train-images-idx3-ubyte.gz, which could not be downloaded (no connection to 127.0.0.1: "
-        f"ConnectionError): put it from {nobody}train-images-idx3-ubyte.gz or "
-        f"{nobody}second/train-images-idx3-ubyte.gz into {tmp_path}/cache/files or into a folder named by "
-        "--data-dir or KBENCH_DATA, or use --data synthetic, which needs none"
+        "train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz, "
+        f"t10k-labels-idx1-ubyte.gz from {nobody} (no connection to 127.0.0.1) cannot be downloaded: put them into "
+        f"{tmp_path}/cache/files or into a folder named by --data-dir or KBENCH_DATA, or use --data synthetic, which "
+        "needs none"
     )
 
 
-def test_an_absent_file_is_told_by_the_servers_answer(net, tmp_path):
+def test_a_host_that_does_not_answer_is_asked_once(nobody, tmp_path, monkeypatch):
+    asked = []
+
+    def head(address, **_):
+        asked.append(address)
+        raise requests.ConnectTimeout
+
+    monkeypatch.setattr(requests, "head", head)
+    for _ in range(2):
+        found = addresses.ask([f"{nobody}one", f"{nobody}two", f"{nobody}two"])
+        assert set(found.values()) == {"no connection to 127.0.0.1"}
+    assert len(asked) <= 2  # both at the same time, and never again
+    known = miniatures.with_addresses(miniatures.mnist(tmp_path), "mnist", nobody)
+    monkeypatch.setattr(requests, "get", head)
+    with pytest.raises(UserError, match=r"no connection to 127\.0\.0\.1"):
+        prepare("mnist", tmp_path / "cache", known)
+    assert len(asked) <= 2
+
+
+def test_an_address_that_answers_is_told_from_one_that_does_not(net, tmp_path):
     folder, root, _asked = net
-    known = miniatures.with_addresses(miniatures.babi(folder), "babi_qa2", root + "absent/")
-    with pytest.raises(UserError, match=r"could not be downloaded \(the server answered 404\)"):
-        prepare("babi_qa2", tmp_path / "cache", known)
+    (folder / "there").write_text("")
+    assert addresses.ask([f"{root}there", f"{root}absent"]) == {
+        f"{root}there": "",
+        f"{root}absent": "127.0.0.1 answered 404",
+    }
 
 
 def test_a_file_put_into_the_cache_by_hand_is_found(nobody, tmp_path):
@@ -176,12 +204,12 @@ def test_a_file_put_into_the_cache_by_hand_is_found(nobody, tmp_path):
 
 def test_a_file_without_an_address_can_only_be_brought(tmp_path):
     file = miniatures.imdb_ranks(tmp_path)
-    with pytest.raises(UserError, match=r"imdb needs imdb_ranks\.npz.* published at no address.*put it into"):
+    with pytest.raises(UserError, match=r"imdb_ranks\.npz \(it is published at no address\).*put it into"):
         prepare("imdb", tmp_path / "cache", miniatures.registry("imdb", (file,)))
 
 
 def test_connecting_is_given_up_within_seconds():
-    assert fetch.TIMEOUT[0] <= 5
+    assert fetch.TIMEOUT[0] <= 5 and addresses.TIMEOUT[0] <= 5 and addresses.AT_MOST <= 10
 
 
 def test_a_cache_that_cannot_be_written_is_one_sentence(nobody, tmp_path):
