@@ -19,6 +19,7 @@ import pytest
 from real_runs import Finished, Kbench, own_threads
 
 from kbench import paths, store
+from kbench.datasets import fetch
 from kbench.environments import ensure
 from kbench.selection import backends
 from kbench.values import CHANNELS_LAST, OK
@@ -173,15 +174,40 @@ def test_keras_of_tensorflow_is_keras_itself_on_the_backend_that_was_asked_for(k
         assert printed_by(run, backend).split() == ["tensorflow", BACKENDS[backend].keras_backend, "True"]
 
 
-def test_keras_datasets_are_there_without_a_download(kbench: Kbench) -> None:
+def test_keras_datasets_are_there_without_a_download(kbench: Kbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_downloads(monkeypatch)
     run = script(kbench, "own_data", names=("keras2/tensorflow", "keras3/jax"))
     assert run.status == 0, run.output
     printed = {printed_by(run, backend).rpartition("[")[0] for backend in ("keras2/tensorflow", "keras3/jax")}
-    (lines,) = {text.partition("['2.")[0] for text in printed}
-    assert lines.splitlines() == [
-        "(60000, 28, 28) uint8 uint8 (10000, 28, 28) [7 2 1 0 4]",
-        "25000 <class 'list'> [1] [0, 1]",
-    ]
+    (line,) = {text.partition("['2.")[0] for text in printed}
+    whole = "(60000, 28, 28) uint8 uint8 (10000, 28, 28) [7 2 1 0 4]"
+    part = "(10000, 28, 28) uint8 uint8 (5000, 28, 28) [7 2 1 0 4]"
+    assert line.strip() in (whole, part)
+    assert (line.strip() == part) == ("not all of MNIST: the first 10,000 of 60,000" in " ".join(run.output.split()))
+
+
+def test_reviews_of_keras_are_lists_or_one_sentence_says_which_file_to_bring(
+    kbench: Kbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_downloads(monkeypatch)
+    program = tmp_path / "reviews.py"
+    program.write_text(
+        "from keras.datasets import imdb\n\n(words, liked), _ = imdb.load_data(num_words=1000)\n"
+        "print(len(words), type(words[0]), words[0][:1], sorted(set(liked.tolist())))\n"
+    )
+    run = kbench.script(program, "keras2/tensorflow")
+    if run.status == 0:
+        assert printed_by(run, "keras2/tensorflow") == "25000 <class 'list'> [1] [0, 1]\n"
+    else:
+        assert run.cell().outcome.reason.startswith("imdb.npz from https://storage.googleapis.com/")
+        assert "cannot be downloaded: put it into" in run.cell().outcome.reason
+
+
+def no_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise fetch.NotDownloaded("no download in a test")
+
+    monkeypatch.setattr(fetch, "_download", failing)
 
 
 def test_what_else_of_tensorflow_is_used_is_unsupported_where_it_is_not(kbench: Kbench, tmp_path: Path) -> None:
