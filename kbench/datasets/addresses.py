@@ -1,4 +1,4 @@
-"""Asks addresses whether they answer: all at the same time, and a host that does not answer once in a process."""
+"""Asks addresses whether they answer: all at the same time, and a host that does not answer once in a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ TIMEOUT = (2.0, 3.0)
 AT_MOST = 6.0
 _NOT_ANSWERED_TO_HEAD = (405, 501)  # by a server that knows only GET
 
-_silent: dict[str, str] = {}  # host -> why nothing comes from there, until this process ends
+_silent: dict[str, str] = {}  # host -> why nothing comes from there
+
+
+def forget() -> None:
+    """Ask all hosts again: another run begins, and the network may be back."""
+    _silent.clear()
 
 
 def silent(address: str) -> str:
@@ -21,13 +26,14 @@ def silent(address: str) -> str:
 
 
 def remember(address: str, error: Exception) -> str:
-    """Why there was no answer, in words; the address's host is not asked again."""
+    """Why nothing came, in words; a host without a connection is not asked again."""
     import requests
 
     host = urlsplit(address).hostname
-    kind = type(error)
-    known = (requests.ConnectionError, requests.ConnectTimeout)
-    why = f"no connection to {host}" + ("" if kind in known else f": {kind.__name__}")
+    if not isinstance(error, requests.ConnectionError | requests.Timeout):
+        return f"what came from {host} broke off: {type(error).__name__}"
+    plain = type(error) in (requests.ConnectionError, requests.ConnectTimeout)
+    why = f"no connection to {host}{'' if plain else f': {type(error).__name__}'}"
     _silent[urlsplit(address).netloc] = why
     return why
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from kbench import datasets
-from kbench.datasets import REAL, SYNTHETIC, MissingFiles, Needed, Origin
+from kbench.datasets import REAL, SYNTHETIC, MissingFiles, Needed, Origin, addresses
 from kbench.errors import UserError
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
@@ -25,6 +25,7 @@ Key = tuple[str, str]  # example, image_data_format
 def chosen(the_plan: Plan) -> Plan:
     """The plan with the origin of each published dataset. Downloads nothing; asks addresses for seconds at most."""
     request, tasks = the_plan.request, _published(the_plan)
+    addresses.forget()
 
     def choose(name: str) -> Origin:
         source = request.data_sources.get(name, request.data_source)
