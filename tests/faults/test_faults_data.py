@@ -179,7 +179,7 @@ def test_a_connection_that_breaks_half_way_leaves_nothing_and_the_next_call_has_
     net: Any, known: Registry, tmp_path: Path
 ) -> None:
     net.stops = "cut"
-    with pytest.raises(UserError, match="train-images-idx3-ubyte.gz.* cannot be downloaded"):
+    with pytest.raises(UserError, match=r"train-images-idx3-ubyte\.gz.* cannot be downloaded"):
         prepare(tmp_path / "cache", known)
     assert visible(tmp_path / "cache" / "files") == []
     net.stops = ""
