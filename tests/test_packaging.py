@@ -48,7 +48,7 @@ def test_the_wheel_holds_the_host_the_guest_the_backends_with_their_locks_and_th
     (wheel,) = built.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     data = files_under("backends", ".toml", ".lock", ".c") | files_under("examples_models", ".py")
-    data |= files_under("results/published", ".csv", ".md")
+    data |= files_under("results/published", ".csv", ".md") | files_under("datasets", ".gz", ".md")
     assert data
     assert {f"kbench/_data/{name}" for name in data} <= names
     assert files_under("kbench", ".py", ".txt", ".js", ".css", ".j2", ".LICENSE") <= names
@@ -75,7 +75,7 @@ def test_installed_by_pip_kbench_is_a_command_that_finds_its_files_from_anywhere
     (site / "dependencies.pth").write_text("\n".join(entry for entry in sys.path if "site-packages" in entry))
     assert "--backends" in output([folder / "bin" / "kbench", "--help"], tmp_path)
     script = "from kbench import paths; print(*sorted(p.stem for p in paths.project_folder(NAME).glob(GLOB)))"
-    for name, glob in (("backends", "*/*.toml"), ("examples_models", "*.py")):
+    for name, glob in (("backends", "*/*.toml"), ("datasets", "*/*.gz"), ("examples_models", "*.py")):
         found = output([python, "-c", script.replace("NAME", repr(name)).replace("GLOB", repr(glob))], tmp_path)
         assert found.split() == sorted(path.stem for path in (CHECKOUT / name).glob(glob))
 
