@@ -18,6 +18,11 @@ from kbench.store.reading import RunRecord, RunResults, objects
 from kbench.store.runs import MACHINES
 from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, OK, SCRIPT, SLOWER, Interval, Summary, base
 
+TUNED = (
+    "kbench sets variables that make it faster than it comes (`list backends --variables` prints them); "
+    "--settings default,tuned measures both"
+)
+
 
 def limits(run: RunRecord) -> Limits | None:
     """What the run's machine was measured to do at most; None where it was not."""
@@ -30,12 +35,6 @@ def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
     measured = expanded(run.measured)
     rows = summarise(measured, baseline or run.baseline, limits(run), level, natives(run.backends))
     return [_with_variables(row, run) for row in learning.noted(rows, measured, run.backends)]
-
-
-TUNED = (
-    "kbench sets variables that make it faster than it comes (`list backends --variables` prints them); "
-    "--settings default,tuned measures both"
-)
 
 
 def _with_variables(row: Summary, run: RunRecord) -> Summary:
