@@ -78,18 +78,20 @@ def train(framework, model, example, spec, feed, validation_part, events):
 def write_settings(framework, model, example, spec, events):
     """What else counts of a training, as the compiled model and the example's module hold it."""
     found = framework.settings_of_training(model, spec["ordered_updates"])
-    for name in ("class_weight", "loss_weights"):
-        found[name] = json.dumps(plain(_by_text(getattr(example, name.upper(), None))), sort_keys=True)
+    asked = {name: getattr(example, name.upper(), None) for name in ("class_weight", "loss_weights")}
     if spec["augment"]:
-        found["augmentation"] = json.dumps(plain(example.AUGMENTATION), sort_keys=True)
+        asked["augmentation"] = example.AUGMENTATION
+    found.update((name, json.dumps(_by_text(value), sort_keys=True)) for name, value in asked.items())
     events.write("training", **found)
     for text in framework.unusual(model, spec):
         events.write("note", text=text)
 
 
-def _by_text(weights):
-    """Weights with the names that JSON has; nothing for none."""
-    return {str(name): weights[name] for name in weights} if isinstance(weights, dict) else weights or {}
+def _by_text(settings):
+    """Settings with the names that JSON has; nothing for none."""
+    if isinstance(settings, dict):
+        return {str(name): plain(value) for name, value in settings.items()}
+    return plain(settings or {})
 
 
 def write_first(events, clock, start, seconds):
