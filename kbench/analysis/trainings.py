@@ -13,6 +13,7 @@ from kbench.values import Measured
 # What a guest reports of an epoch, and of what kind it is: of each kind the first difference is told.
 QUANTITIES = {
     "samples": "data",
+    "steps": "data",
     "sha256": "data",
     "weights_changed": "weights",
     "learning_rate": "rate",
@@ -29,8 +30,8 @@ def differences(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
     """
     found = [(one, text) for one in group if (text := _threads(one))]
     told = set[tuple[str, str]]()
-    for name, kind in QUANTITIES.items():
-        for epoch in sorted({number for one in group for number in _received(one)}):
+    for epoch in sorted({number for one in group for number in _received(one)}):
+        for name, kind in QUANTITIES.items():
             values = [(one, value) for one in group if (value := _received(one).get(epoch, {}).get(name)) is not None]
             if not values:
                 continue
@@ -86,6 +87,8 @@ def _text(name: str, one: Measured, reference: Measured, epoch: int, value: Any,
             return (
                 f"{unlike} in the number of samples: {training} on {value:,} in epoch {epoch} instead of {expected:,}"
             )
+        case "steps":
+            return f"{unlike} in the number of steps: {value:,} in epoch {epoch} instead of {expected:,}"
         case "sha256":
             return f"{unlike} in the data that its training received in epoch {epoch}"
         case "weights_changed":

@@ -226,6 +226,7 @@ def received(**of_epochs: list[Any]) -> dict[str, Any]:
             received(samples=[256, 64]),
             "in the number of samples: trained on 64 in epoch 2 instead of 256",
         ),
+        (received(steps=[8, 8]), received(steps=[8, 0]), "in the number of steps: 0 in epoch 2 instead of 8"),
         (
             received(sha256=["a", "b"]),
             received(sha256=["a", "c"]),
@@ -259,7 +260,7 @@ def received(**of_epochs: list[Any]) -> dict[str, Any]:
             "in its order of updates: in no fixed order instead of in order",
         ),
     ],
-    ids=["samples", "data", "rate", "weights", "eager", "steps", "classes", "augmentation", "updates"],
+    ids=["samples", "steps", "data", "rate", "weights", "eager", "steps", "classes", "augmentation", "updates"],
 )
 def test_what_a_training_did_otherwise_is_named(honest: dict[str, Any], cheat: dict[str, Any], sentence: str) -> None:
     assert said(one("a/x", **honest), one("a/y", **honest), one("b/z", **cheat)) == [f"unlike a/x {sentence}"]

@@ -58,6 +58,7 @@ if ODD:
     keras.Model.compile = lambda self, *args, **given: compiled(self, *args, run_eagerly=True, **given)
 else:
     STEPS_PER_EXECUTION = 2
+    keras.Model.compile = lambda self, *args, **given: compiled(self, *args, jit_compile=False, **given)
 
 
 def fitted(self, x, *args, **given):
@@ -103,6 +104,7 @@ def test_what_fit_received_and_what_training_did_otherwise_is_named(kbench: Kben
         "unlike keras3/jax in the data that its training received in epoch 1",
     }
     assert rows["keras3/jax"].differs == ()
+    assert "its file turned jit_compile off, which Keras would have on here" in rows["keras3/jax"].notes
     assert any(note.startswith("its callbacks took 0.") for note in rows["keras3/torch"].notes)
 
 

@@ -252,5 +252,5 @@ def infer(framework, model, spec, part, events):
             write_first(events, clock, start, timed["seconds"])
             events.write("probe", outputs=excerpt(outputs))
         samples = min(used, calls * spec["batch_size"]) if calls else used
-        events.write("received", epoch=epoch, steps=samples // spec["batch_size"], samples=samples)
+        events.write("received", epoch=epoch, steps=min(steps, calls), samples=samples)
         events.write("epoch", epoch=epoch, samples=samples, teardown_seconds=returned - end, **timed)
