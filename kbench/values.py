@@ -100,6 +100,7 @@ class Backend:
     module: Text = ""  # of a native one: what Python imports
     builds: tuple[Build, ...] = ()
     variables: Variables = field(default_factory=dict)  # of its cells; with PLACEHOLDERS
+    tuned: Texts = ()  # those of its variables, builds' included, that only make it faster
     shared_libpython: Flag = False  # needs libpythonX.Y.so
     libraries: Table = field(default_factory=dict)  # library name -> file of the environment to use for it
     # library name -> C source next to the backend's file
@@ -389,4 +390,6 @@ class Summary:
     available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting
     per_1000_interval: Interval | None = field(default=None, metadata=column(""))  # of seconds_per_1000_samples
     steps: int = field(default=0, metadata=column(""))  # per epoch; 0 if unknown
+    # A known difference of its backend, if it does not learn like the others.
+    learning_cause: str = field(default="", metadata=column(""))
     seeds: int = field(default=0, metadata=column(""))  # the number of different seeds of the repeats that ended ok

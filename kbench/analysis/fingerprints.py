@@ -12,7 +12,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from kbench.analysis import flops
+from kbench.analysis import flops, trainings
 from kbench.values import Measured
 
 # Outputs before training: float32 is accurate to about 6e-8 of a term's size times the root of the number of terms,
@@ -22,6 +22,14 @@ ABSOLUTE, RELATIVE = 1e-4, 1e-3
 
 def _fact(name: str) -> Callable[[Measured], object]:
     return lambda one: one.facts.get(name)
+
+
+def _as_json(name: str) -> Callable[[Measured], object]:
+    return lambda one: None if not isinstance(text := one.facts.get(name), str) else msgspec.json.decode(text)
+
+
+def _truth(name: str) -> Callable[[Measured], object]:
+    return lambda one: None if (value := one.facts.get(name)) is None else bool(value)
 
 
 def _weights(one: Measured) -> object:
@@ -40,6 +48,22 @@ _ASPECTS: Mapping[str, Callable[[Measured], object]] = {
     "optimizer": _fact("optimizer"),
     "loss": _fact("loss"),
     "dtype": _fact("dtypes"),
+    "metrics": _as_json("metrics"),
+    "weights of classes": _as_json("class_weight"),
+    "weights of losses": _as_json("loss_weights"),
+    "augmentation": _as_json("augmentation"),
+    "steps_per_execution": _fact("steps_per_execution"),
+    "run_eagerly": _truth("run_eagerly"),
+    "order of updates": _fact("order_of_updates"),
+}
+# Where a setting is this, as it was before guests reported it, it does not change the fingerprint's hash.
+_USUAL: Mapping[str, Sequence[object]] = {
+    "metrics": ([], ["accuracy"]),
+    "weights of classes": ({},),
+    "weights of losses": ({},),
+    "steps_per_execution": (1,),
+    "run_eagerly": (False,),
+    "order of updates": ("in order",),
 }
 _OF_LAYERS = ("layers", "input_shapes", "layer_shapes")  # facts that only Keras reports of a model
 _HASHED = ("initial weights", "data", "order of samples")  # a message can only say that they differ
@@ -54,7 +78,8 @@ def fingerprint(known: Mapping[str, object]) -> str:
     """A short hash of what a cell `reported`; empty where that is too little."""
     if not known.keys() & {"model", "number of parameters"}:
         return ""
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
+    counted = {name: value for name, value in known.items() if value not in _USUAL.get(name, ())}
+    return hashlib.sha256(json.dumps(counted, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def described(measured: Sequence[Measured]) -> list[Measured]:
@@ -100,7 +125,7 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
         for one, difference in _of_aspect("operations per sample", _operations, group):
             if one.cell.id not in found:  # another model has other operations too
                 found[one.cell.id] = [difference]
-        for one, difference in [*_own_weights(group), *_outputs(group)]:
+        for one, difference in [*_own_weights(group), *_outputs(group), *trainings.differences(group)]:
             found.setdefault(one.cell.id, []).append(difference)
     return {cell: tuple(difference) for cell, difference in found.items()}
 

@@ -8,14 +8,20 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from kbench.analysis import intervals, roofline
+from kbench.analysis import intervals, learning, roofline
 from kbench.analysis.call_sites import expanded
 from kbench.analysis.roofline import Limits
 from kbench.analysis.summaries import summarise
-from kbench.store.reading import RunRecord, RunResults
+from kbench.store.reading import RunRecord, RunResults, objects
 from kbench.store.runs import MACHINES
-from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, SCRIPT, SLOWER, Interval, Summary, base
+from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, OK, SCRIPT, SLOWER, Interval, Summary, base
+
+TUNED = (
+    "kbench sets variables that make it faster than it comes (`list backends --variables` prints them); "
+    "--settings default,tuned measures both"
+)
 
 
 def limits(run: RunRecord) -> Limits | None:
@@ -26,7 +32,19 @@ def limits(run: RunRecord) -> Limits | None:
 def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
     """The rows of the run's tables, compared with the fastest and with the backend `baseline`, or the plan's own."""
     level = intervals.LEVEL_OF_A_LOOK if run.adds_processes else intervals.LEVEL
-    return summarise(expanded(run.measured), baseline or run.baseline, limits(run), level, natives(run.backends))
+    measured = expanded(run.measured)
+    rows = summarise(measured, baseline or run.baseline, limits(run), level, natives(run.backends))
+    return [_with_variables(row, run) for row in learning.noted(rows, measured, run.backends)]
+
+
+def _with_variables(row: Summary, run: RunRecord) -> Summary:
+    """With a note, if the row's cells had variables that only make its backend faster."""
+    tuned = run.backends.get(row.backend, {}).get("tuned")
+    environment = objects(run.provenance.get("environments")).get(row.backend, {})
+    given = environment.get("variables")
+    if row.status != OK or not isinstance(tuned, list) or not isinstance(given, dict) or not given.keys() & {*tuned}:
+        return row
+    return replace(row, notes=(*row.notes, TUNED))
 
 
 def natives(backends: Mapping[str, Mapping[str, object]]) -> dict[str, str]:

@@ -11,6 +11,7 @@ import numpy as np
 from kbench.epochs import Epoch
 from kbench.values import Measured
 
+NOT_STEADY = "not steady"  # what such a sentence begins with
 CHANGE = 0.1  # of the time of a step; more is reported
 CHANCE = 0.01  # of reporting a change where there is none; that needs five epochs in each half
 
@@ -62,7 +63,7 @@ def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int) -> str:
         return ""
     how = f"{change:.2f} times slower" if change > 1 else f"{1 / change:.2f} times faster"
     return (
-        f"not steady: its steps became {how} from the first half of its steady epochs to the second; "
+        f"{NOT_STEADY}: its steps became {how} from the first half of its steady epochs to the second; "
         f"use more epochs{f' (--epochs {2 * epochs})' if epochs else ''}"
     )
 

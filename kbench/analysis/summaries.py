@@ -8,7 +8,16 @@ from dataclasses import replace
 from itertools import chain
 from statistics import median, stdev
 
-from kbench.analysis import fingerprints, intervals, learning_curves, machine_stability, roofline, rounds, step_times
+from kbench.analysis import (
+    fingerprints,
+    intervals,
+    learning_curves,
+    machine_stability,
+    roofline,
+    rounds,
+    step_times,
+    trainings,
+)
 from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, compare, holding
 from kbench.epochs import Epoch
 from kbench.text import significant
@@ -153,6 +162,7 @@ def _summary(
             *_notes(repeats),
             *([f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []),
             *_late(usual, teardown, facts),
+            *_around_batches(usual, ok),
         ),
         deterministic=learning_curves.deterministic(ok),
         final_accuracy_sd=_spread(epoch.accuracy for epoch in last),
@@ -299,6 +309,14 @@ def _late(usual: float | None, teardown: float | None, facts: Mapping[str, objec
         return []
     function = "predict" if facts.get("task") == "infer" else "fit"
     return [f"{function} returned {significant(teardown)} s after its last batch (mean), not counted in its time"]
+
+
+def _around_batches(usual: float | None, ok: Sequence[Measured]) -> list[str]:
+    """A note on callbacks that take long around the batches of a steady epoch."""
+    seconds = _mean(seconds for one in ok for seconds in trainings.callback_seconds(one))
+    if not usual or seconds is None or seconds < LATE * usual:
+        return []
+    return [f"its callbacks took {significant(seconds)} s of each epoch (mean), which are counted in its time"]
 
 
 def _percent_of_limit(

@@ -23,7 +23,7 @@ _NUMBERS = (
 )
 _VARIANTS = (
     "measure each backend in several versions or settings (for one backend: NAME@0.9 or NAME+jit=off in --backends)",
-    ("--jit", "--precision-policy", "--env-set", "--keras", "--package of a run"),
+    ("--jit", "--precision-policy", "--settings", "--env-set", "--keras", "--package of a run"),
 )
 _HOW_OFTEN = ("how often each cell is measured", ("--repeats", "--precision", "--budget", "--interleave"))
 _CLUSTER = ("on a cluster", ("--on", "--spread", "--select"))
@@ -68,7 +68,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     ),
     "list": (
         "List backends and examples: what each is and can do, whether it is installed; or list published figures.",
-        ("what to list", "workload", "--format", "--python"),
+        ("what to list", "workload", "--variables", "--format", "--python"),
     ),
     "setup": (
         "Create the backends' environments where they are missing. Measures nothing.",

@@ -50,6 +50,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "metavar": "LIST",
         "help": "values of jit_compile to measure: some of on, off, auto; one row each",
     },
+    "--settings": {
+        "type": list_of(("default", "tuned")),
+        "metavar": "LIST",
+        "help": "tuned: with the variables that kbench sets to make backends faster (default); default: without, as "
+        "backends come; default,tuned: both, one row each. `list backends --variables` prints them",
+    },
     "--precision-policy": {**_LIST, "help": "Keras dtype policies to measure, such as float32,mixed_bfloat16"},
     "--env-set": {
         **_REPEATED,
@@ -285,6 +291,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "size of each plot in inches, such as 3.3x2.5 (default: by content)",
     },
     # Of single commands.
+    "--variables": {
+        **_FLAG,
+        "help": "print the environment variables that make backends faster, to copy them",
+    },
     "what to list": {"nargs": "?", "choices": ("all", "backends", "examples", "published"), "default": "all"},
     "workload": {"nargs": "?", "help": "with published: only the figures of this workload"},
     "runs to compare": {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+import shlex
 import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -23,6 +25,7 @@ from kbench.text import as_json
 from kbench.values import Backend, Device, Example
 
 _BACKENDS = ["backend", "what it is", "can", "Python", "installed"]
+_VARIABLES = ["backend", "variable", "value"]
 _EXAMPLES = ["example", "does", "data", "parameters", "full", "what it is"]
 _PUBLISHED = "published"
 
@@ -35,6 +38,9 @@ def main(options: argparse.Namespace) -> int:
     if options.workload:
         raise UserError(f"{options.workload!r} is for {_PUBLISHED}: `list {_PUBLISHED} {options.workload}`.")
     known = choices.known_backends()
+    if options.variables:
+        _show_variables(known, options)
+        return 0
     shown: dict[str, grid.Grid] = {}
     if options.what in ("all", "backends"):
         device = devices.choose("auto", devices.gpus())
@@ -47,6 +53,44 @@ def main(options: argparse.Namespace) -> int:
         raise UserError("One CSV holds one table: `list backends --format csv` or `list examples --format csv`.")
     terminal.show(grid.printed(shown, options.format, terminal.width()))
     return 0
+
+
+def _show_variables(known: Mapping[str, Backend], options: argparse.Namespace) -> None:
+    """What makes backends faster, as a shell takes it. Raises UserError."""
+    if options.what == "examples":
+        raise UserError("--variables are those of backends: `list backends --variables`.")
+    device = devices.choose("auto", devices.gpus())
+    pythons = choices.chosen_pythons(options, known)
+    found = {one.name: _variables(one, device, pythons) for one in known.values()}
+    if options.format == "table":
+        lines = [
+            "\n".join([f"# {name}", *(f"export {key}={shlex.quote(value)}" for key, value in some.items())])
+            for name, some in found.items()
+            if some
+        ]
+        terminal.show("\n\n".join(lines))
+    else:
+        rows = [[name, key, value] for name, some in found.items() for key, value in some.items()]
+        terminal.show(grid.printed({"variables": grid.Grid(_VARIABLES, rows)}, options.format, terminal.width()))
+
+
+def _variables(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> dict[str, str]:
+    """Those of the backend that make it faster, without the parts that name folders of kbench's own."""
+    choice = pythons.get(backend.name)
+    try:
+        build = pick_build(backend, device, as_is=choice is not None and choice.as_is)
+        environment = ensure.find(backend, build, explicit=choice)
+    except (Unavailable, Unsupported, UserError):
+        return {}
+    given = {**backend.variables, **build.variables, **build.locked_variables}
+    if environment is not None and environment.folder is not None:
+        given = {name: text.replace("{env}", str(environment.folder)) for name, text in given.items()}
+    found = {}
+    for name in backend.tuned:
+        parts = re.split(r"(?<!\\),", given.get(name, ""))
+        kept = [part for part in parts if part and not re.search(r"\{(cache|example|compiled|env)\}", part)]
+        found.update({name: ",".join(kept)} if kept else {})
+    return found
 
 
 def _show_published(options: argparse.Namespace) -> None:

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from kbench import store
+from kbench.analysis import intervals
 from kbench.analysis.call_sites import expanded
+from kbench.analysis.ratios import holding
 from kbench.analysis.rows import summarised
-from kbench.analysis.step_times import steady
+from kbench.analysis.step_times import NOT_STEADY, steady
 from kbench.analysis.summaries import Row, row_of
 from kbench.parity import agreement
 from kbench.parity.values import Agreement
 from kbench.planning.request import OTHER_JIT, SAME_BATCH
 from kbench.store.reading import RunResults
 from kbench.text import significant
-from kbench.values import OK, Summary
+from kbench.values import OK, Interval, Summary
 
-TELLING = 0.15  # of a step's time; less is not reported, since nothing says how sure it is
+# Of a step's time. The changed program runs in a process of its own, and processes of one backend differ by 3 to 6 %
+# (standard deviation): two of them by up to this much.
+TELLING = 0.15
+
+
+CAUSES = ("input data", "copies to the device", "jit_compile", "recompilation")
+
+
+@dataclass(frozen=True)
+class _Change:
+    """What a change does to a row: seconds of a step before and after it."""
+
+    row: Summary
+    changed: Summary
+    before: float
+    after: float
+    ratio: Interval  # of after / before
 
 
 def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
@@ -26,15 +47,25 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
     parts = {folder.name: store.read(folder) for folder in store.parts(run.folder)}
     fits = [row for row in rows if row.unit == "epoch" and row.status == OK]
     slow = [row for row in fits if _is_slow(row, fits)]
-    found = [*_fallbacks(run, slow), *_compiled(run, fits)]
+    compiled = _compiled(run, fits)
+    found = [*_fallbacks(run, slow), *(compiled or [])]
+    tested = {"recompilation": compiled is not None}
+    sample = _step_seconds(run, fits)
     if SAME_BATCH in parts:
-        found += [*_data(fits, _by_row(parts[SAME_BATCH])), *_transfers(slow, parts[SAME_BATCH])]
+        fed = [row for row in fits if _facts(run, "feeds").get(row_of(row))]  # arrays are arrays in both runs
+        changes = _changes(fed, sample, parts[SAME_BATCH])
+        copies = _facts(parts[SAME_BATCH], "transfer_seconds")
+        found += [*_data(changes), *_transfers(slow, sample, copies)]
+        tested |= {"input data": bool(changes), "copies to the device": bool(copies.keys() & sample.keys())}
     if OTHER_JIT in parts:
-        found += _jit(fits, _facts(run, "run_eagerly"), parts[OTHER_JIT])
-    if parts and not found:
-        found.append(
-            "No backend is slow here because of its data, copies to the device, jit_compile or recompilation."
-        )
+        changes = _changes(fits, sample, parts[OTHER_JIT])
+        found += _jit(changes, _facts(run, "run_eagerly"), parts[OTHER_JIT])
+        tested["jit_compile"] = bool(changes)
+    named = [cause for cause in CAUSES if tested.get(cause)]
+    if parts and named and not found:
+        found.append(f"None of the usual causes was found ({', '.join(named)}).")
+    if parts and (unsure := [_name(row) for row in fits if row_of(row) not in sample]):
+        found.append(f"Not explained, because its steps were not steady or were disturbed: {', '.join(unsure)}.")
     if "parity" in parts:
         from kbench.parity import reading  # which needs numpy
 
@@ -44,6 +75,40 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
 
 def _name(row: Summary) -> str:
     return f"{row.example} on {row.backend}"
+
+
+def _step_seconds(run: RunResults, rows: Sequence[Summary]) -> dict[Row, list[float]]:
+    """Seconds of a step in each steady epoch that nothing disturbed, as a part of it: some frameworks return from a
+    step before it is done. Only of `rows` that are steady, with two such epochs and most turns undisturbed.
+    """
+    found: dict[Row, list[float]] = {}
+    turns: dict[Row, list[bool]] = {}
+    for one in expanded(run.measured):
+        for epoch in steady(one.epochs):
+            disturbed = [number in one.outcome.disturbed_rounds for number, _, _ in epoch.rounds]
+            turns.setdefault(row_of(one.cell), []).extend(disturbed)
+            if epoch.step_seconds and not any(disturbed):
+                found.setdefault(row_of(one.cell), []).append(epoch.seconds / len(epoch.step_seconds))
+    wanted = {row_of(row) for row in rows if not any(note.startswith(NOT_STEADY) for note in row.notes)}
+    return {
+        row: seconds
+        for row, seconds in found.items()
+        if row in wanted and len(seconds) > 1 and 2 * sum(turns[row]) <= len(turns[row])
+    }
+
+
+def _changes(rows: Sequence[Summary], own: Mapping[Row, Sequence[float]], changed: RunResults) -> list[_Change]:
+    """What the change does to each of `rows`, where both runs can tell; its interval includes that of processes."""
+    others = _by_row(changed)
+    after = _step_seconds(changed, list(others.values()))
+    found = []
+    for row in rows:
+        before, other = own.get(row_of(row)), after.get(row_of(row))
+        if before and other and (drawn := intervals.of_ratio(other, before)):
+            ratio = median(other) / median(before)
+            interval = holding(drawn, ratio, math.log1p(TELLING))
+            found.append(_Change(row, others[row_of(row)], median(before), median(other), interval))
+    return found
 
 
 def _by_row(run: RunResults) -> dict[Row, Summary]:
@@ -59,7 +124,8 @@ def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:
     """Whether it is slower than another row of its fit, or the only one."""
     steps = [seconds for other in fits if other.example == row.example and (seconds := _step(other))]
     own = _step(row)
-    return own is not None and (len(steps) == 1 or own > (1 + TELLING) * min(steps))
+    surely = row.relative_interval is None or row.relative_interval.low > 1
+    return own is not None and (len(steps) == 1 or (surely and own > (1 + TELLING) * min(steps)))
 
 
 def _fallbacks(run: RunResults, slow: Sequence[Summary]) -> list[str]:
@@ -67,10 +133,15 @@ def _fallbacks(run: RunResults, slow: Sequence[Summary]) -> list[str]:
     return [f"{_name(row)}: {text}." for row in slow for text in known.get(row_of(row), ())]
 
 
-def _compiled(run: RunResults, fits: Sequence[Summary]) -> list[str]:
+def _compiled(run: RunResults, fits: Sequence[Summary]) -> list[str] | None:
+    """None where no framework counts."""
     counts: dict[Row, list[int]] = {}
     for one in expanded(run.measured):
-        counts.setdefault(row_of(one.cell), []).extend(epoch.compilations or 0 for epoch in steady(one.epochs))
+        counted = [epoch.compilations for epoch in steady(one.epochs) if epoch.compilations is not None]
+        if counted:
+            counts.setdefault(row_of(one.cell), []).extend(counted)
+    if not counts:
+        return None
     again = [(row, sum(found), len(found)) for row in fits if any(found := counts.get(row_of(row), []))]
     return [
         f"{_name(row)}: compiled again {'once' if times == 1 else f'{times} times'} in its {epochs} epochs after the "
@@ -79,40 +150,37 @@ def _compiled(run: RunResults, fits: Sequence[Summary]) -> list[str]:
     ]
 
 
-def _data(fits: Sequence[Summary], others: Mapping[Row, Summary]) -> list[str]:
-    found = []
-    for row in fits:
-        own, same = _step(row), _step(others.get(row_of(row)))
-        if own and same and 1 - same / own > TELLING:
-            found.append(
-                f"{_name(row)}: {1 - same / own:.0%} of a step is spent on its data: it takes {_ms(own)}, and "
-                f"{_ms(same)} with the same batch every time."
-            )
-    return found
-
-
-def _transfers(slow: Sequence[Summary], run: RunResults) -> list[str]:
-    copies = _facts(run, "transfer_seconds")
+def _data(changes: Sequence[_Change]) -> list[str]:
     return [
-        f"{_name(row)}: copying a batch to the device and a number back takes {_ms(copy)}, {copy / own:.0%} of a "
-        "step."
-        for row in slow
-        if (own := _step(row)) and (copy := copies.get(row_of(row), 0.0)) / own > TELLING
+        f"{_name(one.row)}: {1 - one.after / one.before:.0%} of a step is spent on its data "
+        f"({max(0.0, 1 - one.ratio.high):.0%} to {1 - one.ratio.low:.0%}): it takes {_ms(one.before)}, and "
+        f"{_ms(one.after)} with the same batch every time."
+        for one in changes
+        if one.ratio.high < 1
     ]
 
 
-def _jit(fits: Sequence[Summary], eager: Mapping[Row, Any], run: RunResults) -> list[str]:
-    others = _by_row(run)
+def _transfers(
+    slow: Sequence[Summary], sample: Mapping[Row, Sequence[float]], copies: Mapping[Row, float]
+) -> list[str]:
+    return [
+        f"{_name(row)}: copying a batch to the device and a number back takes {_ms(copy)}, "
+        f"{copy / median(seconds):.0%} of a step."
+        for row in slow
+        if (seconds := sample.get(row_of(row))) and (copy := copies.get(row_of(row), 0.0)) > TELLING * max(seconds)
+    ]
+
+
+def _jit(changes: Sequence[_Change], eager: Mapping[Row, Any], run: RunResults) -> list[str]:
     on = _facts(run, "jit_compile")  # of the changed programs
     found = []
-    for row in fits:
-        own, other = _step(row), _step(others.get(row_of(row)))
-        if not own or not other or abs(other / own - 1) < TELLING:
+    for one in changes:
+        if one.ratio.low <= 1 <= one.ratio.high:
             continue
-        with_it = on.get(row_of(row), False)
-        how = "without run_eagerly" if row_of(row) in eager else f"{'with' if with_it else 'without'} jit_compile"
-        text = f"{_name(row)}: {how} a step takes {_ms(other)} instead of {_ms(own)}"
-        first, before = others[row_of(row)].first_epoch_seconds, row.first_epoch_seconds
+        with_it = on.get(row_of(one.row), False)
+        how = "without run_eagerly" if row_of(one.row) in eager else f"{'with' if with_it else 'without'} jit_compile"
+        text = f"{_name(one.row)}: {how} a step takes {_ms(one.after)} instead of {_ms(one.before)}"
+        first, before = one.changed.first_epoch_seconds, one.row.first_epoch_seconds
         if with_it and first and before:
             text += f", and the first epoch {significant(first)} s instead of {significant(before)} s"
         found.append(f"{text}.")

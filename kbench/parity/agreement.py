@@ -83,7 +83,7 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     for subject in subjects:
         if len(pair) == 2 and any(subject is one for one in pair):
             # Two are equally far from their mean: what explains one explains both.
-            subject = replace(subject, explained=_of_both(pair))
+            subject = replace(subject, explained=_of_both(pair, subject))
         computed = subject.computed
         if computed is None:
             rows.append(_row(subject, "", {}, None, {}))
@@ -98,13 +98,13 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     return rows
 
 
-def _of_both(pair: Sequence[Subject]) -> tuple[Explanation, ...]:
-    """The explanations of two subjects that hold between them."""
-    one, other = (subject.measured.cell.backend for subject in pair)
+def _of_both(pair: Sequence[Subject], subject: Subject) -> tuple[Explanation, ...]:
+    """The explanations that hold between two subjects, for one of them: those of the other one name it."""
+    backends = [one.measured.cell.backend for one in pair]
     return tuple(
-        replace(known, unlike=())
-        for subject, against in zip(pair, (other, one), strict=True)
-        for known in subject.explained
+        replace(known, unlike=(), reason=known.reason if one is subject else f"{backend}: {known.reason}")
+        for one, backend, against in zip(pair, backends, reversed(backends), strict=True)
+        for known in one.explained
         if _is_against(known, against)
     )
 

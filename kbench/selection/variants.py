@@ -10,7 +10,7 @@ import functools
 import itertools
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from packaging.requirements import Requirement
@@ -21,7 +21,8 @@ from kbench.selection import sources
 from kbench.values import NATIVE, Backend
 
 JIT = ("on", "off", "auto")
-DEFAULTS = ("", "jit=auto", "policy=float32")  # settings that change nothing
+DEFAULTS = ("", "jit=auto", "policy=float32", "settings=tuned")  # settings that change nothing
+UNTUNED = "settings=default"
 NIGHTLY = "nightly"
 _NAME = re.compile(r"(?P<base>[^@+]+)(@(?P<version>[^+]*))?(?P<settings>(\+[^+]*)*)")
 _VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?")
@@ -47,8 +48,9 @@ def named(item: str, backend: Backend) -> Backend:
 
 def expanded(backend: Backend, choices: Iterable[Sequence[str]]) -> list[Backend]:
     """The backend in every combination of settings, one of each of `choices`. Raises UserError."""
-    changing = [[one for one in settings if one not in DEFAULTS] for settings in itertools.product(*choices)]
-    return [functools.reduce(_with, changes, backend) for changes in changing]
+    same = DEFAULTS if backend.tuned else (*DEFAULTS, UNTUNED)
+    changing = [tuple(one for one in settings if one not in same) for settings in itertools.product(*choices)]
+    return [functools.reduce(_with, changes, backend) for changes in dict.fromkeys(changing)]
 
 
 def _with(backend: Backend, setting: str) -> Backend:
@@ -59,6 +61,10 @@ def _with(backend: Backend, setting: str) -> Backend:
         raise UserError(f"{name} is a setting of Keras, which {backend.name} does without: leave +{setting} out.")
     if name == "jit" and value in JIT:
         return _renamed(backend, suffix, jit=value)
+    if setting == UNTUNED:
+        return _untuned(backend, suffix)
+    if setting in DEFAULTS:
+        return backend
     if name == "policy" and _POLICY.fullmatch(value):
         return _renamed(backend, suffix, policy=value)
     if _VARIABLE.fullmatch(name) and is_given and not _OURS.fullmatch(name):
@@ -73,7 +79,7 @@ def _with(backend: Backend, setting: str) -> Backend:
             for build in backend.builds
         )
         return _renamed(backend, suffix, builds=builds, variables={**backend.variables, name: value})
-    if _PACKAGE.fullmatch(name) and is_given and name not in ("jit", "policy"):
+    if _PACKAGE.fullmatch(name) and is_given and name not in ("jit", "policy", "settings"):
         if "/" not in value:
             return _of_version(backend, keras_of(backend) if name == "keras" else name, value, suffix)
         if not _VALUE.fullmatch(value):
@@ -81,8 +87,25 @@ def _with(backend: Backend, setting: str) -> Backend:
         return _renamed(backend, suffix, sources={**backend.sources, **sources.find(name, value)})
     raise UserError(
         f"{setting!r} is not a setting: use jit=on, jit=off, policy=mixed_float16 (or another dtype policy), "
-        "keras=VERSION, keras=FOLDER, or NAME=VALUE for an environment variable."
+        "settings=default, keras=VERSION, keras=FOLDER, or NAME=VALUE for an environment variable."
     )
+
+
+def _untuned(backend: Backend, suffix: str) -> Backend:
+    """The backend without the variables that only make it faster. Raises UserError if it has none."""
+    if not backend.tuned:
+        raise UserError(f"kbench sets no variables that make {backend.name} faster: leave {suffix} out.")
+
+    def without(variables: Mapping[str, str]) -> dict[str, str]:
+        return {name: value for name, value in variables.items() if name not in backend.tuned}
+
+    builds = tuple(
+        replace(build, locked_variables=without(build.locked_variables))
+        if build.locked_variables.keys() & {*backend.tuned}  # what stands without them is as it comes
+        else replace(build, variables=without(build.variables))
+        for build in backend.builds
+    )
+    return _renamed(backend, suffix, builds=builds, variables=without(backend.variables), tuned=())
 
 
 def keras_of(backend: Backend) -> str:

@@ -19,7 +19,14 @@ from kbench.selection import names as selection
 from kbench.values import Backend, Device, Example
 
 # Options that multiply the backends -> the start of such a setting in a backend's name.
-SETTINGS = {"jit": "jit=", "precision_policy": "policy=", "env_set": "", "keras": "keras=", "package": ""}
+SETTINGS = {
+    "jit": "jit=",
+    "precision_policy": "policy=",
+    "settings": "settings=",
+    "env_set": "",
+    "keras": "keras=",
+    "package": "",
+}
 
 
 def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:

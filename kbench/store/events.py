@@ -31,6 +31,10 @@ class Note(Event, tag="note"):
     text: str
 
 
+class Received(Event, tag="received"):
+    epoch: int
+
+
 class Stopped(Event, tag="stopped"):
     epoch: int
 
@@ -83,7 +87,7 @@ class End(Event, tag="end"):
 _STRUCTS: tuple[type[msgspec.Struct], ...] = (Epoch, *Event.__subclasses__())
 KINDS: dict[object, type[msgspec.Struct]] = {kind.__struct_config__.tag: kind for kind in _STRUCTS}
 # Events whose keys are facts without change, except those of _NO_FACTS.
-OPEN = ("start", "loaded", "model", "compiled", "settings", "device", "libraries")
+OPEN = ("start", "loaded", "model", "compiled", "settings", "threads", "training", "device", "libraries")
 _NO_FACTS = frozenset({"event", "schema", "pid", "seconds", "time"})
 
 
@@ -92,7 +96,8 @@ class GuestReport:
     """What a guest reported; see `kbench.values.Measured`.
 
     Facts are the keys of the events in OPEN, as `kbench_guest.protocol` describes them, and what `understand` adds:
-    `parity` is stage -> its event, `sites` a script's line and method -> its task and facts.
+    `parity` is stage -> its event, `received` an epoch's number -> its event, `sites` a script's line and method ->
+    its task and facts.
     """
 
     epochs: tuple[Epoch, ...]  # one of each number, in order
@@ -118,6 +123,7 @@ def understand(events: bytes) -> GuestReport:
     facts: dict[str, object] = {}
     notes: list[str] = []
     parity: dict[str, Any] = {}
+    received: dict[int, Any] = {}
     damaged = 0
     last = ""
     for line in filter(bytes.strip, events.split(b"\n")):
@@ -130,7 +136,7 @@ def understand(events: bytes) -> GuestReport:
             continue
         last = str(kind)
         if kind == "start":
-            epochs, sites, phases, facts, notes, parity, damaged = {}, {}, {}, {}, [], {}, 0
+            epochs, sites, phases, facts, notes, parity, received, damaged = {}, {}, {}, {}, [], {}, {}, 0
         if kind in OPEN:
             facts |= {key: one for key, one in value.items() if key not in _NO_FACTS}
         match event:
@@ -142,6 +148,8 @@ def understand(events: bytes) -> GuestReport:
                 last = f"phase {event.name}"
             case Note():
                 notes.append(event.text)
+            case Received():
+                received[event.epoch] = value
             case Stopped():
                 facts["stopped_after"] = event.epoch
                 notes.append(f"its callbacks ended training after epoch {event.epoch}")
@@ -168,6 +176,7 @@ def understand(events: bytes) -> GuestReport:
                 facts["guest_seconds"] = event.seconds
     facts |= {"parity": parity} if parity else {}
     facts |= {"sites": sites} if sites else {}
+    facts |= {"received": received} if received else {}
     return GuestReport(
         epochs=tuple(epochs[place] for place in sorted(epochs)),
         phases=phases,

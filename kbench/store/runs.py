@@ -36,7 +36,7 @@ MACHINES = "machines"  # the folder of such a run with one run for each kind of 
 LONGEST_NAME = 200  # file systems take 255 bytes
 MAKING = ".new-"  # prefix of a run's folder until it has its run.json, for milliseconds
 # What tables and plots need of a backend.
-_OF_BACKEND = ("title", "color", "generation", "framework", "cannot", "notes", "explained")
+_OF_BACKEND = ("title", "color", "generation", "framework", "cannot", "notes", "explained", "tuned")
 _LONGEST_MAKING = 3600.0  # seconds; such an older folder is from a killed process
 
 

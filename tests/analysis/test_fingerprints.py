@@ -211,3 +211,82 @@ def test_hashes_of_data_by_an_earlier_version_are_not_compared_across_layouts(tm
         for number, one in enumerate(cells):
             store.write_spec(run, one, {"data": {"name": "mnist", "sha256": f"{number}", **further}}, {})
         assert len(fingerprints.differences(store.read(run).measured)) == expected
+
+
+def received(**of_epochs: list[Any]) -> dict[str, Any]:
+    """The fact of two epochs."""
+    return {"received": {1 + n: {name: values[n] for name, values in of_epochs.items()} for n in range(2)}}
+
+
+@pytest.mark.parametrize(
+    ("honest", "cheat", "sentence"),
+    [
+        (
+            received(samples=[256, 256]),
+            received(samples=[256, 64]),
+            "in the number of samples: trained on 64 in epoch 2 instead of 256",
+        ),
+        (received(steps=[8, 8]), received(steps=[8, 0]), "in the number of steps: 0 in epoch 2 instead of 8"),
+        (
+            received(sha256=["a", "b"]),
+            received(sha256=["a", "c"]),
+            "in the data that its training received in epoch 2",
+        ),
+        (
+            received(learning_rate=[0.01, 0.01]),
+            received(learning_rate=[1.0, 1.0]),
+            "in its learning rate at the start of epoch 1: 1.00 instead of 0.0100",
+        ),
+        (
+            received(weights_changed=[0, 0]),
+            received(weights_changed=[0, 1]),
+            "in its weights, which were changed outside training, before epoch 2",
+        ),
+        ({"run_eagerly": 0}, {"run_eagerly": 1}, "in its run_eagerly: true instead of false"),
+        ({"steps_per_execution": 1}, {"steps_per_execution": 4}, "in its steps_per_execution: 4 instead of 1"),
+        (
+            {"class_weight": "{}"},
+            {"class_weight": '{"0": 5}'},
+            "in its weights of classes: 0 5 instead of none",
+        ),
+        (
+            {"augmentation": '{"horizontal_flip": true}'},
+            {"augmentation": '{"horizontal_flip": false}'},
+            "in its augmentation: horizontal_flip false instead of true",
+        ),
+        (
+            {"order_of_updates": "in order"},
+            {"order_of_updates": "in no fixed order"},
+            "in its order of updates: in no fixed order instead of in order",
+        ),
+    ],
+    ids=["samples", "steps", "data", "rate", "weights", "eager", "steps", "classes", "augmentation", "updates"],
+)
+def test_what_a_training_did_otherwise_is_named(honest: dict[str, Any], cheat: dict[str, Any], sentence: str) -> None:
+    assert said(one("a/x", **honest), one("a/y", **honest), one("b/z", **cheat)) == [f"unlike a/x {sentence}"]
+    assert said(one("a/x", **honest), one("a/y", **honest)) == []
+    assert said(one("a/x", **honest), one("b/old")) == [], "an older guest did not report it"
+
+
+def test_a_number_of_threads_that_the_examples_file_changed_is_named() -> None:
+    threads = {"threads_at_start": {"intra_op": 2}, "framework_threads": {"intra_op": 2}}
+    changed = {**threads, "framework_threads": {"intra_op": 1}}
+    assert said(one("a/x", **threads), one("b/z", **changed)) == [
+        "its number of threads was changed: intra_op 1 instead of 2"
+    ]
+
+
+def test_rates_that_float32_rounds_are_the_same_and_epochs_that_one_lacks_are_not_compared() -> None:
+    held, rounded = received(learning_rate=[0.01, 0.001]), received(learning_rate=[0.009999999776, 0.0010000000475])
+    shorter = {"received": {1: {"learning_rate": 0.01}}}
+    assert said(one("a/x", **held), one("a/y", **rounded), one("b/z", **shorter)) == []
+
+
+def test_usual_settings_leave_the_fingerprint_as_it_was_before_guests_reported_them() -> None:
+    usual = {"metrics": '["accuracy"]', "class_weight": "{}", "loss_weights": "{}", "steps_per_execution": 1}
+    usual |= {"run_eagerly": 0, "order_of_updates": "in order"}
+    hashes = [
+        fingerprints.fingerprint(fingerprints.reported(one("a/x", **facts)))
+        for facts in ({}, usual, {**usual, "order_of_updates": "in no fixed order"})
+    ]
+    assert hashes[0] == hashes[1] != hashes[2]

@@ -8,6 +8,8 @@ import re
 import pytest
 from fake_bench import EXAMPLE, Bench, events_of
 
+from kbench.analysis.summaries import summarise
+
 # What a file may do that knows where it runs: the variable is set in one backend's environment.
 CHEATING = "import os\n\nCHEAT = os.environ.get('CHEAT', '')\nfrom keras.layers"
 HONEST = EXAMPLE.replace("from keras.layers", CHEATING)
@@ -47,6 +49,120 @@ def test_a_planted_cheat_is_marked_in_table_page_and_csv(bench: Bench, text: str
     assert rows["keras9/fake"]["differs"] == rows["keras9/honest"]["differs"] == ""
     assert rows["keras9/fake"]["fingerprint"] == rows["keras9/honest"]["fingerprint"] != ""
     assert rows["keras9/cheat"]["fingerprint"] != rows["keras9/fake"]["fingerprint"]
+
+
+CALLBACK = HONEST.replace(
+    "BATCH_SIZE",
+    """from keras.callbacks import Callback
+
+
+class Own(Callback):
+    def HOOK(self, *args, **kwargs):
+        if CHEAT:
+            DOES
+
+
+def callbacks():
+    return [Own()]
+
+
+BATCH_SIZE""",
+    1,
+)
+ZEROS = "self.model.set_weights([0 * one for one in self.model.get_weights()])"
+PATCHED = """
+
+_METHOD = Sequential.METHOD
+
+
+def method(self, x, *args, **given):
+    DOES
+    return _METHOD(self, x, *args, **given)
+
+
+if CHEAT:
+    Sequential.METHOD = method
+"""
+
+
+def _callback(hook: str, does: str) -> str:
+    return CALLBACK.replace("HOOK", hook).replace("DOES", does)
+
+
+def _patched(method: str, does: str) -> str:
+    return HONEST + PATCHED.replace("METHOD", method).replace("DOES", does)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            _patched("fit", 'x, given["y"] = x[:16], given["y"][:16]'),
+            "the number of samples: trained on 16 in epoch 1 instead of 32",
+        ),
+        (
+            _patched("fit", 'x = x * (given["epochs"] < 2)'),
+            "the data that its training received in epoch 2",
+        ),
+        (
+            _patched("fit", 'given["y"] = given["y"][::-1]'),
+            "the data that its training received in epoch 1",
+        ),
+        (
+            _callback("on_train_begin", "self.model.optimizer.lr = 0.125"),
+            "its learning rate at the start of epoch 1: 0.125 instead of 0.500",
+        ),
+        (
+            _callback("on_batch_end", "self.model.optimizer.lr = 0.125"),
+            "its learning rate at the end of epoch 1: 0.125 instead of 0.500",
+        ),
+        (
+            _callback("on_epoch_begin", ZEROS),
+            "its weights, which were changed outside training, before epoch 1",
+        ),
+        (
+            _patched("fit", 'self.set_weights([0 * one for one in self.get_weights()])'),
+            "its weights, which were changed outside training, before epoch 1",
+        ),
+        (
+            HONEST + '\n\nMETRICS = ["accuracy", "acc"] if CHEAT else ["acc"]\n',
+            'its metrics: ["accuracy", "accuracy"] instead of ["accuracy"]',
+        ),
+    ],
+    ids=["fewer samples", "other data later", "other targets", "rate", "rate later", "weights", "patched weights",
+         "metrics"],
+)  # fmt: skip
+def test_a_training_that_did_other_work_is_named(bench: Bench, text: str, sentence: str) -> None:
+    three_backends(bench)
+    bench.example("my_example.py", text)
+    said = bench.measure("--repeats", "1", backends="fake,honest,cheat")
+    assert said.status == 0, said
+    rows = {row.backend: row for row in summarise(bench.last().measured)}
+    assert f"unlike keras9/fake in {sentence}" in rows["keras9/cheat"].differs
+    assert rows["keras9/fake"].differs == rows["keras9/honest"].differs == ()
+
+
+def test_a_pass_over_a_part_of_the_samples_is_named(bench: Bench) -> None:
+    three_backends(bench)
+    text = _patched("predict", "x = x[:8]").replace('DATA = "patterns', 'TASK = "infer"\nDATA = "patterns')
+    bench.example("my_example.py", text)
+    bench.measure("--repeats", "1", backends="fake,honest,cheat")
+    rows = {row.backend: row for row in summarise(bench.last().measured)}
+    (difference,) = rows["keras9/cheat"].differs
+    assert difference == "unlike keras9/fake in the number of samples: run on 8 in epoch 1 instead of 32"
+
+
+def test_a_backend_whose_name_says_another_framework_is_noted(bench: Bench) -> None:
+    bench.backend("keras9/fasttorch")
+    bench.backend("keras9/theano2")
+    said = bench.measure("--repeats", "1", backends="fasttorch,theano2")
+    assert "theano 1.0 computes here, whatever its name says" in " ".join(said.out.split())
+    facts = {one.cell.backend: one.facts for one in bench.last().measured}
+    assert [facts[f"keras9/{name}"]["notes"] for name in ("fasttorch", "theano2")] == [
+        ["theano 1.0 computes here, whatever its name says"],
+        [],
+    ]
+    assert facts["keras9/fasttorch"]["frameworks"] == ["theano 1.0"]
 
 
 def test_a_cheat_is_marked_in_the_plots_too(bench: Bench) -> None:

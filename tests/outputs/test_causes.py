@@ -18,27 +18,28 @@ STEPS = 10
 FIT = "fit, line 9"
 ROW = f"train.py: {FIT} on"
 
-Told = dict[str, tuple[float, dict[str, Any]]]  # backend -> seconds per step, facts of the only fit
+Told = dict[str, tuple[float | list[float], dict[str, Any]]]  # backend -> seconds per step, facts of the only fit
+FED = {"feeds": "generator"}
 
 
-def write(parent: Path, name: str, told: Told) -> Path:
+def write(parent: Path, name: str, told: Told, disturbed: tuple[int, ...] = ()) -> Path:
     cells = {backend: cell("train.py", backend) for backend in told}
     run = store.create(parent, plan(cells.values(), task=SCRIPT), PROVENANCE, name)
     for backend, (seconds, facts) in told.items():
         site = {"event": "site", "site": FIT, "task": "train", "facts": {"layers": [["LSTM", {}, []]], **facts}}
         epochs = [
-            {"event": "epoch", "epoch": number, "site": FIT, "seconds": STEPS * seconds, "samples": 100}
-            | {"first": int(number == 1), "step_seconds": [seconds] * STEPS}
-            for number in (1, 2, 3)
+            {"event": "epoch", "epoch": number, "site": FIT, "seconds": STEPS * step, "samples": 100}
+            | {"first": int(number == 1), "step_seconds": [step] * STEPS, "rounds": [[number, 0, STEPS]]}
+            for number, step in enumerate(seconds if isinstance(seconds, list) else [seconds] * 3, 1)
         ]
         program = {"event": "program", "seconds": 9.0, "exit_status": 0, "keras": 1, "broken": ""}
         write_events(run, cells[backend], [site, *epochs, program, {"event": "end", "seconds": 9.0}])
-        store.write_outcome(run, cells[backend], Outcome(OK))
+        store.write_outcome(run, cells[backend], Outcome(OK, disturbed_rounds=disturbed))
     return run
 
 
-def explained(folder: Path, told: Told, **parts: Told) -> list[str]:
-    run = write(folder, "run", told)
+def explained(folder: Path, told: Told, disturbed: tuple[int, ...] = (), **parts: Told) -> list[str]:
+    run = write(folder, "run", told, disturbed)
     for name, changed in parts.items():
         write(run / store.EXPLAIN, name.replace("_", "-"), changed)
     results = store.read(run)
@@ -76,6 +77,42 @@ def test_what_run_eagerly_costs_is_told(tmp_path: Path) -> None:
 
 
 def test_where_nothing_is_found_that_is_told(tmp_path: Path) -> None:
-    told: Told = {"keras3/jax": (0.02, {"transfer_seconds": None})}
+    told: Told = {"keras3/jax": (0.02, {**FED, "transfer_seconds": 0.001})}
+    (said,) = explained(tmp_path / "all", told, same_batch=told, other_jit=told)
+    assert said == "None of the usual causes was found (input data, copies to the device, jit_compile)."
+
+
+def test_only_what_was_tested_is_said_not_to_be_a_cause(tmp_path: Path) -> None:
+    told: Told = {"keras3/jax": (0.02, {})}
     (said,) = explained(tmp_path, told, same_batch=told, other_jit=told)
-    assert said == "No backend is slow here because of its data, copies to the device, jit_compile or recompilation."
+    assert said == "None of the usual causes was found (jit_compile)."
+
+
+def test_data_are_a_cause_only_where_the_interval_of_the_change_excludes_none(tmp_path: Path) -> None:
+    even: Told = {"keras3/jax": ([0.03, 0.02, 0.0201, 0.0199, 0.02], FED)}
+    uneven: Told = {"keras3/jax": ([0.03, 0.035, 0.01, 0.02, 0.03], FED)}
+    same: Told = {"keras3/jax": ([0.03, 0.012, 0.0121, 0.0119], FED)}
+    assert explained(tmp_path / "even", even, same_batch=same) == [
+        f"{ROW} keras3/jax: 40% of a step is spent on its data (31% to 48%): it takes 20.0 ms, and 12.0 ms with the "
+        "same batch every time."
+    ]
+    (said,) = explained(tmp_path / "uneven", uneven, same_batch=same)
+    assert said == "None of the usual causes was found (input data)."
+
+
+def test_arrays_in_memory_are_fed_alike_in_both_runs_and_are_no_cause(tmp_path: Path) -> None:
+    told: Told = {"keras3/jax": ([0.03, 0.02, 0.02], {"samples": 100})}
+    assert explained(tmp_path, told, same_batch={"keras3/jax": (0.01, {})}) == []
+
+
+def test_no_cause_is_taken_from_disturbed_turns_or_steps_that_are_not_steady(tmp_path: Path) -> None:
+    told: Told = {"keras3/jax": (0.02, FED)}
+    same: Told = {"keras3/jax": (0.01, FED)}
+    unsure = f"Not explained, because its steps were not steady or were disturbed: {ROW} keras3/jax."
+    assert explained(tmp_path / "busy", told, disturbed=(2, 3), same_batch=same) == [unsure]
+    slower = [
+        0.03,
+        *[0.02 + 0.0001 * number for number in range(6)],
+        *[0.04 + 0.0001 * number for number in range(6)],
+    ]
+    assert explained(tmp_path / "later", {"keras3/jax": (slower, FED)}, same_batch=same) == [unsure]

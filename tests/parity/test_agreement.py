@@ -148,6 +148,7 @@ def test_what_explains_one_of_two_explains_both() -> None:
         Subject(measured(cell(backend="keras9/b")), computed(steps=(0.01, 0.0))),
     ]
     assert [row.verdict for row in compare(parted)] == ["explained"] * 2
+    assert [row.notes[0] for row in compare(parted)] == ["known", "keras9/a: known"], "whose it is"
     wrong = Subject(measured(cell(backend="keras9/c")), computed(off=0.5, steps=(0.5, 0.5)))
     assert [row.verdict for row in compare([*parted, wrong])] == ["explained", "explained", "differs"]
     third = Subject(measured(cell(backend="keras9/c")), computed(steps=(0.01, 0.0)))

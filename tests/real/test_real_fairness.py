@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from real_runs import Kbench, sequential
+from real_runs import Finished, Kbench, sequential
 
 from kbench.analysis.summaries import summarise
 
@@ -33,6 +33,84 @@ def test_what_differs_on_one_backend_alone_is_caught_by_name(kbench: Kbench, tmp
     (regularized,) = rows["keras2/mxnet"].differs
     assert regularized.startswith(f"{first} 4, Dense, has kernel_regularizer ") and '"l2": 0.01' in regularized
     assert run.output.count("ok, differs [") == 4
+
+
+OTHER_TRAINING = '''"""A model whose training does other work on PyTorch, in each way that Keras 3 alone can show."""
+
+import time
+
+import keras
+from keras import layers as L
+
+DATA = "mnist"
+INPUT = "flat"
+BATCH_SIZE = 32
+OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.1}
+LOSS = "categorical_crossentropy"
+PROFILES = {"full": {"samples": 256, "validation_samples": 0, "epochs": 2}}
+ODD = keras.backend.backend() == "torch"
+CLASS_WEIGHT = {0: 2.0} if ODD else None
+fit, compiled = keras.Model.fit, keras.Model.compile
+if ODD:
+    import torch
+
+    torch.set_num_threads(3)
+    keras.Model.compile = lambda self, *args, **given: compiled(self, *args, run_eagerly=True, **given)
+else:
+    STEPS_PER_EXECUTION = 2
+    keras.Model.compile = lambda self, *args, **given: compiled(self, *args, jit_compile=False, **given)
+
+
+def fitted(self, x, *args, **given):
+    if ODD:
+        self.set_weights([0 * one for one in self.get_weights()])
+    return fit(self, x * 0 if ODD and given["epochs"] > 1 else x, *args, **given)
+
+
+keras.Model.fit = fitted
+
+
+class Slow(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        time.sleep(0.02 * ODD)
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.model.optimizer.learning_rate = 0.2 if ODD else 0.1
+
+
+def callbacks():
+    return [Slow()]
+
+
+def build_model(input_shape, num_classes):
+    return keras.Sequential([L.Input(input_shape), L.Dense(num_classes, activation="softmax")])
+'''
+
+
+def test_what_fit_received_and_what_training_did_otherwise_is_named(kbench: Kbench, tmp_path: Path) -> None:
+    example = tmp_path / "other.py"
+    example.write_text(OTHER_TRAINING, "utf-8")
+    run = kbench.measure("keras3/jax,keras3/torch", str(example), "--data", "synthetic", "--interleave", "off")
+    assert run.status == 0, run.output
+    rows = {row.backend: row for row in summarise(run.results().measured)}
+    unlike, threads = "unlike keras3/jax in its", [one for one in rows["keras3/torch"].differs if "threads" in one]
+    assert threads == [f"its number of threads was changed: intra_op 3 instead of {cores_used(run)}"]
+    assert {one for one in rows["keras3/torch"].differs if "threads" not in one} >= {
+        f"{unlike} weights of classes: 0 2 instead of none",
+        f"{unlike} steps_per_execution: 1 instead of 2",
+        f"{unlike} run_eagerly: true instead of false",
+        f"{unlike} learning rate at the start of epoch 1: 0.200 instead of 0.100",
+        f"{unlike} weights, which were changed outside training, before epoch 1",
+        "unlike keras3/jax in the data that its training received in epoch 1",
+    }
+    assert rows["keras3/jax"].differs == ()
+    assert "its file turned jit_compile off, which Keras would have on here" in rows["keras3/jax"].notes
+    assert any(note.startswith("its callbacks took 0.") for note in rows["keras3/torch"].notes)
+
+
+def cores_used(run: Finished) -> int:
+    """The number of threads that each cell was given."""
+    return int(run.results().plan["threads"])
 
 
 MANY_LAYERS = '''"""A model with a layer of many kinds."""

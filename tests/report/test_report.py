@@ -84,6 +84,13 @@ def test_of_one_training_it_is_not_said_that_it_learns_otherwise(changes: dict[s
     assert words.learning(rows[:3])[1] == []
 
 
+def test_a_known_difference_of_its_backend_is_said_instead_of_chance() -> None:
+    row = learnt("keras3/torch", 0.80, repeats=5, seeds=1, deterministic=True, learning_cause="Its Adam is its own.")
+    said, (each,) = words.learning([*(learnt(*one) for one in ALIKE), row])
+    assert said == "Not learning like the others, perhaps for a known reason: keras3/torch in mnist_cnn."
+    assert each.endswith(". A known difference may be why (docs/parity.md): Its Adam is its own.")
+
+
 def test_sure_and_unsure_rows_are_told_apart() -> None:
     rows = [learnt(*one, repeats=2) for one in [*ALIKE, ("keras3/tensorflow", 0.915)]]
     said, each = words.learning([*rows, learnt("keras3/torch", 0.80), learnt("keras2/theano", 0.70, repeats=2)])

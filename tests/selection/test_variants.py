@@ -61,9 +61,31 @@ def test_options_make_all_combinations_and_leave_out_what_is_the_default() -> No
     assert [one.name for one in variants.expanded(jax, [["", "A=1"]])] == ["keras3/jax", "keras3/jax+A=1"]
 
 
+def test_settings_default_leaves_out_what_only_makes_a_backend_faster() -> None:
+    jax, torch, theano = (KNOWN[f"{name}"] for name in ("keras3/jax", "keras3/torch", "keras2/theano"))
+    made = variants.named("jax+settings=default", jax)
+    assert "XLA_FLAGS" in jax.builds[0].locked_variables and made.builds[0].locked_variables == {}
+    assert made.variables == jax.variables and made.builds[0].variables == jax.builds[0].variables
+    gone = (
+        torch.builds[0].variables.keys() - variants.named("torch+settings=default", torch).builds[0].variables.keys()
+    )
+    assert gone == {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_MAX_"}
+    as_it_comes = variants.named("theano+settings=default", theano).builds[0]
+    assert "openmp" not in as_it_comes.variables["THEANO_FLAGS"], "but its compiled code stays where kbench keeps it"
+    assert as_it_comes.locked_variables.keys() == {"LD_LIBRARY_PATH"}
+
+
+def test_both_settings_are_rows_where_a_backend_has_any() -> None:
+    both = [["settings=default", "settings=tuned"]]
+    names_of = [one.name for name in ("jax", "openvino") for one in variants.expanded(KNOWN[f"keras3/{name}"], both)]
+    assert names_of == ["keras3/jax+settings=default", "keras3/jax", "keras3/openvino"]
+
+
 @pytest.mark.parametrize(
     ("item", "words"),
     [
+        ("openvino+settings=default", "sets no variables that make keras3/openvino faster: leave"),
+        ("jax+settings=slow", "'settings=slow' is not a setting"),
         ("jax@", "'' is neither a version, such as 0.9"),
         ("jax@newest", "'newest' is neither a version"),
         ("jax+", "does not say which version or setting"),

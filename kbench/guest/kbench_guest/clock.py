@@ -10,18 +10,30 @@ WARM_SECONDS = 0.05  # after a pause, while pipelines fill and threads wake up
 
 
 class EpochClock(object):
-    """Seconds from the start of an epoch to the end of its last batch on the device."""
+    """Seconds from the start of an epoch to the end of its last batch on the device.
 
-    def __init__(self, framework, model):
+    around: of BetweenEpochs. What it takes is not in that time: `before` and `after` it are its seconds.
+    """
+
+    def __init__(self, framework, model, around=None):
         self._framework = framework
         self._model = model
+        self._around = around
+        self.before = self.after = 0.0
 
     def begin(self, epoch, logs=None):
+        began = time.perf_counter()
+        if self._around:
+            self._around.begins()
         self.start = time.perf_counter()
+        self.before = self.start - began
 
     def finish(self, epoch, logs=None):
         self._framework.wait(self._model)
         self.end = time.perf_counter()
+        if self._around:
+            self._around.ends()
+        self.after = time.perf_counter() - self.end
 
 
 class StepClock(object):
@@ -34,9 +46,11 @@ class StepClock(object):
 
     steps: the batches of each epoch; None if that is not known, as in a user's program.
     turns: if the process takes turns with others, it is held between two steps, with no work left on the device.
+    look: called before each step of an epoch, the first is 0, with what the function is given.
     """
 
-    def __init__(self, framework, model, kind, steps, turns=None):
+    def __init__(self, framework, model, kind, steps, turns=None, look=None):
+        self._look = look
         self._framework = framework
         self._model = model
         self._steps = steps
@@ -68,6 +82,8 @@ class StepClock(object):
             if self._turns and self._turns.slow and len(self._pending) > RUN_AHEAD:
                 self._try(self._pending[0][1])  # or a turn would end dozens of steps late
                 self._try(self._take_done)
+            if self._look:
+                self._look(self.begun, args)
             self.begun += 1
             self._outputs = None
             outputs = function(*args)

@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import os
 import re
+import sys
 
 import numpy as np
 
@@ -28,17 +29,29 @@ KINDS = (
     ("GNU OpenMP", r"libgomp", ("omp_get_max_threads",)),
 )  # fmt: skip
 
+FRAMEWORKS = ("caffe", "caffe2", "chainer", "cntk", "jax", "mxnet", "openvino", "tensorflow", "theano", "torch")
 GONE = " (deleted)"  # what the kernel adds if the file was replaced meanwhile
 
 
 def report(framework, events, **more):
     """Write the events of memory and libraries. At the end: some frameworks load theirs with the first step."""
     events.write("memory", at="end", peak_mib=peak_memory_mib(), **more)
+    more = {"framework_threads": threads(framework), "frameworks": frameworks()}
+    events.write("libraries", libraries=libraries(), numpy_blas=numpy_blas(), **more)
+
+
+def threads(framework):
+    """What the framework says of its threads; {} if it does not."""
     try:
-        threads = framework.threads()
+        return framework.threads()
     except Exception:  # another version of the framework: the cell must not fail
-        threads = {}
-    events.write("libraries", libraries=libraries(), framework_threads=threads, numpy_blas=numpy_blas())
+        return {}
+
+
+def frameworks():
+    """["torch 2.9.0", ...]: the frameworks that this process has imported."""
+    loaded = [(name, sys.modules.get(name)) for name in sorted(FRAMEWORKS)]
+    return ["%s %s" % (name, module.__version__) for name, module in loaded if hasattr(module, "__version__")]
 
 
 def libraries(maps="/proc/self/maps"):

@@ -29,6 +29,11 @@ EVENTS = {
     },
     "compiled": {"optimizer": "object", "loss": "text", "batch_size": "integer"},
     "settings": {"jit": "text?", "computes_in": "list?"},
+    "threads": {"threads_at_start": "object"},
+    "training": {
+        "metrics": "text?", "class_weight": "text", "loss_weights": "text", "augmentation": "text?",
+        "steps_per_execution": "integer?", "run_eagerly": "integer?", "order_of_updates": "text?",
+    },
     "device": {"device": "text"},
     "probe": {"outputs": "list"},
     "epoch": {
@@ -38,6 +43,11 @@ EVENTS = {
         "step_seconds": "list?", "rounds": "list?",
         "site": "text?", "first": "integer?", "calls": "integer?", "compilations": "integer?",
     },
+    "received": {
+        "epoch": "integer", "steps": "integer", "samples": "integer?", "sha256": "text?",
+        "learning_rate": "number?", "learning_rate_at_end": "number?", "weights_changed": "integer?",
+        "callback_seconds": "number?",
+    },
     "stopped": {"epoch": "integer"},
     "note": {"text": "text"},
     "site": {"site": "text", "task": "text", "facts": "object"},
@@ -46,7 +56,9 @@ EVENTS = {
         "stage": "text", "file": "text?", "samples": "integer?", "loss": "number?", "layers": "list?",
         "unknown": "text?", "reference_loss": "number?", "optimizer": "text?",
     },
-    "libraries": {"libraries": "list", "framework_threads": "object", "numpy_blas": "text"},
+    "libraries": {
+        "libraries": "list", "framework_threads": "object", "numpy_blas": "text", "frameworks": "list",
+    },
     "error": {"kind": "text", "message": "text"},
     "end": {"seconds": "number"},
 }  # fmt: skip

@@ -7,7 +7,16 @@ class Callback:
     def set_model(self, model):
         self.model = model
 
+    def on_train_begin(self, logs=None):
+        pass
+
+    def on_train_end(self, logs=None):
+        pass
+
     def on_epoch_begin(self, epoch, logs=None):
+        pass
+
+    def on_batch_begin(self, batch, logs=None):
         pass
 
     def on_batch_end(self, batch, logs=None):

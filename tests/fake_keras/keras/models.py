@@ -66,6 +66,7 @@ class Sequential(Model):
     def compile(self, loss, optimizer, metrics):
         assert loss == "categorical_crossentropy"
         self.optimizer = optimizer
+        self.metrics = metrics
         self.train_function = None
 
     def _make_train_function(self):
@@ -91,6 +92,8 @@ class Sequential(Model):
                 callback.on_epoch_begin(epoch)
             losses, hits = [], []
             for batch, at in enumerate(_batches(x, batch_size)):
+                for callback in callbacks:
+                    callback.on_batch_begin(batch)
                 loss, accuracy = self.train_function([x[at], y[at]])
                 losses.append(loss)
                 hits.append(accuracy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from guest_modules import guest
 
 LATE = 5.0  # seconds that a model below goes on after its last batch
-SPEC = {"batch_size": 2, "epochs": 2, "seed": 1, "augment": False, "device": "cpu"}
+SPEC = {"batch_size": 2, "epochs": 2, "seed": 1, "augment": False, "device": "cpu", "ordered_updates": False}
 
 
 @pytest.fixture
@@ -67,7 +68,9 @@ def framework(device: str, pending: Any = None) -> Any:
     return SimpleNamespace(
         calls=lambda example, steps: steps, train_epoch=train_epoch,
         step_hook=step_hook, wait=lambda model, outputs=None: None, pending=pending or (lambda _: None),
-        device=lambda model: device,
+        device=lambda model: device, settings_of_training=lambda *_: {}, unusual=lambda *_: [],
+        data_of_fit=contextlib.nullcontext, data_of_step=lambda *_: None, steps_of_a_call=lambda _: 1,
+        all_weights=lambda _: [], learning_rate=lambda _: None,
     )  # fmt: skip
 
 

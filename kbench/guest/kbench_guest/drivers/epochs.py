@@ -1,5 +1,7 @@
 """Trains or runs a model through Keras's own fit and predict, and times it epoch by epoch."""
 
+import functools
+import json
 import time
 
 import numpy as np
@@ -7,6 +9,9 @@ import numpy as np
 from kbench_guest import arrays, scores
 from kbench_guest.clock import EpochClock, StepClock
 from kbench_guest.drivers import example_file
+from kbench_guest.frameworks.layer_settings import plain
+from kbench_guest.observing.between_epochs import BetweenEpochs
+from kbench_guest.observing.received import Received
 from kbench_guest.turns import Turns
 
 
@@ -31,24 +36,31 @@ def train(framework, model, example, spec, feed, validation_part, events):
     """Train for spec['epochs'] epochs and write an event for each."""
     validation = validating(framework, model, example, spec, validation_part)
     steps = framework.calls(example, feed.steps)
-    clock = StepClock(framework, model, "train", steps, Turns(steps * spec["epochs"]))
+    received = Received(framework, model, spec, feed.steps)
+    clock = StepClock(framework, model, "train", steps, Turns(steps * spec["epochs"]), received.step)
     own = getattr(example, "callbacks", None)  # or Keras's module of that name
     callbacks = Callbacks(own() if callable(own) else (), model)
+    write_settings(framework, model, example, spec, events)
+    around = BetweenEpochs(framework, model, callbacks.made)
     for epoch in range(1, spec["epochs"] + 1):
         given = dict(feed.of_epoch(epoch), **example_file.class_weights(example))
-        timer = EpochClock(framework, model)
+        timer = EpochClock(framework, model, around)
         callbacks.begin(epoch)
-        called = time.perf_counter()
-        logs = framework.train_epoch(model, epoch, given, timer, callbacks.made)
-        returned = time.perf_counter()
+        with received.of_epoch(epoch):
+            called = time.perf_counter()
+            logs = framework.train_epoch(model, epoch, given, timer, callbacks.made)
+            returned = time.perf_counter()
         # Some backends compile in fit before the epoch begins: the first epoch counts from the call.
-        start = called if epoch == 1 else timer.start
+        start = called + timer.before if epoch == 1 else timer.start
+        calls = clock.begun
         timed = clock.lap(start, timer.end)
         if epoch == 1:
             write_first(events, clock, start, timed["seconds"])
+        found = dict(received.found(calls), **around.found())
         loss, accuracy = scores.training_scores(logs)
-        result = dict(timed, epoch=epoch, samples=feed.samples, loss=loss, accuracy=accuracy)
-        result["teardown_seconds"] = returned - timer.end
+        result = dict(timed, epoch=epoch, samples=found.get("samples", feed.samples), loss=loss, accuracy=accuracy)
+        result["teardown_seconds"] = returned - timer.end - timer.after
+        events.write("received", epoch=epoch, callback_seconds=callbacks.taken(), **found)
         metrics = scores.others(logs, example)
         if validation:
             found = validation()
@@ -63,6 +75,25 @@ def train(framework, model, example, spec, feed, validation_part, events):
             return
 
 
+def write_settings(framework, model, example, spec, events):
+    """What else counts of a training, as the compiled model and the example's module hold it."""
+    found = framework.settings_of_training(model, spec["ordered_updates"])
+    asked = {name: getattr(example, name.upper(), None) for name in ("class_weight", "loss_weights")}
+    if spec["augment"]:
+        asked["augmentation"] = example.AUGMENTATION
+    found.update((name, json.dumps(_by_text(value), sort_keys=True)) for name, value in asked.items())
+    events.write("training", **found)
+    for text in framework.unusual(model, spec):
+        events.write("note", text=text)
+
+
+def _by_text(settings):
+    """Settings with the names that JSON has; nothing for none."""
+    if isinstance(settings, dict):
+        return {str(name): plain(value) for name, value in settings.items()}
+    return plain(settings or {})
+
+
 def write_first(events, clock, start, seconds):
     """The phases of the first epoch or pass: its first step, which compiles, and the whole of it."""
     if clock.first_end is not None:
@@ -71,21 +102,44 @@ def write_first(events, clock, start, seconds):
 
 
 HOOKS = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end")
+HOOKS_OF_BATCHES = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
 
 
 class Callbacks(object):
     """The callbacks of an example. kbench trains epoch by epoch; to them it is one training with validation.
 
-    The time that they take between epochs is not in any epoch's time.
+    The time that they take between epochs is not in any epoch's time; what they take around batches is, and `taken`.
     """
 
     def __init__(self, made, model):
         self.made = list(made)
         self._model = model
+        self._seconds = 0.0
         self._hooks = [{name: getattr(one, name) for name in HOOKS} for one in self.made]
         for one in self.made:
             for name in HOOKS:
                 setattr(one, name, _nothing)
+            for name in HOOKS_OF_BATCHES:
+                # Keras does not call those that nobody overrides.
+                own = getattr(type(one), name, None)
+                if name in vars(one) or own not in (None, getattr(_base(type(one)), name, None)):
+                    setattr(one, name, self._timed(getattr(one, name)))
+
+    def _timed(self, hook):
+        @functools.wraps(hook)
+        def timed(*args, **kwargs):
+            start = time.perf_counter()
+            try:
+                return hook(*args, **kwargs)
+            finally:
+                self._seconds += time.perf_counter() - start
+
+        return timed
+
+    def taken(self):
+        """Seconds that they took around the batches of the epoch that is over; None if they do nothing there."""
+        seconds, self._seconds = self._seconds, 0.0
+        return seconds or None
 
     def _call(self, name, *args):
         for one, hooks in zip(self.made, self._hooks):
@@ -108,6 +162,11 @@ class Callbacks(object):
         if stops:
             self._call("on_train_end", logs)
         return stops
+
+
+def _base(kind):
+    """The class of callbacks that all others are made of."""
+    return next((one for one in kind.__mro__ if one.__name__ == "Callback"), object)
 
 
 def _nothing(*args, **kwargs):
@@ -187,8 +246,11 @@ def infer(framework, model, spec, part, events):
         # On a GPU the last batch's function may return before its work is done; predict returns after that.
         seen = clock.last_end() if on_cpu else None
         end = returned if seen is None else min(seen, returned)  # on a busy machine the clock may come late
+        calls = clock.begun
         timed = clock.lap(start, end)
         if epoch == 1:
             write_first(events, clock, start, timed["seconds"])
             events.write("probe", outputs=excerpt(outputs))
-        events.write("epoch", epoch=epoch, samples=used, teardown_seconds=returned - end, **timed)
+        samples = min(used, calls * spec["batch_size"]) if calls else used
+        events.write("received", epoch=epoch, steps=min(steps, calls), samples=samples)
+        events.write("epoch", epoch=epoch, samples=samples, teardown_seconds=returned - end, **timed)

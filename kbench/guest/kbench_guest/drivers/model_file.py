@@ -5,6 +5,7 @@ Each step is a phase of the cell. Neither Keras nor numpy is imported before the
 
 import importlib
 import os
+import re
 
 from kbench_guest.protocol import Refused
 
@@ -16,7 +17,9 @@ def run(spec, events):
         from kbench_guest.drivers import epochs, example_file, example_model, feeding, parity
 
         framework = frameworks.load()
+        threads, imported = process.threads(framework), process.frameworks()
         example = example_file.load(spec["example"])
+    events.write("threads", threads_at_start=threads)
     framework.prepare()
     events.write("memory", at="import", peak_mib=process.peak_memory_mib())
     check_loaded(spec, framework.versions(), events)
@@ -42,12 +45,17 @@ def run(spec, events):
     else:
         epochs.measure(framework, model, example, spec, feed, train, validation, events)
     process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(model))
+    others = [one for one in process.frameworks() if one not in imported and one.split()[0] != spec["keras_backend"]]
+    if others:
+        events.write("note", text="its file also imports %s" % " and ".join(others))
 
 
 def check_loaded(spec, versions, events):
     """Report what Keras loaded, and refuse to measure anything else than was asked for."""
     import numpy
     from keras import backend
+
+    from kbench_guest import process
 
     loaded = {name: getattr(backend, name)() for name in ("image_data_format", "floatx", "epsilon")}
     loaded.update(keras_backend=backend.backend(), keras_version=versions[0], backend_version=versions[1])
@@ -56,6 +64,9 @@ def check_loaded(spec, versions, events):
         asked = spec["versions"].get(name[: -len("_version")]) if name.endswith("_version") else spec[name]
         if asked and not same(name, loaded[name], asked):
             raise Refused("mismatch", "Keras loaded %s %s, but %s was asked for" % (name, loaded[name], asked))
+    own, short = loaded["keras_backend"], re.split("[@+]", spec["backend"].split("/")[-1])[0]
+    if own not in short and any(one in short for one in process.FRAMEWORKS):
+        events.write("note", text="%s computes here, whatever its name says" % " ".join([own, versions[1]]))
     check_sources(sorted(spec["sources"]))
 
 

@@ -1,5 +1,6 @@
 """What kbench asks of a framework, with answers that hold for an unknown one."""
 
+import contextlib
 import traceback
 
 from kbench_guest.protocol import Refused
@@ -69,6 +70,38 @@ class Framework(object):
     def step_hook(self, model, kind, wrap):
         """Let training ('train') or prediction ('predict') call wrap(function) in place of its compiled function."""
         raise NotImplementedError
+
+    @contextlib.contextmanager
+    def data_of_fit(self, see):
+        """While it is open, fit calls see(arguments) with what it makes batches of, if that can be seen."""
+        yield
+
+    def data_of_step(self, model, args):
+        """(inputs, targets, weights of the samples) in the arguments of a training step; None if it has them not."""
+        return
+
+    def steps_of_a_call(self, model):
+        """How many steps the compiled function takes at once."""
+        return 1
+
+    def all_weights(self, model):
+        """The values of all weights of the model, as they are now."""
+        return self.values(list(model.weights))
+
+    def learning_rate(self, model):
+        """The base rate that the optimizer holds; None if it has none that is a number."""
+        return
+
+    def settings_of_training(self, model, ordered_updates):
+        """What else counts of a compiled model: fields of the event `training`.
+
+        ordered_updates: whether kbench puts gradients, updates and step counter in order.
+        """
+        return {}
+
+    def unusual(self, model, spec):
+        """[a sentence without its full stop] on each setting that the example's file has changed."""
+        return []
 
     def calls(self, example, steps):
         """How often the compiled function is called in an epoch of `steps` steps."""

@@ -56,6 +56,12 @@ class AnyBackend(keras_models.KerasModels):
     def build_by_calling(self, model, inputs):
         model._set_inputs(inputs)
 
+    def data_of_step(self, model, args):
+        given = [one for one in args[0] if hasattr(one, "shape")]  # not the learning phase
+        inputs = len(getattr(model, "_feed_inputs", None) or given[:1])
+        targets = inputs + len(getattr(model, "_feed_targets", None) or given[1:2])
+        return given[:inputs], given[inputs:targets], given[targets:]
+
     def fit(self, model, generator=None, **given):
         # fit_generator makes batches ahead in one thread, which keeps their order.
         return model.fit(**given) if generator is None else model.fit_generator(generator, **given)
@@ -77,6 +83,9 @@ class AnyBackend(keras_models.KerasModels):
 class TensorFlow1(DoneOnReturn, AnyBackend):
     """Its session returns when the work is done."""
 
+    def order_of_updates(self, ordered):
+        return "in order" if ordered else "in no fixed order"
+
     def seed_backend(self, number):
         self.module.set_random_seed(number)
 
@@ -90,7 +99,11 @@ class TensorFlow1(DoneOnReturn, AnyBackend):
         return int(K.get_session().run(peak))
 
     def threads(self):
-        held = K.get_session()._config
+        from keras.backend import tensorflow_backend
+
+        if tensorflow_backend._SESSION is None:  # what Keras will give it
+            return {"intra_op": int(os.environ.get("OMP_NUM_THREADS") or 0), "inter_op": 0}
+        held = tensorflow_backend._SESSION._config
         return {"intra_op": held.intra_op_parallelism_threads, "inter_op": held.inter_op_parallelism_threads}
 
 

@@ -1,6 +1,8 @@
 """Keras 3 on TensorFlow 2, JAX, PyTorch and OpenVINO: what each does in its own way."""
 
+import contextlib
 import functools
+import inspect
 
 import keras
 import numpy as np
@@ -68,6 +70,43 @@ class AnyBackend(keras_models.KerasModels):
 
     def several_steps(self, number):
         return {"steps_per_execution": number}
+
+    def unusual(self, model, spec):
+        by_itself = getattr(model, "_resolve_auto_jit_compile", None)
+        if spec["jit"] or by_itself is None or model.run_eagerly or model.jit_compile == by_itself():
+            return []
+        states = ("off", "on") if by_itself() else ("on", "off")
+        return ["its file turned jit_compile %s, which Keras would have %s here" % states]
+
+    def steps_of_a_call(self, model):
+        return int(getattr(model, "steps_per_execution", 1) or 1)
+
+    def metrics_of(self, model):
+        compiled = getattr(model, "_compile_metrics", None)
+        asked = [getattr(compiled, name, None) for name in ("_user_metrics", "_user_weighted_metrics")]
+        return asked[0] or [] if not asked[1] else asked
+
+    @contextlib.contextmanager
+    def data_of_fit(self, see):
+        try:
+            from keras.src.trainers.epoch_iterator import EpochIterator  # as each backend's fit makes one
+        except ImportError:
+            yield
+            return
+        original = EpochIterator.__init__
+        signature = inspect.signature(original)
+
+        @functools.wraps(original)
+        def init(*args, **kwargs):
+            bound = signature.bind(*args, **kwargs)
+            see(bound.arguments)
+            original(*bound.args, **bound.kwargs)
+
+        EpochIterator.__init__ = init
+        try:
+            yield
+        finally:
+            EpochIterator.__init__ = original
 
     def build_by_calling(self, model, inputs):
         model(inputs)

@@ -1,6 +1,7 @@
 """What both generations of Keras share: a model's layers and weights, its optimizer, the functions that it calls."""
 
 import importlib
+import json
 
 import keras
 import numpy as np
@@ -60,6 +61,24 @@ class KerasModels(Framework):
             return getattr(model, name, None)
 
         setattr(model, maker, make_and_wrap)
+
+    def learning_rate(self, model):
+        return self.optimizer_settings(model.optimizer)["learning_rate"]
+
+    def settings_of_training(self, model, ordered_updates):
+        asked = self.metrics_of(model)
+        found = {} if asked is None else {"metrics": json.dumps(_long(layer_settings.plain(asked)), sort_keys=True)}
+        eager = bool(getattr(model, "run_eagerly", False))
+        found.update(steps_per_execution=self.steps_of_a_call(model), run_eagerly=int(eager))
+        return dict(found, order_of_updates=self.order_of_updates(ordered_updates))
+
+    def order_of_updates(self, ordered):
+        """How a training step orders gradients and updates; ordered: whether kbench does that."""
+        return "in order"
+
+    def metrics_of(self, model):
+        """The metrics that the model was compiled with; None if it does not say."""
+        return getattr(model, "metrics", None)
 
     def compile(self, model, example, device, ordered_updates):
         """Compile with the example's loss, optimizer and metrics.
@@ -152,3 +171,12 @@ class KerasModels(Framework):
     def from_shared(self, owner, name, value):
         """A weight in the shared layout as this backend wants it."""
         return value
+
+
+def _long(metrics):
+    """Metrics by Keras's long names."""
+    if isinstance(metrics, dict):
+        return {name: _long(one) for name, one in metrics.items()}
+    if isinstance(metrics, list):
+        return [_long(one) for one in metrics]
+    return scores.LONG.get(metrics, metrics) if isinstance(metrics, str) else metrics

@@ -29,6 +29,12 @@ class AnyFramework(Framework):
     def wait(self, model, outputs=None):
         model.weights()
 
+    def data_of_step(self, model, args):
+        return tuple([one] for one in args) + ([],)
+
+    def all_weights(self, model):
+        return model.weights()
+
     def step_hook(self, model, kind, wrap):
         name = kind + "_function"
         setattr(model, name, wrap(getattr(model, name)))

@@ -1,0 +1,99 @@
+"""Compares what trainings received and did, epoch by epoch, and says in words which ones did other work."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kbench.text import significant
+from kbench.values import Measured
+
+# What a guest reports of an epoch, and of what kind it is: of each kind the first difference is told.
+QUANTITIES = {
+    "samples": "data",
+    "steps": "data",
+    "sha256": "data",
+    "weights_changed": "weights",
+    "learning_rate": "rate",
+    "learning_rate_at_end": "rate",
+}
+RELATIVE = 1e-4  # of a learning rate, which backends hold as float32
+
+
+def differences(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
+    """How trainings of the same example and repeat differ from the majority, or else from the first.
+
+    Of each kind of QUANTITIES the first difference. What a guest did not report is not compared, nor are epochs that
+    only some have.
+    """
+    found = [(one, text) for one in group if (text := _threads(one))]
+    told = set[tuple[str, str]]()
+    for epoch in sorted({number for one in group for number in _received(one)}):
+        for name, kind in QUANTITIES.items():
+            values = [(one, value) for one in group if (value := _received(one).get(epoch, {}).get(name)) is not None]
+            if not values:
+                continue
+            usual = Counter(_rounded(value) for _, value in values).most_common(1)[0][0]
+            reference, expected = next((one, value) for one, value in values if _rounded(value) == usual)
+            for one, value in values:
+                if name.startswith("learning_rate") and one.facts.get("optimizer") != reference.facts.get(
+                    "optimizer"
+                ):
+                    continue  # which says so itself
+                if (one.cell.id, kind) not in told and not _equal(value, expected):
+                    told.add((one.cell.id, kind))
+                    found.append((one, _text(name, one, reference, epoch, value, expected)))
+    return found
+
+
+def callback_seconds(one: Measured) -> list[float]:
+    """What its callbacks took around the batches of each epoch but the first."""
+    epochs = {number: about for number, about in _received(one).items() if number > 1}
+    return [float(about.get("callback_seconds") or 0.0) for about in epochs.values()]
+
+
+def _received(one: Measured) -> Mapping[int, Mapping[str, Any]]:
+    found = one.facts.get("received")
+    return found if isinstance(found, dict) else {}
+
+
+def _threads(one: Measured) -> str:
+    """Whether the framework has another number of threads in the end than before the example's file was read."""
+    before, after = one.facts.get("threads_at_start"), one.facts.get("framework_threads")
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return ""
+    changed = [name for name in before if name in after and before[name] != after[name]]
+    how = ", ".join(f"{name} {after[name]} instead of {before[name]}" for name in changed)
+    return f"its number of threads was changed: {how}" if how else ""
+
+
+def _rounded(value: object) -> object:
+    return float(f"{value:.3g}") if isinstance(value, float) else value
+
+
+def _equal(value: object, expected: object) -> bool:
+    if isinstance(value, float) and isinstance(expected, int | float):
+        return math.isclose(value, expected, rel_tol=RELATIVE) or (math.isnan(value) and math.isnan(expected))
+    return value == expected
+
+
+def _text(name: str, one: Measured, reference: Measured, epoch: int, value: Any, expected: Any) -> str:
+    unlike = f"unlike {reference.cell.backend}"
+    training = "run" if one.facts.get("task") == "infer" else "trained"
+    match name:
+        case "samples":
+            return (
+                f"{unlike} in the number of samples: {training} on {value:,} in epoch {epoch} instead of {expected:,}"
+            )
+        case "steps":
+            return f"{unlike} in the number of steps: {value:,} in epoch {epoch} instead of {expected:,}"
+        case "sha256":
+            return f"{unlike} in the data that its training received in epoch {epoch}"
+        case "weights_changed":
+            changed = "were changed outside training" if value else "were not changed outside training"
+            return f"{unlike} in its weights, which {changed}, before epoch {epoch}"
+        case _:
+            when = f"at the {'end' if name.endswith('end') else 'start'} of epoch {epoch}"
+            return f"{unlike} in its learning rate {when}: {significant(value)} instead of {significant(expected)}"

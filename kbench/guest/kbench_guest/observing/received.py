@@ -1,0 +1,161 @@
+"""What the training of an epoch was really given: a few of its batches, hashed when it is over, and its steps."""
+
+import contextlib
+import hashlib
+import traceback
+
+import numpy as np
+
+from kbench_guest.arrays import leaves, mapped
+
+LOOKED_AT = 4  # batches of an epoch: the first, and others that are the same on every backend
+MOST_NUMBERS = 1 << 20  # of an array of a batch that are hashed
+
+
+def guarded(do, *args):
+    """What `do` returns; None if it raises, for another Keras may be made otherwise, and the cell must not fail."""
+    try:
+        return do(*args)
+    except Exception:
+        traceback.print_exc()
+        return None
+
+
+class Received(object):
+    """steps: of an epoch, as asked for. The batches are kept as they are, and hashed after the epoch's time ended."""
+
+    def __init__(self, framework, model, spec, steps):
+        self._framework, self._model, self._spec, self._steps = framework, model, spec, steps
+        self._chosen = frozenset()
+        self._batches = {}  # number: (inputs, targets, weights of the samples)
+        self._arrays = None  # of the whole epoch, where Keras makes the batches of them
+        self._fits = 0
+
+    @contextlib.contextmanager
+    def of_epoch(self, epoch):
+        """While it is open, the epoch is trained."""
+        order = np.random.RandomState([self._spec["seed"], epoch, 2]).permutation(self._steps)
+        self._chosen = frozenset([0] + order[: LOOKED_AT - 1].tolist())
+        self._batches, self._arrays, self._fits = {}, None, 0
+        with self._framework.data_of_fit(lambda given: guarded(self._fit, given)):
+            yield
+
+    def step(self, number, args):
+        """Called before each step, the first is 0, with what the compiled function is given."""
+        if number in self._chosen:
+            found = guarded(self._framework.data_of_step, self._model, args)
+            if found is not None:
+                self._batches[number] = found
+
+    def _fit(self, given):
+        """Called with the arguments that Keras makes its batches of; may put there an `x` that gives the same."""
+        self._fits += 1
+        if self._fits > 1:  # a callback's own
+            return
+        x = given["x"]
+        if isinstance(x, (list, tuple, dict)) or hasattr(x, "shape"):
+            self._arrays = given
+        elif hasattr(x, "__next__"):
+            given["x"] = self._passed_on(x)
+        elif hasattr(x, "__getitem__") and hasattr(x, "__len__"):
+            x.__class__ = self._looked_into(x.__class__)
+
+    def _passed_on(self, generator):
+        for number, batch in enumerate(generator):
+            self._keep(number, batch)
+            yield batch
+
+    def _looked_into(self, kind):
+        keep = self._keep
+
+        def get(dataset, number):
+            batch = kind.__getitem__(dataset, number)
+            keep(number, batch)
+            return batch
+
+        return type(kind.__name__, (kind,), {"__getitem__": get, "__module__": kind.__module__})
+
+    def _keep(self, number, batch):
+        if number in self._chosen and isinstance(batch, (tuple, list)):
+            # Copies: a generator may fill the same arrays again.
+            self._batches[number] = mapped(np.array, (list(batch) + [None, None])[:3])
+
+    def found(self, calls):
+        """{"steps", "samples", "sha256"} of the epoch that is over, as far as they are known.
+
+        calls: how often the compiled function was called, each for `steps_per_execution` steps.
+        """
+        steps = min(self._steps, calls * self._framework.steps_of_a_call(self._model)) if calls else 0
+        found = dict(guarded(self._seen, steps) or {}, steps=steps)
+        self._batches, self._arrays = {}, None
+        return found
+
+    def _seen(self, steps):
+        if self._arrays is not None:
+            self._batches = _cut(self._arrays, self._chosen)
+        if not self._batches:
+            return {}
+        first = self._batches[min(self._batches)]
+        shuffled = self._arrays is not None and self._arrays.get("shuffle")
+        sha256 = "shuffled by fit" if shuffled else self._sha256()
+        return {"samples": steps * len(leaves(first[0])[0]), "sha256": sha256}
+
+    def _sha256(self):
+        pictures = self._spec["input"] == "image" and self._spec["image_data_format"] == "channels_first"
+        digest = hashlib.sha256()
+        for number in sorted(self._batches):
+            for part in _in_common(self._batches[number]):
+                # Sorted: in which order several inputs come is the backend's business.
+                digest.update(repr(sorted(_described(one, pictures) for one in part)).encode("ascii"))
+        return digest.hexdigest()
+
+
+def _cut(given, chosen):
+    """The batches with these numbers that Keras 3 makes of the arrays."""
+    size = given.get("batch_size") or 32
+    whole = [given["x"], given.get("y"), given.get("sample_weight")]
+    if given.get("class_weight"):
+        whole[2] = of_classes(given["y"], given["class_weight"])
+    count = -(-len(leaves(whole[0])[0]) // size)
+    return {
+        number: mapped(lambda one, at=number * size: one[at : at + size], whole)
+        for number in chosen
+        if number < count
+    }
+
+
+def of_classes(targets, class_weight):
+    """The weights of samples that have these weights of classes."""
+    numbers = np.asarray(_classes(np.asarray(leaves(targets)[0])))
+    return np.array([class_weight.get(int(number), 1.0) for number in numbers], dtype="float32")
+
+
+def _in_common(batch):
+    """Inputs, targets and weights in a form that is the same in both generations and for twins."""
+    x, y, weights = (leaves(part) for part in batch)
+    weights = [np.asarray(one, dtype="float32").reshape(len(one), -1) for one in weights]
+    weights = {one.tobytes(): one for one in weights if (one != 1).any()}  # Keras 2 makes ones, for each output
+    return x, [_classes(np.asarray(one)) for one in y], list(weights.values())
+
+
+def _classes(targets):
+    """Class numbers instead of rows with a single one in them."""
+    if targets.ndim == 2 and targets.shape[1] == 1:
+        return targets[:, 0]
+    if targets.ndim == 2 and np.isin(targets, (0, 1)).all() and (targets.sum(axis=1) == 1).all():
+        return targets.argmax(axis=1)
+    return targets
+
+
+def _described(array, pictures):
+    """Its shape and a hash of its numbers, whatever their dtype; pictures: whether their channels come first."""
+    array = np.asarray(array)
+    if pictures and array.ndim == 4:
+        array = np.moveaxis(array, 1, -1)
+    shape = array.shape
+    array = array.reshape(len(array), -1)
+    array = array[:: max(1, array.size // MOST_NUMBERS)]
+    if array.dtype.kind == "f":
+        array = array.astype("float32")
+    values = np.ascontiguousarray(array.astype("float64")) if array.dtype.kind in "fiub" else array.astype("U")
+    return "%s %s" % (shape, hashlib.sha256(values.tobytes()).hexdigest())

@@ -1,0 +1,62 @@
+"""Rows that do not learn like the others are marked where their verdict stands, with the known cause."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fake_runs import cell, measured, summary
+
+from kbench.analysis import learning
+from kbench.values import Summary
+
+EXPLAINED = {
+    "what": ("1 step", "10 steps"),
+    "layer": "Embedding",
+    "optimizer": "Adam",
+    "reason": "Its Adam squares otherwise.",
+}
+FACTS = {"optimizer": {"class_name": "Adam"}, "layers": [["Embedding", {}, []], ["GRU", {}, []]]}
+NAMES = ("keras2/cntk", "keras2/theano", "keras3/jax")
+
+
+def rows(odd: float) -> list[Summary]:
+    accuracies = {**dict.fromkeys(NAMES, 0.65), "keras3/tensorflow": odd}
+    return [
+        summary(name, final_val_accuracy=value, validation_samples=1000, repeats=5, seeds=1, deterministic=True)
+        for name, value in accuracies.items()
+    ]
+
+
+def noted(odd: float, facts: dict[str, Any] = FACTS, **changes: Any) -> list[Summary]:
+    cells = [measured(cell(backend="keras3/tensorflow"), 1.0, facts=facts)]
+    return learning.noted(rows(odd), cells, {"keras3/tensorflow": {"explained": [{**EXPLAINED, **changes}]}})
+
+
+def test_the_note_names_the_known_difference_instead_of_chance() -> None:
+    *others, odd = noted(0.5)
+    assert odd.notes == (
+        "does not learn like the others: validation accuracy 0.5000, median of the others 0.6500; the choice of "
+        "validation samples alone explains up to 0.064. A known difference may be why (docs/parity.md): Its Adam "
+        "squares otherwise",
+    )
+    assert odd.learning_cause == "Its Adam squares otherwise."
+    assert all(not row.notes for row in others)
+    assert all(not row.notes for row in noted(0.64)), "that is chance"
+
+
+@pytest.mark.parametrize(
+    ("facts", "changes"),
+    [
+        ({**FACTS, "optimizer": {"class_name": "SGD"}}, {}),
+        ({**FACTS, "layers": [["Dense", {}, []]]}, {}),
+        (FACTS, {"unlike": ("keras3/torch", "keras2/mxnet")}),
+        (FACTS, {"what": ("loss",)}),
+        ({}, {}),
+    ],
+    ids=["optimizer", "layer", "like the others", "not of training", "unknown"],
+)
+def test_what_does_not_fit_the_training_is_no_cause(facts: dict[str, Any], changes: dict[str, Any]) -> None:
+    odd = noted(0.5, facts, **changes)[-1]
+    assert odd.learning_cause == ""
+    assert "5 identical trainings: `--repeats 3 --seeds different` shows whether it is chance" in odd.notes[0]

@@ -1,0 +1,36 @@
+"""What `list` prints besides its tables of backends and examples."""
+
+from __future__ import annotations
+
+import json
+
+from fake_bench import Bench
+
+TUNED = 'tuned = ["FAST", "FLAGS"]\n[variables]\nFAST = "it is"\nTHREADS = "{threads}"\n'
+LOCKED = "[builds.locked_variables]\nFLAGS = 'base={cache}/of/{example},fast=yes,path=a\\,b'\n"
+
+
+def test_the_variables_that_make_backends_faster_are_printed_to_be_copied(bench: Bench) -> None:
+    bench.backend("keras9/quick", more=TUNED, builds=LOCKED)
+    said = bench("list", "backends", "--variables")
+    assert "# keras9/quick\nexport FAST='it is'\nexport FLAGS='fast=yes,path=a\\,b'\n" in said.out
+    assert "THREADS" not in said.out and "keras9/fake" not in said.out
+    assert "export XLA_FLAGS=--xla" in said.out
+    rows = json.loads(bench("list", "backends", "--variables", "--format", "json").out)
+    assert {"backend": "keras9/quick", "variable": "FAST", "value": "it is"} in rows["variables"]
+    assert bench("list", "examples", "--variables").status == 2
+
+
+def test_a_row_with_such_variables_says_so_and_both_can_be_measured(bench: Bench) -> None:
+    bench.backend("keras9/quick", more=TUNED)
+    said = bench.measure("--repeats", "1", "--settings", "default,tuned", backends="quick,fake")
+    assert said.status == 0, said
+    given = {name: about["variables"] for name, about in bench.last().provenance["environments"].items()}
+    assert set(given) == {"keras9/quick+settings=default", "keras9/quick", "keras9/fake"}
+    assert given["keras9/quick"]["FAST"] == "it is" and "FAST" not in given["keras9/quick+settings=default"]
+    out = " ".join(said.out.split())
+    note = "kbench sets variables that make it faster than it comes (`list backends --variables` prints them)"
+    mark = out[: out.index(note)].split()[-1]
+    rows = {line.split()[0]: line for line in said.out.splitlines() if line.startswith("keras9/")}
+    assert mark in rows["keras9/quick"]
+    assert mark not in rows["keras9/fake"] and mark not in rows["keras9/quick+settings=default"]
