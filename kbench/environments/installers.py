@@ -16,6 +16,7 @@ from pathlib import Path
 import uv
 
 from kbench.environments.pip_config import uv_variables
+from kbench.masking import without_passwords
 
 
 class InstallFailed(Exception):
@@ -103,7 +104,7 @@ def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path
         partial = error.stdout or b""
         output = partial if isinstance(partial, str) else partial.decode("utf-8", "replace")
         output, code = f"{output}\n{Path(command[0]).name} did not end within {timeout:.0f} s", None
-    output = re.sub(r"(://)[^/\s@]+@", r"\1***@", output)
+    output = without_passwords(output)
     with log.open("a", encoding="utf-8") as file:
         file.write(f"$ {' '.join(command)}\n{output.rstrip()}\n[exit status {code}]\n")
     if code != 0:

@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 from kbench.environments import installers
 from kbench.environments.packages import packages, pinned
 from kbench.errors import Unavailable, UserError
+from kbench.masking import without_passwords
 from kbench.values import Environment
 
 LOCK = "kbench.lock"  # its packages with hashes; written last
@@ -30,10 +31,9 @@ def ensure(environment: Environment, requirements: Sequence[str], report: Callab
     """
     if not requirements:
         return environment
+    named = without_passwords(", ".join(requirements))
     if environment.folder is None:
-        raise UserError(
-            f"{environment.backend} uses an environment of your own as it is: install {', '.join(requirements)} there"
-        )
+        raise UserError(f"{environment.backend} uses an environment of your own as it is: install {named} there")
     there = packages(environment)
     wanted = "\n".join(sorted(requirements))
     fixed = "\n".join(f"{name}=={version}" for name, version in there.items())
@@ -43,15 +43,13 @@ def ensure(environment: Environment, requirements: Sequence[str], report: Callab
     folder.parent.mkdir(exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
         if not (folder / LOCK).is_file():
-            report(f"{environment.backend}: installing {', '.join(requirements)} for the script")
+            report(f"{environment.backend}: installing {named} for the script")
             shutil.rmtree(folder, ignore_errors=True)
             try:
                 _make(environment, folder, wanted, fixed, log)
             except installers.InstallFailed as failure:
                 shutil.rmtree(folder, ignore_errors=True)
-                raise Unavailable(
-                    f"{', '.join(requirements)} cannot be added to its environment: {failure} (see {log})"
-                ) from None
+                raise Unavailable(f"{named} cannot be added to its environment: {failure} (see {log})") from None
     return replace(environment, packages=folder)
 
 
@@ -74,6 +72,7 @@ def _make(environment: Environment, folder: Path, wanted: str, fixed: str, log: 
         installers.uv_pip([*install, "--requirements", str(lock)], log, folder, SECONDS)
     for made in (asked, constraints):
         made.unlink()
+    lock.write_text(without_passwords(lock.read_text()))  # others may read it
     lock.rename(folder / LOCK)
 
 

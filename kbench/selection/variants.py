@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from kbench.errors import UserError
+from kbench.masking import is_secret
 from kbench.selection import sources
 from kbench.values import NATIVE, Backend
 
@@ -68,6 +69,11 @@ def _with(backend: Backend, setting: str) -> Backend:
     if name == "policy" and _POLICY.fullmatch(value):
         return _renamed(backend, suffix, policy=value)
     if _VARIABLE.fullmatch(name) and is_given and not _OURS.fullmatch(name):
+        if is_secret(name):
+            raise UserError(
+                f"{name} is a secret by its name, and the value would be part of the row's name: set it before, and "
+                f"give it to the cells by --pass-env {name}."
+            )
         if not _VALUE.fullmatch(value):
             raise UserError(f"{setting!r}: the value may have only letters, digits and .:/=-_.")
         builds = tuple(
