@@ -14,9 +14,11 @@ _KNOWN = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
 Text = Annotated[str, Meta(pattern=r"\A[^\n]*\S[^\n]*\Z", description="a text of one line")]
 Texts = Annotated[tuple[Text, ...], Meta(description="a list of texts")]
 Table = Annotated[Mapping[str, Text], Meta(description="a table of texts")]
-Filled = Annotated[str, Meta(pattern=rf"\A([^{{}}\n]|\{{({'|'.join(PLACEHOLDERS)})\}})+\Z")]
+Filled = Annotated[str, Meta(pattern=rf"\A([^{{}}\n\0]|\{{({'|'.join(PLACEHOLDERS)})\}})+\Z")]
+VariableName = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z")]
 Variables = Annotated[
-    Mapping[str, Filled], Meta(description=f"a table of texts with no other placeholders than {_KNOWN}")
+    Mapping[VariableName, Filled],
+    Meta(description=f"a table of variables' names and texts with no other placeholders than {_KNOWN}"),
 ]
 Flag = Annotated[bool, Meta(description="true or false")]
 Sources = Annotated[Mapping[str, Path], Meta(description="a table of C sources next to it")]

@@ -72,9 +72,9 @@ def show(run: Path, form: str = terminal.TABLE) -> bool:
     of_all = "recurrent layers in the form that ships" if read.plan.get("form") == DEFAULT_FORM else ""
     command = str(read.provenance.get("command_line", ""))
     page = tables.page(read.name, describe(read.provenance), command, rows, of_all)
-    replace_file(run / "parity.csv", tables.csv(rows).encode(), durable=False)
-    replace_file(run / "parity.md", page.encode(), durable=False)
-    terminal.print_parity(rows, of_all, form)
+    terminal.print_parity(rows, of_all, form)  # first: the folder may be read-only
+    replace_file(run / "parity.csv", tables.csv(rows), durable=False)
+    replace_file(run / "parity.md", page, durable=False)
     terminal.print_folder(run, "Tables and arrays", "parity.md", None if form == terminal.TABLE else sys.stderr)
     ended = [row for row, one in zip(rows, read.measured, strict=True) if one.outcome.status == OK]
     return agreement.passes(ended)

@@ -74,7 +74,7 @@ def write(create: Create, path: Path, input: str, image_data_format: str) -> Con
                     x = arrange(x, input, image_data_format)
                 create(f"x_{role}{suffix}", x.shape, x.dtype)[...] = x
                 del x
-        input_names, target_names = _names(file, "x_names"), _names(file, "y_names")
+        input_names, target_names = _names(path, file, "x_names"), _names(path, file, "y_names")
     if input == "image" and not any(len(shape) == 3 for _, shape in kinds.values()):
         raise UserError(
             f"x_train{inputs[0]} in {path} has samples of shape {kinds[inputs[0]][1]}, but the example takes images: "
@@ -110,8 +110,9 @@ def _suffixes(path: Path, names: set[str]) -> tuple[tuple[str, ...], tuple[str, 
     return inputs, targets
 
 
-def _names(file: Any, name: str) -> tuple[str, ...]:
-    return tuple(map(str, file[name])) if name in file.files else ()
+def _names(path: Path, file: Any, name: str) -> tuple[str, ...]:
+    with _reading(path):
+        return tuple(map(str, np.atleast_1d(file[name]))) if name in file.files else ()
 
 
 def _load(path: Path, file: Any, name: str) -> Array:

@@ -23,5 +23,5 @@ def write(run: RunResults, out: Path) -> list[str]:
         # By pandas' own JSON, where unknown values are null.
         **{name: json.loads(frame.to_json(orient="records", double_precision=15)) for name, frame in frames.items()},
     }
-    replace(out / "data.json", f"{as_json(record)}\n".encode(), durable=False)
+    replace(out / "data.json", f"{as_json(record)}\n", durable=False)
     return [str(out / "data.json")]

@@ -54,12 +54,12 @@ def rebuild(
     pictures = _pictures(results, rows, style) if plots else {}
     pngs = {example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()}
     shown = of_report(results, rows)
-    files = {
-        "summary.csv": summary_csv(rows).encode(),
-        "epochs.csv": epochs_csv(expanded(results.measured)).encode(),
-        "summary.md": page(shown, pngs, _resumed(results)).encode(),
-        "summary.tex": latex(rows).encode(),
-        "report.html": html([shown]).encode(errors="replace"),
+    files: dict[str, str | bytes] = {
+        "summary.csv": summary_csv(rows),
+        "epochs.csv": epochs_csv(expanded(results.measured)),
+        "summary.md": page(shown, pngs, _resumed(results)),
+        "summary.tex": latex(rows),
+        "report.html": html([shown]),
     }
     for of_example in pictures.values():
         files |= of_example
@@ -75,7 +75,7 @@ def rebuild(
 
 def report(runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> bytes:
     """report.html of the runs, each with its rows."""
-    return html([of_report(results, summaries) for results, summaries in runs]).encode(errors="replace")
+    return html([of_report(results, summaries) for results, summaries in runs]).encode(errors="backslashreplace")
 
 
 def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:

@@ -16,17 +16,18 @@ from kbench.tables import markdown
 from kbench.tables.answers import answer
 from kbench.tables.content import by_example
 from kbench.tables.machines import Rows, machines_csv, table
+from kbench.values import Summary
 
 
 def write(run: Path, there: Sequence[RunResults], plots: bool = True) -> Rows:
     """Write summary.csv, summary.md, report.html and a picture of all kinds; returns their rows. Raises UserError."""
-    rows = {kind(one.provenance): summarised(one) for one in there}
+    rows = rows_of(there)
     for one, found in zip(there, rows.values(), strict=True):
         rebuild(one, rows=found, plots=plots)
     if not rows:
         return rows
-    replace(run / "summary.csv", machines_csv(rows).encode(), durable=False)
-    replace(run / "summary.md", _page(run, there, rows, plots).encode(), durable=False)
+    replace(run / "summary.csv", machines_csv(rows), durable=False)
+    replace(run / "summary.md", _page(run, there, rows, plots), durable=False)
     if plots:
         look = looks([row for found in rows.values() for row in found], colors(there))
         with may_be_refused("make", run / "plots"):
@@ -34,6 +35,15 @@ def write(run: Path, there: Sequence[RunResults], plots: bool = True) -> Rows:
         for suffix, content in overview(rows, look).items():
             replace(run / "plots" / f"machines.{suffix}", content, durable=False)
     replace(run / "report.html", report(list(zip(there, rows.values(), strict=True))), durable=False)
+    return rows
+
+
+def rows_of(there: Sequence[RunResults]) -> Rows:
+    """The rows of each kind of machine, by its name; a worker may have told a name that is taken."""
+    rows = dict[str, Sequence[Summary]]()
+    for one in there:
+        name = kind(one.provenance)
+        rows[f"{name} ({one.folder.name})" if name in rows else name] = summarised(one)
     return rows
 
 

@@ -36,7 +36,7 @@ def write_page(
         pictures |= {f"{stem}.{suffix}": content for suffix, content in scaling(one, look, style).items()}
     folder = page.with_name(f"{page.stem}-plots")
     shown = [of_report(run, rows) for run, rows in zip(runs, summaries, strict=True)]
-    content = html(shown, drawn, missing, folder.name if plots else "").encode(errors="replace")
+    content = html(shown, drawn, missing, folder.name if plots else "")
     if page.is_dir():
         raise UserError(f"{page} is a folder: name a file with --output.")
     for needed in (page.parent, *([folder] if pictures else [])):

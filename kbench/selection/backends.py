@@ -15,6 +15,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from kbench.backend_keys import Explanation
 from kbench.errors import UserError
 from kbench.selection.decoding import Wrong, decode
+from kbench.store.files import read_bytes
 from kbench.values import CHANNELS_LAST, NATIVE, Backend, Build
 
 if sys.version_info >= (3, 11):
@@ -57,9 +58,11 @@ def load(path: Path) -> Backend:
     path = path.absolute()
     where = f"{path.parent.name}/{path.name}"
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = tomllib.loads(read_bytes(path).decode())
     except OSError as error:
         raise UserError(f"the backend's file {path} cannot be read: {error.strerror}") from None
+    except RecursionError:
+        raise UserError(f"the backend's file {where} is nested too deeply") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"the backend's file {where} is not valid TOML: {error}") from None
     if "unavailable" in raw:

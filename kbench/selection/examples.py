@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 from kbench import paths
 from kbench.errors import UserError
 from kbench.selection.decoding import Wrong, decode
+from kbench.store.files import read_bytes
 from kbench.values import Example, Profile
 
 PROFILES = ("smoke", "quick", "full")
@@ -144,14 +145,16 @@ def _target(path: Path, constants: Constants) -> str:
 
 def parsed(path: Path, what: str) -> tuple[bytes, ast.Module]:
     """The file's content and syntax tree; an error calls the file a `what`. Raises UserError."""
+    if path.name.encode(errors="replace").decode() != path.name:  # it becomes a row's name, and a folder's
+        raise UserError(f"The name of the {what} {path.name!r} is not text in UTF-8: rename it.")
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
         with warnings.catch_warnings():  # the guest's Python decides what is valid, this one only warns
             warnings.simplefilter("ignore")
             return content, ast.parse(importlib.util.decode_source(content), filename=str(path))
     except OSError as error:
         raise UserError(f"The {what} {path} cannot be read: {error.strerror or error}.") from None
-    except UnicodeDecodeError:
+    except (UnicodeDecodeError, LookupError):  # or an encoding that is none of text, such as rot13
         raise UserError(f"The {what} {path.name} is not valid Python: it is not text in UTF-8.") from None
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 from kbench.errors import UserError
 from kbench.selection.examples import PROFILES, parsed, title_of
+from kbench.store.files import read_bytes
 from kbench.values import SCRIPT, Backend, Example, Profile
 
 # As PEP 723 has it.
@@ -27,13 +29,14 @@ def requirements(text: str) -> tuple[str, ...]:
 
 def of_its_own(path: Path, known: Mapping[str, Backend]) -> tuple[str, ...]:
     """The packages of the program's `# /// script` block (PEP 723), without Keras and backends. Raises UserError."""
-    found = [one for one in _PEP_723.finditer(path.read_text("utf-8")) if one["type"] == "script"]
+    text = importlib.util.decode_source(read_bytes(path))  # which was parsed before
+    found = [one for one in _PEP_723.finditer(text) if one["type"] == "script"]
     if not found:
         return ()
     lines = (line[2:] if line.startswith("# ") else line[1:] for line in found[0]["content"].splitlines())
     try:
         named = msgspec.toml.decode("\n".join(lines)).get("dependencies", [])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise UserError(f"The `# /// script` block of {path.name} is not valid TOML: {error}.") from None
     builds = [build for backend in known.values() for build in backend.builds]
     ours = {canonicalize_name(Requirement(one).name) for build in builds for one in build.requirements}

@@ -20,6 +20,7 @@ from kbench.store.runs import filling as filling
 from kbench.store.runs import find as find
 from kbench.store.runs import is_cluster as is_cluster
 from kbench.store.runs import keep_lock as keep_lock
+from kbench.store.runs import keep_stdin as keep_stdin
 from kbench.store.runs import latest as latest
 from kbench.store.runs import machines as machines
 from kbench.store.runs import names as names
@@ -32,3 +33,4 @@ from kbench.store.runs import stdin as stdin
 from kbench.store.runs import update as update
 from kbench.store.runs import write_outcome as write_outcome
 from kbench.store.runs import write_spec as write_spec
+from kbench.store.watched import Watched as Watched

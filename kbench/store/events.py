@@ -6,6 +6,7 @@ are kept. Unknown events and keys are skipped.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,13 @@ from typing import Any, Literal
 import msgspec
 
 from kbench.epochs import Epoch, Seconds
-from kbench.store.files import loads
-from kbench.store.guest_files import open_regular
+from kbench.store.files import loads, read_bytes
+
+LONGEST_LINE = 16 << 20  # bytes; a longer one counts as damaged
+LONGEST_TEXT = 1000  # characters that are kept of a note, or of any text in a line that is longer than LONG_LINE
+LONG_LINE = 1 << 16
+MOST_DAMAGED = 10_000  # lines, after which no more is read
+MOST_NAMES = 1000  # notes, phases and sites: what comes after them is counted as damaged
 
 
 class Event(msgspec.Struct, tag_field="event"):
@@ -107,10 +113,9 @@ class GuestReport:
 
 
 def read_events(path: Path) -> GuestReport:
-    """The report in the events file at `path`; empty if there is none. Raises OSError, also if it is not a file."""
+    """The report in the events file at `path`; empty if there is none. Raises what `read_bytes` does."""
     try:
-        with open_regular(path) as file:
-            return understand(file.read())
+        return understand(read_bytes(path))
     except FileNotFoundError:
         return understand(b"")
 
@@ -126,9 +131,11 @@ def understand(events: bytes) -> GuestReport:
     received: dict[int, Any] = {}
     damaged = 0
     last = ""
-    for line in filter(bytes.strip, events.split(b"\n")):
+    for line in filter(bytes.strip, io.BytesIO(events)):  # not split, which makes millions of lines at once
+        if damaged > MOST_DAMAGED:
+            break
         try:
-            value = loads(line)
+            value = _loaded(line)
             kind = value["event"]
             event = msgspec.convert(value, KINDS[kind]) if kind in KINDS else None
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -143,11 +150,13 @@ def understand(events: bytes) -> GuestReport:
             case Epoch():
                 epochs[event.site or "", event.epoch] = event
                 last = f"epoch {event.epoch}"
+            case Phase() | Note() | Site() if len(phases) + len(notes) + len(sites) >= MOST_NAMES:
+                damaged += 1
             case Phase():
                 phases[event.name] = phases.get(event.name, 0.0) + event.seconds
                 last = f"phase {event.name}"
             case Note():
-                notes.append(event.text)
+                notes.append(event.text[:LONGEST_TEXT])
             case Received():
                 received[event.epoch] = value
             case Stopped():
@@ -183,3 +192,21 @@ def understand(events: bytes) -> GuestReport:
         facts={**facts, "notes": notes, "events_damaged": damaged},
         last=last[:60],
     )
+
+
+def _loaded(line: bytes) -> Any:
+    """The value in a line; of a long one with short texts. Raises ValueError or RecursionError."""
+    if len(line) > LONGEST_LINE:
+        raise ValueError("too long a line")
+    value = loads(line)
+    return value if len(line) <= LONG_LINE else _with_short_texts(value)
+
+
+def _with_short_texts(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:LONGEST_TEXT]
+    if isinstance(value, list):
+        return [_with_short_texts(one) for one in value]
+    if isinstance(value, dict):
+        return {key[:LONGEST_TEXT]: _with_short_texts(one) for key, one in value.items()}
+    return value

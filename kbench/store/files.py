@@ -1,8 +1,9 @@
-"""Writes files of the store completely or not at all, and reads them."""
+"""Writes files completely or not at all, and reads files of guests, workers and users, which may be anything."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import secrets
@@ -13,12 +14,19 @@ from typing import Any
 
 import msgspec
 
-from kbench.errors import UserError
+from kbench.errors import Refused, UserError
 from kbench.store.guest_files import open_regular
 
+MOST_BYTES = 64 << 20  # of a file that is read whole: a sparse one may seem to hold a terabyte
 
-def replace(path: Path, content: bytes, durable: bool = True) -> None:
-    """Write `content`: the file is the old one or the new one; `durable` waits for the disk. Raises UserError."""
+
+def replace(path: Path, content: bytes | str, durable: bool = True) -> None:
+    """Write `content`: the file is the old one or the new one; `durable` waits for the disk. Raises UserError.
+
+    Text is written as UTF-8; what is no text in it, such as a byte of a file's name, as its escape.
+    """
+    if isinstance(content, str):
+        content = content.encode(errors="backslashreplace")
     # Not with tempfile, whose files only the owner can read: results are shared.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
@@ -38,15 +46,25 @@ def replace(path: Path, content: bytes, durable: bool = True) -> None:
 
 def replace_json(path: Path, value: object) -> None:
     """Write `value` to `path` as JSON; dataclasses become objects, paths become text. Raises UserError."""
-    replace(path, (json.dumps(value, indent=1, default=_as_json) + "\n").encode())
+    replace(path, json.dumps(value, indent=1, default=_as_json) + "\n")
+
+
+def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
+    """The contents of a file of anybody's. Raises OSError, also for a folder, pipe or device, or more than `most`."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        content = file.read(most + 1) if size <= most else b""  # it may grow meanwhile
+    if max(size, len(content)) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most / 2**20:g} MiB", str(path))
+    return content
 
 
 def read_json(path: Path) -> Mapping[str, Any]:
     """The JSON object in the file at `path`. Raises UserError if it is missing or damaged."""
     try:
-        with may_be_refused("read", path), open_regular(path) as file:
-            value = loads(file.read())
-    except (ValueError, RecursionError) as error:
+        with may_be_refused("read", path):
+            value = loads(read_bytes(path))
+    except (ValueError, RecursionError, MemoryError) as error:
         raise UserError(f"{path} is damaged: it is not readable as JSON.") from error
     if not isinstance(value, dict):
         raise UserError(f"{path} is damaged: it holds no JSON object.")
@@ -66,17 +84,29 @@ def loads(text: bytes) -> Any:
     try:
         return msgspec.json.decode(text)  # several times as fast
     except (msgspec.DecodeError, ValueError):
-        return json.loads(text)  # also reads NaN and Infinity, which guests write if a model diverges
+        # Also reads NaN and Infinity, which guests write if a model diverges; and half of a surrogate pair.
+        return _encodable(json.loads(text))
 
 
-def cannot(do: str, path: Path, error: OSError) -> UserError:
+def _encodable(value: Any) -> Any:
+    """`value` with only texts that can be encoded: half of a surrogate pair is shown as its escape."""
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode()
+    if isinstance(value, list):
+        return [_encodable(one) for one in value]
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(one) for key, one in value.items()}
+    return value
+
+
+def cannot(do: str, path: Path, error: OSError) -> Refused:
     """The error for a file or folder that the system refuses."""
-    return UserError(f"Cannot {do} {path}: {error.strerror or error}.")
+    return Refused(f"Cannot {do} {path}: {error.strerror or error}.")
 
 
 @contextlib.contextmanager
 def may_be_refused(do: str, path: Path) -> Iterator[None]:
-    """Turns the system's refusal of a file or folder into a UserError."""
+    """Turns the system's refusal of a file or folder into a UserError, a Refused."""
     try:
         yield
     except OSError as error:

@@ -23,10 +23,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from kbench.errors import UserError
-from kbench.store.files import cannot, may_be_refused, read_json, replace_json
+from kbench.store.files import cannot, may_be_refused, read_bytes, read_json, replace_json
 from kbench.values import Backend, Cell, Data, Example, Outcome
 
 SCHEMA = 1
@@ -111,11 +111,14 @@ def create_with(file: str, record: Mapping[str, Any], parent: Path, name: str | 
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Remove leftovers of hosts that were killed while they created a run."""
+    """Remove leftovers of hosts that were killed while they created a run: folders with at most its first file."""
     for folder in parent.glob(MAKING + "[0-9a-f]" * 16):
-        with contextlib.suppress(OSError):  # it has gone meanwhile
+        with contextlib.suppress(OSError):  # it has gone meanwhile, or has more in it, which is somebody's
             if time.time() - folder.lstat().st_mtime > _LONGEST_MAKING:
-                shutil.rmtree(folder, ignore_errors=True)
+                left = list(folder.iterdir())
+                if len(left) == 1 and left[0].name.removeprefix(".").startswith(("run.json", CLUSTER)):
+                    left[0].unlink()
+                folder.rmdir()
 
 
 def _renamed(folder: Path, to: Path) -> bool:
@@ -133,6 +136,8 @@ def check_name(parent: Path, name: str) -> None:
     """Raises UserError if no run below `parent` can have this name: it is not a folder's name, or it is taken."""
     if not name or Path(name).name != name or name in (".", ".."):
         raise UserError(f"A run's name is a plain folder name, and {name!r} is not: choose one without '/'.")
+    if name.encode(errors="replace").decode() != name:
+        raise UserError(f"A run's name is text in UTF-8, and {name!r} is not: choose another one.")
     if len(name.encode(errors="replace")) > LONGEST_NAME:
         raise UserError(f"A run's name has up to {LONGEST_NAME} characters, and this one is too long: shorten it.")
     if (parent / name).exists():
@@ -161,7 +166,8 @@ def update(run: Path, **changes: object) -> None:
 
 def record_end(run: Path, ended: Mapping[str, Any]) -> None:
     """Add the state of the machine at the end to run.json. Raises UserError."""
-    update(run, provenance={**read_json(run / "run.json")["provenance"], "ended": ended})
+    provenance = read_json(run / "run.json").get("provenance")
+    update(run, provenance={**(provenance if isinstance(provenance, dict) else {}), "ended": ended})
 
 
 def set_aside(run: Path, cell_id: str) -> None:
@@ -205,10 +211,17 @@ def stdin(run: Path) -> Path:
     return run / "stdin"
 
 
+def keep_stdin(run: Path, given: IO[bytes]) -> None:
+    """Write that file. Raises UserError."""
+    with may_be_refused("write", stdin(run)), stdin(run).open("xb") as file:
+        shutil.copyfileobj(given, file)
+
+
 def write_spec(run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mapping[str, Any]) -> Path:
     """Create the cell's folder with the guest's spec and keras.json; return the spec's path. Raises UserError."""
     folder = cell_folder(run, cell)
     with may_be_refused("make", folder.path):
+        folder.path.parent.mkdir(exist_ok=True)  # not the run's folder, which may have another name by now
         folder.keras_home.mkdir(parents=True, exist_ok=True)
     replace_json(folder.keras_home / "keras.json", keras_json)
     replace_json(folder.spec, spec)
@@ -220,7 +233,7 @@ def keep_lock(run: Path, backend: str, lock: Path) -> None:
     place = run / "locks" / f"{backend.replace('/', '-')}.lock"
     with may_be_refused("write", place):
         place.parent.mkdir(exist_ok=True)
-        place.write_bytes(lock.read_bytes())
+        place.write_bytes(read_bytes(lock))
 
 
 def write_outcome(run: Path, cell: Cell, outcome: Outcome) -> None:
@@ -230,7 +243,8 @@ def write_outcome(run: Path, cell: Cell, outcome: Outcome) -> None:
         set_aside(run, cell.id)  # the guest has put something else there
     with may_be_refused("make", folder.path):
         # A cell without an environment has an outcome but no spec, so no folder yet.
-        folder.path.mkdir(parents=True, exist_ok=True)
+        folder.path.parent.mkdir(exist_ok=True)
+        folder.path.mkdir(exist_ok=True)
     replace_json(folder.outcome, outcome)
 
 

@@ -150,6 +150,8 @@ FULL = '{"samples": 48, "validation_samples": 12, "epochs": 3}'
         (b"def build_model(:\n", ("is not valid Python, line 1",)),
         (b"# \xff\xfe\n" + EXAMPLE.encode(), ("is not valid Python",)),
         (b"x = '\0'\n", ("is not valid Python", "null bytes")),
+        (b"# -*- coding: rot13 -*-\n", ("my_example.py is not valid Python: it is not text",)),
+        (b"# -*- coding: no-such -*-\n", ("is not valid Python",)),
         (b"x = " + b"(" * 500, ("is not valid Python",)),
         (b"x = " + b"-" * 100_000 + b"1\n", ("is not valid Python",)),
         (changed("def build_model", "def make_model"), ("has no function build_model",)),
@@ -194,6 +196,21 @@ FULL = '{"samples": 48, "validation_samples": 12, "epochs": 3}'
 def test_a_wrong_example_file_is_one_sentence(bench: Bench, content: bytes, words: tuple[str, ...]) -> None:
     (bench.folder / "my_example.py").write_bytes(content)
     check(bench, RUN, *words)
+
+
+def test_a_file_whose_name_is_no_text_is_one_sentence(bench: Bench) -> None:
+    name = os.fsdecode(b"bad\xff.py")
+    bench.example(name)
+    check(bench, ("--backends", "fake", "--examples", name), "is not text in UTF-8: rename it")
+    check(bench, ("script", name, "--backends", "fake"), "is not text in UTF-8: rename it")
+
+
+def test_a_file_that_seems_to_hold_a_terabyte_or_is_a_pipe_is_one_sentence(bench: Bench) -> None:
+    with (bench.folder / "my_example.py").open("ab") as file:
+        file.truncate(1 << 40)
+    check(bench, RUN, "my_example.py cannot be read: it is larger than 64 MiB")
+    os.mkfifo(bench.backends / "keras9" / "pipe.toml")
+    check(bench, RUN, "pipe.toml cannot be read: it is not a regular file")
 
 
 def test_an_example_with_the_name_of_an_own_one_is_refused(bench: Bench) -> None:

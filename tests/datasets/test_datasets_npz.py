@@ -126,6 +126,10 @@ WRONG = {
         {"y_train": np.array([0] * 6, object)},
         "cannot be read as .npz .Object arrays cannot be loaded",
     ),
+    "object names": (
+        {"x_names": np.array(["a", "b"], object)},
+        "cannot be read as .npz .Object arrays cannot be loaded",
+    ),
     "text": ({"x_train": np.full((6, 2), "a")}, "x_train in .* is <U1: store it as an array of numbers"),
     "no samples": ({"x_train": np.zeros((0, 2)), "y_train": np.zeros(0, int)}, "y_train in .* is empty"),
     "no values": ({"x_train": np.zeros(6)}, r"x_train in .* has shape \(6,\): store \(samples, values"),

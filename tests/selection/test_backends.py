@@ -89,6 +89,8 @@ def test_every_variable_of_a_file_can_be_filled_in() -> None:
     ("more", "more_build", "key", "says"),
     [
         ('colour = "#000000"', "", "colour", "did you mean `color`?"),
+        ("", '[builds.variables]\n"A=B" = "x"', "variables", "a table of variables' names"),
+        ("", '[builds.variables]\nA = "x\\u0000"', "variables", "a table of variables' names"),
         ("ordered_updates = 1", "", "ordered_updates", "true or false"),
         ("shared_libpython = 1", "", "shared_libpython", "true or false"),
         ('notes = "one"', "", "notes", "a list of texts"),
@@ -160,3 +162,9 @@ def test_a_build_names_its_own_distribution_or_takes_the_backends(tmp_path: Path
     assert backends.load(write_backend(tmp_path)).builds[0].distribution == "tiny-backend"
     other = backends.load(write_backend(tmp_path, more_build='distribution = "tiny-gpu"'))
     assert other.builds[0].distribution == "tiny-gpu"
+
+
+def test_a_file_that_is_nested_too_deeply_is_one_sentence(tmp_path: Path) -> None:
+    path = write_backend(tmp_path, more=f"a = {'[' * 3000}{']' * 3000}")
+    with pytest.raises(UserError, match=r"keras9/tiny\.toml is nested too deeply"):
+        backends.load(path)

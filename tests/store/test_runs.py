@@ -258,3 +258,20 @@ def test_an_unknown_run_is_one_sentence_with_the_nearest_name(tmp_path: Path) ->
         store.find("nigthly", tmp_path)
     with pytest.raises(UserError, match="there are no runs in"):
         store.find("x", tmp_path / "empty")
+
+
+def test_what_looks_like_a_half_made_run_and_has_more_in_it_is_left(tmp_path: Path) -> None:
+    kept, gone = tmp_path / f".new-{'a' * 16}", tmp_path / f".new-{'b' * 16}"
+    for folder in (kept, gone):
+        folder.mkdir()
+        (folder / "run.json").write_text("{}")
+    (kept / "cells").mkdir()
+    for folder in (kept, gone):
+        os.utime(folder, (0, 0))
+    store.create(tmp_path, {"cells": []}, {})
+    assert (kept / "run.json").is_file() and not gone.exists()
+
+
+def test_a_run_has_no_name_that_is_no_text(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is text in UTF-8"):
+        store.create(tmp_path, {"cells": []}, {}, os.fsdecode(b"bad\xff"))

@@ -1,0 +1,34 @@
+"""Keeps a run's folder and its run.json as they are while programs run in it."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from kbench.errors import UserError
+from kbench.store.files import may_be_refused, read_bytes, replace
+
+
+class Watched:
+    """The folder of a run while programs run in it, which can do anything to it, and the user to its name."""
+
+    def __init__(self, run: Path) -> None:
+        """Raises UserError if run.json cannot be read."""
+        self._path = run / "run.json"
+        self._content = self._read()
+
+    def check(self) -> None:
+        """Write run.json again if it was changed. Raises UserError if the folder is gone, or cannot be written."""
+        if not self._path.exists() and not self._path.with_name("cells").is_dir():
+            raise UserError(
+                f"{self._path.parent} was renamed or removed while it was measured, so nothing more is measured: "
+                "give it its name again."
+            )
+        with contextlib.suppress(UserError):
+            if self._read() == self._content:
+                return
+        replace(self._path, self._content)
+
+    def _read(self) -> bytes:
+        with may_be_refused("read", self._path):
+            return read_bytes(self._path)
