@@ -24,13 +24,14 @@ from kbench import store
 from kbench.cluster.messages import Block, Result
 from kbench.cluster.schedule import Worker
 from kbench.errors import UserError
+from kbench.planning import request
 from kbench.store.files import may_be_refused, read_json, replace, replace_json
-from kbench.store.runs import CLUSTER, MACHINES, create_with
+from kbench.store.runs import CLUSTER, LONGEST_NAME, MACHINES, create_with
 
 BLOCKS = "blocks"
 ATTEMPTS = "attempts.jsonl"
 JOINED = ("backends", "examples", "request")  # parts of the plans of blocks
-MOST_BYTES = 2**28  # of a block's files together
+MOST_BYTES, MOST_FILES = 2**28, 10_000  # of a block's files together
 # What a worker may send back.
 _ALLOWED = re.compile(
     r"run\.json|locks/[^/]+\.lock|cells/[^/]+/([a-z]+\.(json|jsonl|txt)|keras_home/keras\.json)", re.ASCII
@@ -96,8 +97,13 @@ def accept(run: Path, kind: str, block: Block, result: Result) -> None:
     if sum(map(len, result.files.values())) > MOST_BYTES:
         raise ValueError(f"it sent more than {MOST_BYTES >> 20} MiB")
     wrong = [name for name in result.files if not _ALLOWED.fullmatch(name) or "/." in name or "\0" in name]
+    # Names of a folder's files have up to 255 bytes.
+    wrong += [name for name in result.files if max(map(len, name.encode().split(b"/"))) > LONGEST_NAME]
+    if len(result.files) > MOST_FILES:
+        raise ValueError(f"it sent more than {MOST_FILES:,} files")
     if wrong:
         raise ValueError(f"it sent a file that is none of a block's: {wrong[0][:80]!r}")
+    record = read(run)  # which also says that the run's folder is still there
     folder = run / MACHINES / kind
     sent = folder / f".new-{secrets.token_hex(8)}"
     try:
@@ -105,7 +111,7 @@ def accept(run: Path, kind: str, block: Block, result: Result) -> None:
             for name, content in result.files.items():
                 (sent / name).parent.mkdir(parents=True, exist_ok=True)
                 (sent / name).write_bytes(content)
-            _check(sent, block)
+            _check(sent, block, record)
             (folder / BLOCKS).mkdir(exist_ok=True)
             (folder / "cells").mkdir(exist_ok=True)
             for cell in sent.glob("cells/*"):
@@ -120,18 +126,38 @@ def accept(run: Path, kind: str, block: Block, result: Result) -> None:
         shutil.rmtree(sent, ignore_errors=True)
 
 
-def _check(sent: Path, block: Block) -> None:
+def _check(sent: Path, block: Block, record: ClusterRun) -> None:
     """Raises ValueError if the files are not those of the block's cells."""
     try:
         there = store.read(sent)
+        _parts(sent / "run.json")
     except UserError as error:
         raise ValueError(str(error)) from None
-    if not all(isinstance(there.plan.get(part), dict) for part in JOINED):  # which `join` reads
-        raise ValueError("its run.json lacks a part of the plan")
-    cells = {one.cell.id for one in there.measured}
-    others = {path.name for path in sent.glob("cells/*")} - cells
-    if not cells or others or any(one.cell.example != block.example for one in there.measured):
+    cells = [one.cell for one in there.measured]
+    ids = {one.id for one in cells}
+    others = {path.name for path in sent.glob("cells/*")} - ids
+    asked = set(record.request["backends"])
+    own = {one.backend for one in cells if one.repeat == block.repeat}
+    more = {one.backend for one in cells if one.repeat != block.repeat}
+    adds = bool(record.request.get("precision"))  # where rows are undecided, further repeats belong to the block
+    others |= {lock.stem for lock in sent.glob("locks/*")} - {name.replace("/", "-") for name in asked}
+    others |= (own ^ asked) | (more - asked if adds else more) | ({one.example for one in cells} - {block.example})
+    if others or len(ids) < len(cells):
         raise ValueError("it sent other cells than those of its block")
+
+
+def _parts(path: Path) -> Mapping[str, Any]:
+    """A block's run.json, with all that `join` needs. Raises UserError."""
+    whole = read_json(path)
+    plan = whole.get("plan")
+    if not (
+        isinstance(plan, dict)
+        and isinstance(plan.get("cells"), list)
+        and all(isinstance(plan.get(part), dict) for part in JOINED)
+    ):
+        raise UserError(f"{path.name} lacks a part of the plan.")
+    request.read(plan["request"], path.parent)
+    return whole
 
 
 def join(run: Path, kind: Path) -> None:
@@ -143,7 +169,7 @@ def join(run: Path, kind: Path) -> None:
         name = path.stem.removesuffix(f"__{kind.name}")
         return order.get(name, len(order)), name
 
-    blocks = [read_json(path) for path in sorted((kind / BLOCKS).glob("*.json"), key=place)]
+    blocks = [_parts(path) for path in sorted((kind / BLOCKS).glob("*.json"), key=place)]
     plans = [one["plan"] for one in blocks]
     plan = {
         **plans[0],
@@ -157,4 +183,5 @@ def join(run: Path, kind: Path) -> None:
     }
     started = [str(one.get("created", "")) for one in blocks]
     whole = {**blocks[0], "name": f"{run.name}/{kind.name}", "created": min(started), "plan": plan}
-    replace_json(kind / "run.json", whole)
+    if not (kind / "run.json").is_file() or read_json(kind / "run.json") != whole:  # it may be read-only
+        replace_json(kind / "run.json", whole)

@@ -60,4 +60,4 @@ def title(machine: Machine) -> str:
 
 def slug(machine: Machine) -> str:
     """The kind of machine as a folder's name: machines of one kind share a table."""
-    return re.sub(r"[^a-z0-9]+", "-", title(machine).lower()).strip("-")[:80]
+    return re.sub(r"[^a-z0-9]+", "-", title(machine).lower()).strip("-")[:80] or "machine"

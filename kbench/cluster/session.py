@@ -16,7 +16,7 @@ from kbench.cluster.folder import ClusterRun
 from kbench.cluster.orders import Orders
 from kbench.cluster.schedule import Schedule
 from kbench.datasets import REAL
-from kbench.errors import UserError
+from kbench.errors import Refused, UserError
 from kbench.machine import devices
 from kbench.planning import plan
 from kbench.session import choices, interrupts, measure, terminal
@@ -132,7 +132,11 @@ def finish(run: Path, options: argparse.Namespace) -> int:
     for kind in folder.kinds(run):
         folder.join(run, kind)
     there = [store.read(kind) for kind in store.machines(run)]
-    rows = several_machines.write(run, there, options.plots)
+    try:
+        rows = several_machines.write(run, there, options.plots)
+    except Refused:  # they can be shown all the same
+        _show(run, there, several_machines.rows_of(there), options)
+        raise
     _show(run, there, rows, options)
     missing = len(record.blocks) * max(1, len(there) * record.spread) - len(folder.measured(run))
     if missing:

@@ -12,6 +12,8 @@ import pytest
 from kbench import store
 from kbench.cluster import folder
 from kbench.cluster.messages import Block, Result
+from kbench.errors import UserError
+from kbench.outputs import several_machines
 
 BLOCK = Block(example="one", repeat=1)
 CELL = {
@@ -22,8 +24,9 @@ ID = "one__keras9-fake__channels_last__cpu__r1"
 REQUEST = {"examples": ["one.py"], "backends": ["keras9/fake"], "repeats": 1}
 
 
-def run_json(**cell: Any) -> bytes:
-    plan = {"cells": [{**CELL, **cell}], "backends": {}, "examples": {}, "request": REQUEST}
+def run_json(*more: Mapping[str, Any], request: Mapping[str, Any] = REQUEST, **cell: Any) -> bytes:
+    cells = [{**CELL, **cell}, *({**CELL, **one} for one in more)]
+    plan = {"cells": cells, "backends": {}, "examples": {}, "request": request}
     return json.dumps({"schema": 1, "name": "x", "created": "2026", "plan": plan, "provenance": {}}).encode()
 
 
@@ -73,13 +76,24 @@ def test_a_file_that_is_none_of_a_blocks_is_refused_with_all_others(run: Path, n
         ({"run.json": run_json(example="two")}, "other cells"),
         ({"run.json": run_json().replace(b'"request"', b'"asked"')}, "lacks a part of the plan"),
         ({"cells/another/outcome.json": b"{}"}, "other cells"),
-        ({f"cells/{ID}/log.txt": b"x" * 2000}, "more than"),
+        ({f"cells/{ID}/log.txt": b"x" * 2000}, "more than 0 MiB"),
+        ({f"cells/{ID}/{name * 9}.txt": b"" for name in "abcdef"}, "more than 5 files"),
+        ({"run.json": run_json({})}, "other cells"),
+        ({"run.json": run_json(repeat=2)}, "other cells"),
+        ({"run.json": run_json({"repeat": 2})}, "other cells"),
+        ({"run.json": run_json({"backend": "keras9/other"})}, "other cells"),
+        ({"run.json": run_json(backend="keras9/other")}, "other cells"),
+        ({"locks/keras9-other.lock": b""}, "other cells"),
+        ({"run.json": run_json(request={**REQUEST, "further": [1]})}, "is damaged"),
+        ({"cells/" + 300 * "a" + "/log.txt": b""}, "none of a block's"),
+        ({"locks/" + 300 * "a" + ".lock": b""}, "none of a block's"),
     ],
 )
 def test_a_result_of_something_else_is_refused(
     run: Path, files: Mapping[str, bytes], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folder, "MOST_BYTES", 1900)
+    monkeypatch.setattr(folder, "MOST_FILES", 5)
     with pytest.raises(ValueError, match=says):
         folder.accept(run, "fast", BLOCK, sent(**files))
     assert not folder.measured(run)
@@ -91,3 +105,41 @@ def test_a_block_that_was_half_kept_by_a_client_that_was_killed_is_kept_whole(ru
     (half / "log.txt").write_text("old")
     folder.accept(run, "fast", BLOCK, sent())
     assert sorted(path.name for path in half.iterdir()) == ["outcome.json"]
+
+
+def test_further_repeats_of_an_undecided_row_belong_to_its_block(tmp_path: Path) -> None:
+    request = {**REQUEST, "precision": 0.1}
+    record = folder.ClusterRun(on="tcp://x:1", request=request, device="cpu", blocks=(BLOCK,), argv=())
+    run = folder.create(tmp_path, record, "mine")
+    folder.accept(run, "fast", BLOCK, sent(**{"run.json": run_json({"repeat": 2})}))
+    folder.join(run, run / "machines/fast")
+    assert len(store.read(run / "machines/fast").measured) == 2
+
+
+def test_a_run_whose_folder_is_gone_is_not_made_anew(run: Path) -> None:
+    run.rename(run.with_name("moved"))
+    with pytest.raises(UserError, match="Cannot read"):
+        folder.accept(run, "fast", BLOCK, sent())
+    assert not run.exists()
+
+
+def test_a_damaged_block_is_named(run: Path) -> None:
+    folder.accept(run, "fast", BLOCK, sent())
+    (run / "machines/fast/blocks/one__r1.json").write_text("{}")
+    with pytest.raises(UserError, match=r"one__r1\.json lacks a part of the plan"):
+        folder.join(run, run / "machines/fast")
+
+
+def test_a_run_that_may_only_be_read_is_joined(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.accept(run, "fast", BLOCK, sent())
+    folder.join(run, run / "machines/fast")
+    monkeypatch.setattr(Path, "replace", None)
+    folder.join(run, run / "machines/fast")
+
+
+def test_two_machines_that_tell_the_same_name_have_a_table_each(run: Path) -> None:
+    for kind in ("fast", "slow"):
+        folder.accept(run, kind, BLOCK, sent())
+        folder.join(run, run / "machines" / kind)
+    rows = several_machines.rows_of([store.read(one) for one in store.machines(run)])
+    assert list(rows) == ["unknown processor", "unknown processor (slow)"]
