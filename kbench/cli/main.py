@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gc
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 
-from kbench.cli import arguments, completion
+from kbench.cli import arguments, completion, streams
 from kbench.errors import UserError
+from kbench.masking import without_passwords
 from kbench.text import plain
 
 # New objects until garbage collection looks for cycles: a large run has many objects and hardly a cycle.
@@ -19,6 +19,15 @@ _SELDOM = 100_000
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command. Returns the exit status: 0 ok, 1 a cell failed, 2 the request was wrong, 130 interrupted."""
     gc.set_threshold(_SELDOM)
+    streams.prepare()
+    status = _status(argv)
+    if refused := streams.finish():
+        print(f"kbench: error: Cannot write the output: {refused.strerror or refused}.", file=sys.stderr)
+        return status or 2
+    return status
+
+
+def _status(argv: Sequence[str] | None) -> int:
     try:
         if sys.platform != "linux":
             raise UserError(f"kbench runs on Linux, and this is {sys.platform}.")
@@ -27,19 +36,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Import only the packages of this command, so that it starts fast.
         command = importlib.import_module(f"kbench.commands.{options.command}")
         status: int = command.main(options)
-        sys.stdout.flush()
         return status
     except SystemExit as stop:  # --help and --version
         return stop.code if isinstance(stop.code, int) else 0
     except UserError as error:
-        print(f"kbench: error: {plain(str(error))}", file=sys.stderr)
+        print(f"kbench: error: {without_passwords(plain(str(error)))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("kbench: interrupted.", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # such as `| head`; flushing at exit must not complain either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:  # an impossible path, such as one with too long a name
         where = f"Cannot use {error.filename}" if error.filename else "The system refuses"
         print(f"kbench: error: {plain(f'{where}: {error.strerror or error}')}.", file=sys.stderr)
