@@ -21,6 +21,7 @@ from kbench.store import guest_files
 POLL_SECONDS = 0.25  # between two checks: a busy host would disturb the measurement
 MEMORY_SECONDS = 1.0  # between two readings of the memory, which take milliseconds
 GRACE_SECONDS = 5.0  # between SIGTERM and SIGKILL
+AWAY_SECONDS = 5.0  # between two checks: this process was stopped, as by Ctrl-Z, or the machine slept
 
 T = TypeVar("T")
 # A running process, which is checked whenever the next value is requested; returns something at its end.
@@ -63,8 +64,9 @@ def launch(
     With `stdout`, only its stderr goes to `log`. It reads the file `stdin` if there is one. The caller requests the
     next value a few times a second; `watch` is called each time. `gpu`: the GPU whose memory is measured.
 
-    After `timeout` seconds, not counting those in which it was held between two turns, and if this process is
-    interrupted, the process group gets SIGTERM and then SIGKILL; beyond `memory_limit_mib` it gets SIGKILL at once.
+    After `timeout` seconds, not counting those in which it was held between two turns or this process was stopped
+    itself, and if this process is interrupted, the process group gets SIGTERM and then SIGKILL; beyond
+    `memory_limit_mib` it gets SIGKILL at once.
     All processes that it started end with it, in any group or session: they have `mark` in their environment. Raises
     OSError if the command cannot be started.
     """
@@ -89,10 +91,11 @@ def launch(
             )
         memory = Memory(process.pid, MEMORY_SECONDS if memory_limit_mib is None else POLL_SECONDS, on_device)
         timed_out = over_memory = False
+        away = 0.0
         written = (log, stdout) if stdout else (log,)
 
         def seconds() -> float:
-            return time.monotonic() - start - (turn.held_seconds if turn else 0.0)
+            return time.monotonic() - start - away - (turn.held_seconds if turn else 0.0)
 
         try:
             if turn:
@@ -109,7 +112,10 @@ def launch(
                     break
                 for one in written:
                     guest_files.trim(one)
+                before = seconds()
                 yield process
+                if (waited := seconds() - before) > AWAY_SECONDS:
+                    away += waited - AWAY_SECONDS
         except BaseException:
             _end(process)
             raise

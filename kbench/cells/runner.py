@@ -22,7 +22,10 @@ from kbench.cells.spec import Here
 from kbench.cells.turns import Turn, Turns
 from kbench.environments import ensure
 from kbench.machine import devices
+from kbench.masking import without_passwords
 from kbench.planning.tasks import CellTask
+from kbench.store.events import LONGEST_LINE
+from kbench.store.files import MOST_BYTES
 from kbench.store.guest_files import last_lines, open_regular
 from kbench.text import plain
 from kbench.values import FAILED, INTERRUPTED, OK, SCRIPT, TIMEOUT, UNAVAILABLE, UNSUPPORTED, Outcome
@@ -69,13 +72,15 @@ def run(
     outcomes of cells that cannot run, by id. `reference` times a fixed computation in so many processes, before each
     measurement, to see how steady the machine is; more of them if few cells are compared. `before` is called with the
     first task of each measurement. No failed cell stops the run. On an interrupt the running cells are recorded as
-    interrupted, and KeyboardInterrupt is raised again. Raises UserError if results cannot be written.
+    interrupted, and KeyboardInterrupt is raised again. Raises UserError if results cannot be written, or if the run's
+    folder is gone.
     """
     known = {task.id: verdict for task in tasks if (verdict := verdicts.get(task.id) or _unavailable(task, here))}
     times = math.ceil(ENOUGH_REFERENCES / max(1, len(tasks) - len(known)))
     outcomes: dict[str, Outcome] = {}
     running: dict[str, CellTask] = {}
     paces_of: dict[str, tuple[float, ...]] = {}
+    folder = store.Watched(here.run)
 
     def started(task: CellTask) -> None:
         running[task.id] = task
@@ -84,6 +89,7 @@ def run(
     def ended(task: CellTask, outcome: Outcome) -> None:
         # Recorded at once, so that a later failure does not lose it.
         try:
+            folder.check()
             store.write_outcome(here.run, task, outcome)
         except KeyboardInterrupt:
             store.write_outcome(here.run, task, outcome)
@@ -98,6 +104,7 @@ def run(
         paces_of.update({task.id: taken[place :: len(cells)] for place, task in enumerate(cells)})
 
     def cell(task: CellTask, turn: Turn | None = None) -> Running[Outcome]:
+        folder.check()
         started(task)
         paces = paces_of[task.id]
         outcome = yield from measure(task, here, launcher, listener, turn)
@@ -190,13 +197,13 @@ def measure(
         try:
             work = stack.enter_context(workdir.work(task, here, files)) if task.script is not None else None
         except (OSError, shutil.Error) as error:
-            return Outcome(FAILED, f"the script's folder cannot be copied: {plain(str(error))[:200]}")
+            return Outcome(FAILED, f"the script's folder cannot be copied: {_first(error)}")
         spec = specs.spec(task, here, work.file if work else None)
         path = store.write_spec(here.run, task, spec, specs.keras_json(task))
         compiled = here.compiled / task.row_id if here.compiled and not work else None
         cached = compiled is not None and compiled.is_dir() and any(compiled.iterdir())
         of_backend = ensure.variables(environment, task.threads, task.example, str(compiled or ""))
-        of_task = {"PYTHONHASHSEED": str(task.seed)} if work else {}
+        of_task = {"PYTHONHASHSEED": str(task.seed), **specs.secret_arguments(task, here)} if work else {}
         variables = specs.environment_variables(
             os.environ,
             {**here.passed, **of_backend, **of_task},
@@ -231,6 +238,14 @@ def measure(
         return outcome
 
 
+def _first(error: OSError) -> str:
+    """The first of the errors of shutil, and of which file."""
+    if isinstance(error, shutil.Error):
+        (source, _, why), *_ = error.args[0]
+        return plain(f"{source}: {str(why).partition('] ')[2].partition(': ')[0] or why}")[:200]
+    return plain(f"{error.filename}: {error.strerror}" if error.filename else str(error))[:200]
+
+
 class Progress:
     """Reads the epochs from an events file, only those added since the last call."""
 
@@ -244,10 +259,11 @@ class Progress:
         try:
             with open_regular(self._path) as file:
                 file.seek(self._position)
-                added = file.read()
+                added = file.read(LONGEST_LINE if self._position < MOST_BYTES else 0)
         except OSError:
             return self._progress
-        whole = added[: added.rfind(b"\n") + 1]  # a line may be half written
+        # A line may be half written, or have no end.
+        whole = added[: added.rfind(b"\n") + 1] if len(added) < LONGEST_LINE or b"\n" in added else added
         self._position += len(whole)
         lines = [line for line in whole.splitlines() if b'"event": "epoch"' in line]
         if lines:
@@ -267,7 +283,7 @@ def judge(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> 
     program = report.facts.get("program")
     if complete and isinstance(program, dict) and not program.get("keras"):
         complete, error = False, "it ended without having imported Keras"
-    lines = [plain(line) for line in last_lines(log, LINES_KEPT)]
+    lines = [without_passwords(plain(line)) for line in last_lines(log, LINES_KEPT)]
     end = _last_words(report, lines)
     status = FAILED
     if ended.timed_out:
@@ -292,7 +308,7 @@ def judge(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> 
         reason = f"ended with exit status {ended.code}{end}"
     return Outcome(
         status,
-        plain(reason)[:MOST_REASON],
+        without_passwords(plain(reason))[:MOST_REASON],
         ended.seconds,
         ended.code,
         ended.peak_memory_mib,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from kbench.paths import portable
 from kbench.planning.tasks import CellTask
 from kbench.values import CHANNELS_LAST, NATIVE, Data, Device, Environment
 
+# For a script whose arguments have secrets, which its spec does not have; as kbench_guest.drivers.script reads it.
+ARGUMENTS = "KBENCH_ARGUMENTS"
 LOAD = "load"  # the task of running an example's load_data
 CAPTURED = "captured.npz"  # a script's first batches and weights, for all backends of a parity run
 
@@ -57,6 +60,7 @@ class Here:
     published_weights: Mapping[str, Path]  # by example
     environments: Mapping[str, Environment | str]  # by backend; a sentence if there is none
     passed: Mapping[str, str]  # the variables of --pass-env
+    arguments: Sequence[str] = ()  # of the script, with its secrets
     twins: Mapping[tuple[str, str], Path] = field(default_factory=dict)  # by example and native backend
     guest: Path = field(default_factory=lambda: paths.GUEST)
     keras_files: Mapping[str, Served] = field(default_factory=dict)  # datasets that a script may load, by name
@@ -96,6 +100,12 @@ def spec(task: CellTask, here: Here, script: Path | None = None) -> dict[str, An
         "twin": portable(here.twins[task.example, task.backend]) if task.kind == NATIVE else "",
         "events": portable(store.cell_folder(here.run, task).events),
     }
+
+
+def secret_arguments(task: CellTask, here: Here) -> dict[str, str]:
+    """The variable with a script's true arguments; empty if its spec has them."""
+    shown = tuple((task.script or {}).get("arguments", ()))
+    return {} if shown == tuple(here.arguments) else {ARGUMENTS: json.dumps(list(here.arguments))}
 
 
 def _script(task: CellTask, here: Here, file: Path) -> dict[str, Any]:

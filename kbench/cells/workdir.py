@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from kbench.planning.tasks import CellTask
 from kbench.store import CellFolder
 
 LEFT_OUT = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".ipynb_checkpoints")
-MOST_BYTES = 2 * 2**30  # of a folder that is copied for each cell
+MOST_BYTES, MOST_FILES = 2 * 2**30, 100_000  # of a folder that is copied for each cell
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ def work(task: CellTask, here: Here, files: CellFolder) -> Iterator[Work]:
         return
     copy = files.path / "files"
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(
-        root, copy, symlinks=True, ignore=_ignored(store.results_of(here.run)), ignore_dangling_symlinks=True
-    )
+    ignored = _ignored(store.results_of(here.run))
+    shutil.copytree(root, copy, symlinks=True, ignore=ignored)
+    _mend_links(root, copy)
     folder = copy / inside
     try:
         yield Work(copy / original.name, folder if folder.is_dir() else copy)
@@ -53,7 +54,7 @@ def work(task: CellTask, here: Here, files: CellFolder) -> Iterator[Work]:
 
 def check(script: Path, results: Path) -> None:
     """Raises UserError if a script's folder is too large to be copied for each cell."""
-    total = 0
+    total = count = 0
     ignored = _ignored(results)
     for folder, folders, files in os.walk(script.parent):
         skipped = ignored(folder, [*folders, *files])
@@ -61,19 +62,46 @@ def check(script: Path, results: Path) -> None:
         for name in files:
             with contextlib.suppress(OSError):
                 total += 0 if name in skipped else Path(folder, name).lstat().st_size
-        if total > MOST_BYTES:
+        count += len(files)
+        if total > MOST_BYTES or count > MOST_FILES:
+            much = f"{MOST_BYTES / 2**30:.0f} GiB" if total > MOST_BYTES else f"{MOST_FILES:,} files"
             raise UserError(
-                f"{script.parent} holds more than {MOST_BYTES / 2**30:.0f} GiB, which would be copied for each cell: "
+                f"{script.parent} holds more than {much}, which would be copied for each cell: "
                 "run the script there with --workdir same, or give it a folder of its own."
             )
 
 
 def _ignored(results: Path) -> Callable[[str | os.PathLike[str], list[str]], set[str]]:
-    """A filter of what is not copied: results, environments, version control."""
-    kept_out = results.resolve()
+    """A filter of what is not copied: results, environments, version control, pipes, sockets and devices."""
+    kept_out = os.path.realpath(results)
 
     def ignored(folder: str | os.PathLike[str], names: list[str]) -> set[str]:
         found = {name for name in names if name in LEFT_OUT}
-        return found | {name for name in names if Path(folder, name).resolve() == kept_out}
+        found |= {name for name in names if os.path.realpath(Path(folder, name)) == kept_out}  # there may be loops
+        return found | {name for name in names if not _is_copied(Path(folder, name))}
 
     return ignored
+
+
+def _is_copied(path: Path) -> bool:
+    """Whether it is a file, a folder or a link; what has just gone is not."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
+
+
+def _mend_links(root: Path, copy: Path) -> None:
+    """Let links in the `copy` lead to what they do in `root`: to its copy, if it was copied. Raises OSError."""
+    root, copy = root.resolve(), copy.resolve()
+    for folder, folders, files in os.walk(copy):
+        for link in (Path(folder, name) for name in (*folders, *files)):
+            original = root / link.relative_to(copy)
+            if not link.is_symlink() or not original.exists():  # a link to nothing stays one
+                continue
+            target = original.resolve()
+            own = copy / target.relative_to(root) if target.is_relative_to(root) else target
+            if link.resolve() != own:
+                link.unlink()
+                link.symlink_to(own if own.exists() else target)

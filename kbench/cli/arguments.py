@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from kbench.cli.options import OPTIONS
 from kbench.environments.interpreters import CHANNEL
 from kbench.errors import UserError
+from kbench.masking import masked_arguments
 from kbench.version import __version__
 
 _SELECTION = ("--backends", "--device", "--python", "--channel", "--examples")
@@ -64,7 +65,10 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "resume": (
         "Continue a run: measure the cells that are missing, or whose files have changed. With --budget, also repeat "
         "undecided rows.",
-        ("run", "--retry", "--budget of resume", "--on of resume", _DETAIL, "--no-plots", "--format", "--results"),
+        (
+            "run", "--retry", "--budget of resume", "--on of resume", "--with of resume", _DETAIL, "--no-plots",
+            "--format", "--results",
+        ),
     ),
     "list": (
         "List backends and examples: what each is and can do, whether it is installed; or list published figures.",
@@ -133,13 +137,15 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     about, _ = COMMANDS[command]
     parser = _parser(f"{program()} {named}".strip(), description=about, epilog=_text(command))
     add_options(parser, command)
-    place = arguments.index("--") if command in ("script", "parity") and "--" in arguments else len(arguments)
+    place = (
+        arguments.index("--") if command in ("script", "parity", "resume") and "--" in arguments else len(arguments)
+    )
     found = parser.parse_args(arguments[:place])
     if getattr(found, "channel", None):
         os.environ[CHANNEL] = found.channel  # read where a Python is installed
     found.arguments = tuple(arguments[place + 1 :])  # of the script
     found.command = command
-    found.argv = list(argv)
+    found.argv = list(masked_arguments(argv))  # which results keep
     return found
 
 

@@ -201,6 +201,14 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "further packages to install, such as pandas,scikit-learn. Those in the script's `# /// script` "
         "block (PEP 723) are installed anyway",
     },
+    "--with of resume": {
+        "dest": "packages",
+        "type": packages,
+        "default": (),
+        "metavar": "LIST",
+        "help": "packages of a script whose addresses have passwords, which are not kept; arguments with secrets "
+        "follow --",
+    },
     "--shims": {
         **_FLAG,
         "help": "also accept names of the other Keras generation, such as lr, fit_generator, np_utils, learning_rate",

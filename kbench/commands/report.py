@@ -11,7 +11,7 @@ from kbench import store
 from kbench.analysis.rows import summarised
 from kbench.cluster import session
 from kbench.commands.parity import show
-from kbench.errors import UserError
+from kbench.errors import Refused, UserError
 from kbench.parity import reading
 from kbench.session import choices, terminal
 from kbench.store import RunResults
@@ -44,7 +44,11 @@ def main(options: argparse.Namespace) -> int:
         return 0
     baseline = _baseline(options, [measured])
     rows = summarised(measured, baseline)
-    one_run.rebuild(measured, baseline, rows, _style(options), options.plots)
+    try:
+        one_run.rebuild(measured, baseline, rows, _style(options), options.plots)
+    except Refused:  # the results of somebody else, or on a full disk: they can be shown all the same
+        terminal.print_rows(measured, rows, options.format)
+        raise
     terminal.print_results(measured, rows, options.format, options.plots)
     return 0
 

@@ -6,17 +6,21 @@ import argparse
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from kbench import store
+from kbench import paths, store
 from kbench.cells import orphans
 from kbench.cli import arguments
 from kbench.cluster import session
 from kbench.errors import UserError
 from kbench.machine import devices, provenance
+from kbench.masking import MASK
 from kbench.planning import plan, request
 from kbench.planning.plan import Plan
+from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
+from kbench.selection import scripts
 from kbench.session import choices, measure, prepare, racing, record, terminal
 from kbench.store import RunResults
 from kbench.values import INTERRUPTED, UNAVAILABLE, Device
@@ -46,12 +50,22 @@ def main(options: argparse.Namespace) -> int:
         orphans.end_of_run(folder)  # left by a host that was killed together with its watchdog
         gpus = devices.gpus()
         asked = request.read(there.plan.get("request"), folder)
+        asked = _with_secrets(asked, options, folder)
         if options.budget is not None:
             more = racing.spent(there) + options.budget
             asked = replace(asked, precision=asked.precision or request.PRECISION, budget=more)
         the_plan = plan.make(asked, choices.known_backends(), gpus, report=terminal.say)
         with prepare.reserved():
             return _go_on(the_plan, there, gpus, options)
+
+
+def _with_secrets(asked: Request, options: argparse.Namespace, folder: Path) -> Request:
+    """The request with what was not kept. Raises UserError if it is not given again."""
+    packages = list(options.packages)
+    if asked.script and any(MASK in one for one in asked.script.packages):
+        script = scripts.load(paths.expanded(asked.examples[0]))
+        packages += scripts.of_its_own(script.path, choices.known_backends())
+    return request.with_secrets(asked, options.arguments, packages, folder)
 
 
 def _go_on(the_plan: Plan, there: RunResults, gpus: Sequence[Device], options: argparse.Namespace) -> int:

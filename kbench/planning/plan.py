@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kbench import paths
@@ -11,6 +11,7 @@ from kbench.datasets import Origin
 from kbench.environments import locks
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.machine import devices
+from kbench.masking import masked_variables
 from kbench.planning.request import LAST_SEED, Request
 from kbench.planning.tasks import CellTask, guest_sha256, of_build, start_of_sha256
 from kbench.selection import examples, scripts, sources, twins, variants
@@ -116,7 +117,7 @@ def make(
                         init=request.init,
                         passed=passed,
                         memory_limit_mib=request.memory_limit_mib,
-                        script=None if request.script is None else asdict(request.script),
+                        script=None if request.script is None else request.script.kept(),
                         guest_sha256=guest_sha256(),
                         **of_example,
                         **of_backend,
@@ -210,7 +211,7 @@ def _of_backend(
         return made, Outcome(UNSUPPORTED, str(error))
     except Unavailable as error:
         return made, Outcome(UNAVAILABLE, str(error))
-    of_its_build["variables"] = {**backend.variables, **of_its_build["variables"]}
+    of_its_build["variables"] = masked_variables({**backend.variables, **of_its_build["variables"]})
     # The user's own source has another version than the lock file.
     packages = {"keras": {"keras"}, "backend": {backend.keras_backend, backend.module, backend.distribution}}
     unlocked = [name for name, names in packages.items() if names & backend.sources.keys()]

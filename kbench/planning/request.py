@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -14,6 +16,8 @@ from kbench import paths
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine.host import visible_cores
+from kbench.masking import MASK, masked_arguments, without_passwords
+from kbench.planning.tasks import start_of_sha256
 from kbench.values import base
 
 PRECISION, BUDGET = 0.1, 600.0  # defaults; BUDGET in seconds
@@ -53,6 +57,17 @@ class Script:
     max_steps: Count | None = None  # of each epoch
     # The change of --explain: only the first batch, or run_eagerly off or else jit_compile inverted.
     variant: Literal["", "same-batch", "other-jit"] = ""  # SAME_BATCH, OTHER_JIT
+
+    def kept(self) -> dict[str, Any]:
+        """It as results keep it: with masked secrets, and the start of a hash of what was masked."""
+        masked = {
+            "arguments": masked_arguments(self.arguments),
+            "packages": tuple(map(without_passwords, self.packages)),
+        }
+        of_secrets = {}
+        if masked != {"arguments": self.arguments, "packages": self.packages}:
+            of_secrets["secrets"] = start_of_sha256(json.dumps([self.arguments, self.packages]))
+        return {**asdict(self), **masked, **of_secrets}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +126,29 @@ class Request:
     def data_folder(self) -> Path | None:
         """The folder with the published files, if any."""
         return None if self.data_dir is None else paths.expanded(self.data_dir)
+
+
+def with_secrets(asked: Request, arguments: Sequence[str], packages: Sequence[str], run: Path) -> Request:
+    """The request of a run with its secrets, which are not kept and have been given again. Raises UserError."""
+    script = asked.script
+    if script is None:
+        if arguments or packages:
+            raise UserError(f"{run} is no run of `script`: leave out --with and what follows --.")
+        return asked
+    if arguments or any(MASK in one for one in script.arguments):
+        if masked_arguments(arguments) != script.arguments:
+            raise UserError(
+                "The program's arguments have secrets, which were not kept, and resume needs all of them again: "
+                f"`resume {run.name} -- {shlex.join(script.arguments)}`, with the true values for {MASK}."
+            )
+        script = replace(script, arguments=tuple(arguments))
+    given = {without_passwords(one): one for one in packages}
+    if unknown := [one for one in script.packages if MASK in one and one not in given]:
+        raise UserError(
+            f"The address of {unknown[0]} has a password, which was not kept: give it again, by "
+            f"`resume {run.name} --with ...`, or in the script's `# /// script` block."
+        )
+    return replace(asked, script=replace(script, packages=tuple(given.get(one, one) for one in script.packages)))
 
 
 def read(asked: object, run: Path) -> Request:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
+import io
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from kbench import store
@@ -12,7 +12,8 @@ from kbench.cells.spec import Here
 from kbench.parity import agreement, reading
 from kbench.planning.plan import Plan
 from kbench.planning.request import OTHER_JIT, SAME_BATCH
-from kbench.session import record
+from kbench.session import prepare, record
+from kbench.store.files import may_be_refused, read_bytes
 from kbench.values import OK
 
 EPOCHS = 4  # of each fit
@@ -32,7 +33,7 @@ def explain(the_plan: Plan, here: Here, measure: Callable[[Plan, Here], object],
         (replace(shorter, variant=OTHER_JIT), "run_eagerly off, or jit_compile inverted"),
     ):
         say(f"Explaining: {what}.")
-        tasks = tuple(replace(task, script=asdict(changed)) for task in first)
+        tasks = tuple(replace(task, script=changed.kept()) for task in first)
         request = replace(the_plan.request, script=changed, repeats=1, precision=None, budget=None, further={})
         part = replace(the_plan, request=request, tasks=tasks)
         measure(part, replace(here, run=_made(part, here, changed.variant, {})))
@@ -47,5 +48,7 @@ def _made(part: Plan, here: Here, name: str, more: dict[str, object]) -> Path:
     of_run = store.read_record(here.run).provenance
     made = store.create(here.run / store.EXPLAIN, record.plan_record(part, here) | more, of_run, name)
     if (given := store.stdin(here.run)).exists():
-        shutil.copy(given, store.stdin(made))
+        with may_be_refused("read", given):  # a program may have put something else there
+            content = read_bytes(given, prepare.MOST_INPUT)
+        store.keep_stdin(made, io.BytesIO(content))
     return made

@@ -19,7 +19,7 @@ from kbench.analysis.rows import open_rows, summarised
 from kbench.cells import compiling, launcher, orphans, runner, workdir
 from kbench.cells.spec import Here
 from kbench.cli import arguments
-from kbench.errors import UserError
+from kbench.errors import Refused, UserError
 from kbench.machine import reference_work
 from kbench.planning import plan
 from kbench.planning.plan import Plan
@@ -52,9 +52,10 @@ def new_run(
     # Before the run's folder is created: a wrong --python is an error here.
     here = replace(here, environments=prepare.make_environments(the_plan))
     machine = record.machine(the_plan, here, gpus, [*arguments.program().split(), *options.argv])
-    run = store.create(parent, record.plan_record(the_plan, here) | more, machine, options.name)
-    if the_plan.request.script:
-        prepare.keep_input(run)
+    with prepare.standard_input() if the_plan.request.script else contextlib.nullcontext() as given:
+        run = store.create(parent, record.plan_record(the_plan, here) | more, machine, options.name)
+        if given:
+            store.keep_stdin(run, given)
     for backend, build in the_plan.environments():
         if build.resolved and build.lock:  # it was made for this run
             store.keep_lock(run, backend.name, build.lock)
@@ -125,7 +126,7 @@ def finish(the_plan: Plan, run: Path, options: argparse.Namespace, instead: str 
     rows = summarised(there)
     try:
         one_run.rebuild(there, rows=rows, plots=options.plots)
-    except UserError as error:
+    except Refused as error:
         terminal.print_rows(there, rows, form)
         terminal.print_resuming(there, sys.stderr)
         raise UserError(f"{str(error).rstrip('.')}; once that is fixed, {terminal.reporting(run)}") from error

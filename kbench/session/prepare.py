@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
-import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import IO, cast
 
 from kbench import paths, store
 from kbench.cache import folder
@@ -26,12 +27,15 @@ from kbench.machine import devices
 from kbench.planning.plan import Plan
 from kbench.selection import twins
 from kbench.session import data as run_data
-from kbench.session import terminal
+from kbench.session import interrupts, terminal
 from kbench.store.events import read_events
+from kbench.store.files import read_bytes
 from kbench.values import CHANNELS_LAST, NATIVE, OK, Environment, Example
 
 OWN_DATA = "own_data.npz"  # as the guest calls it
 PIPE_SECONDS = 0.5  # in which a pipe must have data
+SILENT_SECONDS = 2.0  # without data and end of a pipe, after which that is said
+MOST_INPUT = 256 << 20  # bytes, which each cell reads
 
 
 def reserved() -> AbstractContextManager[None]:
@@ -63,10 +67,12 @@ def arrays(the_plan: Plan) -> tuple[Plan, Here]:
         environments={},
         twins=_twins(the_plan),
         passed=the_plan.request.passed(),
+        arguments=the_plan.request.script.arguments if the_plan.request.script else (),
         keras_files=_keras_files(the_plan),
         frameworks=the_plan.frameworks,
     )
-    with tempfile.TemporaryDirectory(prefix="kbench-") as place:
+    # A signal must not leave the folder, which may hold gigabytes.
+    with interrupts.ended_as_interrupted(), tempfile.TemporaryDirectory(prefix="kbench-") as place:
         own: dict[str, Path] = {}
         for example in (of_name[name] for name in dict.fromkeys(task.example for task in the_plan.to_measure())):
             if example.own_data and the_plan.request.script is None:
@@ -91,7 +97,7 @@ def _twins(the_plan: Plan) -> dict[tuple[str, str], Path]:
 def _keras_files(the_plan: Plan) -> dict[str, Served]:
     """What the script and the examples that load their own data seem to want of Keras's datasets."""
     loading = [one for one in the_plan.examples if one.own_data or the_plan.request.script]
-    text = "\n".join(one.path.read_text("utf-8", "replace") for one in loading)
+    text = "\n".join(read_bytes(one.path).decode(errors="replace") for one in loading)
     return as_keras.files(text, the_plan.request.data_folder)
 
 
@@ -135,16 +141,35 @@ def _published_weights(the_plan: Plan) -> dict[str, Path]:
     }
 
 
-def keep_input(run: Path) -> None:
-    """Keep this process's standard input, if it is a file or a pipe with data."""
+@contextlib.contextmanager
+def standard_input() -> Iterator[IO[bytes] | None]:
+    """This process's standard input in a temporary file, if it is a file or a pipe with data. Raises UserError."""
     try:
-        kind = os.fstat(sys.stdin.fileno()).st_mode
+        number = sys.stdin.fileno()
+        kind = os.fstat(number).st_mode
     except (OSError, ValueError, AttributeError):  # stdin is closed
+        yield None
         return
     # The parent process may keep a pipe open and write nothing.
-    if stat.S_ISREG(kind) or (stat.S_ISFIFO(kind) and select.select([sys.stdin], [], [], PIPE_SECONDS)[0]):
-        with store.stdin(run).open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+    if not (stat.S_ISREG(kind) or (stat.S_ISFIFO(kind) and select.select([number], [], [], PIPE_SECONDS)[0])):
+        yield None
+        return
+    with tempfile.TemporaryFile(prefix="kbench-") as file:
+        said = False
+        while True:
+            if not select.select([number], [], [], SILENT_SECONDS)[0] and not said:
+                terminal.say("Waiting for the end of the standard input, which every cell will read.")
+                said = True
+            if not (part := os.read(number, 1 << 20)):
+                break
+            file.write(part)
+            if file.tell() > MOST_INPUT:
+                raise UserError(
+                    f"The standard input has more than {MOST_INPUT >> 20} MiB, and each cell would read it: give the "
+                    "program a file instead, or no input (`< /dev/null`)."
+                )
+        file.seek(0)
+        yield file
 
 
 def make_environments(the_plan: Plan) -> dict[str, Environment | str]:

@@ -15,6 +15,7 @@ from kbench.cells.spec import Here
 from kbench.environments import ensure, packages
 from kbench.machine import devices, peak_rates, provenance
 from kbench.machine.host import caches_kib, known
+from kbench.masking import without_passwords
 from kbench.planning.plan import Plan
 from kbench.values import Device, Environment
 
@@ -25,6 +26,8 @@ _BY_NAME = ("backends", "named_backends", "examples", "named_examples", "pythons
 def plan_record(the_plan: Plan, here: Here) -> dict[str, object]:
     """The cells, backends, examples and the request."""
     asked = asdict(the_plan.request)  # not by msgspec, which omits defaults
+    if the_plan.request.script:
+        asked["script"] = the_plan.request.script.kept()
     return store.plan_record(
         [task.cell for task in the_plan.tasks],
         the_plan.backends,
@@ -92,4 +95,5 @@ def _variables(the_plan: Plan, here: Here, environment: Environment) -> dict[str
     given = spec.environment_variables(os.environ, {**here.passed, **own}, pinned, Path(), of_program=script)
     if the_plan.device.uuid:  # it identifies the card
         given = {name: value.replace(the_plan.device.uuid, the_plan.device.label) for name, value in given.items()}
-    return {name: provenance.without_home(value) for name, value in spec.that_matter(given, own).items()}
+    kept = spec.that_matter(given, own).items()
+    return {name: without_passwords(provenance.without_home(value)) for name, value in kept}

@@ -25,11 +25,11 @@ from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
 from kbench.session import planned_data
 from kbench.session.colors import colored
-from kbench.store.guest_files import open_regular
+from kbench.store.files import read_bytes
 from kbench.tables import csv, keras_cost, markdown, text
 from kbench.tables import parity as parity_tables
 from kbench.tables.answers import answer
-from kbench.text import as_json, at_blanks, significant
+from kbench.text import as_json, at_blanks, plain, significant
 from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Outcome, Summary
 
 TABLE = "table"
@@ -47,7 +47,7 @@ def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO |
     count = f"{len(plan.tasks)} cell{'s' * (len(plan.tasks) != 1)}"
     extent = instead or f"profile {request.profile}{subset[request.profile]}"
     if request.script:
-        extent = f"the script {' '.join([plan.examples[0].name, *request.script.arguments])}"
+        extent = f"the script {' '.join([plan.examples[0].name, *request.script.kept()['arguments']])}"
     lines = [f"Plan: {count}, {extent}{planned_data.in_short(plan)}"]
     lines.append(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
     lines += [] if request.script else [f"  examples   {', '.join(example.name for example in plan.examples)}"]
@@ -69,7 +69,9 @@ def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO |
         lines.append(f"  to make    environments for {', '.join(missing)} (once; minutes, and some GB to download)")
     if plan.verdicts:
         lines.append(f"  left out   {len(plan.verdicts)} that cannot run:")
-        reasons = (f"{one.backend}: {plan.verdicts[one.id].reason}" for one in plan.tasks if one.id in plan.verdicts)
+        reasons = (
+            f"{one.backend}: {plain(plan.verdicts[one.id].reason)}" for one in plan.tasks if one.id in plan.verdicts
+        )
         lines += [f"             {line}" for line in dict.fromkeys(reasons)]
     print("\n".join(lines), file=file or sys.stdout, flush=True)
 
@@ -125,7 +127,7 @@ class Progress:
         seconds = "" if outcome.seconds is None else f" in {outcome.seconds:.1f} s"
         line = f"[{self._done}/{self._cells}] {_name(task)}: {outcome.status}{seconds}"
         if outcome.status != OK:
-            say(f"{line}: {outcome.reason}")
+            say(f"{line}: {plain(outcome.reason)}")
         elif not self._terminal or self._detail == VERBOSE:
             say(line)
 
@@ -168,10 +170,16 @@ def print_results(run: store.RunResults, rows: Sequence[Summary], form: str = TA
 
 def show_output(run: Path, task: CellTask) -> None:
     """Print a script's stdout, below a line that names the cell."""
-    with contextlib.suppress(OSError), open_regular(store.cell_folder(run, task).stdout) as file:
-        print(f"--- {_name(task)}", flush=True)
-        shutil.copyfileobj(file, sys.stdout.buffer)
+    try:
+        content = read_bytes(store.cell_folder(run, task).stdout)
+    except OSError:  # the program has removed or replaced it
+        return
+    print(f"--- {_name(task)}", flush=True)
+    if buffer := getattr(sys.stdout, "buffer", None):
+        buffer.write(content)
         sys.stdout.flush()
+    else:  # of `kbench.script`
+        print(content.decode(errors="replace"), end="")
 
 
 def show_example(rows: Sequence[Summary], command: str = "") -> None:
@@ -223,7 +231,7 @@ def print_parity(rows: Sequence[Agreement], facts: str, form: str = TABLE) -> No
 
 def show(text: str) -> None:
     """Print the output of a command."""
-    encoding = sys.stdout.encoding or "utf-8"
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     print(colored(text.encode(encoding, "replace").decode(encoding), sys.stdout))  # some terminals have no ±
 
 

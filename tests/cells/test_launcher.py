@@ -194,3 +194,33 @@ def test_memory_is_that_of_the_process_and_all_below_it(tmp_path: Path, monkeypa
     both = run(f"{below}subprocess.run([sys.executable, '-c', {hold!r}])", tmp_path, watch=watch).peak_memory_mib
     assert alone is not None and both is not None
     assert 64 < alone < 128 < both < 400
+
+
+def test_time_in_which_the_host_was_stopped_itself_is_no_time_of_the_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(launcher, "time", clock)
+    looks = iter((0.0, 0.0, 900.0))
+
+    def watch() -> None:
+        clock.now += next(looks)
+
+    command = [sys.executable, "-c", FOREVER]
+    running = launch(command, variables={}, folder=tmp_path, log=tmp_path / "log.txt", timeout=900.0, watch=watch)
+    next(running)
+    clock.now += 10_000.0  # SIGSTOP, and SIGCONT
+    next(running)
+    next(running)  # it looks again, and the time is over
+    with pytest.raises(StopIteration) as end:
+        next(running)
+    assert end.value.value.timed_out and 900.0 < end.value.value.seconds < 910.0
+
+
+class Clock:
+    """The launcher's clock, which only the test moves."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now

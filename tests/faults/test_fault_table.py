@@ -140,6 +140,13 @@ FAULTS = {
         "failed",
         f"ended with exit status 3{AFTER_1}",
     ),
+    "events that seem to hold a terabyte": Fault(
+        "os.truncate(events, 1 << 40)", "failed", f"{UNREADABLE}it is larger than 64 MiB"
+    ),
+    "a spec that seems to hold a terabyte": Fault("os.truncate(folder + '/spec.json', 1 << 40)", "ok"),
+    "a spec that becomes a pipe": Fault("os.remove(folder + '/spec.json'); os.mkfifo(folder + '/spec.json')", "ok"),
+    "run.json overwritten": Fault("open(folder + '/../../run.json', 'w').write('{}')", "ok"),
+    "run.json deleted": Fault("os.remove(folder + '/../../run.json')", "ok"),
     "its folder deleted": Fault(
         "__import__('shutil').rmtree(folder)", "failed", r"ended without a result \(it reported nothing\)"
     ),
@@ -175,6 +182,12 @@ FAULTS = {
     ),
     "a negative time": Fault("tell_epoch(2, seconds=-1.0); tell_epoch(3); spec['epochs'] = 1", "failed", DAMAGED),
     "a line of 10 MB": Fault("tell('note', text='x' * 10**7)", "ok"),
+    "a line that is longer than allowed": Fault("tell('note', text='x' * (17 << 20))", "ok"),
+    "notes without end": Fault("for _ in range(3000): tell('note', text='x' * 2000)", "ok"),
+    "garbage without end": Fault("os.write(_file, b'x\\n' * (1 << 20))", "failed", "ended without a result .*"),
+    "an error that is no text": Fault(
+        r"tell('error', kind='exception', message='no file \udcff'); os._exit(1)", "failed", r"no file \\udcff"
+    ),
     "an epoch told twice": Fault("tell_epoch(1, seconds=7.0)", "ok"),
     "an epoch too many": Fault("tell_epoch(4)", "failed", r"ended without a result \(last event: end\)"),
     "an event that nobody knows": Fault("tell('later', schema=99)", "ok"),
@@ -256,6 +269,16 @@ def test_a_cell_ends_alone_and_says_how(tmp_path: Path, fault: Fault, clock: Clo
     assert re.fullmatch(fault.reason, faulty.outcome.reason, re.DOTALL), faulty.outcome.reason
     assert (after.outcome.status, len(after.epochs)) == ("ok", 3), after.outcome
     assert orphans.find(f"{folder.resolve()}|") == []
+
+
+@pytest.mark.usefixtures("quick")
+def test_of_texts_without_end_the_beginning_is_kept(tmp_path: Path) -> None:
+    _, faulty, _ = run(
+        tmp_path, Fault("tell('note', text='x' * 10**7)\nfor _ in range(2000): tell('note', text='')", "ok")
+    )
+    notes = faulty.facts["notes"]
+    assert isinstance(notes, list) and len(notes) == 1000 and len(notes[0]) == 1000
+    assert faulty.facts["events_damaged"] == 1001
 
 
 def test_there_are_enough_faults() -> None:
