@@ -12,14 +12,14 @@ _SECRET_NAME = re.compile(
     r"|credentials?|auth|authorization|cookie|pwd|signature)"
 )
 _PASSWORD = re.compile(r"(://)[^/\s]+@")
-_NAME = re.compile(r"""([A-Za-z][\w.-]*)["']?\s*[=:]\s*["']?""")
+_NAME = re.compile(r"""(?<![\w.])([A-Za-z][\w.-]{0,99})["']?\s*[=:]\s*["']?""")
 _VALUE = re.compile(r"""[^\s"',&;{}]+""")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)(\s+)[^\s\"']+")
 
 
 def is_secret(name: str) -> bool:
     """Whether a variable, option or key of this name seems to be a secret."""
-    return _SECRET_NAME.fullmatch(name) is not None
+    return len(name) <= 100 and _SECRET_NAME.fullmatch(name) is not None
 
 
 def without_passwords(text: str) -> str:

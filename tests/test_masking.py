@@ -70,3 +70,8 @@ def test_a_variable_with_a_secret_is_no_variant(bench: Bench) -> None:
 )
 def test_what_seems_to_be_a_secret_is_masked_and_nothing_else(argument: str, masked: str) -> None:
     assert masked_arguments([argument]) == (masked,)
+
+
+def test_very_long_arguments_are_masked_at_once() -> None:
+    for long in ("x" * 10**5, "a-" * 10**5, "a='" * 10**5, "://" * 10**5):
+        assert masked_arguments(["--token", long, long]) == ("--token", "***", long)

@@ -342,3 +342,8 @@ def test_a_password_in_the_address_of_an_index_is_not_kept(tmp_path: Path) -> No
 def test_no_cell_of_a_comparison_as_csv_is_a_formula() -> None:
     shown = printed({"a": Grid(("example", "ratio"), (("=cmd|x", "-1.5"), ("@x", "-")))}, "csv")
     assert shown.splitlines()[1:] == ["'=cmd|x,-1.5", "'@x,-"]
+
+
+def test_an_installer_may_work_in_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
+    installers.run([sys.executable, "-c", "", os.fsdecode(b"\xff")], tmp_path / "log", os.environ, tmp_path, 60)
+    assert "\\udcff" in (tmp_path / "log").read_text()

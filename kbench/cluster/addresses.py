@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from kbench import paths
 from kbench.errors import UserError
+from kbench.store.files import read_bytes
 
 SCHEMES = ("tcp", "tls")  # of Dask's addresses
 # Dask-jobqueue's name of a batch system -> its class.
@@ -103,7 +104,7 @@ def jobs(kind: str, file: Path) -> tuple[int, dict[str, Any]]:
     import yaml  # which Dask brings
 
     try:
-        found = yaml.safe_load(file.read_text("utf-8"))
+        found = yaml.safe_load(read_bytes(file).decode())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UserError(f"{file} is not readable as YAML: {_one_line(error)}.") from None
     settings = found.get("jobqueue", {}).get(kind) if isinstance(found, dict) else None

@@ -203,7 +203,7 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
     interpreter = interpreters.probe(choice.path)
     if interpreter is None:
         raise UserError(f"the Python named for {backend.name}, {choice.path}, does not start")
-    name = f"own-{hashlib.sha256(str(choice.path).encode()).hexdigest()[:12]}"
+    name = f"own-{hashlib.sha256(os.fsencode(choice.path)).hexdigest()[:12]}"
     log = cache / "environments" / "logs" / f"{name}.log"
     try:
         check = [str(choice.path), "-c", CHECK_AS_IS, *backend.imported]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def named(backend: Backend, build: Build, version: str, explicit: Choice | None,
     for name, source in sorted(backend.compiled.items()):
         digest.update(name.encode() + source.read_bytes())
     if explicit is not None:
-        digest.update(str(explicit.path).encode())
+        digest.update(os.fsencode(explicit.path))
     # Variants that differ only in settings share it.
     name = f"{base(backend.name).replace('/', '-')}-{build.name}-py{version}-{digest.hexdigest()[:12]}"
     return cache / "environments" / name

@@ -105,7 +105,7 @@ def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path
         output = partial if isinstance(partial, str) else partial.decode("utf-8", "replace")
         output, code = f"{output}\n{Path(command[0]).name} did not end within {timeout:.0f} s", None
     output = without_passwords(output)
-    with log.open("a", encoding="utf-8") as file:
+    with log.open("a", encoding="utf-8", errors="backslashreplace") as file:  # a path may be no text
         file.write(f"$ {' '.join(command)}\n{output.rstrip()}\n[exit status {code}]\n")
     if code != 0:
         raise InstallFailed(essence(output) or f"{Path(command[0]).name} ended with status {code}")

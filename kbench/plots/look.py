@@ -54,6 +54,7 @@ class Style:
 
 
 OWN = Style()
+LARGEST_STYLE = 1 << 20  # bytes
 
 
 def chosen(name: str, size: tuple[float, float] | None) -> Style:
@@ -65,6 +66,10 @@ def chosen(name: str, size: tuple[float, float] | None) -> Style:
         near = get_close_matches(name, sheets.available)
         advice = f"did you mean {near[0]}?" if near else f"it knows {', '.join(sheets.available)}."
         raise UserError(f"--plot-style {plain(name)[:80]!r} is neither a file nor a matplotlib style: {advice}")
+    if path.stat().st_size > LARGEST_STYLE:
+        raise UserError(
+            f"--plot-style {plain(name)[:80]!r} is larger than {LARGEST_STYLE >> 20} MiB: it is no style."
+        )
     return Style(str(path), size)
 
 

@@ -15,7 +15,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from kbench.backend_keys import Explanation
 from kbench.errors import UserError
 from kbench.selection.decoding import Wrong, decode
-from kbench.store.files import read_bytes
+from kbench.store.files import MOST_BYTES, read_bytes
 from kbench.values import CHANNELS_LAST, NATIVE, Backend, Build
 
 if sys.version_info >= (3, 11):
@@ -119,6 +119,8 @@ def _lock(path: Path, ending: str, key: str, where: str) -> Path:
         raise UserError(
             f"the backend's file {where} needs {lock.name} next to it (for `{key}`), and there is no such file"
         )
+    if lock.stat().st_size > MOST_BYTES:
+        raise UserError(f"the lock file {lock} is larger than {MOST_BYTES >> 20} MiB: put the original in its place")
     return lock
 
 

@@ -38,6 +38,8 @@ def of_its_own(path: Path, known: Mapping[str, Backend]) -> tuple[str, ...]:
         named = msgspec.toml.decode("\n".join(lines)).get("dependencies", [])
     except (msgspec.DecodeError, RecursionError) as error:
         raise UserError(f"The `# /// script` block of {path.name} is not valid TOML: {error}.") from None
+    if not isinstance(named, list):
+        raise UserError(f'`dependencies` of {path.name} is not a list of packages, such as ["pandas"].')
     builds = [build for backend in known.values() for build in backend.builds]
     ours = {canonicalize_name(Requirement(one).name) for build in builds for one in build.requirements}
     checked = _checked([str(one) for one in named], f"`dependencies` of {path.name}")
@@ -47,7 +49,7 @@ def of_its_own(path: Path, known: Mapping[str, Backend]) -> tuple[str, ...]:
 def _checked(named: Sequence[str], where: str) -> tuple[str, ...]:
     for one in named:
         try:
-            Requirement(one)
+            Requirement(one if one.isprintable() else "")
         except InvalidRequirement:
             raise UserError(f"{where}: {one[:50]!r} is not a package, such as pandas or pandas>=1.1.") from None
     return tuple(dict.fromkeys(one.strip() for one in named))

@@ -37,7 +37,7 @@ TABLE = "table"
 
 def say(line: str) -> None:
     """Print a progress message on stderr; stdout is only for tables."""
-    tqdm.write(line, file=sys.stderr)
+    tqdm.write(line.encode(errors="backslashreplace").decode(), file=sys.stderr)  # notebooks have strict streams
 
 
 def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO | None = None) -> None:

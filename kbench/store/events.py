@@ -17,7 +17,7 @@ import msgspec
 from kbench.epochs import Epoch, Seconds
 from kbench.store.files import loads, read_bytes
 
-LONGEST_LINE = 16 << 20  # bytes; a longer one counts as damaged
+LONGEST_LINE = 4 << 20  # bytes; a longer one counts as damaged
 LONGEST_TEXT = 1000  # characters that are kept of a note, or of any text in a line that is longer than LONG_LINE
 LONG_LINE = 1 << 16
 MOST_DAMAGED = 10_000  # lines, after which no more is read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 from pathlib import Path
 
 from kbench.errors import UserError
@@ -27,6 +28,9 @@ class Watched:
         with contextlib.suppress(UserError):
             if self._read() == self._content:
                 return
+        with may_be_refused("replace", self._path):
+            if self._path.is_dir() and not self._path.is_symlink():  # which a file cannot replace
+                self._path.rename(self._path.with_name(f"run.json.{secrets.token_hex(4)}"))
         replace(self._path, self._content)
 
     def _read(self) -> bytes:

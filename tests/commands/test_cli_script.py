@@ -297,6 +297,12 @@ def test_packages_are_added_and_named_in_the_spec(shelf: Bench, how: str) -> Non
         assert "installing" not in script(shelf, text, "--with", "large-one>=1").err, "it is kept"
 
 
+def test_dependencies_that_are_no_list_are_one_sentence(bench: Bench) -> None:
+    for wrong in ("5", "{a = 1}", f"{'[' * 3000}{']' * 3000}"):
+        said = measure(bench, bench.example("named.py", f"# /// script\n# dependencies = {wrong}\n# ///\n"))
+        assert said.status == 2 and said.err.count("\n") == 1 and "of named.py is not" in said.err
+
+
 def test_what_does_not_go_with_the_backend_makes_it_unavailable(shelf: Bench) -> None:
     assert script(shelf, "fit(2)\n", "--with", "wants-another").status == 1
     status, reason = fate(shelf)
@@ -312,6 +318,7 @@ def test_a_missing_package_says_how_to_add_it(bench: Bench) -> None:
     ("options", "sentence"),
     [
         (("--with", "not a package!"), "'not a package!' is not a package, such as pandas"),
+        (("--with", "a @ https://host/\udcff"), "is not a package, such as pandas"),
         (("--max-epochs", "0"), "'0' is not a whole number from 1"),
         (("--workdir", "elsewhere"), "invalid choice: 'elsewhere'"),
         (("--epochs", "3"), "Unrecognized arguments: --epochs 3"),

@@ -209,6 +209,14 @@ def test_a_file_that_seems_to_hold_a_terabyte_or_is_a_pipe_is_one_sentence(bench
     with (bench.folder / "my_example.py").open("ab") as file:
         file.truncate(1 << 40)
     check(bench, RUN, "my_example.py cannot be read: it is larger than 64 MiB")
+    with (bench.folder / "patterns.npz").open("wb") as file:
+        file.truncate(1 << 40)
+    bench.example("my_example.py")
+    check(bench, RUN, "patterns.npz cannot be read as .npz (File is not a zip file)")
+    lock = bench.backends / "keras9" / "fake.cpu.lock"
+    with lock.open("ab") as file:
+        file.truncate(1 << 40)
+    check(bench, RUN, "fake.cpu.lock is larger than 64 MiB")
     os.mkfifo(bench.backends / "keras9" / "pipe.toml")
     check(bench, RUN, "pipe.toml cannot be read: it is not a regular file")
 

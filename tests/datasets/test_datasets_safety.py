@@ -159,3 +159,12 @@ def test_an_unreadable_file_is_named(mirror, monkeypatch):
     monkeypatch.setattr(Path, "read_bytes", denied)
     with pytest.raises(UserError, match=r"train-images-idx3-ubyte\.gz cannot be read"):
         archives.verified(mirror / "train-images-idx3-ubyte.gz", known["mnist"].variants[0][0])
+
+
+def test_a_file_that_seems_to_hold_a_terabyte_is_refused_unread(tmp_path):
+    known = miniatures.mnist(tmp_path)
+    os.truncate(tmp_path / "train-images-idx3-ubyte.gz", 1 << 40)
+    with pytest.raises(UserError, match=r"train-images-idx3-ubyte\.gz cannot be read .it is larger than 1024 MiB"):
+        datasets.prepare(
+            "mnist", input="flat", image_data_format="channels_last", mirror=tmp_path, cache=tmp_path, registry=known
+        )

@@ -146,6 +146,9 @@ FAULTS = {
     "a spec that seems to hold a terabyte": Fault("os.truncate(folder + '/spec.json', 1 << 40)", "ok"),
     "a spec that becomes a pipe": Fault("os.remove(folder + '/spec.json'); os.mkfifo(folder + '/spec.json')", "ok"),
     "run.json overwritten": Fault("open(folder + '/../../run.json', 'w').write('{}')", "ok"),
+    "a folder in the place of run.json": Fault(
+        "os.remove(folder + '/../../run.json'); os.makedirs(folder + '/../../run.json/x')", "ok"
+    ),
     "run.json deleted": Fault("os.remove(folder + '/../../run.json')", "ok"),
     "its folder deleted": Fault(
         "__import__('shutil').rmtree(folder)", "failed", r"ended without a result \(it reported nothing\)"
@@ -274,7 +277,7 @@ def test_a_cell_ends_alone_and_says_how(tmp_path: Path, fault: Fault, clock: Clo
 @pytest.mark.usefixtures("quick")
 def test_of_texts_without_end_the_beginning_is_kept(tmp_path: Path) -> None:
     _, faulty, _ = run(
-        tmp_path, Fault("tell('note', text='x' * 10**7)\nfor _ in range(2000): tell('note', text='')", "ok")
+        tmp_path, Fault("tell('note', text='x' * 10**6)\nfor _ in range(2000): tell('note', text='')", "ok")
     )
     notes = faulty.facts["notes"]
     assert isinstance(notes, list) and len(notes) == 1000 and len(notes[0]) == 1000

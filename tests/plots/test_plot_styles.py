@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import sys
 from pathlib import Path
@@ -103,6 +104,7 @@ def test_a_file_says_dots_an_inch_fonts_and_sizes_and_cannot_make_bytes_differ(o
         ("style", "", "--plot-style is empty"),
         ("style", "a\nb", "'a b' is neither"),
         ("style", "damaged.mplstyle", "No picture can be drawn in that --plot-style and --plot-size"),
+        ("style", "sparse.mplstyle", "is larger than 1 MiB"),
         ("style", "huge.mplstyle", "No picture can be drawn in that --plot-style and --plot-size"),
         *(
             ("size", size, "is not a width and a height from 1 to 40 inches, such as 3.3x2.5")
@@ -116,6 +118,8 @@ def test_a_wrong_style_or_size_is_one_sentence_and_nothing_is_written(
 ) -> None:
     Path("damaged.mplstyle").write_bytes(b"\xff")
     Path("huge.mplstyle").write_text("figure.dpi: 1e9")
+    Path("sparse.mplstyle").touch()
+    os.truncate("sparse.mplstyle", 1 << 40)
     before = files(one)
     said = report(capsys, f"--plot-{option}={value}")
     assert said.status == 2 and said.out == ""
