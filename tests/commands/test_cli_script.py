@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import socket
 import sys
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from fake_backends import wheel
 from fake_bench import Bench, Said
 
 from kbench import store
-from kbench.cells import workdir
 
 BEGIN = """import sys, os
 import numpy as np
@@ -358,41 +356,6 @@ def test_what_differs_is_explained_if_asked_for(bench: Bench) -> None:
 def test_what_failed_is_not_explained(bench: Bench) -> None:
     said = script(bench, "fit(2)\nraise ValueError('mine')\n", "--explain")
     assert said.status == 1 and not store.parts(bench.runs()[-1])
-
-
-def test_the_copy_of_a_folder_has_links_that_lead_where_they_did_and_no_pipes_or_sockets(bench: Bench) -> None:
-    folder, shared = bench.folder / "work", bench.folder / "shared"
-    for made in (folder, folder / "inside", shared):
-        made.mkdir()
-    (shared / "data.txt").write_text("from outside")
-    (folder / "inside" / "own.txt").write_text("from inside")
-    (folder / "data").symlink_to("../shared")
-    (folder / "relative").symlink_to("inside/own.txt")
-    (folder / "absolute").symlink_to(folder / "inside" / "own.txt")
-    (folder / "loop").symlink_to("loop")
-    (folder / "nothing").symlink_to("later")
-    os.mkfifo(folder / "pipe")
-    with socket.socket(socket.AF_UNIX) as listening:
-        bench.patch.chdir(folder)
-        listening.bind("socket")
-    bench.patch.chdir(bench.folder)
-    text = """
-print(open('data/data.txt').read(), open('relative').read(), os.path.realpath('absolute').startswith(os.getcwd()))
-open('absolute', 'w').close()
-print(sorted(os.listdir('.')), os.readlink('nothing'))
-"""
-    (folder / "train.py").write_text(BEGIN + text)
-    said = measure(bench, folder / "train.py", "--show-output")
-    assert said.status == 0, said.err
-    assert "from outside from inside True\n" in said.out
-    assert "['absolute', 'data', 'inside', 'loop', 'nothing', 'relative', 'train.py'] later\n" in said.out
-    assert (folder / "inside" / "own.txt").read_text() == "from inside"
-
-
-def test_a_folder_of_very_many_files_is_not_copied(bench: Bench) -> None:
-    bench.patch.setattr(workdir, "MOST_FILES", 2)
-    said = script(bench, "fit(1)\n")
-    assert said.status == 2 and "holds more than 2 files, which would be copied for each cell" in said.err
 
 
 def test_a_program_may_be_written_in_another_encoding(bench: Bench) -> None:

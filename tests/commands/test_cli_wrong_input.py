@@ -217,6 +217,7 @@ def test_a_file_that_seems_to_hold_a_terabyte_or_is_a_pipe_is_one_sentence(bench
     with lock.open("ab") as file:
         file.truncate(1 << 40)
     check(bench, RUN, "fake.cpu.lock is larger than 64 MiB")
+    bench.backend()
     os.mkfifo(bench.backends / "keras9" / "pipe.toml")
     check(bench, RUN, "pipe.toml cannot be read: it is not a regular file")
 

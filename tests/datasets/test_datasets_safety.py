@@ -156,7 +156,7 @@ def test_an_unreadable_file_is_named(mirror, monkeypatch):
     def denied(*_args, **_keywords):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", denied)
+    monkeypatch.setattr(archives, "read_bytes", denied)
     with pytest.raises(UserError, match=r"train-images-idx3-ubyte\.gz cannot be read"):
         archives.verified(mirror / "train-images-idx3-ubyte.gz", known["mnist"].variants[0][0])
 
