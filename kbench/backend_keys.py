@@ -37,6 +37,8 @@ class Explanation:
     bound: Annotated[float, Meta(gt=0, le=1e308)]  # the largest difference that is explained
     reason: Text
     bound_of_loss: Annotated[float, Meta(ge=0, le=1e308)] = 0.0  # of the loss after steps, if larger than `bound`
+    # Of the change of a weight in the first step of a training, relative to it; 0: it explains nothing there.
+    bound_of_change: Annotated[float, Meta(ge=0, le=1e308)] = 0.0
     layer: Text = ""  # only if a layer of this class differs most; empty for all
     optimizer: Text = ""  # only of models that this optimizer trains; empty for all
     with_layer: Text = ""  # only of models that have a layer of this class; empty for all

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
-import numpy as np
 
-from kbench.analysis import flops, trainings
+from kbench.analysis import first_outputs, first_steps, flops, trainings
 from kbench.values import Measured
-
-# Outputs before training: float32 is accurate to about 6e-8 of a term's size times the root of the number of terms,
-# and ResNet-50 has 53 sums in a row. Another activation, gate or kernel shows in the first or second digit.
-ABSOLUTE, RELATIVE = 1e-4, 1e-3
 
 
 def _fact(name: str) -> Callable[[Measured], object]:
@@ -95,13 +89,13 @@ def described(measured: Sequence[Measured]) -> list[Measured]:
 
 
 def _as_described(one: Measured, models: Mapping[tuple[str, int, bytes], Sequence[Measured]]) -> Measured:
-    outputs = _numbers(one.facts.get("probe"))
+    outputs = first_outputs.of(one)
     if one.facts.get("layers") is not None or outputs is None:
         return one
     alike = [
         other
         for other in models.get((one.cell.example, one.cell.repeat, _form(_weights(one))), ())
-        if (others := _numbers(other.facts.get("probe"))) is not None and _same(outputs, others)
+        if (others := first_outputs.of(other)) is not None and first_outputs.same(outputs, others)
     ]
     if not alike:
         return one
@@ -113,21 +107,45 @@ def _as_described(one: Measured, models: Mapping[tuple[str, int, bytes], Sequenc
 
 def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
     """For each cell (by id) that differs from the majority of its example and repeat, or else from the first: how."""
-    groups: dict[tuple[str, int], list[Measured]] = {}
-    for one in measured:
-        if fingerprint(reported(one)):
-            groups.setdefault((one.cell.example, one.cell.repeat), []).append(one)
     found: dict[str, list[str]] = {}
-    for group in groups.values():
+    for group in _groups(measured):
         for name, aspect in _ASPECTS.items():
             for one, difference in _of_aspect(name, aspect, group):
                 found.setdefault(one.cell.id, []).append(difference)
         for one, difference in _of_aspect("operations per sample", _operations, group):
             if one.cell.id not in found:  # another model has other operations too
                 found[one.cell.id] = [difference]
-        for one, difference in [*_own_weights(group), *_outputs(group), *trainings.differences(group)]:
+        for one, difference in [*_own_weights(group), *_precision(group), *_outputs(group)]:
+            found.setdefault(one.cell.id, []).append(difference)
+        for one, difference, _ in _first_steps(group):
+            if difference and one.cell.id not in found:  # other outputs have another step, too
+                found[one.cell.id] = [difference]
+        for one, difference in trainings.differences(group):
             found.setdefault(one.cell.id, []).append(difference)
     return {cell: tuple(difference) for cell, difference in found.items()}
+
+
+def noted(measured: Sequence[Measured]) -> list[Measured]:
+    """The cells with notes on what is declared of their first step, or why that was not checked."""
+    found = {one.cell.id: first_steps.unchecked(one) for one in measured}
+    for group in _groups(measured):
+        for one, _, notes in _first_steps(group):
+            found[one.cell.id] += notes
+    return [_with_notes(one, found[one.cell.id]) if found[one.cell.id] else one for one in measured]
+
+
+def _with_notes(one: Measured, notes: Sequence[str]) -> Measured:
+    own = one.facts.get("notes")
+    return replace(one, facts={**one.facts, "notes": [*(own if isinstance(own, list) else ()), *notes]})
+
+
+def _groups(measured: Sequence[Measured]) -> list[list[Measured]]:
+    """Those of an example and repeat, as far as they can be compared."""
+    groups: dict[tuple[str, int], list[Measured]] = {}
+    for one in measured:
+        if fingerprint(reported(one)):
+            groups.setdefault((one.cell.example, one.cell.repeat), []).append(one)
+    return list(groups.values())
 
 
 def of_model(difference: str) -> bool:
@@ -219,47 +237,58 @@ def _own_weights(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
     ]
 
 
+def _precision(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
+    """Cells that compute in another precision than the others, although nobody asked for it."""
+    own = [one for one in group if not one.facts.get("policy")]
+    return _of_aspect("precision", lambda one: one.facts.get("computes_in") or [_floatx(one)], own)
+
+
 def _outputs(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
     """Cells whose outputs before training differ from the others', with the same weights."""
-    probes = [
-        (one, outputs)
-        for one in group
-        if one.facts.get("weights") != "backend"
-        and _full_precision(one)
-        and (outputs := _numbers(one.facts.get("probe"))) is not None
-    ]
+    probes = [(one, outputs) for one in _computed_alike(group) if (outputs := first_outputs.of(one)) is not None]
     if len(probes) < 2:
         return []
-    agreeing = [sum(_same(one, other) for _, other in probes) for _, one in probes]
+    agreeing = [sum(first_outputs.same(one, other) for _, other in probes) for _, one in probes]
     reference, expected = probes[agreeing.index(max(agreeing))]
     return [
-        (one, f"unlike {reference.cell.backend} in its outputs before training: {_by(outputs, expected)}")
+        (
+            one,
+            f"unlike {reference.cell.backend} in its outputs before training: {first_outputs.by(outputs, expected)}",
+        )
         for one, outputs in probes
-        if not _same(outputs, expected)
+        if not first_outputs.same(outputs, expected)
     ]
+
+
+def _first_steps(group: Sequence[Measured]) -> list[tuple[Measured, str, tuple[str, ...]]]:
+    """(cell, how its first step differs from that of most, notes on what is declared), where either is not empty."""
+    cells = _computed_alike(group)
+    compared = [[first_steps.compare(one, other) for other in cells] for one in cells]
+    agreeing = [(sum(not how for how, _ in row), -sum(len(known) for _, known in row)) for row in compared]
+    if not cells:
+        return []
+    place = agreeing.index(max(agreeing))
+    reference = cells[place].cell.backend
+    return [
+        (
+            one,
+            f"unlike {reference} in {how}" if how else "",
+            tuple(f"its first step differs from that of {reference}, as is known: {reason}" for reason in known),
+        )
+        for one, (how, known) in zip(cells, (row[place] for row in compared), strict=True)
+        if how or known
+    ]
+
+
+def _computed_alike(group: Sequence[Measured]) -> list[Measured]:
+    """The cells with the common weights that compute in the precision in which numbers are compared."""
+    return [one for one in group if one.facts.get("weights") != "backend" and _full_precision(one)]
 
 
 def _full_precision(one: Measured) -> bool:
-    """Whether all its layers compute in the precision in which outputs are compared."""
     found = one.facts.get("computes_in")
-    return not isinstance(found, list) or set(found) <= {one.facts.get("floatx", "float32")}
+    return not isinstance(found, list) or set(found) <= {_floatx(one)}
 
 
-def _numbers(value: object) -> np.ndarray | None:
-    try:
-        return np.array(value, dtype=np.float64) if isinstance(value, list) else None
-    except (TypeError, ValueError):  # ragged, or no numbers
-        return None
-
-
-def _same(own: np.ndarray, other: np.ndarray) -> bool:
-    if own is other or (own.shape == other.shape and own.tobytes() == other.tobytes()):  # allclose is slow
-        return True
-    return own.shape == other.shape and np.allclose(own, other, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
-
-
-def _by(own: np.ndarray, other: np.ndarray) -> str:
-    if own.shape != other.shape:
-        return "of another shape"
-    largest = float(np.max(np.abs(own - other), initial=0.0))
-    return f"off by up to {largest:.2g} ({ABSOLUTE:g} is allowed)" if math.isfinite(largest) else "not numbers"
+def _floatx(one: Measured) -> object:
+    return one.facts.get("floatx", "float32")

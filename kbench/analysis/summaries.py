@@ -47,7 +47,7 @@ def summarise(
 
 def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:
     """The rows of `summarise`, in its order and not yet compared, with the samples for their intervals."""
-    measured = fingerprints.described(measured)
+    measured = fingerprints.noted(fingerprints.described(measured))
     groups: dict[Row, list[Measured]] = {}
     for one in measured:
         groups.setdefault(row_of(one.cell), []).append(one)

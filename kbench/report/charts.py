@@ -22,7 +22,7 @@ _PHASES = {
     "import": "import",
     "data": "data",
     "build": "build",
-    "probe": "first prediction",
+    "probe": "first prediction, step on trial",
     "first_step": "first step",
 }
 

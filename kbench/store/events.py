@@ -62,6 +62,16 @@ class Memory(Event, tag="memory"):
 
 class Probe(Event, tag="probe"):
     outputs: Any
+    scales: Any = None  # old runs have none
+
+
+class Step(Event, tag="step"):
+    changes: list[dict[str, Any]]
+    loss: float | None = None
+    loss_rounding: float | None = None
+    noisy_loss: float | None = None
+    draws: list[str] | None = None
+    unchecked: str | None = None
 
 
 class Parity(Event, tag="parity"):
@@ -167,7 +177,9 @@ def understand(events: bytes) -> GuestReport:
             case Shapes():
                 facts |= {"input_shapes": event.inputs, "layer_shapes": event.layers}
             case Probe():
-                facts["probe"] = event.outputs
+                facts |= {"probe": event.outputs, "probe_scales": event.scales}
+            case Step():
+                facts["first_step"] = msgspec.to_builtins(event)
             case Memory():
                 facts["import_memory_mib" if event.at == "import" else "peak_memory_mib"] = event.peak_mib
                 if event.allocator_peak_mib is not None:

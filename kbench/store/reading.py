@@ -98,7 +98,10 @@ def read_record(run: Path) -> RunRecord:
 
 def measured_of(record: RunRecord) -> RunResults:
     """The run with the reports of its guests."""
-    measured = tuple(_measured(record.folder, cell, record.examples.get(cell.example, {})) for cell in record.cells)
+    measured = tuple(
+        _measured(record.folder, cell, record.examples.get(cell.example, {}), record.backends.get(cell.backend, {}))
+        for cell in record.cells
+    )
     return RunResults(**vars(record), measured=measured)
 
 
@@ -125,7 +128,7 @@ def _cell(run: Path, value: object) -> Cell:
         raise UserError(f"{run / 'run.json'} is damaged: one of its cells is not described in full.") from None
 
 
-def _measured(run: Path, cell: Cell, example: Mapping[str, Any]) -> Measured:
+def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mapping[str, Any]) -> Measured:
     folder = cell_folder(run, cell)
     outcome = _outcome(folder)
     try:
@@ -143,12 +146,14 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any]) -> Measured:
     planned = {key: example[key] for key in _EXAMPLE_FACTS if example.get(key) is not None}
     if isinstance(accuracy := example.get("target_accuracy"), float):  # of an earlier version
         planned["target"] = f"val_accuracy >= {accuracy:g}"
+    asked = spec(run, cell)
+    known = {"policy": asked.get("policy") or "", "explained": backend.get("explained") or []}
     return Measured(
         cell=cell,
         outcome=outcome,
         epochs=report.epochs,
         phases=report.phases,
-        facts={**planned, **_data_facts(spec(run, cell).get("data")), **report.facts},
+        facts={**planned, **known, **_data_facts(asked.get("data")), **report.facts},
     )
 
 

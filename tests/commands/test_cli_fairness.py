@@ -165,6 +165,25 @@ def test_a_backend_whose_name_says_another_framework_is_noted(bench: Bench) -> N
     assert facts["keras9/fasttorch"]["frameworks"] == ["theano 1.0"]
 
 
+def test_a_first_step_that_trains_otherwise_is_marked(bench: Bench) -> None:
+    bench.backend("keras9/honest")
+    bench.backend("keras9/cheat", more='[variables]\nFAKE_KERAS_STEP_IS_OFF_BY = "0.1"\n')
+    said = bench.measure(backends="fake,honest,cheat")
+    assert said.status == 0, said
+    assert "unlike keras9/fake in the first optimizer step: Dense 1's kernel changes by " in " ".join(
+        said.out.split()
+    )
+    assert said.out.count(" ok, differs [") == 1
+
+
+def test_a_known_difference_of_the_first_step_is_a_note_and_no_more(bench: Bench) -> None:
+    known = '[[explained]]\nwhat = ["1 step"]\nbound = 0.1\nbound_of_change = 0.2\nreason = "It is known."\n'
+    bench.backend("keras9/known", more='[variables]\nFAKE_KERAS_STEP_IS_OFF_BY = "0.1"\n\n' + known)
+    said = bench.measure(backends="fake,known")
+    assert said.status == 0 and "differs [" not in said.out
+    assert "its first step differs from that of keras9/fake, as is known: It is known." in " ".join(said.out.split())
+
+
 def test_a_cheat_is_marked_in_the_plots_too(bench: Bench) -> None:
     bench.draw()
     three_backends(bench)
@@ -197,7 +216,7 @@ def test_each_backends_own_initial_weights_can_be_asked_for(bench: Bench) -> Non
     assert "Initial weights are each backend's own" in said.out
     # The fake Keras begins with zeros, from which all classes are equally likely.
     (probe,) = [event["outputs"] for event in events_of(bench.runs()[0]) if event["event"] == "probe"]
-    assert probe[0] == pytest.approx([1 / 3] * 3)
+    assert probe[0] == pytest.approx([1 / 3] * len(probe[0]))
 
 
 def test_an_init_that_does_not_exist_is_refused_in_a_sentence(bench: Bench) -> None:

@@ -49,3 +49,15 @@ def test_the_numbers_of_a_batch_are_copied_and_texts_are_not(tmp_path: Path) -> 
         framework.transfer.assert_called_with("model", [numbers])
         framework.transfer.side_effect = NotImplementedError
         assert changes.transfer_seconds(framework, "model", (numbers, None, None)) is None
+
+
+def test_equal_values_are_the_same_data_in_any_precision(tmp_path: Path) -> None:
+    single, halves = np.eye(3, dtype="float32"), np.full((2, 2), 0.1)
+    with guest(tmp_path, "observing.about") as (about,):
+
+        def sha256(y: np.ndarray) -> str:
+            found: str = about.training({"x": np.zeros((3, 1), "float32"), "y": y}, True)["content_sha256"]
+            return found
+
+        assert sha256(single) == sha256(single.astype("float64")) != sha256(single * 2)
+        assert sha256(halves) != sha256(halves.astype("float32").astype("float64"))

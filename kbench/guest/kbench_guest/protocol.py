@@ -35,7 +35,11 @@ EVENTS = {
         "steps_per_execution": "integer?", "run_eagerly": "integer?", "order_of_updates": "text?",
     },
     "device": {"device": "text"},
-    "probe": {"outputs": "list"},
+    "probe": {"outputs": "list", "scales": "list?"},
+    "step": {
+        "loss": "number?", "loss_rounding": "number?", "noisy_loss": "number?", "changes": "list",
+        "draws": "list?", "unchecked": "text?",
+    },
     "epoch": {
         "epoch": "integer", "seconds": "number", "samples": "integer",
         "loss": "number?", "accuracy": "number?", "val_loss": "number?", "val_accuracy": "number?",

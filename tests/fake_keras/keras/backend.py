@@ -4,6 +4,8 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
+
 _home = Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras")
 _read = json.loads((_home / "keras.json").read_text())
 if "KERAS_BACKEND" in os.environ:
@@ -37,7 +39,15 @@ def batch_get_value(weights):
 
 
 def dtype(weight):
-    return str(weight.value.dtype)
+    return str(weight.value.dtype) if hasattr(weight, "value") else floatx()
+
+
+def variable(value):
+    from keras.layers import Weight
+
+    made = Weight(())
+    made.value = np.float32(value)
+    return made
 
 
 def batch_set_value(pairs):

@@ -16,6 +16,12 @@ class Weight:
         return self.value.shape
 
 
+def Input(batch_shape, dtype):
+    from keras.models import Tensor
+
+    return Tensor(tuple(batch_shape), [])
+
+
 class Layer:
     def __init__(self, input_shape=None, name=None):
         self.input_shape = input_shape

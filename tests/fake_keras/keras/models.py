@@ -17,10 +17,11 @@ class Tensor:
 
 
 class Model:
-    """What every model is, as in Keras; made of tensors, it gives their values."""
+    """What every model is, as in Keras; made of tensors, it gives their values, or trains what made one of them."""
 
     def __init__(self, inputs, outputs):
         self._outputs = outputs
+        self.layers = outputs.layers if isinstance(outputs, Tensor) else []
 
     def predict(self, x, batch_size, verbose=0):
         found = []
@@ -31,10 +32,38 @@ class Model:
             found.append(value)
         return found[0] if len(found) == 1 else found
 
+    def compile(self, loss, optimizer, metrics=()):
+        assert loss == "categorical_crossentropy"
+        self.optimizer = optimizer
+        self.metrics = metrics
+        self.train_function = None
+
+    def _make_train_function(self):
+        if self.train_function is None:
+            self.train_function = lambda inputs: list(self._step(*inputs))
+
+    def train_on_batch(self, x, y):
+        self._make_train_function()
+        return self.train_function([x, y])
+
+    def _step(self, x, y):
+        *before, last = self.layers
+        for layer in before:
+            x = layer.call(x)
+        predicted = last.call(x)
+        gradient = (predicted - y) / len(x)
+        rate = self.optimizer.lr * (1 + float(os.environ.get("FAKE_KERAS_STEP_IS_OFF_BY", "0")))
+        last.kernel.value -= rate * (x.T @ gradient)
+        last.bias.value -= self.optimizer.lr * gradient.sum(axis=0)
+        return -np.log(predicted[y == 1]).mean(), (predicted.argmax(axis=1) == y.argmax(axis=1)).mean()
+
 
 class Sequential(Model):
     def __init__(self):
         self.layers = []
+
+    def __call__(self, tensor):
+        return Tensor((None, *self._shape), tensor.layers + self.layers)
 
     def add(self, layer):
         if not self.layers:
@@ -62,16 +91,6 @@ class Sequential(Model):
 
     def get_config(self):
         return [{"class_name": type(layer).__name__, "config": layer.get_config()} for layer in self.layers]
-
-    def compile(self, loss, optimizer, metrics):
-        assert loss == "categorical_crossentropy"
-        self.optimizer = optimizer
-        self.metrics = metrics
-        self.train_function = None
-
-    def _make_train_function(self):
-        if self.train_function is None:
-            self.train_function = lambda inputs: list(self._step(*inputs))
 
     def _make_predict_function(self):
         if getattr(self, "predict_function", None) is None:
@@ -105,10 +124,6 @@ class Sequential(Model):
                 callback.on_epoch_end(epoch)
         return SimpleNamespace(history=history)
 
-    def train_on_batch(self, x, y):
-        self._make_train_function()
-        return self.train_function([x, y])
-
     @classmethod
     def from_config(cls, config, custom_objects):
         made = cls()
@@ -121,17 +136,6 @@ class Sequential(Model):
         for layer in self.layers:
             x = layer.call(x)
         return x
-
-    def _step(self, x, y):
-        *before, last = self.layers
-        for layer in before:
-            x = layer.call(x)
-        predicted = last.call(x)
-        gradient = (predicted - y) / len(x)
-        rate = self.optimizer.lr * (1 + float(os.environ.get("FAKE_KERAS_STEP_IS_OFF_BY", "0")))
-        last.kernel.value -= rate * (x.T @ gradient)
-        last.bias.value -= self.optimizer.lr * gradient.sum(axis=0)
-        return -np.log(predicted[y == 1]).mean(), (predicted.argmax(axis=1) == y.argmax(axis=1)).mean()
 
 
 def _batches(x, batch_size):

@@ -83,7 +83,7 @@ def measured(epochs: ModuleType, kind: str, device: str = "cpu", pending: Any = 
         feed = SimpleNamespace(steps=3, samples=6, of_epoch=lambda epoch: {"x": None, "y": None})
         epochs.train(below, Late(epochs.now), SimpleNamespace(), SPEC, feed, None, events)
     else:
-        epochs.infer(below, Late(epochs.now), SPEC, part, events)
+        epochs.infer(below, Late(epochs.now), SimpleNamespace(), SPEC, part, events)
     return [one for one in written if one["event"] == "epoch"]
 
 

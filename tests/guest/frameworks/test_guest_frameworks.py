@@ -212,3 +212,46 @@ def test_an_optimizer_may_be_made_by_a_function_and_nothing_else(tmp_path: Path)
         assert model.compile.call_args.kwargs["optimizer"] == "made"
         with pytest.raises(refused.Refused, match="OPTIMIZER is neither a dict nor a function"):
             framework.compile(model, SimpleNamespace(OPTIMIZER=5, LOSS="mse"), "cpu", False)
+
+
+class Schedule:
+    """A learning rate's, which may have no configuration."""
+
+    def __init__(self, **config: Any) -> None:
+        self.config = config
+
+    def get_config(self) -> dict[str, Any]:
+        if not self.config:
+            raise NotImplementedError
+        return self.config
+
+
+class InverseTimeDecay(Schedule):
+    pass
+
+
+class Adam:
+    def __init__(self, rate: Any) -> None:
+        self._learning_rate = rate
+
+    def get_config(self) -> dict[str, Any]:
+        assert not isinstance(self._learning_rate, Schedule)  # Keras would ask it for its configuration
+        return {"name": "adam", "learning_rate": self._learning_rate, "beta_1": 0.9}
+
+
+def test_a_schedule_is_told_by_its_class_and_settings_and_one_without_settings_by_its_class(tmp_path: Path) -> None:
+    schedules = SimpleNamespace(LearningRateSchedule=Schedule)
+    with loaded(tmp_path, "jax") as framework, mock.patch("keras.optimizers.schedules", schedules, create=True):
+
+        def rate(schedule: Any) -> Any:
+            optimizer = Adam(schedule)
+            held = framework.optimizer_settings(optimizer)
+            assert optimizer._learning_rate is schedule and held["beta_1"] == 0.9
+            return held["learning_rate"], held["decay"]
+
+        assert rate(0.5) == (0.5, None)
+        assert rate(Schedule(steps=3)) == ({"class_name": "Schedule", "config": {"steps": 3}}, None)
+        assert rate(Schedule()) == ({"class_name": "Schedule", "config": {}}, None)
+        falling = {"initial_learning_rate": 0.1, "decay_steps": 4, "decay_rate": 2.0}
+        assert rate(InverseTimeDecay(staircase=False, **falling)) == (0.1, 0.5)  # as Keras 2's decay
+        assert rate(InverseTimeDecay(staircase=True, **falling))[1] is None

@@ -4,11 +4,9 @@ import functools
 import json
 import time
 
-import numpy as np
-
 from kbench_guest import arrays, scores
 from kbench_guest.clock import EpochClock, StepClock
-from kbench_guest.drivers import example_file
+from kbench_guest.drivers import example_file, first_outputs, first_step
 from kbench_guest.frameworks.layer_settings import plain
 from kbench_guest.observing.between_epochs import BetweenEpochs
 from kbench_guest.observing.received import Received
@@ -16,20 +14,16 @@ from kbench_guest.turns import Turns
 
 
 def measure(framework, model, example, spec, feed, part, validation_part, events):
-    """Run the model, or train it after its outputs for the first batch are known, without dropout."""
+    """Run the model, or train it after its outputs for the first batch and its first step are known."""
     if spec["task"] == "infer":
-        infer(framework, model, spec, part, events)
+        infer(framework, model, example, spec, part, events)
         return
     with events.phase("probe"):
-        outputs = excerpt(model.predict(feed.first_inputs(), batch_size=spec["batch_size"], verbose=0))
-    events.write("probe", outputs=outputs)
+        outputs = model.predict(feed.first_inputs(), batch_size=spec["batch_size"], verbose=0)
+        events.write("probe", **first_outputs.sampled(model, example, spec, outputs))
+        if spec["repeat"] == 1 and spec["kind"] != "native":  # its repeats are the same program
+            first_step.of_model(framework, model, example, spec, feed, events)
     train(framework, model, example, spec, feed, validation_part, events)
-
-
-def excerpt(outputs):
-    """A nested list of shape (4, up to 16): the first outputs of the first samples."""
-    rows = [np.asarray(one[:4]).reshape(len(one[:4]), -1)[:, :16] for one in arrays.leaves(outputs)]
-    return np.concatenate(rows, axis=1)[:, :16].tolist()
 
 
 def train(framework, model, example, spec, feed, validation_part, events):
@@ -228,7 +222,7 @@ def _by_keras(framework, model, example, spec, part):
     return score
 
 
-def infer(framework, model, spec, part, events):
+def infer(framework, model, example, spec, part, events):
     """Run the model over all samples, spec['epochs'] times; the first pass is the cold one.
 
     Like an epoch, a pass lasts until its last batch is done; what predict does after that is reported apart.
@@ -250,7 +244,7 @@ def infer(framework, model, spec, part, events):
         timed = clock.lap(start, end)
         if epoch == 1:
             write_first(events, clock, start, timed["seconds"])
-            events.write("probe", outputs=excerpt(outputs))
+            events.write("probe", **first_outputs.sampled(model, example, spec, outputs))
         samples = min(used, calls * spec["batch_size"]) if calls else used
         events.write("received", epoch=epoch, steps=min(steps, calls), samples=samples)
         events.write("epoch", epoch=epoch, samples=samples, teardown_seconds=returned - end, **timed)

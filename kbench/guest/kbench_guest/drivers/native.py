@@ -15,7 +15,7 @@ def run(spec, events):
         import numpy
 
         from kbench_guest import arrays, process
-        from kbench_guest.drivers import epochs, feeding, native_parity
+        from kbench_guest.drivers import epochs, feeding, first_step, native_parity
         from kbench_guest.drivers.twin import Twin
         from kbench_guest.frameworks import native
         from kbench_guest.frameworks.layer_settings import dropped_defaults, plain
@@ -38,8 +38,17 @@ def run(spec, events):
         feed = feeding.feed(example, spec, train, [numpy.asarray(one, "int32") for one in train.targets])
         events.write("order", sha256=feed.order_sha256)
 
+    initial = twin.drawn()
+    if spec["task"] == "train" and not spec.get("parity") and spec["repeat"] == 1:
+        with events.phase("probe"):  # the twin that is measured seeds its framework when it is built
+
+            def without_dropout():
+                return Twin(spec["twin"], False, spec["seed"])
+
+            first_step.of_twin(without_dropout, initial, example.OPTIMIZER, spec, feed, events)
+        framework.seed(spec["seed"])
+
     with events.phase("build"):
-        initial = twin.drawn()
         twin.build(initial)
         held = twin.weights()
         parameters = sum(int(value.size) for value in held)

@@ -12,6 +12,7 @@ import numpy as np
 
 from kbench_guest import arrays, scores
 from kbench_guest.drivers import example_file, parity_files
+from kbench_guest.drivers.first_step import train_on
 from kbench_guest.frameworks import graph
 from kbench_guest.proof import reference
 from kbench_guest.protocol import in_a_line
@@ -48,12 +49,6 @@ def run(framework, model, example, spec, part, feed, events):
         train=functools.partial(train_on, model, example_file.class_weights(example)) if trains else None,
     )
     compute(framework, case, spec, events)
-
-
-def train_on(model, class_weights, batch):
-    """Train on one batch; returns what Keras reports. class_weights: {"class_weight": ...} or {}."""
-    more = dict(class_weights, **batch.weighted())
-    return model.train_on_batch(batch.model_inputs(), batch.model_targets(), **more)
 
 
 def optimizer_of(example):

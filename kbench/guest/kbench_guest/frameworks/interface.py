@@ -103,6 +103,10 @@ class Framework(object):
         """[a sentence without its full stop] on each setting that the example's file has changed."""
         return []
 
+    def trial(self, model, example, device):
+        """A Trial of a compiled model (trials.py)."""
+        raise NotImplementedError
+
     def calls(self, example, steps):
         """How often the compiled function is called in an epoch of `steps` steps."""
         return -(-steps // getattr(example, "STEPS_PER_EXECUTION", 1))

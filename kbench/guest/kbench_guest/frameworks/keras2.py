@@ -1,12 +1,13 @@
 """Keras 2 on TensorFlow 1, CNTK, Theano and MXNet: what each does in its own way."""
 
+import copy
 import os
 
 import keras
 import numpy as np
 from keras import backend as K
 
-from kbench_guest.frameworks import keras_models, theano_headers
+from kbench_guest.frameworks import keras_models, theano_headers, trials
 from kbench_guest.frameworks.interface import DoneOnReturn, OnMXNet
 
 CONVOLUTIONS = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "ConvLSTM2DCell", "ConvLSTM2D")
@@ -52,6 +53,27 @@ class AnyBackend(keras_models.KerasModels):
             return made.updates
 
         made.get_gradients, made.get_updates = get_gradients, get_updates
+
+    def trial(self, model, example, device):
+        return trials.Keras2(self, model, example, device)
+
+    def one_number(self, rank):
+        """A variable of one number, for products with tensors that have so many axes."""
+        return K.variable(0.0)
+
+    def optimizer_on_trial(self, model):
+        """The model's optimizer, which makes slots of its own for each training function."""
+        return model.optimizer
+
+    def optimizer_variables(self, optimizer):
+        """All variables that a step changes besides the weights."""
+        return [optimizer.iterations] + list(optimizer.weights)
+
+    def restart_optimizer(self, tried):
+        """Called before each step: put back what is in no variable."""
+
+    def end_trial(self, model):
+        """Called when another model with its weights has trained for the last time."""
 
     def build_by_calling(self, model, inputs):
         model._set_inputs(inputs)
@@ -162,6 +184,30 @@ class MXNet(OnMXNet, AnyBackend):
 
     def compile_options(self, device):
         return {"context": ["gpu(0)"]} if device == "gpu" else {}  # the one GPU that the host lets this process see
+
+    def one_number(self, rank):
+        return K.variable(np.zeros((1,) * rank))  # it has no scalars
+
+    def optimizer_on_trial(self, model):
+        return copy.deepcopy(model.optimizer)  # it counts steps in itself
+
+    def optimizer_variables(self, optimizer):
+        return []
+
+    def restart_optimizer(self, tried):
+        module = getattr(tried._module, "_curr_module", None)
+        if module is not None and module.optimizer_initialized:
+            module._updater.states.clear()
+            optimizer = module._updater.optimizer
+            optimizer._index_update_count.clear()
+            optimizer.num_update = optimizer.begin_num_update
+
+    def end_trial(self, model):
+        """Copy the weights back to where the model takes them from, and be asked for them there again."""
+        from keras.backend import mxnet_backend
+
+        self.values(model.weights)
+        mxnet_backend.set_model(model)
 
     def shared_shape(self, owner, name, shape):
         return tuple(shape[axis] for axis in self._axes(owner, name, len(shape)))

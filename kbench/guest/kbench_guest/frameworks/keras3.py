@@ -3,12 +3,16 @@
 import contextlib
 import functools
 import inspect
+import sys
 
 import keras
 import numpy as np
 
-from kbench_guest.frameworks import keras_models, time_steps
+from kbench_guest.frameworks import keras_models, time_steps, trials
 from kbench_guest.frameworks.interface import DoneOnReturn, OnPyTorch, OnTensorFlow2
+
+# Options of XLA: about two fifths of the time that it takes to compile a step.
+QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
 class AnyBackend(keras_models.KerasModels):
@@ -36,10 +40,26 @@ class AnyBackend(keras_models.KerasModels):
         if not config.get("use_ema"):
             for name in [name for name in config if "ema_" in name]:
                 del config[name]
-        if not isinstance(rate, dict):
+        schedule = rate.get("config") if isinstance(rate, dict) else None
+        if not schedule or rate["class_name"] != "InverseTimeDecay" or schedule.get("staircase"):
             return rate, None
-        schedule = rate["config"]  # InverseTimeDecay, as `make_optimizer` makes it
+        # As `make_optimizer` makes it.
         return schedule["initial_learning_rate"], schedule["decay_rate"] / schedule["decay_steps"]
+
+    def optimizer_config(self, optimizer):
+        schedule = getattr(optimizer, "_learning_rate", None)
+        if not isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
+            return optimizer.get_config()
+        # A user's own schedule may have no configuration, which it needs for nothing but to be saved.
+        optimizer._learning_rate = 0.0
+        try:
+            config = optimizer.get_config()
+        finally:
+            optimizer._learning_rate = schedule
+        settings = {}
+        with contextlib.suppress(NotImplementedError):
+            settings = schedule.get_config()
+        return dict(config, learning_rate={"class_name": schedule.__class__.__name__, "config": settings})
 
     def set_policy(self, policy):
         keras.config.set_dtype_policy(policy)
@@ -108,6 +128,24 @@ class AnyBackend(keras_models.KerasModels):
         finally:
             EpochIterator.__init__ = original
 
+    def trial(self, model, example, device):
+        return trials.Keras3(self, model)
+
+    @contextlib.contextmanager
+    def random_state(self, model):
+        """A context for a model's first step, after which its training draws the numbers that it would have drawn."""
+        yield
+
+    def when_run(self, ask):
+        """The number that ask() returns when a step runs, for code that may be traced before."""
+        return ask()
+
+    @contextlib.contextmanager
+    def cheap_steps(self, model):
+        """A context in which the first step of a model takes the least time."""
+        model.run_eagerly = True
+        yield
+
     def build_by_calling(self, model, inputs):
         model(inputs)
 
@@ -171,6 +209,24 @@ class JAX(AnyBackend):
             self.module.monitoring.register_event_duration_secs_listener(self._count)
         return self._compilations
 
+    def when_run(self, ask):
+        one = self.module.ShapeDtypeStruct((), np.float32)
+        return self.module.pure_callback(lambda: np.float32(ask()), one)
+
+    @contextlib.contextmanager
+    def cheap_steps(self, model):
+        """Compiled without optimization: run eagerly, each kind of operation would be compiled alone."""
+        trainer = sys.modules["keras.src.backend.jax.trainer"]
+        compile_ = getattr(trainer, "jit", None)
+        if compile_ is not self.module.jit or self.device(model) != "cpu":
+            yield
+            return
+        trainer.jit = functools.partial(compile_, compiler_options=QUICKLY)
+        try:
+            yield
+        finally:
+            trainer.jit = compile_
+
     def device(self, model):
         platforms = {device.platform for device in model.weights[0].value.devices()}
         return "cpu" if platforms == {"cpu"} else "gpu"
@@ -202,6 +258,14 @@ class PyTorch(OnPyTorch, AnyBackend):
             return []
         loops = time_steps.loops(model, self.kernels, self._on_gpu(model))
         return ["%s starts each operation of each time step from Python: %s" % (name, why) for name, _, why in loops]
+
+    @contextlib.contextmanager
+    def random_state(self, model):
+        looks = not model._compile_loss.built
+        with self.module.random.fork_rng():
+            yield
+        if looks:  # a fit takes a first batch to build its loss, for which PyTorch's DataLoader draws a number
+            self.module.empty((), dtype=self.module.int64).random_()
 
     def device(self, model):
         return "gpu" if model.weights[0].value.device.type == "cuda" else "cpu"

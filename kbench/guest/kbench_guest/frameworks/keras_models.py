@@ -148,10 +148,14 @@ class KerasModels(Framework):
         except (AttributeError, TypeError, ValueError) as error:
             raise Refused("example", "Keras %s refuses the OPTIMIZER: %s" % (keras.__version__, error)) from error
 
+    def optimizer_config(self, optimizer):
+        """Its configuration, a schedule of its learning rate as {class_name, config}."""
+        return optimizer.get_config()
+
     def optimizer_settings(self, optimizer):
         """{class_name, learning_rate, decay, ...} as the optimizer holds them, in the words of an OPTIMIZER."""
         optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of a loss that is scaled, in float16
-        config = dict(optimizer.get_config())
+        config = dict(self.optimizer_config(optimizer))
         rate, decay = self.held_rate(config)
         name = optimizer.__class__.__name__
         if name == "RMSprop" and self.epsilon_under_root:

@@ -118,9 +118,13 @@ def _arrays(x):
 def _sha256(found):
     digest = hashlib.sha256()
     for one in found:
-        digest.update(("%s %s\n" % (one.dtype.str, one.shape)).encode("ascii"))
-        count = max(1, HASHED_BYTES // max(1, one.nbytes // max(1, len(one))))
-        digest.update(np.ascontiguousarray(one[:count]).tobytes())
+        item = min(one.itemsize, 4) if one.dtype.kind == "f" else one.itemsize
+        first = one[: max(1, HASHED_BYTES // max(1, one.size // max(1, len(one)) * item))]
+        single = first.astype("float32") if one.dtype.kind == "f" else first
+        if np.array_equal(single, first):  # to_categorical gives float32 or float64, by the version of Keras
+            first = single
+        digest.update(("%s %s\n" % (first.dtype.str, one.shape)).encode("ascii"))
+        digest.update(np.ascontiguousarray(first).tobytes())
     return digest.hexdigest()
 
 

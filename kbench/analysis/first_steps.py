@@ -1,0 +1,186 @@
+"""Compares the first optimizer steps that cells took on trial: the loss, and how each weight changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from kbench.text import significant
+from kbench.values import Measured
+
+# Measured where nothing is wrong: 1e-7 of the loss and 1e-5 of a weight's change, on all backends.
+LOSS = 1e-4  # relative
+CHANGE = 1e-3  # of the change of a weight
+WEIGHT = 2e-7  # of the weight itself, which holds no smaller change: float32
+ROUNDING = 4.0  # as in parity: times what the step differs by if its weights move by one unit in the last place
+RANDOM = 1e-2  # of the loss: no rounding takes it so far
+
+NOISE = " (dropout and noise at fixed values)"
+
+
+class _Change(msgspec.Struct, rename={"kind": "class"}):
+    """How a step changed a weight; `noisy`: with dropout and noise at fixed values instead of off."""
+
+    kind: str  # the class of its layer
+    number: int  # of that layer among those of its class
+    weight: str
+    norm: float | None  # of the weight; None is no number here and below
+    change: float | None  # the norm of the change
+    sums: list[float | None]  # of the change; two changes are about as far apart as these
+    rounding: float | None
+    noisy: float | None = None
+    noisy_sums: list[float | None] = []
+
+
+class _Step(msgspec.Struct):
+    """What the guest reports of the step: kbench_guest/drivers/first_step.py."""
+
+    changes: list[_Change]
+    loss: float | None = None
+    loss_rounding: float | None = None
+    noisy_loss: float | None = None
+    draws: list[str] | None = None  # the random numbers that its layers ask for; None: unknown
+    unchecked: str | None = None
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Two numbers or changes that must agree."""
+
+    what: str  # the quantity in a backend's file
+    layer: str  # the class of its layer
+    distance: float
+    allowed: float
+    scale: float  # to which a declared bound is relative
+    text: str
+
+
+def unchecked(one: Measured) -> tuple[str, ...]:
+    """A note on a step that says nothing."""
+    step = _reported(one)
+    why = "" if step is None else _why_unchecked(step)
+    return (f"its first optimizer step was not checked: {why}",) if why else ()
+
+
+def _reported(one: Measured) -> _Step | None:
+    try:
+        return msgspec.convert(one.facts.get("first_step"), _Step)
+    except msgspec.ValidationError:  # of an old run, or of a broken guest
+        return None
+
+
+def _why_unchecked(step: _Step) -> str:
+    if step.unchecked:
+        return step.unchecked
+    if step.loss is not None and (step.loss_rounding or 0.0) > RANDOM * abs(step.loss):
+        return "its layers draw random numbers that kbench cannot fix"
+    return ""
+
+
+def compare(one: Measured, other: Measured) -> tuple[str, tuple[str, ...]]:
+    """(how the first step of `one` differs from the other's, the reasons of what is declared); empty where alike."""
+    own, right = _reported(one), _reported(other)
+    if own is None or right is None or len(own.changes) != len(right.changes):
+        return "", ()
+    if _why_unchecked(own) or _why_unchecked(right):
+        return "", ()
+    reasons: dict[str, None] = {}
+    worst: _Part | None = None
+    for part in _parts(own, right):
+        if part.distance <= part.allowed:
+            continue
+        reason = _declared(part, one, other) or _declared(part, other, one)
+        if reason:
+            reasons[reason] = None
+        elif part.what == "loss":  # its cause is nearer than that of any weight
+            return part.text, ()
+        elif worst is None or part.distance * worst.allowed > worst.distance * part.allowed:
+            worst = part
+    return ("", tuple(reasons)) if worst is None else (worst.text, ())
+
+
+def _parts(own: _Step, right: _Step) -> Iterator[_Part]:
+    """The loss first."""
+    yield _loss(own.loss, right.loss, own, right, "")
+    pairs = list(zip(own.changes, right.changes, strict=True))
+    for mine, theirs in pairs:
+        changes = (mine.change, mine.sums), (theirs.change, theirs.sums)
+        yield _change(mine, theirs, *changes, "")
+    if own.draws is not None and right.draws is not None and bool(own.draws) != bool(right.draws):
+        text = f"what its layers draw at random: {_drawn(own.draws)} instead of {_drawn(right.draws)}"
+        yield _Part("", "", math.inf, 0.0, 1.0, text)
+    elif own.draws and right.draws:
+        yield _loss(own.noisy_loss, right.noisy_loss, own, right, NOISE)
+        for mine, theirs in pairs:
+            changes = (mine.noisy, mine.noisy_sums), (theirs.noisy, theirs.noisy_sums)
+            yield _change(mine, theirs, *changes, NOISE)
+
+
+def _drawn(draws: Sequence[str]) -> str:
+    return " and ".join(draws) or "nothing"
+
+
+def _loss(own: float | None, right: float | None, mine: _Step, theirs: _Step, how: str) -> _Part:
+    numbers = [math.nan if value is None else value for value in (own, right)]
+    scale = max(map(abs, numbers))
+    moves = (mine.loss_rounding or 0.0) + (theirs.loss_rounding or 0.0)
+    same = own is None and right is None
+    distance = 0.0 if same else abs(numbers[0] - numbers[1])
+    text = f"the loss of the first batch{how}: {_shown(own)} instead of {_shown(right)}"
+    allowed = 0.0 if math.isnan(distance) else LOSS * scale + ROUNDING * moves + 1e-7
+    return _Part("loss", "", math.inf if math.isnan(distance) else distance, allowed, scale, text)
+
+
+def _change(
+    own: _Change,
+    right: _Change,
+    mine: tuple[float | None, Sequence[float | None]],
+    theirs: tuple[float | None, Sequence[float | None]],
+    how: str,
+) -> _Part:
+    """`mine`, `theirs`: the norm and the sums of a change."""
+    text = f"the first optimizer step{how}: {own.kind} {own.number}'s {own.weight} changes by "
+    size, other = (math.nan if one[0] is None else one[0] for one in (mine, theirs))
+    sums = [[math.nan if one is None else one for one in each[1]] for each in (mine, theirs)]
+    scale = max(size, other)
+    distance = max(math.dist(*sums), abs(size - other)) if len(sums[0]) == len(sums[1]) else math.inf
+    if math.isnan(distance):
+        distance = 0.0 if math.isnan(size) and math.isnan(other) else math.inf
+    moves = sum(math.inf if one.rounding is None else one.rounding for one in (own, right))
+    allowed = CHANGE * scale + WEIGHT * max(own.norm or 0.0, right.norm or 0.0) + ROUNDING * moves
+    text += _shown(mine[0])
+    if distance == math.inf or abs(size - other) > CHANGE * scale:
+        text += f" instead of {_shown(theirs[0])}"
+    else:
+        text += f", but in another direction ({distance / scale if scale else 0:.1%} off)"
+    return _Part("1 step", own.kind, distance, 0.0 if distance == math.inf else allowed, scale, text)
+
+
+def _shown(value: float | None) -> str:
+    return "no number" if value is None else "0" if value == 0 else significant(value, 4)
+
+
+def _declared(part: _Part, one: Measured, other: Measured) -> str:
+    """The reason in the backend's file of `one` for this difference from the other; empty if there is none."""
+    declared = one.facts.get("explained")
+    for known in declared if isinstance(declared, list) else ():
+        optimizer = one.facts.get("optimizer")
+        optimizer = optimizer.get("class_name") if isinstance(optimizer, dict) else None
+        layers = one.facts.get("layers")
+        classes = {layer[0] for layer in layers} if isinstance(layers, list) else set()
+        bound = known.get("bound" if part.what == "loss" else "bound_of_change") or 0.0
+        against = known.get("unlike") or ()
+        if (
+            part.what in known.get("what", ())
+            and not known.get("as_shipped")
+            and known.get("layer") in (None, "", part.layer)
+            and known.get("optimizer") in (None, "", optimizer)
+            and (known.get("with_layer") in (None, "") or known["with_layer"] in classes)
+            and (not against or {other.cell.backend, other.cell.backend.partition("/")[0]} & set(against))
+            and part.distance <= bound * part.scale
+        ):
+            return str(known.get("reason"))
+    return ""

@@ -1,0 +1,36 @@
+"""The outputs for the first batch: numbers of every output, drawn alike on every backend, and each output's scale."""
+
+import numpy as np
+
+from kbench_guest import arrays
+
+DRAWN = 64  # numbers of each output
+
+
+def sampled(model, example, spec, outputs):
+    """{outputs: a list of numbers for each of the model's outputs, scales: the largest number of each}.
+
+    Outputs are of one batch or more; pictures are turned to channels_last.
+    """
+    found, scales = [], []
+    for one, channels_first in zip(arrays.leaves(outputs), _channels_first(model, example, spec, outputs)):
+        one = np.asarray(one[: spec["batch_size"]], "float64")
+        flat = (np.moveaxis(one, 1, -1) if channels_first and one.ndim > 2 else one).reshape(-1)
+        places = np.arange(flat.size) if flat.size <= DRAWN else np.random.RandomState(0).randint(0, flat.size, DRAWN)
+        found.append([float("%.9g" % number) for number in flat[places]])
+        scales.append(float(np.max(np.abs(flat))) if flat.size else 0.0)
+    return {"outputs": found, "scales": scales}
+
+
+def _channels_first(model, example, spec, outputs):
+    """For each output whether it is a picture in that layout."""
+    pictures = getattr(example, "INPUT", "sequence") == "image" and spec["image_data_format"] == "channels_first"
+    try:
+        from kbench_guest.frameworks import graph
+
+        nodes, names = graph.nodes(model, pictures), graph.ends(model)[1]
+        found = [nodes[name].channels_first for name in names]
+    except Exception:  # it is no graph of layers
+        found = []
+    leaves = arrays.leaves(outputs)
+    return found if len(found) == len(leaves) else [pictures and np.ndim(one) > 3 for one in leaves]

@@ -1,0 +1,166 @@
+"""The first optimizer step of a training, taken on trial before it: its loss, and how it changes each weight.
+
+Random numbers of layers are fixed ones. Taken again from weights moved by one unit in the last place, it shows how
+far rounding takes it; a step that then differs much draws random numbers that kbench cannot fix.
+"""
+
+import numpy as np
+
+from kbench_guest import arrays
+from kbench_guest.drivers import example_file
+from kbench_guest.drivers.parity_files import moved
+from kbench_guest.protocol import in_a_line
+
+MOST_SAMPLES = 8  # of the first batch
+SUMS = 16  # of a weight's change
+
+
+def of_model(framework, model, example, spec, feed, events):
+    """Write the event of a Keras model's first step; afterwards the model is as it was before."""
+    from kbench_guest.frameworks.layers import class_name, find
+
+    fixed = getattr(model, "inputs", None) and framework.shape_of(model.inputs[0])[0] is not None
+    batch = few(feed.batch(0), spec["batch_size"], bool(fixed))
+    weights = example_file.class_weights(example)
+    names, seen = [], {}
+    for layer, _ in framework.weights(model):
+        kind = class_name(layer.__class__.__name__)
+        seen[kind] = seen.get(kind, 0) + 1
+        for place, weight in enumerate(layer.weights):
+            names.append([kind, seen[kind], find(layer, weight)[0] or str(place)])
+    before = of_layers(framework.weights(model))
+    start = framework.values(model.weights)
+
+    def step(trial, level, first=start):
+        trial.restart(level)
+        if first is not start:
+            framework.set_values(model.weights, first)
+        origin = before if first is start else of_layers(framework.weights(model))
+        reported = train_on(trial.model, weights, batch)
+        return float(np.ravel(reported)[0]), changes(origin, of_layers(framework.weights(model)))
+
+    try:
+        trial = framework.trial(model, example, spec["device"])
+        with trial.steps(batch.samples):
+            plain = step(trial, 0.0)
+            rounded = step(trial, 0.0, [moved(value) for value in start])
+            noisy = step(trial, 1.0) if trial.asked else None
+    except Exception as error:  # the training itself may still work
+        events.write("step", changes=[], unchecked=in_a_line(error))
+        return
+    events.write("step", draws=sorted(set(trial.asked)), **described(names, before, plain, rounded, noisy))
+    for text in trial.notes():
+        events.write("note", text=text)
+
+
+def of_twin(twin, initial, settings, spec, feed, events):
+    """The same of a twin without dropout: twin() makes one, which is not the one that is measured."""
+
+    def step(first):
+        model = twin()
+        model.build(first)
+        model.compile(settings)
+        reported = model.train_function(batch.model_inputs(), batch.model_targets())
+        return float(np.ravel(reported[0])[0]), changes(as_numbers(first), as_numbers(model.weights()))
+
+    try:
+        batch = few(feed.batch(0), spec["batch_size"], False)
+        plain, rounded = step(initial), step([moved(value) for value in initial])
+        layers = twin().layers
+    except Exception as error:  # as above
+        events.write("step", changes=[], unchecked=in_a_line(error))
+        return
+    names, seen = [], {}
+    for kind, *weights in layers:
+        seen[kind] = seen.get(kind, 0) + 1
+        of_two = ["kernel", "bias"] if len(weights) == 2 else ["weight %d" % place for place in range(len(weights))]
+        names.extend([kind, seen[kind], name] for name in of_two)
+    events.write("step", **described(names, as_numbers(initial), plain, rounded))
+
+
+def train_on(model, class_weights, batch):
+    """Train on one batch; returns what Keras reports. class_weights: {"class_weight": ...} or {}."""
+    more = dict(class_weights, **batch.weighted())
+    return model.train_on_batch(batch.model_inputs(), batch.model_targets(), **more)
+
+
+def described(names, before, plain, rounded, noisy=None):
+    """The fields of the event. Each of plain, rounded and noisy: (loss, the changes of all weights)."""
+    found = []
+    for number, (name, weight, change) in enumerate(zip(names, before, plain[1])):
+        one = {"class": name[0], "number": name[1], "weight": name[2], "norm": norm(weight), "change": norm(change)}
+        one.update(sums=sums(change), rounding=norm(rounded[1][number] - change))
+        if noisy:
+            one.update(noisy=norm(noisy[1][number]), noisy_sums=sums(noisy[1][number]))
+        found.append(one)
+    more = {"noisy_loss": noisy[0]} if noisy else {}
+    told = dict(more, changes=found, loss=plain[0], loss_rounding=abs(plain[0] - rounded[0]))
+    return {name: plain_numbers(value) for name, value in told.items()}
+
+
+def plain_numbers(value):
+    """JSON has no infinite numbers, and NaN: what is no number is None."""
+    if isinstance(value, float):
+        return float("%.7g" % value) if np.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: plain_numbers(one) for name, one in value.items()}
+    return [plain_numbers(one) for one in value] if isinstance(value, list) else value
+
+
+def of_layers(weights):
+    """The arrays of [(layer, its arrays)]."""
+    return as_numbers(value for _, values in weights for value in values)
+
+
+def as_numbers(arrays_of_weights):
+    return [np.asarray(value, "float64") for value in arrays_of_weights]
+
+
+def changes(before, after):
+    return [new - old for old, new in zip(before, after)]
+
+
+def norm(value):
+    return float(np.sqrt(np.sum(np.square(value, dtype="float64"))))
+
+
+def sums(change):
+    """Sums of its numbers with signs drawn alike on every backend: two changes are about as far apart as their sums.
+
+    A count sketch (Charikar, Chen and Farach-Colton 2002): every number is in one of them.
+    """
+    flat = np.ravel(change)
+    signs = np.where(np.random.RandomState(0).rand(flat.size) < 0.5, 1.0, -1.0)
+    padded = np.zeros(-(-flat.size // SUMS) * SUMS)
+    padded[: flat.size] = flat * signs
+    return padded.reshape(-1, SUMS).sum(axis=0).tolist()
+
+
+def few(batch, size, fixed_batch):
+    """A batch of its first samples; so often as to fill one of that size, where the model takes no other.
+
+    A step on the same samples several times is the step on them once.
+    """
+    number = max(part for part in range(1, min(size, MOST_SAMPLES) + 1) if size % part == 0)
+    number = number if 2 * number >= min(size, MOST_SAMPLES) else size
+    return Few(batch, number, size // number if fixed_batch else 1)
+
+
+class Few(object):
+    """The first samples of a batch, so many times."""
+
+    def __init__(self, batch, number, times):
+        self._batch, self._number, self._times = batch, number, times
+        self.samples = number * times
+
+    def _few(self, array):
+        return np.concatenate([np.asarray(array)[: self._number]] * self._times)
+
+    def model_inputs(self):
+        return arrays.mapped(self._few, self._batch.model_inputs())
+
+    def model_targets(self):
+        return arrays.mapped(self._few, self._batch.model_targets())
+
+    def weighted(self):
+        return arrays.mapped(self._few, self._batch.weighted())

@@ -1,0 +1,176 @@
+"""Steps on trial: a model trains on a batch through Keras's own training function, and is then as it was before.
+
+The random numbers of its layers are fixed ones (fixed_noise.py), so that the step is the same on every backend.
+"""
+
+import contextlib
+import random
+import sys
+
+import keras
+import numpy as np
+
+from kbench_guest.frameworks import fixed_noise
+from kbench_guest.frameworks.layers import layers
+
+
+class Trial(object):
+    """asked: grows when a layer asks for a random number. model: what trains, with the weights of that on trial."""
+
+    def __init__(self, framework, model):
+        self._framework, self.model, self.asked = framework, model, []
+        self._state = {}  # id of a variable -> (the variable, its value before the first step)
+
+    def _keep(self, variables):
+        new = [one for one in variables if id(one) not in self._state]
+        for one, value in zip(new, self._framework.values(new)):
+            self._state[id(one)] = (one, value)
+
+    def notes(self):
+        """Sentences on what was made equal for the step, and is not in training."""
+        return []
+
+    def restart(self, level):
+        """Everything but random states is as before the first step; what is random is fixed at this level."""
+        kept = list(self._state.values())
+        self._framework.set_values([one for one, _ in kept], [value for _, value in kept])
+
+
+@contextlib.contextmanager
+def random_states():
+    """A context after which Python's and numpy's random states are as before."""
+    of_python, of_numpy = random.getstate(), np.random.get_state()
+    try:
+        yield
+    finally:
+        random.setstate(of_python)
+        np.random.set_state(of_numpy)
+
+
+class Keras3(Trial):
+    """The very model: whatever its layers do is read anew when its training function is made."""
+
+    level = 0.0
+
+    def restart(self, level):
+        self.level = level
+        super(Keras3, self).restart(level)
+
+    @contextlib.contextmanager
+    def steps(self, samples):
+        """A context in which the model may train on batches of so many samples."""
+        model = self.model
+        as_it_was = {name: getattr(model, name) for name in ("run_eagerly", "train_function", "steps_per_execution")}
+        backend = sys.modules["keras.src.backend"]
+        functions = fixed_noise.keras3(lambda: self._framework.when_run(lambda: self.level), self.asked)
+        if not model.optimizer.built:
+            model.optimizer.build(model.trainable_variables)
+        self._keep(model.weights + model.optimizer.variables)
+        seeds = [one for one in model.variables if id(one) not in self._state] + _global_seed()
+        of_seeds = self._framework.values(seeds)
+        model.train_function, model.steps_per_execution = None, 1
+        try:
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(fixed_noise.replaced(backend.random, functions))
+                stack.enter_context(self._framework.cheap_steps(model))
+                stack.enter_context(self._framework.random_state(model))
+                stack.enter_context(random_states())
+                yield
+        finally:
+            for name, value in as_it_was.items():
+                setattr(model, name, value)
+            super(Keras3, self).restart(0.0)
+            self._framework.set_values(seeds, of_seeds)
+            model.reset_metrics()
+
+
+def _global_seed():
+    """The state from which keras.random draws where it is given no seed, if there is one yet."""
+    from keras.src.backend.common import global_state
+
+    made = global_state.get_global_attribute("global_seed_generator")
+    return [] if made is None else [made.state]
+
+
+class Keras2(Trial):
+    """A model of the same layers, called anew: in Keras 2 what they do at random is fixed in the model's graph."""
+
+    def __init__(self, framework, model, example, device):
+        super(Keras2, self).__init__(framework, model)
+        self._of, self._example, self._device = model, example, device
+        self._levels = []  # variables
+
+    def notes(self):
+        if not of_activities(self._of):
+            return []
+        return ["Keras 2 sums activity regularizers over the samples of a batch, where Keras 3 takes their mean"]
+
+    def _level(self, rank):
+        self._levels.append(self._framework.one_number(rank))
+        return self._levels[-1]
+
+    def restart(self, level):
+        super(Keras2, self).restart(level)
+        shapes = [self._framework.shape_of(one) for one in self._levels]
+        self._framework.set_values(self._levels, [np.full(shape, level, "float32") for shape in shapes])
+        self._framework.restart_optimizer(self.model)
+
+    @contextlib.contextmanager
+    def steps(self, samples):
+        """A context in which the model may train on batches of so many samples."""
+        of = self._of
+        optimizer = self._framework.optimizer_on_trial(of)
+        self._keep(of.weights)
+        try:
+            functions = fixed_noise.keras2(self._level, self.asked)
+            with fixed_noise.replaced(keras.backend, functions), means_of_activities(of, samples):
+                inputs, outputs = called_again(of)
+            self.model = keras.models.Model(inputs, outputs)
+            options = self._framework.compile_options(self._device)
+            if getattr(self._example, "LOSS_WEIGHTS", None):
+                options["loss_weights"] = self._example.LOSS_WEIGHTS
+            self.model.compile(loss=self._example.LOSS, optimizer=optimizer, **options)
+            with random_states():
+                self.model._make_train_function()
+                self._keep(self._framework.optimizer_variables(optimizer))
+                yield
+        finally:
+            super(Keras2, self).restart(0.0)
+            self._framework.end_trial(of)
+
+
+def of_activities(model):
+    """Its layers with an activity regularizer."""
+    return [layer for layer, _ in layers(model) if getattr(layer, "activity_regularizer", None) is not None]
+
+
+@contextlib.contextmanager
+def means_of_activities(model, samples):
+    """A context in which activity regularizers are means over the samples, as in Keras 3; Keras 2 sums them."""
+    own = [(layer, layer.activity_regularizer) for layer in of_activities(model)]
+    for layer, regularizer in own:
+        layer.activity_regularizer = lambda x, sum_of=regularizer: sum_of(x) * (1.0 / samples)
+    try:
+        yield
+    finally:
+        for layer, regularizer in own:
+            layer.activity_regularizer = regularizer
+
+
+def called_again(model):
+    """(inputs, outputs) of the model's layers called once more, in the same order, on new inputs."""
+    K = keras.backend
+    inputs = [keras.layers.Input(batch_shape=K.int_shape(one), dtype=K.dtype(one)) for one in model.inputs]
+    if not getattr(model, "_is_graph_network", False):  # Python code
+        outputs = model(inputs[0] if len(inputs) == 1 else inputs)
+        return inputs, outputs
+    made = {id(one): new for one, new in zip(model.inputs, inputs)}
+    for depth in sorted(model._nodes_by_depth, reverse=True):
+        for node in model._nodes_by_depth[depth]:
+            if id(node.output_tensors[0]) in made:
+                continue
+            taken = [made[id(one)] for one in node.input_tensors]
+            given = node.outbound_layer(taken[0] if len(taken) == 1 else taken, **(node.arguments or {}))
+            given = given if isinstance(given, (list, tuple)) else [given]
+            made.update((id(one), new) for one, new in zip(node.output_tensors, given))
+    return inputs, [made[id(one)] for one in model.outputs]

@@ -1,0 +1,150 @@
+"""The first steps of cells are compared: the loss, the change of each weight, and what is random."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from fake_runs import cell, measured
+
+from kbench.analysis import fingerprints, first_steps
+from kbench.values import Measured
+
+KERNEL: dict[str, Any] = {
+    "class": "Dense", "number": 2, "weight": "kernel", "norm": 5.0,
+    "change": 0.5, "sums": [0.3, 0.4], "rounding": 1e-7,
+}  # fmt: skip
+NOISY: dict[str, Any] = {"noisy": 0.5, "noisy_sums": [0.3, 0.4]}
+STEP: dict[str, Any] = {"loss": 2.5, "loss_rounding": 1e-7, "changes": [KERNEL]}
+KNOWN = {"what": ["1 step"], "bound": 0.1, "bound_of_change": 0.2, "reason": "It is known.", "layer": "Dense"}
+
+
+def one(
+    name: str, kernel: dict[str, Any] | None = None, facts: dict[str, Any] | None = None, **step: Any
+) -> Measured:
+    """A cell of the backend keras9/`name`."""
+    changed = {**STEP, "changes": [{**KERNEL, **(kernel or {})}], **step}
+    told = {"parameters": 1, "weights": "seeded", "first_step": changed, **(facts or {})}
+    return measured(cell(backend=f"keras9/{name}"), 1.0, 1.0, facts=told)
+
+
+def said(*cells: Measured) -> list[str]:
+    return [sentence for sentences in fingerprints.differences(cells).values() for sentence in sentences]
+
+
+def test_steps_that_agree_as_far_as_rounding_goes_do_not_differ() -> None:
+    assert said(one("a"), one("b", {"sums": [0.3001, 0.4]}, loss=2.50001)) == []
+    far = {"sums": [0.4, 0.3]}
+    assert said(one("a"), one("b", far)) != []
+    assert said(one("a", {"rounding": 0.1}), one("b", far)) == []
+    assert said(one("a", {"norm": 1e6}), one("b", far)) == []  # float32 does not hold such a change of it
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        (one("c", loss=250.0), "the loss of the first batch: 250.0 instead of 2.500"),
+        (one("c", loss=None), "the loss of the first batch: no number instead of 2.500"),
+        (
+            one("c", {"change": 0.0, "sums": [0.0, 0.0]}),
+            "the first optimizer step: Dense 2's kernel changes by 0 instead of 0.5000",
+        ),
+        (
+            one("c", {"sums": [0.4, 0.3]}),
+            "the first optimizer step: Dense 2's kernel changes by 0.5000, but in another direction (28.3% off)",
+        ),
+        (
+            one("c", {"change": None, "sums": [None, 0.4]}),
+            "the first optimizer step: Dense 2's kernel changes by no number instead of 0.5000",
+        ),
+    ],
+)
+def test_the_loss_or_else_the_weight_that_changes_most_differently_is_named(other: Measured, sentence: str) -> None:
+    assert said(one("a"), one("b"), other) == [f"unlike keras9/a in {sentence}"]
+
+
+def test_what_is_random_is_compared_at_fixed_values() -> None:
+    drawn = {"draws": ["dropout"], "noisy_loss": 2.6}
+    first = one("a", NOISY, **drawn)
+    assert said(first, one("b", NOISY, **drawn)) == []
+    where = " (dropout and noise at fixed values)"
+    assert said(first, one("b", NOISY, **{**drawn, "noisy_loss": 2.7})) == [
+        f"unlike keras9/a in the loss of the first batch{where}: 2.700 instead of 2.600"
+    ]
+    assert said(first, one("b", {**NOISY, "noisy": 0.4}, **drawn)) == [
+        f"unlike keras9/a in the first optimizer step{where}: Dense 2's kernel changes by 0.4000 instead of 0.5000"
+    ]
+    assert said(first, one("b", draws=[])) == [
+        "unlike keras9/a in what its layers draw at random: nothing instead of dropout"
+    ]
+    assert said(first, one("b")) == []  # a twin does not say what it draws
+
+
+def test_a_declared_difference_is_a_note_within_its_bound() -> None:
+    known = one("b", {"sums": [0.3, 0.45]}, facts={"explained": [KNOWN]})
+    assert said(one("a"), known) == []
+    assert notes(one("a"), known) == {
+        "keras9/b": ["its first step differs from that of keras9/a, as is known: It is known."]
+    }
+    for other in ({"layer": "LSTM"}, {"bound_of_change": 0.0}, {"unlike": ["keras8"]}, {"optimizer": "Adam"}):
+        assert said(one("a"), one("b", {"sums": [0.3, 0.45]}, facts={"explained": [{**KNOWN, **other}]})) != []
+    assert said(one("a"), one("b", {"sums": [0.3, 0.6]}, facts={"explained": [KNOWN]})) != []
+    of_loss = {**KNOWN, "what": ["loss"], "layer": ""}
+    assert said(one("a"), one("b", loss=2.6, facts={"explained": [of_loss]})) == []
+
+
+def notes(*cells: Measured) -> dict[str, Any]:
+    return {one.cell.backend: one.facts["notes"] for one in fingerprints.noted(cells) if "notes" in one.facts}
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        ({"unchecked": "ValueError: no", "changes": []}, "ValueError: no"),
+        ({"loss": 5.0, "loss_rounding": 1.0}, "its layers draw random numbers that kbench cannot fix"),
+    ],
+)
+def test_a_step_that_says_nothing_is_a_note(step: dict[str, Any], why: str) -> None:
+    odd = one("b", {"sums": [9.0, 9.0]}, **step)
+    assert said(one("a"), odd) == []
+    assert notes(one("a"), odd) == {"keras9/b": [f"its first optimizer step was not checked: {why}"]}
+
+
+def test_a_precision_that_nobody_asked_for_differs() -> None:
+    halves = {"computes_in": ["bfloat16"]}
+    assert said(one("a"), one("b", facts={"computes_in": ["float32"]}), one("c", facts=halves)) == [
+        'unlike keras9/a in its precision: ["bfloat16"] instead of ["float32"]'
+    ]
+    assert said(one("a"), one("c", facts={**halves, "policy": "mixed_bfloat16"}, loss=2.6)) == []
+
+
+def test_old_runs_and_broken_guests_have_no_step_to_compare() -> None:
+    for step in (None, {}, "text", {"changes": [{"class": "Dense"}]}):
+        odd = one("b", facts={"first_step": step})
+        assert first_steps.compare(one("a"), odd) == ("", ())
+        assert said(one("a"), odd) == [] and notes(one("a"), odd) == {}
+
+
+@pytest.mark.parametrize(
+    ("outputs", "how"),
+    [
+        ([[5e-4, 5e-4], [1.0]], None),
+        ([[5e-4, 4e-4], [1.0]], "output 1 is off by up to 0.2 of the largest number (0.0001 is allowed)"),
+        ([[5e-4, 5e-4], [1.5]], "output 2 is off by up to 0.5 of the largest number (0.0001 is allowed)"),
+        ([[5e-4, 5e-4]], "of another shape"),
+        ([[5e-4, math.nan], [1.0]], "not numbers"),
+    ],
+)
+def test_outputs_are_compared_by_the_scale_of_each(outputs: list[list[float]], how: str | None) -> None:
+    def told(probe: Any) -> dict[str, Any]:
+        return {"probe": probe, "probe_scales": [max(5e-4, 0.0), 1.0][: len(probe)]}
+
+    right = [[5e-4, 5e-4], [1.0]]
+    found = said(*(one(name, facts=told(right)) for name in "ab"), one("c", facts=told(outputs)))
+    assert found == ([f"unlike keras9/a in its outputs before training: {how}"] if how else [])
+
+
+def test_outputs_of_an_old_run_are_not_compared_with_those_of_a_new_one() -> None:
+    old = one("a", facts={"probe": [[0.1, 0.9]], "first_step": None})
+    assert said(old, one("b", facts={"probe": [[0.4, 0.6]], "probe_scales": [0.6]})) == []
