@@ -275,3 +275,10 @@ def test_several_runs_go_on_one_page_where_the_user_wants_it(bench: Bench) -> No
     assert (bench.folder / "week" / "both.html").is_file()
     assert bench("report", "one", "two", "--output", "results").err.count("name a file with --output") == 1
     assert bench("report", "one", "--output", "x.html").status == 2
+
+
+def test_what_stands_between_backticks_is_shown_as_code_and_stays_text() -> None:
+    page = page_of([measured(cell(), 1.0)], remarks=["Another program ran: `resume` measures <again>."])
+    assert "Another program ran: <code>resume</code> measures &lt;again&gt;." in page
+    shown = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+    assert "`" not in shown
