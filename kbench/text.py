@@ -87,12 +87,14 @@ def _finite(value: object) -> object:
 def meant(item: str, words: Collection[str]) -> str:
     """The word with the fewest mistakes in `item`, at most one in three letters, or the only one that it begins.
 
-    Empty if there is none.
+    The part of a word behind / counts like the word. Empty if there is none.
     """
     typed = item.lower()
     most = max(1, len(typed) // 3)
-    mistakes = {word: _mistakes(typed, word.lower()) for word in words if abs(len(word) - len(typed)) <= most}
-    best = min(mistakes, key=mistakes.__getitem__, default="")
+    mistakes = {
+        word: min(_mistakes(typed, part) for part in (word.lower(), word.lower().rpartition("/")[2])) for word in words
+    }
+    best = min(words, key=lambda word: (mistakes[word], abs(len(word) - len(typed))), default="")
     if best and mistakes[best] <= most:
         return best
     begun = [word for word in words if typed and word.lower().startswith(typed)]
