@@ -91,12 +91,14 @@ def meant(item: str, words: Collection[str]) -> str:
     """
     typed = item.lower()
     most = max(1, len(typed) // 3)
-    mistakes = {
-        word: min(_mistakes(typed, part) for part in (word.lower(), word.lower().rpartition("/")[2])) for word in words
-    }
-    best = min(words, key=lambda word: (mistakes[word], abs(len(word) - len(typed))), default="")
-    if best and mistakes[best] <= most:
-        return best
+    near = [
+        (_mistakes(typed, part), abs(len(word) - len(typed)), number, word)
+        for number, word in enumerate(words)
+        for part in {word.lower(), word.lower().rpartition("/")[2]}
+        if abs(len(part) - len(typed)) <= most  # or there are more mistakes
+    ]
+    if near and min(near)[0] <= most:
+        return min(near)[-1]
     begun = [word for word in words if typed and word.lower().startswith(typed)]
     return begun[0] if len(begun) == 1 else ""
 
