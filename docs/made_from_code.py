@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 import runpy
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # the program `mkdocs` looks in its own folder only
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -16,7 +20,6 @@ from kbench import paths
 from kbench.cli import arguments
 from kbench.selection import backends, examples
 
-ROOT = Path(__file__).resolve().parent.parent
 SOURCE = "source"  # the folder of the site where the linked files are
 OUTSIDE = re.compile(r"\]\(\.\./([^)#]+)(#[^)]*)?\)")
 

@@ -1,4 +1,4 @@
-"""Formats numbers, untrusted text and JSON, the same in tables and plots."""
+"""Formats numbers, untrusted text and JSON, the same in tables and plots; finds the name that was meant."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from kbench.values import NO_DIFFERENCE, NOT_COMPARED
 
@@ -82,3 +82,43 @@ def _finite(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_finite(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def meant(item: str, words: Collection[str]) -> str:
+    """The word with the fewest mistakes in `item`, at most one in three letters, or the only one that it begins.
+
+    The part of a word behind / counts like the word. Empty if there is none.
+    """
+    typed = item.lower()
+    most = max(1, len(typed) // 3)
+    near = [
+        (_mistakes(typed, part), abs(len(word) - len(typed)), number, word)
+        for number, word in enumerate(words)
+        for part in {word.lower(), word.lower().rpartition("/")[2]}
+        if abs(len(part) - len(typed)) <= most  # or there are more mistakes
+    ]
+    if near and min(near)[0] <= most:
+        return min(near)[-1]
+    begun = [word for word in words if typed and word.lower().startswith(typed)]
+    return begun[0] if len(begun) == 1 else ""
+
+
+def nearest(item: str, words: Collection[str], shown: Iterable[str] = ()) -> str:
+    """Ends an error about a wrong name: with the word that was meant, or all words to choose from."""
+    near = meant(item, words)
+    return f": did you mean {near}?" if near else f": choose from {', '.join(shown or words)}."
+
+
+def _mistakes(typed: str, word: str) -> int:
+    """How many letters are wrong, missing, too many, or swapped with the next (optimal string alignment)."""
+    before: list[int] = []
+    row = list(range(len(word) + 1))
+    for i, letter in enumerate(typed):
+        above, row = row, [i + 1]
+        for j, other in enumerate(word):
+            fewest = min(above[j] + (letter != other), above[j + 1] + 1, row[j] + 1)
+            if i and j and (letter, typed[i - 1]) == (word[j - 1], other):
+                fewest = min(fewest, before[j - 1] + 1)
+            row.append(fewest)
+        before = above
+    return row[-1]

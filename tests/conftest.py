@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import left_out
 import pytest
 from fake_bench import Bench, Shop, open_shop
 from hypothesis import HealthCheck, settings
@@ -26,6 +27,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest first, or one worker is left with them at the end."""
     longest = ("test_real_tutorial.py", "real", "browser")
     items.sort(key=lambda item: [name not in item.path.parts for name in longest])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The last lines say what was skipped, and what to install."""
+    if reporter := config.pluginmanager.get_plugin("terminalreporter"):  # a worker has none
+        for line in left_out.summary(reporter.stats.get("skipped", ())):
+            reporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,12 @@ PROGRAM = "python run.py "
 def commands(page: Path) -> list[str]:
     """What follows `python run.py`, of blocks and of tables."""
     text = page.read_text("utf-8")
-    blocks = re.findall(rf"^ {{4}}{PROGRAM}(.+)$", text, re.MULTILINE)
-    return [*blocks, *re.findall(rf"^\| `{PROGRAM}([^`]+)`", text, re.MULTILINE)]
+    return [*re.findall(rf"^ {{4}}{PROGRAM}(.+)$", text, re.MULTILINE), *table_commands(page)]
+
+
+def table_commands(page: Path) -> list[str]:
+    """Those of tables."""
+    return re.findall(rf"^\| `{PROGRAM}([^`]+)`", page.read_text("utf-8"), re.MULTILINE)
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -49,9 +49,9 @@ EVERY = sorted({meant(command) for page in PAGES if page.stem != "tutorial" for 
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
+        [Path(sys.executable).with_name("mkdocs"), "build", "--strict", "--site-dir", folder],
         cwd=CHECKOUT,
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
         capture_output=True,
         text=True,
     )

@@ -13,6 +13,7 @@ from kbench.errors import UserError
 CHECKOUT = Path(__file__).resolve().parents[2]
 LOCKS = CHECKOUT / "requirements"
 HANDED_OVER = "KBENCH_HANDED_OVER"  # set for the one exec, so that it can never be a loop
+NO_INSTALL = "--no-install"
 MOST_TEST_WORKERS = 4  # a worker runs real backends: about 1 GiB each
 
 
@@ -55,10 +56,17 @@ def ensure(lock: Path, cache: Path, purpose: str, duration: str) -> Path:
 def test(arguments: list[str]) -> int:
     """Linters, type checker and pytest in turn. Returns 0, or 1 if one of them failed.
 
-    `--lint` leaves pytest out; any other `arguments` are for pytest, which then runs alone.
+    `--lint` leaves pytest out; any other `arguments` are for pytest, which then runs alone. If the tests of
+    report.html are among them, a browser is installed where that is possible, unless `--no-install` is given.
     """
+    may_install = NO_INSTALL not in arguments
+    arguments = [one for one in arguments if one != NO_INSTALL]
     cache = host_environment.cache_folder()
     python = ensure(LOCKS / "test.lock", cache, "the test environment", "about two minutes")
+    if may_install and (not arguments or any("browser" in one for one in arguments)):
+        from kbench.bootstrap import browser  # here, because other calls do not need it
+
+        browser.install()
     failed = [name for name, command in checks(python, arguments).items() if not _passes(name, command)]
     if failed:
         print(f"kbench: failed: {', '.join(failed)}.", file=sys.stderr)

@@ -13,6 +13,7 @@ from kbench.cli.options import OPTIONS
 from kbench.environments.interpreters import CHANNEL
 from kbench.errors import UserError
 from kbench.masking import masked_arguments
+from kbench.text import nearest
 from kbench.version import __version__
 
 _SELECTION = ("--backends", "--device", "--python", "--channel", "--examples")
@@ -31,6 +32,7 @@ _CLUSTER = ("on a cluster", ("--on", "--spread", "--select"))
 _DATA = ("data", ("--data", "--data-dir"))
 _DETAIL = ("", ("--quiet", "--verbose"))  # without a title: one or the other
 
+HELP = "help"  # `help` and `help COMMAND` are the same as --help
 # Command -> what it does, and its options. `run` is the default.
 COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] = {
     "run": (
@@ -127,12 +129,14 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     arguments = list(argv)
     if not arguments:
         raise UserError(f"Name the backends to measure with --backends; see `{program()} --help`.")
+    if arguments[0] == HELP:
+        arguments = [*arguments[1:], "--help"]
     if arguments[0] in ("-h", "--help"):
         _parser(program(), usage="%(prog)s [COMMAND] [OPTIONS]", description=_text("overview")).print_help()
         raise SystemExit(0)
     named = arguments.pop(0) if arguments[0] in COMMANDS else ""
     if not named and not arguments[0].startswith("-"):
-        raise UserError(f"There is no command {arguments[0]!r}: choose from {', '.join(COMMANDS)}.")
+        raise UserError(f"There is no command {arguments[0]!r}{nearest(arguments[0], [*COMMANDS, HELP])}")
     command = named or "run"
     about, _ = COMMANDS[command]
     parser = _parser(f"{program()} {named}".strip(), description=about, epilog=_text(command))
@@ -160,6 +164,11 @@ def add_options(parser: argparse.ArgumentParser, command: str) -> None:
                 group.add_argument(one.split()[0], **OPTIONS[one])
         else:
             parser.add_argument(option.split()[0], **OPTIONS[option])
+
+
+def first_run() -> str:
+    """Options for a first run of an example: two backends whose environments are quickly made, seconds each."""
+    return _text("first_run").strip()
 
 
 def _parser(prog: str, **texts: Any) -> Parser:

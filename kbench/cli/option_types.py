@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kbench.errors import UserError
 from kbench.selection.scripts import requirements
+from kbench.text import nearest
 
 
 def list_of(words: Sequence[str] = ()) -> Callable[[str], tuple[str, ...]]:
@@ -21,6 +22,17 @@ def list_of(words: Sequence[str] = ()) -> Callable[[str], tuple[str, ...]]:
         if not items:
             raise argparse.ArgumentTypeError("the list is empty")
         return items
+
+    return read
+
+
+def word_of(command: str, words: Sequence[str]) -> Callable[[str], str]:
+    """Reads one of these words behind a command, which has no option's name for argparse to put in the error."""
+
+    def read(text: str) -> str:
+        if text not in words:
+            raise UserError(f"`{command}` does not know {text[:50]!r}{nearest(text, words)}")
+        return text
 
     return read
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from kbench.cli.option_types import duration, inches, list_of, mib, packages, ratio, seconds, share, whole
+from kbench.cli.option_types import duration, inches, list_of, mib, packages, ratio, seconds, share, whole, word_of
 from kbench.comparison.values import ALLOWABLE
 from kbench.paths import expanded
 from kbench.planning.request import BUDGET, LAST_SEED, PRECISION, Request, Script
@@ -30,6 +30,11 @@ _DETAIL = {"dest": "detail", "action": "store_const", "default": "usual"}
 def _choices(field: str, of: type = Request) -> dict[str, Any]:
     """The words that a field of a request can have, and its default."""
     return {"choices": get_args(get_type_hints(of)[field]), "default": getattr(of, field)}
+
+
+def _one_of(command: str, words: tuple[str, ...]) -> dict[str, Any]:
+    """What may stand behind a command."""
+    return {"choices": words, "type": word_of(command, words)}
 
 
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
@@ -303,7 +308,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         **_FLAG,
         "help": "print the environment variables that make backends faster, to copy them",
     },
-    "what to list": {"nargs": "?", "choices": ("all", "backends", "examples", "published"), "default": "all"},
+    "what to list": {"nargs": "?", **_one_of("list", ("all", "backends", "examples", "published")), "default": "all"},
     "workload": {"nargs": "?", "help": "with published: only the figures of this workload"},
     "runs to compare": {
         "nargs": "+",
@@ -331,5 +336,5 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": f"formats to write: some of {', '.join(EXPORTS)}",
     },
     "--out": {**_FOLDER, "help": "folder to write to (default: export/ in the run's folder)"},
-    "what to free": {"nargs": "?", "choices": KINDS, "help": "what to remove (default: nothing, only list)"},
+    "what to free": {"nargs": "?", **_one_of("clean", KINDS), "help": "what to remove (default: nothing, only list)"},
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from kbench import paths, store
 from kbench.analysis import call_sites
 from kbench.analysis.rows import limits
+from kbench.cli.arguments import program
 from kbench.comparison import pairing, published
 from kbench.comparison.pairing import Side
 from kbench.comparison.values import About, Pair
@@ -16,15 +17,14 @@ from kbench.errors import UserError
 from kbench.machine.provenance import describe
 from kbench.parity import reading
 from kbench.selection import names as selection
-from kbench.session import terminal
+from kbench.session import choices, terminal
+from kbench.store import LATEST, PUBLISHED, REFERENCE
 from kbench.tables import published as published_tables
 from kbench.tables import run_comparison as tables
 from kbench.tables.csv import records_csv
 from kbench.text import as_json
+from kbench.values import OK
 
-REFERENCE = "reference"
-LATEST = "latest"
-PUBLISHED = "published"
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -49,7 +49,7 @@ def main(options: argparse.Namespace) -> int:
         words = " and ".join(dict.fromkeys(pair.other_data for pair in both))
         raise UserError(f"Nothing can be compared, because there are {words}: measure all with the same --data.")
     _show([one.about for one in compared], found, options.format)
-    return _status(found, options.fail_above)
+    return _status(options.runs, found, options.fail_above)
 
 
 def _with_published(options: argparse.Namespace) -> int:
@@ -86,9 +86,11 @@ def _show(abouts: list[About], found: list[Pair], form: str) -> None:
         terminal.show(as_json({"schema": 1, "runs": [vars(about) for about in abouts], "rows": rows}))
 
 
-def _status(found: list[Pair], limit: float | None) -> int:
+def _status(runs: list[str], found: list[Pair], limit: float | None) -> int:
     """The exit status, with the reason on stderr. Raises UserError if nothing could be compared."""
     if all(pair.ratio is None for pair in found):
+        if unlike := _other_profile(runs, found):
+            raise UserError(unlike)
         kinds = sorted({kind for pair in found for kind in pair.kinds})
         advice = f"`--allow {','.join(kinds)}` compares all the same." if kinds else "their rows say why."
         raise UserError(f"Nothing could be compared: {advice}")
@@ -97,6 +99,23 @@ def _status(found: list[Pair], limit: float | None) -> int:
         shown = f"{pair.ratio:.3f} x" if pair.ratio is not None else "; ".join(pair.refused)
         print(f"kbench: {pair.row.example} on {pair.row.backend}, {pair.side} against A: {shown}.", file=sys.stderr)
     return 1 if worse else 0
+
+
+def _other_profile(runs: list[str], found: list[Pair]) -> str:
+    """What to say, with the command to type, if two of the runs are of different profiles; else empty."""
+    for pair in found:
+        first, other = pair.first, pair.other
+        if not first or not other or first.profile == other.profile or not (first.status == other.status == OK):
+            continue
+        like = [one.row for one in found if one.side == pair.side and one.first and one.other]
+        known = choices.known_examples()
+        backends = dict.fromkeys(row.backend for row in like)
+        examples = dict.fromkeys(row.example if row.example in known else f"{row.example}.py" for row in like)
+        profile = first.profile if runs[0] == REFERENCE else other.profile
+        command = f"--backends {','.join(backends)} --examples {','.join(examples)} --profile {profile}"
+        two = f"{runs[0]} is a {first.profile} run and {runs[_LETTERS.index(pair.side)]} a {other.profile} one"
+        return f"{two}: measure with the same profile: `{program()} {command}`."
+    return ""
 
 
 def _side(letter: str, text: str, parent: Path) -> Side:

@@ -10,12 +10,18 @@ from kbench.parity import reading
 
 
 def main(options: argparse.Namespace) -> int:
-    """Write the run in each format and print the paths. Raises UserError."""
+    """Write the run in each format and print the paths. Raises UserError, after what could be written."""
     run = store.find(options.run, options.results, timed=True)
     read = store.read(run)
     if reading.is_parity(read):
         raise UserError(f"{options.run} is a parity run, which has no epochs: its parity.csv holds all of it.")
+    refused = []
     for target in dict.fromkeys(options.to):
-        for made in exports.write(read, target, options.out or run / "export"):
-            print(f"{target}: {made}")
+        try:
+            for made in exports.write(read, target, options.out or run / "export"):
+                print(f"{target}: {made}")
+        except UserError as error:  # the other formats are written all the same
+            refused.append(str(error))
+    if refused:
+        raise UserError(" ".join(refused))
     return 0

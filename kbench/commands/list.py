@@ -16,12 +16,11 @@ from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.machine import devices
 from kbench.selection.builds import pick_build
-from kbench.selection.names import nearest
 from kbench.session import choices, terminal
 from kbench.tables import grid
 from kbench.tables import published as tables
 from kbench.tables.csv import records_csv
-from kbench.text import as_json
+from kbench.text import as_json, nearest
 from kbench.values import Backend, Device, Example
 
 _BACKENDS = ["backend", "what it is", "can", "Python", "installed"]

@@ -10,8 +10,8 @@ from kbench import paths
 from kbench.cli import arguments
 from kbench.errors import UserError
 from kbench.selection import examples
-from kbench.selection.names import nearest
-from kbench.session import terminal
+from kbench.session import choices, terminal
+from kbench.text import nearest
 
 
 def main(options: argparse.Namespace) -> int:
@@ -20,6 +20,12 @@ def main(options: argparse.Namespace) -> int:
     path = path if path.suffix == ".py" else path.with_name(f"{path.name}.py")
     if not re.fullmatch(r"[A-Za-z0-9_-]+", path.stem):
         raise UserError(f"{path.stem[:50]!r} cannot be an example's name: use letters, digits, - and _.")
+    run = f"{arguments.program()} {arguments.first_run()} --examples"
+    if path.stem in choices.known_examples():
+        raise UserError(
+            f"{path.stem} is an example of kbench's own: choose another name, or run it as it is with "
+            f"`{run} {path.stem}`."
+        )
     known = {one.stem: one for one in examples.files()}
     if options.like not in known:
         raise UserError(f"--like: there is no example {options.like!r}{nearest(options.like, known)}")
@@ -32,5 +38,5 @@ def main(options: argparse.Namespace) -> int:
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}.") from None
     terminal.say(f"Wrote {path}, an example like {options.like}. Run it:")
-    terminal.say(f"  {arguments.program()} --backends all --examples {shlex.quote(str(path))}")
+    terminal.say(f"  {run} {shlex.quote(str(path))}")
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from kbench.datasets.origins import REAL, SYNTHETIC, Missing, MissingFiles, Need
 from kbench.datasets.prepared import Recipe
 from kbench.datasets.registry import REGISTRY, File, Registry
 from kbench.errors import UserError
+from kbench.text import meant
 from kbench.values import Data
 
 INPUTS = ("image", "flat", "sequence")
@@ -164,8 +164,8 @@ def _obtained(files: tuple[File, ...], mirror: Path | None, brought: Path, progr
 def _check(name: str, input: str, mirror: Path | None, registry: Registry) -> None:
     """Raises UserError unless the request makes sense."""
     if name not in registry and not name.endswith(".npz"):
-        near = difflib.get_close_matches(name, registry, n=1)
-        hint = f"did you mean {near[0]}" if near else f"choose from {', '.join(registry)}"
+        near = meant(name, registry)
+        hint = f"did you mean {near}" if near else f"choose from {', '.join(registry)}"
         raise UserError(f"there is no dataset {name}: {hint}, or name an .npz file")
     inputs = registry[name].inputs if name in registry else INPUTS
     if input not in inputs:

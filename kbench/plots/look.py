@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from io import BytesIO
 from typing import Any
 
@@ -19,7 +18,7 @@ from matplotlib.lines import Line2D
 
 from kbench.errors import UserError
 from kbench.paths import expanded
-from kbench.text import plain
+from kbench.text import nearest, plain
 from kbench.values import Cell, Summary
 
 _MARKERS = "osD^vPX*<>hpd8"
@@ -63,9 +62,8 @@ def chosen(name: str, size: tuple[float, float] | None) -> Style:
         return Style(name, size)
     path = expanded(name)
     if not path.is_file():
-        near = get_close_matches(name, sheets.available)
-        advice = f"did you mean {near[0]}?" if near else f"it knows {', '.join(sheets.available)}."
-        raise UserError(f"--plot-style {plain(name)[:80]!r} is neither a file nor a matplotlib style: {advice}")
+        hint = nearest(name, sheets.available)
+        raise UserError(f"--plot-style {plain(name)[:80]!r} is neither a file nor a matplotlib style{hint}")
     if path.stat().st_size > LARGEST_STYLE:
         raise UserError(
             f"--plot-style {plain(name)[:80]!r} is larger than {LARGEST_STYLE >> 20} MiB: it is no style."

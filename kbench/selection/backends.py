@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from kbench.backend_keys import Explanation
 from kbench.errors import UserError
 from kbench.selection.decoding import Wrong, decode
 from kbench.store.files import MOST_BYTES, read_bytes
+from kbench.text import meant
 from kbench.values import CHANNELS_LAST, NATIVE, Backend, Build
 
 if sys.version_info >= (3, 11):
@@ -129,8 +129,8 @@ def _convert(raw: dict[str, Any], kind: type[T], own: Mapping[str, object], path
     keys = [field.name for field in fields(kind) if NOT_KEYS.get(field.name) is not kind]
     for key in raw:
         if key not in keys:
-            near = difflib.get_close_matches(key, keys, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"the keys are {', '.join(keys)}"
+            near = meant(key, keys)
+            hint = f"did you mean `{near}`?" if near else f"the keys are {', '.join(keys)}"
             raise UserError(f"the backend's file {where} has an unknown key `{key}`: {hint}")
     known = {field.name for field in fields(Explanation)}
     explained = raw.get("explained")

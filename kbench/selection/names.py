@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -12,6 +11,7 @@ from kbench import paths
 from kbench.errors import UserError
 from kbench.selection import examples, variants
 from kbench.selection.backends import by_number
+from kbench.text import nearest
 from kbench.values import NATIVE, Backend, Example, bare, base
 
 ALL = "all"
@@ -134,9 +134,3 @@ def _one_backend(item: str, known: Mapping[str, Backend], certain: set[str], gen
     of_generation = {known[name].generation: name for name in found}
     (wanted,) = certain or {max(of_generation, key=by_number)}
     return of_generation.get(wanted, found[-1])
-
-
-def nearest(item: str, words: Collection[str], shown: Iterable[str] = ()) -> str:
-    """Ends an error about a wrong name: with the most similar word, or all words to choose from."""
-    near = difflib.get_close_matches(item.lower(), words, n=1, cutoff=0.5)
-    return f": did you mean {near[0]}?" if near else f": choose from {', '.join(shown or words)}."

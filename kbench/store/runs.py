@@ -1,4 +1,4 @@
-"""Creates, fills and finds the folders of runs.
+"""Creates and fills the folders of runs.
 
 results/<run>/run.json           schema, plan, provenance
 results/<run>/cells/<cell>/      spec.json, events.jsonl (by the guest), log.txt, outcome.json
@@ -12,7 +12,6 @@ run.json's plan is what `plan_record` returns. Everything else in a run's folder
 from __future__ import annotations
 
 import contextlib
-import difflib
 import itertools
 import os
 import secrets
@@ -33,6 +32,7 @@ SCHEMA = 1
 EXPLAIN = "explain"  # the folder of a run with those that explain it
 CLUSTER = "cluster.json"  # in place of run.json, in the folder of a run on a cluster; see kbench.cluster.folder
 MACHINES = "machines"  # the folder of such a run with one run for each kind of machine
+LATEST, PUBLISHED = "latest", "published"  # mean something else than a run of that name
 LONGEST_NAME = 200  # file systems take 255 bytes
 MAKING = ".new-"  # prefix of a run's folder until it has its run.json, for milliseconds
 # What tables and plots need of a backend.
@@ -138,6 +138,8 @@ def check_name(parent: Path, name: str) -> None:
         raise UserError(f"A run's name is a plain folder name, and {name!r} is not: choose one without '/'.")
     if name.encode(errors="replace").decode() != name:
         raise UserError(f"A run's name is text in UTF-8, and {name!r} is not: choose another one.")
+    if name in (LATEST, PUBLISHED) or name.startswith(MAKING):
+        raise UserError(f"A run cannot be called {name!r}, which has a meaning of its own: choose another name.")
     if len(name.encode(errors="replace")) > LONGEST_NAME:
         raise UserError(f"A run's name has up to {LONGEST_NAME} characters, and this one is too long: shorten it.")
     if (parent / name).exists():
@@ -254,48 +256,3 @@ def _is_not(path: Path, kind: Callable[[int], bool]) -> bool:
         return not kind(path.lstat().st_mode)
     except OSError:
         return False
-
-
-def latest(parent: Path, timed: bool = False) -> Path:
-    """The latest run below `parent`; with `timed`, runs of `parity` do not count. Raises UserError for none."""
-    found = []
-    for run in _runs(parent):
-        with contextlib.suppress(UserError):  # its run.json is damaged
-            record = read_json(run / (CLUSTER if is_cluster(run) else "run.json"))
-            plan = record.get("plan")
-            if record.get("created") and not (timed and isinstance(plan, dict) and "kind" in plan):
-                found.append((str(record["created"]), run.name, run))
-    if not found:
-        raise UserError(f"There is no run in {parent} yet.")
-    return max(found)[-1]
-
-
-def find(run: str, parent: Path, timed: bool = False) -> Path:
-    """The folder of the run that the user named: a path, a name below `parent`, or `latest`. Raises UserError."""
-    if run == "latest" and not (parent / run).exists():
-        return latest(parent, timed)
-    for folder in (Path(run), parent / run):
-        if folder.name == "run.json" and folder.is_file():
-            return folder.parent
-        if (folder / "run.json").is_file() or is_cluster(folder):
-            return folder
-    known = names(parent)
-    near = difflib.get_close_matches(run, known, n=3, cutoff=0.5) or known[-1:]
-    hint = f"did you mean {' or '.join(near)}?" if near else f"and there are no runs in {parent}."
-    raise UserError(f"There is no run {run!r}: {hint}")
-
-
-def names(parent: Path) -> list[str]:
-    """The runs below `parent`, by name."""
-    return sorted(folder.name for folder in _runs(parent))
-
-
-def _runs(parent: Path) -> list[Path]:
-    try:
-        return [
-            folder
-            for folder in parent.iterdir()
-            if ((folder / "run.json").is_file() or is_cluster(folder)) and not folder.name.startswith(MAKING)
-        ]
-    except OSError:
-        return []

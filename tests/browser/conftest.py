@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import installed_browser
+import left_out
 import pytest
-from playwright.sync_api import Browser, sync_playwright
-from report_pages import Opener, reference_page
+from playwright.sync_api import Browser, Error, sync_playwright
+from report_pages import QUIET, Opener, reference_page
+
+from kbench.bootstrap.browser import WANTED, find
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    try:
-        executable = installed_browser.find()
-    except FileNotFoundError as error:
-        pytest.fail(str(error), pytrace=False)
+    executable = find()
+    if not executable:
+        left_out.skip(f"The tests of report.html need a browser: {WANTED}.")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=executable, args=list(installed_browser.QUIET))
+        try:
+            started = playwright.chromium.launch(executable_path=executable, args=QUIET)
+        except Error as error:  # such as a stand-in that only tells how to install it
+            left_out.skip(f"The browser {executable} does not start ({error.message.splitlines()[0]}): {WANTED}.")
         yield started
         started.close()
 

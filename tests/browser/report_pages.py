@@ -11,19 +11,29 @@ from fake_runs import learning, plan, write_events
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from kbench import store
-from kbench.analysis.summaries import summarise
+from kbench.analysis.rows import summarised
 from kbench.outputs.one_run import report
 from kbench.values import FAILED, OK, Cell, Outcome
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 REFERENCE = CHECKOUT / "results" / "reference"
+# How the browser is started. Root, as in a container, needs --no-sandbox; the others keep it from calling home.
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 def page_of(run: Path) -> Path:
     """Make the run's report.html, and nothing else that takes long."""
     read = store.read(run)
     page = run / "report.html"
-    page.write_bytes(report([(read, summarise(read.measured))]))
+    page.write_bytes(report([(read, summarised(read))]))
     return page
 
 

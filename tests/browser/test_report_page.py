@@ -6,11 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-import installed_browser
 import pandas as pd
 import pytest
+import take_picture
 from axe_playwright_python.sync_playwright import Axe
 from fake_runs import COLORS, cell
+from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 from report_pages import REFERENCE, Opener, draw_all, fake_page, page_of
 
@@ -337,7 +338,7 @@ def test_the_page_of_the_reference_run_is_under_five_megabytes(reference: Path) 
     assert page_of(reference.parent).read_bytes() == reference.read_bytes()
 
 
-def test_a_machine_without_a_browser_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(FileNotFoundError, match=r"install Chromium .*, Chrome or Edge"):
-        installed_browser.find()
+def test_the_readmes_picture_shows_the_page_as_it_is(reference: Path) -> None:
+    with Image.open(take_picture.PICTURE) as picture:
+        made_from = picture.info[take_picture.MADE_FROM]
+    assert made_from == take_picture.made_from(reference), take_picture.__doc__

@@ -140,6 +140,17 @@ def test_fail_above_fails_for_a_row_that_was_ok_and_is_no_longer(compare: Compar
     assert compare("broken", "before", "--fail-above", "1.10").status == 0
 
 
+def test_another_profile_is_said_with_the_command_to_measure_with_the_same(compare: Compare) -> None:
+    small = [(cell(backend="keras3/jax", profile="smoke", samples=256, repeat=1), 1.0, Outcome(OK))]
+    fake_run(compare.parent, small, "small")
+    said = compare("latest", "before")
+    assert (said.status, said.err) == (
+        2,
+        "kbench: error: latest is a smoke run and before a quick one: measure with the same profile: "
+        "`kbench --backends keras3/jax --examples mnist_cnn --profile quick`.\n",
+    )
+
+
 def test_another_machine_is_refused_by_row_and_compared_on_request(compare: Compare) -> None:
     said = compare("before", "other_machine")
     assert said.status == 2

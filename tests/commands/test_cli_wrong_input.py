@@ -32,7 +32,9 @@ def check(bench: Bench, arguments: tuple[str, ...], *words: str) -> None:
 NAMES = [
     ((), "Name the backends", "--help"),
     (("run",), "required: --backends"),
-    (("rnu", "--backends", "fake"), "no command 'rnu'", "run, script, new, bisect, resume, list, setup, report"),
+    (("rn", "--backends", "fake"), "no command 'rn': did you mean run?"),
+    (("measure",), "no command 'measure': choose from run, script, new, bisect, resume, list, setup, report"),
+    (("help", "rnu"), "no command 'rnu': did you mean run?"),
     (("",), "no command ''"),
     (("run", "fake"), "required: --backends"),
     ((*RUN, "extra"), "Unrecognized arguments: extra"),
@@ -57,7 +59,10 @@ NAMES = [
     (("--backends", "fake", "--examples", "patterns.npz"), "no example 'patterns.npz'"),
     (("--backends", "fake", "--examples", f"{'x' * 300}.py"), "no example file xxx"),
     (("setup", "--backends", "fakke"), "did you mean fake"),
-    (("list", "backend"), "invalid choice: 'backend'"),
+    (("list", "backend"), "`list` does not know 'backend': did you mean backends?"),
+    (("list", "foo"), "`list` does not know 'foo': choose from all, backends, examples, published."),
+    (("clean", "everything"), "`clean` does not know 'everything': choose from environments, data, compiled, all."),
+    ((*RUN, "--name", "latest"), "A run cannot be called 'latest'"),
 ]
 
 NUMBERS = [
@@ -104,12 +109,14 @@ OPTIONS = [
     ((*RUN, "--python", "fake=my_example.py,as-is"), "my_example.py, does not start"),
     (("list", "--python", "fake"), "not of the form"),
     (("report", "yesterday"), "There is no run 'yesterday'"),
-    (("report",), "There is no run in results yet"),
-    (("report", "--results", "my_example.py"), "There is no run in my_example.py yet"),
+    (("report",), "There are no runs of your own in results yet"),
+    (("report", "--results", "my_example.py"), "There are no runs of your own in my_example.py yet"),
     (("report", "x" * 300), "File name too long"),
     (("report", "a", "b"), "There is no run 'a'"),
     (("resume", "yesterday"), "There is no run 'yesterday'"),
-    (("resume",), "There is no run in results yet"),
+    (("resume",), "There are no runs of your own in results yet"),
+    (("compare", "latest", "reference"), "There are no runs of your own in results yet"),
+    (("export", "latest", "--to", "json"), "There are no runs of your own in results yet"),
 ]
 
 
@@ -132,6 +139,13 @@ def test_a_wrong_number_is_one_sentence(bench: Bench, arguments: tuple[str, ...]
 )
 def test_a_wrong_option_is_one_sentence(bench: Bench, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
     check(bench, arguments, *words)
+
+
+@pytest.mark.parametrize(("asked", "same"), [(("help",), ("--help",)), (("help", "resume"), ("resume", "--help"))])
+def test_help_is_a_command_too(bench: Bench, asked: tuple[str, ...], same: tuple[str, ...]) -> None:
+    said = bench(*asked)
+    assert said == bench(*same)
+    assert said.status == 0 and "usage: kbench" in said.out
 
 
 def changed(old: str, new: str) -> bytes:

@@ -14,7 +14,7 @@ from kbench.selection import examples
 
 def test_it_writes_an_example_and_says_how_to_run_it(bench: Bench) -> None:
     said = bench("new", "my_model")
-    assert said.status == 0 and "--backends all --examples my_model.py" in said.err
+    assert said.status == 0 and "--backends jax,torch --profile smoke --examples my_model.py" in said.err
     assert examples.load(bench.folder / "my_model.py").own_data
     again = bench("new", "my_model.py")
     assert (again.status, again.err) == (2, "kbench: error: my_model.py exists already: choose another name.\n")
@@ -33,6 +33,11 @@ def test_it_begins_with_any_example_that_kbench_has(bench: Bench) -> None:
     [
         (("mine", "--like", "siamse"), "there is no example 'siamse': did you mean siamese?"),
         (("no/such/folder/mine",), "no/such/folder/mine.py cannot be written: No such file or directory."),
+        (
+            ("mnist_mlp",),
+            "mnist_mlp is an example of kbench's own: choose another name, or run it as it is with "
+            "`kbench --backends jax,torch --profile smoke --examples mnist_mlp`.",
+        ),
         (("a b",), "'a b' cannot be an example's name"),
         ((), "required: NAME"),
     ],

@@ -221,6 +221,16 @@ def test_where_a_package_is_missing_it_is_said_what_to_install(
     assert f"-m uv pip install {package}`" in line and f"'kbench[{target}]'" in line
 
 
+def test_where_a_package_is_missing_the_other_formats_are_written(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    said = export(capsys, "mine", "--to", "parquet,json")
+    assert said.status == 2 and "--to parquet needs pyarrow" in said.err
+    assert said.out == "json: results/mine/export/data.json\n"
+    assert json.loads((here / "results" / "mine" / "export" / "data.json").read_text())["name"] == "mine"
+
+
 @pytest.mark.parametrize(
     ("argv", "words"),
     [

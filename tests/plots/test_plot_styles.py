@@ -98,7 +98,7 @@ def test_a_file_says_dots_an_inch_fonts_and_sizes_and_cannot_make_bytes_differ(o
     ("option", "value", "words"),
     [
         ("style", "ggplott", "'ggplott' is neither a file nor a matplotlib style: did you mean ggplot?"),
-        ("style", "zzz", "it knows Solarize_Light2, bmh,"),
+        ("style", "zzz", "choose from Solarize_Light2, bmh,"),
         ("style", "http://127.0.0.1/x.mplstyle", "is neither a file nor a matplotlib style"),
         ("style", ".", "is neither a file nor a matplotlib style"),
         ("style", "", "--plot-style is empty"),

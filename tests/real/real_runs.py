@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import left_out
 import numpy as np
 import pytest
 from fake_bench import LIMITS
@@ -19,11 +20,13 @@ from kbench.cli import main
 from kbench.environments import ensure
 from kbench.machine import peak_rates, reference_work
 from kbench.planning.request import cores
+from kbench.selection import backends
 from kbench.session import interrupts
 from kbench.store import RunResults
-from kbench.values import Environment, Measured
+from kbench.values import UNAVAILABLE, Environment, Measured, base
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+KNOWN = backends.load_all(paths.project_folder("backends"))
 MIRROR = CHECKOUT.parent / "shared" / "datasets"
 # float32: a dot product of n terms is good to about n**0.5 * 6e-8 of its size, and ResNet-50 has 53 in a row.
 SAME = {"rtol": 1e-3, "atol": 1e-4}
@@ -146,7 +149,12 @@ class Kbench:
         printed = self._capture.readouterr()
         output = printed.out + printed.err
         assert self._results.is_dir(), output
-        return Finished(status, output, store.latest(self._results))
+        folder = store.latest(self._results)
+        for one in store.read(folder).measured:
+            about = KNOWN.get(base(one.cell.backend))
+            if one.outcome.status == UNAVAILABLE and not (about and about.unavailable):
+                left_out.skip(f"{one.cell.backend} is needed, which cannot be installed here: {one.outcome.reason}")
+        return Finished(status, output, folder)
 
 
 def own_threads() -> list[str]:

@@ -275,3 +275,9 @@ def test_several_runs_go_on_one_page_where_the_user_wants_it(bench: Bench) -> No
     assert (bench.folder / "week" / "both.html").is_file()
     assert bench("report", "one", "two", "--output", "results").err.count("name a file with --output") == 1
     assert bench("report", "one", "--output", "x.html").status == 2
+
+
+def test_commands_in_the_reasons_of_failed_cells_are_code_too() -> None:
+    failed = measured(cell(), status=TIMEOUT, reason="it took too long: `--timeout 9` <gives> it more")
+    page = page_of([failed], failures=[failed])
+    assert "<p>it took too long: <code>--timeout 9</code> &lt;gives&gt; it more</p>" in page

@@ -11,10 +11,12 @@ from unittest.mock import Mock
 import pytest
 from fake_runs import PROVENANCE, cell, plan
 
-from kbench import store
+from kbench import paths, store
 from kbench.errors import UserError
 from kbench.store import files, runs
 from kbench.values import FAILED, OK, Backend, Data, Example, Outcome, Profile
+
+NONE = r"^There are no runs of your own in .* yet; start one with --backends\.$"
 
 
 def create(parent: Path, name: str | None = None) -> Path:
@@ -232,7 +234,10 @@ def test_the_latest_run_is_the_one_started_last_whatever_its_name(tmp_path: Path
 
 
 def test_the_latest_run_of_a_command_that_needs_times_is_no_parity_run(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"^There is no run in .* yet\.$"):
+    with pytest.raises(UserError, match=NONE):
+        store.latest(tmp_path, timed=True)
+    store.create(tmp_path, {"kind": "parity", "cells": []}, {}, "before")
+    with pytest.raises(UserError, match=r"^Your only runs in .* are of `parity`, which times nothing"):
         store.latest(tmp_path, timed=True)
     timed = create(tmp_path, "timed")
     store.create(tmp_path, {"kind": "parity", "cells": []}, {}, "parity")
@@ -242,8 +247,23 @@ def test_the_latest_run_of_a_command_that_needs_times_is_no_parity_run(tmp_path:
 
 def test_without_a_run_there_is_no_latest(tmp_path: Path) -> None:
     for parent in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(UserError, match=r"^There is no run in .* yet\.$"):
+        with pytest.raises(UserError, match=NONE):
             store.latest(parent)
+
+
+def test_what_comes_with_kbench_is_never_the_latest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "project_folder", tmp_path.joinpath)
+    results = tmp_path / "results"
+    for name in ("reference", "reference-native"):
+        create(results, name)
+    with pytest.raises(UserError, match=NONE):
+        store.find("latest", results)
+    assert store.find("reference", results) == results / "reference"
+    own = create(results, "mine")
+    create(results, "reference-more")
+    assert store.find("latest", results) == own
+    elsewhere = create(tmp_path / "elsewhere", "reference")
+    assert store.latest(elsewhere.parent) == elsewhere
 
 
 def test_a_run_is_found_by_name_by_path_and_by_its_run_json(tmp_path: Path) -> None:
@@ -256,7 +276,7 @@ def test_an_unknown_run_is_one_sentence_with_the_nearest_name(tmp_path: Path) ->
     create(tmp_path, "nightly")
     with pytest.raises(UserError, match=r"^There is no run 'nigthly': did you mean nightly\?$"):
         store.find("nigthly", tmp_path)
-    with pytest.raises(UserError, match="there are no runs in"):
+    with pytest.raises(UserError, match=r"^There is no run 'x': there are no runs in .*empty\.$"):
         store.find("x", tmp_path / "empty")
 
 
@@ -275,3 +295,28 @@ def test_what_looks_like_a_half_made_run_and_has_more_in_it_is_left(tmp_path: Pa
 def test_a_run_has_no_name_that_is_no_text(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is text in UTF-8"):
         store.create(tmp_path, {"cells": []}, {}, os.fsdecode(b"bad\xff"))
+
+
+def test_an_unknown_run_that_is_like_no_other_is_answered_with_all_the_newest_first(tmp_path: Path) -> None:
+    for name in ("b", "c", "a"):
+        create(tmp_path, name)
+    with pytest.raises(UserError, match=r"^There is no run 'nosuchrun'; the runs in .*, newest first: a, c, b$"):
+        store.find("nosuchrun", tmp_path)
+    for number in range(10):
+        create(tmp_path, f"more{number}")
+    with pytest.raises(UserError, match=r"newest first: more9, .*, more0, \.\.\.$"):
+        store.find("nosuchrun", tmp_path)
+
+
+def test_a_folder_that_is_no_run_is_said_to_have_no_run_json(tmp_path: Path) -> None:
+    create(tmp_path, "nightly")
+    (tmp_path / "published").mkdir()
+    for named in ("published", str(tmp_path / "published")):
+        with pytest.raises(UserError, match=r"published has no run\.json, so it is not a run's folder\.$"):
+            store.find(named, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["latest", "published", ".new-0123456789abcdef"])
+def test_a_name_that_means_something_else_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match="has a meaning of its own"):
+        store.check_name(tmp_path, name)

@@ -54,11 +54,11 @@ def refused(bench: Bench, arguments: tuple[str, ...], *words: str) -> None:
 
 
 REQUESTS = [
-    (("clean", "everything"), "invalid choice: 'everything'", "environments"),
-    (("clean", "results"), "invalid choice: 'results'"),
+    (("clean", "everything"), "`clean` does not know 'everything'", "environments"),
+    (("clean", "results"), "`clean` does not know 'results'"),
     (("clean", "data", "environments"), "Unrecognized arguments: environments"),
-    (("clean", "/"), "invalid choice"),
-    (("clean", ".."), "invalid choice"),
+    (("clean", "/"), "does not know '/'"),
+    (("clean", ".."), "does not know '..'"),
     (("clean", "--force"), "Unrecognized arguments: --force"),
     (("doctor", "fake"), "Unrecognized arguments: fake"),
     (("doctor", "--data-dir"), "expected one argument"),
@@ -68,7 +68,7 @@ REQUESTS = [
     (("parity",), "required: --backends"),
     (("setup",), "required: --backends"),
     (("report", "--baseline"), "expected one argument"),
-    (("report", "."), "There is no run '.'"),
+    (("report", "."), ". has no run.json"),
     (("report", ""), "There is no run ''"),
     (("report", "my_example.py"), "There is no run 'my_example.py'"),
     ((*RUN, "--name", ""), "choose one without '/'"),

@@ -1,0 +1,84 @@
+"""Finds the runs that the user names: by folder, by name, or the latest."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from kbench import paths
+from kbench.errors import UserError
+from kbench.store.files import read_json
+from kbench.store.runs import CLUSTER, LATEST, MAKING, is_cluster
+from kbench.text import meant
+
+REFERENCE = "reference"  # the run that comes with a checkout; others there are called reference-SOMETHING
+MOST_SHOWN = 10  # names in an error
+
+
+def latest(parent: Path, timed: bool = False) -> Path:
+    """The latest run below `parent` that did not come with kbench; with `timed`, runs of `parity` do not count.
+
+    Raises UserError if there is none.
+    """
+    for run in _by_time(parent, timed):
+        if not _shipped(run):
+            return run
+    if timed and any(not _shipped(run) for run in _by_time(parent)):
+        raise UserError(f"Your only runs in {parent} are of `parity`, which times nothing; start one of `run`.")
+    raise UserError(f"There are no runs of your own in {parent} yet; start one with --backends.")
+
+
+def find(run: str, parent: Path, timed: bool = False) -> Path:
+    """The folder of the run that the user named: a path, a name below `parent`, or `latest`. Raises UserError."""
+    if run == LATEST and not (parent / run).exists():
+        return latest(parent, timed)
+    places = (Path(run), parent / run)
+    for folder in places:
+        if folder.name == "run.json" and folder.is_file():
+            return folder.parent
+        if (folder / "run.json").is_file() or is_cluster(folder):
+            return folder
+    if near := meant(run, names(parent)):
+        raise UserError(f"There is no run {run!r}: did you mean {near}?")
+    for folder in places:
+        if run and folder.is_dir():
+            raise UserError(f"{folder} has no run.json, so it is not a run's folder.")
+    known = [folder.name for folder in _by_time(parent)]
+    if not known:
+        raise UserError(f"There is no run {run!r}: there are no runs in {parent}.")
+    shown = ", ".join([*known[:MOST_SHOWN], *(["..."] if len(known) > MOST_SHOWN else [])])
+    raise UserError(f"There is no run {run!r}; the runs in {parent}, newest first: {shown}")
+
+
+def names(parent: Path) -> list[str]:
+    """The runs below `parent`, by name."""
+    return sorted(folder.name for folder in _runs(parent))
+
+
+def _by_time(parent: Path, timed: bool = False) -> list[Path]:
+    """The runs below `parent`, the newest first."""
+    found = []
+    for run in _runs(parent):
+        with contextlib.suppress(UserError):  # its run.json is damaged
+            record = read_json(run / (CLUSTER if is_cluster(run) else "run.json"))
+            plan = record.get("plan")
+            if record.get("created") and not (timed and isinstance(plan, dict) and "kind" in plan):
+                found.append((str(record["created"]), run.name, run))
+    return [run for *_, run in sorted(found, reverse=True)]
+
+
+def _shipped(run: Path) -> bool:
+    """Whether the run came with kbench's checkout."""
+    of_kbench = run.resolve().parent == paths.project_folder("results").resolve()
+    return of_kbench and (run.name == REFERENCE or run.name.startswith(f"{REFERENCE}-"))
+
+
+def _runs(parent: Path) -> list[Path]:
+    try:
+        return [
+            folder
+            for folder in parent.iterdir()
+            if ((folder / "run.json").is_file() or is_cluster(folder)) and not folder.name.startswith(MAKING)
+        ]
+    except OSError:
+        return []
