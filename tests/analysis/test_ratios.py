@@ -90,16 +90,17 @@ def test_one_steady_epoch_has_no_interval_and_no_verdict() -> None:
     assert [row.verdict for row in rows.values()] == [NOT_COMPARED, NOT_COMPARED]
 
 
-def test_an_interval_wider_than_a_factor_of_three_each_way_is_no_result() -> None:
-    for interval in (None, Interval(0.5, 5.0), Interval(17.6, 365.0)):
+def test_an_interval_that_holds_1_and_is_wider_than_a_factor_of_three_each_way_is_no_result() -> None:
+    for interval in (None, Interval(0.5, 5.0)):
         assert ratios.verdict(interval) == NOT_COMPARED
-    assert ratios.verdict(Interval(2.0, 17.0)) == SLOWER
+    for interval in (Interval(2.0, 17.0), Interval(17.6, 365.0)):  # by how much is hardly known, but that it is
+        assert ratios.verdict(interval) == SLOWER
 
 
 def test_no_row_is_the_fastest_if_no_other_could_be_compared_with_it() -> None:
     single = [*repeats("a", [1.0]), *repeats("b", [2.0])]
     assert {row.verdict for row in summarise(single)} == {NOT_COMPARED}
-    rows = by_backend([*repeats("a", [1.0, 1.0, 1.0]), *repeats("b", [2.0, 2.0, 2.0]), *repeats("c", [9.0])])
+    rows = by_backend([*repeats("a", [1.0, 1.0, 1.0]), *repeats("b", [4.0, 4.0, 4.0]), *repeats("c", [9.0])])
     assert [rows[name].verdict for name in "abc"] == [FASTEST, SLOWER, NOT_COMPARED]
 
 

@@ -44,12 +44,12 @@ def test_a_ratio_is_the_other_to_the_first_and_its_interval_gives_the_verdict() 
     assert (pair.ratio, pair.verdict) == (pytest.approx(2.0), SLOWER)
     assert pair.interval is not None and 1 < pair.interval.low < 2 < pair.interval.high
     assert beside(repeats([2.0], [2.1], [2.2]), repeats([1.0], [1.05], [1.1])).verdict == FASTER
-    near = beside(repeats([1.0, 1.2]), repeats([1.1, 1.15]))
+    near = beside(repeats([1.0, 1.01]), repeats([1.1, 1.11]))
     assert near.verdict == NO_DIFFERENCE
 
 
 def test_a_run_beside_itself_is_the_same_within_its_intervals_and_its_losses_are_identical() -> None:
-    cells = [measured(cell(), 9.0, 1.0, 1.3, facts=LAYERS, loss=[3.0, math.nan, 1.0], val_accuracy=0.5)]
+    cells = [measured(cell(), 9.0, 1.0, 1.01, facts=LAYERS, loss=[3.0, math.nan, 1.0], val_accuracy=0.5)]
     pair = beside(cells, cells)
     assert (pair.ratio, pair.verdict, pair.accuracy) == (1.0, NO_DIFFERENCE, EQUAL)
     assert (pair.largest_loss_difference, pair.compared_epochs) == (0.0, 3)
