@@ -106,7 +106,7 @@ def _changes(rows: Sequence[Summary], own: Mapping[Row, Sequence[float]], change
         before, other = own.get(row_of(row)), after.get(row_of(row))
         if before and other and (drawn := intervals.of_ratio(other, before)):
             ratio = median(other) / median(before)
-            interval = holding(drawn, ratio, math.log1p(TELLING))
+            interval = intervals.reaching(holding(drawn, ratio), ratio, math.log1p(TELLING))
             found.append(_Change(row, others[row_of(row)], median(before), median(other), interval))
     return found
 
