@@ -37,7 +37,7 @@ ON = {
 }
 ARGUMENTS = {"surroundings": ["--status", "3"]}
 # They need TensorFlow, a download, or shims.
-NOT_BARE = ("functions_of_keras2", "of_tensorflow", "own_data", "words_of_keras2", "words_of_keras3")
+NOT_BARE = ("cut_short", "functions_of_keras2", "of_tensorflow", "own_data", "words_of_keras2", "words_of_keras3")
 INPUT = "first\nsecond\n"
 # A file for each output that a program was seen to print by itself; deleted with the test environment.
 SEEN = Path(sys.prefix) / "seen"
@@ -282,6 +282,76 @@ def test_fits_can_be_cut_short_and_begin_with_the_same_weights(kbench: Kbench, t
     assert "weights: seeded" not in run.output and "another initial weights" not in run.output
     losses = [float(row["loss"]) for row in rows if ": fit" in row["example"] and row["epoch"] == "1"]
     assert max(losses) / min(losses) < 1.001
+
+
+# What a program prints of each fit: its steps in each epoch, the steps or samples that Keras says it has, val_loss.
+CUT = {
+    "keras2/tensorflow": "arrays [3, 3, 3] 96 []\nlists [3, 3, 3] 96 []\nsmall [2, 2, 2] 40 []\n"
+    "split [3, 3, 3] 96 ['58.51', '58.51', '58.51']\nweights [3, 3, 3] 96 ['0.03', '0.03', '0.03']\n",
+    "": "arrays [3, 3, 3] 3 []\nlists [3, 3, 3] 3 []\nsmall [2, 2, 2] 2 []\n"
+    "split [3, 3, 3] 3 ['58.51', '58.51', '58.51']\nweights [3, 3, 3] 3 ['0.03', '0.03', '0.03']\n",
+}
+CUT_OF_ALL = (
+    "Sequence [3, 3, 3] 3 ['0.03', '0.03', '0.03']\nshort Sequence [2, 2, 2] 2 []\n"
+    "steps [3, 3, 3] 3 ['0.00', '0.00', '0.00']\nfew steps [2, 2, 2] 2 []\n"
+    "evaluate 58.51\npredict (320, 1) (40, 1)\nSequence (308, 1)\n"
+)
+AT_ONCE = (  # executions of steps
+    "two at once [2, 2, 2] 3 []\ntwo at once, steps [1, 1, 1] 2 []\ntwenty at once [1, 1, 1] 3 []\n"
+)
+OF_ARRAYS = "tensors [3, 3, 3] 3 []\na generator that ends [2, 2, 2] None []\n"
+OF_ONE = {
+    "keras2/tensorflow": "lists of numbers [3, 3, 3] 96 []\n",
+    "keras3/torch": OF_ARRAYS + "DataLoader [3, 3, 3] 3 ['0.03', '0.03', '0.03']\nDataLoader (320, 1)\n",
+    "keras3/jax": OF_ARRAYS + AT_ONCE,
+    "keras3/tensorflow": OF_ARRAYS
+    + AT_ONCE
+    + "Dataset [3, 3, 3] 3 ['0.03', '0.03', '0.03']\nendless Dataset [3, 3, 3] 3 []\nDataset (320, 1) 0.03\n",
+}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("keras2/tensorflow", "keras3/torch"),
+        pytest.param(("keras3/tensorflow", "keras3/jax"), marks=pytest.mark.thorough),
+    ],
+)
+def test_a_cut_program_is_the_same_program_with_fewer_steps(names: tuple[str, ...], kbench: Kbench) -> None:
+    run = script(kbench, "cut_short", "--max-steps", "3", names=names)
+    assert run.status == 0, run.output
+    for name in names:
+        assert printed_by(run, name) == CUT.get(name, CUT[""]) + CUT_OF_ALL + OF_ONE[name]
+    assert "--max-steps cuts each epoch to 3 steps" in " ".join(run.output.split())
+
+
+LATE = """import keras
+import numpy as np
+
+
+class Own(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.inner = keras.layers.Dense(16, activation="relu")
+        self.outer = keras.layers.Dense(1)
+
+    def call(self, x):
+        return self.outer(self.inner(x))
+
+
+x = np.random.rand(128, 20)
+model = Own()
+model.build((None, 20))  # which marks it as built, and makes no weights
+model.compile("adam", "mse")
+model.fit(x, x.sum(1, keepdims=True), epochs=2, verbose=0)
+"""
+
+
+def test_a_model_whose_first_step_makes_its_weights_is_described_with_them(kbench: Kbench, tmp_path: Path) -> None:
+    program = tmp_path / "late.py"
+    program.write_text(LATE)
+    one = kbench.script(program, "keras3/tensorflow").cell()
+    assert [site["facts"]["parameters"] for site in one.facts["sites"].values()] == [353]
 
 
 LOOPS = """
