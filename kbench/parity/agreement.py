@@ -226,7 +226,9 @@ def _reasons(what: str, deviation: Deviation, explained: Sequence[Explanation]) 
         # "TimeDistributed(LSTM)" is explained by what explains an LSTM.
         parts = deviation.class_name.rstrip(")").split("(")
         layer_fits = one.layer in ("", deviation.class_name, *parts)
-        if not (what in one.what and layer_fits and _is_within(one, deviation) and _is_against(one, deviation.against)):
+        if not (
+            what in one.what and layer_fits and _is_within(one, deviation) and _is_against(one, deviation.against)
+        ):
             continue
         if not one.untrained:
             return [one.reason]

@@ -70,7 +70,7 @@ def test_each_kind_of_array_has_the_rows_of_so_many_steps(cut: tuple[Any, Calls]
     model.fit(x, y, batch_size=8, sample_weight=Y, validation_data=(x, y))
     given = model.given
     for x, y in ((given["x"], given["y"]), given["validation_data"]):
-        for one in (x if isinstance(x, list) else x.values() if isinstance(x, dict) else [x]):
+        for one in x if isinstance(x, list) else x.values() if isinstance(x, dict) else [x]:
             np.testing.assert_array_equal(one, X[:24])
         np.testing.assert_array_equal(np.asarray(y).reshape(-1), Y[:24])
     assert len(given["sample_weight"]) == 24
