@@ -124,26 +124,24 @@ def _begin_with(layer, weights):
 
 def checkpoints(keras, used):
     """Let ModelCheckpoint take `period`: it then saves after so many epochs."""
-    original = keras.callbacks.ModelCheckpoint.__init__
+    kind = keras.callbacks.ModelCheckpoint
+    original, ends = kind.__init__, kind.on_epoch_end
 
     @functools.wraps(original)
     def called(one, *args, **kwargs):
-        period = kwargs.pop("period", 1)
+        one.period, one.epochs_since_last_save = kwargs.pop("period", 1), 0
+        if one.period != 1:
+            used("period")
         original(one, *args, **kwargs)
-        if period == 1:
-            return
-        used("period")
-        ends, epochs = one.on_epoch_end, []
 
-        def on_epoch_end(epoch, logs=None):
-            epochs.append(epoch)
-            if len(epochs) >= period:
-                del epochs[:]
-                ends(epoch, logs)
+    @functools.wraps(ends)
+    def on_epoch_end(one, epoch, logs=None):
+        one.epochs_since_last_save += 1
+        if one.epochs_since_last_save >= one.period:
+            one.epochs_since_last_save = 0
+            ends(one, epoch, logs)
 
-        one.on_epoch_end = on_epoch_end
-
-    keras.callbacks.ModelCheckpoint.__init__ = called
+    kind.__init__, kind.on_epoch_end = called, on_epoch_end
 
 
 def scores(keras, used):
@@ -162,7 +160,10 @@ def scores(keras, used):
             return dict.__contains__(self, name) or dict.__contains__(self, _other(name))
 
         def get(self, name, default=None):
-            return self.get(name, default)
+            try:
+                return self[name]
+            except KeyError:
+                return default
 
         def __reduce__(self):
             return dict, (dict(self),)
@@ -178,8 +179,26 @@ def scores(keras, used):
     python_utils.pythonify_logs = lambda logs: Scores(as_numbers(logs))
 
 
+def monitors(keras, used):
+    """Let callbacks take the largest `acc` for the best, as they do with an accuracy by Keras 3's name."""
+    monitor_callback = keras.src.callbacks.monitor_callback.MonitorCallback
+    original = monitor_callback.__init__
+
+    @functools.wraps(original)
+    def called(one, monitor="val_loss", mode="auto", *args, **kwargs):
+        if mode == "auto" and monitor.endswith("acc"):
+            used("monitor=%r" % monitor)
+            mode = "max"
+        original(one, monitor, mode, *args, **kwargs)
+
+    monitor_callback.__init__ = called
+
+
 def _other(name):
     """The name of an accuracy in the other generation."""
     if not isinstance(name, str):
         return None
     return re.sub("(?<![a-z])acc$", "accuracy", name) if name.endswith("acc") else re.sub("accuracy$", "acc", name)
+
+
+ALL = (optimizers, layers, checkpoints, scores, monitors)

@@ -11,7 +11,7 @@ from keras import ops
 
 # The same in Keras 3, with the same arguments in the same places.
 SAME = (
-    "abs", "all", "any", "binary_crossentropy", "cast", "categorical_crossentropy", "cos", "dot", "elu", "equal",
+    "abs", "all", "any", "binary_crossentropy", "cast", "categorical_crossentropy", "cos", "elu", "equal",
     "exp", "greater", "greater_equal", "less", "less_equal", "log", "logsumexp", "max", "maximum", "min", "minimum",
     "not_equal", "one_hot", "ones", "ones_like", "prod", "reshape", "round", "shape", "sigmoid", "sign", "sin",
     "softmax", "softplus", "softsign", "sparse_categorical_crossentropy", "sqrt", "square", "squeeze", "stack",
@@ -69,6 +69,10 @@ def _arange(start, stop=None, step=1, dtype="int32"):
     start = 0 if stop is None and start < 0 else start
     found = ops.arange(start, stop, step)
     return ops.cast(found, dtype) if dtype != "int32" or isinstance(start, int) else found
+
+
+def _dot(x, y):
+    return ops.tensordot(x, y, axes=[[-1], [max(0, len(y.shape) - 2)]])  # ops.dot is another one on PyTorch
 
 
 def _batch_dot(x, y, axes=None):
@@ -190,7 +194,7 @@ def _map_fn(fn, elems, dtype=None):
 
 def _fold(fn, elems, initializer, order):
     rows = list(range(elems.shape[0]))[::order]
-    found = elems[rows.pop(0)] if initializer is None else initializer
+    found = elems[rows.pop(0)] if initializer is None else ops.convert_to_tensor(initializer)
     for row in rows:
         found = fn(found, elems[row])
     return found
@@ -235,6 +239,7 @@ OTHERS = {
     "cumprod": lambda x, axis=0: ops.cumprod(x, axis),
     "cumsum": lambda x, axis=0: ops.cumsum(x, axis),
     "depthwise_conv2d": ops.depthwise_conv,
+    "dot": _dot,
     "dropout": lambda x, level, noise_shape=None, seed=None: keras.random.dropout(x, level, noise_shape, seed),
     "dtype": lambda x: keras.backend.standardize_dtype(x.dtype),
     "eval": ops.convert_to_numpy,

@@ -85,7 +85,7 @@ class Shims(object):
         from kbench_guest.observing import old_endings, old_functions  # which import Keras
 
         keras = self._keras
-        for serve in (old_endings.optimizers, old_endings.layers, old_endings.checkpoints, old_endings.scores):
+        for serve in old_endings.ALL:
             serve(keras, self._used)
         for name in OPTIMIZERS:
             setattr(keras.optimizers, name.lower(), old_endings.named_optimizer(keras, name, self._used))
