@@ -43,4 +43,5 @@ class Explanation:
     optimizer: Text = ""  # only of models that this optimizer trains; empty for all
     with_layer: Text = ""  # only of models that have a layer of this class; empty for all
     unlike: Texts = ()  # only from these backends or generations; empty for all
+    untrained: bool = False  # only where a weight that is not trained, such as a moving average, deviates most
     as_shipped: bool = False  # only if kbench leaves the backend as it ships

@@ -56,6 +56,7 @@ class _Part:
     allowed: float
     scale: float  # to which a declared bound is relative
     text: str
+    trained: bool = True  # no moving average
 
 
 def unchecked(one: Measured) -> tuple[str, ...]:
@@ -156,7 +157,8 @@ def _change(
         text += f" instead of {_shown(theirs[0])}"
     else:
         text += f", but in another direction ({distance / scale if scale else 0:.1%} off)"
-    return _Part("1 step", own.kind, distance, 0.0 if distance == math.inf else allowed, scale, text)
+    allowed = 0.0 if distance == math.inf else allowed
+    return _Part("1 step", own.kind, distance, allowed, scale, text, not own.weight.startswith("moving"))
 
 
 def _shown(value: float | None) -> str:
@@ -177,6 +179,7 @@ def _declared(part: _Part, one: Measured, other: Measured) -> str:
             part.what in known.get("what", ())
             and not known.get("as_shipped")
             and known.get("layer") in (None, "", part.layer)
+            and not (known.get("untrained") and part.trained)
             and known.get("optimizer") in (None, "", optimizer)
             and (known.get("with_layer") in (None, "") or known["with_layer"] in classes)
             and (not against or {other.cell.backend, other.cell.backend.partition("/")[0]} & set(against))

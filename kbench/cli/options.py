@@ -219,7 +219,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "also accept names of the other Keras generation, such as lr, fit_generator, np_utils, learning_rate",
     },
     "--max-epochs": {**_COUNT, "help": "stop each fit after N epochs"},
-    "--max-steps": {**_COUNT, "help": "stop each epoch after N steps"},
+    "--max-steps": {**_COUNT, "help": "cut each epoch, validation, evaluation and prediction to N steps"},
     "--explain": {
         **_FLAG,
         "help": "find out why backends differ, by three more runs: input data, copies to the device, jit_compile, "

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbench.backend_keys import QUANTITIES, Explanation
-from kbench.parity.deviations import form, loss_deviation, output_deviation, step_deviation
+from kbench.parity.deviations import Scale, form, loss_deviation, output_deviation, scale_of, step_deviation
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, Step
 from kbench.values import Measured
 
@@ -73,11 +73,12 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     forward = {id(computed): _forward(computed, standard) if standard else ({}, None) for computed in there}
     # A backend that computes another model must not move the others' median.
     sound = [computed for computed in there if judge(forward[id(computed)][0], ())[0] != DIFFERS] or there
-    steps = {number: _middle_step(sound, number) for number in STEPS}
+    scales = {number: _scales(there, number) for number in STEPS}
+    steps = {number: _middle_step(sound, number, scales[number]) for number in STEPS}
     names = {id(one.computed): one.measured.cell.backend for one in subjects if one.computed is not None}
     losses = [computed.reported for computed in sound if computed.reported is not None]
     reported = _middle_number(losses) if len(losses) > 1 else None
-    moves = {names[id(one)]: _own_deviations(one) for one in there}
+    moves = {names[id(one)]: _own_deviations(one, scales) for one in there}
     pair = [subject for subject in subjects if any(subject.computed is one for one in sound)]
     rows = []
     for subject in subjects:
@@ -93,7 +94,8 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
         for number, middle in steps.items():
             if middle is not None and number in computed.steps:
                 nearest = next((names[id(one)] for one in sound if one.steps.get(number) is middle), "")
-                found[_named(number)] = replace(step_deviation(computed.steps[number], middle), against=nearest)
+                own = computed.steps[number]
+                found[_named(number)] = replace(_deviation(own, middle, scales[number]), against=nearest)
         rows.append(_row(subject, standard.name if standard else "", found, first, moves))
     return rows
 
@@ -113,10 +115,27 @@ def _is_against(known: Explanation, backend: str) -> bool:
     return not known.unlike or any(name in (backend, backend.partition("/")[0]) for name in known.unlike)
 
 
-def _own_deviations(computed: Computed) -> dict[str, float]:
+_Scales = Mapping[object, Scale]  # by the model's form
+
+
+def _scales(computed: Sequence[Computed], number: int) -> _Scales:
+    """What deviations after so many steps are measured in."""
+    alike: dict[object, list[Step]] = {}
+    for one in computed:
+        for step in (one.steps.get(number), one.moved.get(number)):
+            if step is not None:
+                alike.setdefault(form(step), []).append(step)
+    return {its_form: scale_of(steps) for its_form, steps in alike.items()}
+
+
+def _deviation(own: Step, middle: Step, scales: _Scales) -> Deviation:
+    return step_deviation(own, middle, scales[form(own)])
+
+
+def _own_deviations(computed: Computed, scales: Mapping[int, _Scales]) -> dict[str, float]:
     """How far a backend deviates from itself if its initial weights move by one unit in the last place."""
     found = {
-        _named(number): step_deviation(moved, computed.steps[number]).size
+        _named(number): _deviation(moved, computed.steps[number], scales[number]).size
         for number, moved in computed.moved.items()
         if number in computed.steps
     }
@@ -193,22 +212,31 @@ def judge(deviations: Mapping[str, Deviation], explained: Sequence[Explanation])
     """The verdict on these deviations, and the reasons of those that are explained."""
     if not deviations:
         return ALONE, []
-    reasons = [
-        _explanation(what, deviation, explained)
-        for what, deviation in deviations.items()
-        if not deviation.size <= TOLERANCES[what]
-    ]
-    verdict = DIFFERS if None in reasons else EXPLAINED if reasons else SAME
-    return verdict, list(dict.fromkeys(filter(None, reasons)))
+    reasons = [_reasons(what, deviation, explained) for what, deviation in deviations.items()]
+    found = [reason for several in reasons for reason in several or ()]
+    verdict = DIFFERS if None in reasons else EXPLAINED if found else SAME
+    return verdict, list(dict.fromkeys(found))
 
 
-def _explanation(what: str, deviation: Deviation, explained: Sequence[Explanation]) -> str | None:
+def _reasons(what: str, deviation: Deviation, explained: Sequence[Explanation]) -> list[str] | None:
+    """What explains the deviation, [] if it is within the tolerance; None if nothing does."""
+    if deviation.size <= TOLERANCES[what]:
+        return []
     for one in explained:
         # "TimeDistributed(LSTM)" is explained by what explains an LSTM.
         parts = deviation.class_name.rstrip(")").split("(")
         layer_fits = one.layer in ("", deviation.class_name, *parts)
-        if what in one.what and layer_fits and _is_within(one, deviation) and _is_against(one, deviation.against):
-            return one.reason
+        if not (
+            what in one.what and layer_fits and _is_within(one, deviation) and _is_against(one, deviation.against)
+        ):
+            continue
+        if not one.untrained:
+            return [one.reason]
+        if deviation.trained is not None:  # those that are trained have to agree, or an explanation of their own
+            trained = replace(deviation.trained, against=deviation.against)
+            others = _reasons(what, trained, [other for other in explained if not other.untrained])
+            if others is not None:
+                return [one.reason, *others]
     return None
 
 
@@ -311,17 +339,23 @@ def _with_reported(
     return {**deviations, "loss": Deviation(size, "as reported by the backend", known.class_name)}
 
 
-def _middle_step(computed: Sequence[Computed], number: int) -> Step | None:
-    """The model that is nearest to all others after so many steps; of two, their mean; None of one.
+def _middle_step(computed: Sequence[Computed], number: int, scales: _Scales) -> Step | None:
+    """The model that is nearest to the majority after so many steps; of two, their mean; None of one.
 
-    Not the median of each number: where backends deviate to both sides, no backend has that.
+    Not the median of each number: where backends deviate to both sides, no backend has that. And not the nearest to
+    all: one that is far from all others would choose among them.
     """
     trained = [one.steps[number] for one in computed if number in one.steps]
     if len(trained) < 2:
         return None
     if len(trained) == 2 and form(trained[0]) == form(trained[1]):
         return _mean(*trained)
-    return min(trained, key=lambda step: sum(step_deviation(other, step).size for other in trained))
+
+    def distances(step: Step) -> tuple[float, float]:
+        found = sorted(_deviation(other, step, scales).size for other in trained)
+        return found[len(trained) // 2], sum(found)  # how far it has to reach for a majority, itself included
+
+    return min(trained, key=distances)
 
 
 def _mean(one: Step, other: Step) -> Step:

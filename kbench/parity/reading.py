@@ -92,6 +92,8 @@ def _step(folder: Path, reported: Mapping[str, Any]) -> Step:
             class_name=str(about["class"]),
             values=tuple(arrays[weight["values"]] for weight in about["weights"]),
             sizes=tuple(int(weight["size"]) for weight in about["weights"]),
+            names=tuple(str(weight.get("name", "")) for weight in about["weights"]),
+            trained=tuple(bool(weight.get("trained", True)) for weight in about["weights"]),
         )
         for about in reported["layers"]
     ]

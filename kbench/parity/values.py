@@ -31,6 +31,8 @@ class LayerWeights:
     class_name: str
     values: tuple[Array, ...]  # flat; of a large array a sample, the same on every backend
     sizes: tuple[int, ...]  # of the whole arrays
+    names: tuple[str, ...] = ()  # "kernel", ...; empty if they are not known
+    trained: tuple[bool, ...] = ()  # whether the optimizer changes it; likewise
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Deviation:
     class_name: str = ""
     against: str = ""  # after steps: the backend that it is compared with; empty for a mean of two
     of_weights: float | None = None  # after steps, if the loss deviates most: how far the weights are
+    trained: Deviation | None = None  # after steps, if a weight that is not trained deviates: that of the others
+    by_weight: Mapping[str, float] = field(default_factory=dict)  # after steps: of the weights of each name
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ from kbench.text import MISSING, plain
 _NAMES = ("example", "backend", "image_data_format", "device", "verdict", "reason", "reference")
 _SHOWN = ("outputs", "loss", "1 step", "10 steps")
 _FIRST = "first layer that differs"
+MOST_WEIGHTS = 4  # kinds of weights that are listed
+HARDLY = 0.01  # so little of a deviation is in what the optimizer trains
 _TEXT_COLUMNS = frozenset({"backend", "channels", _FIRST, "verdict"})
 
 
@@ -97,7 +99,7 @@ def _table(rows: Sequence[Agreement], facts: str) -> Table:
         rows=tuple(_cells(row, several, footnotes) for row in rows),
         text_columns=_TEXT_COLUMNS,
         footnotes=tuple(footnotes),
-        remarks=("1 step, 10 steps: against the backend nearest to all others, of those with the same outputs.",),
+        remarks=("1 step, 10 steps: against the backend nearest to the majority, of those with the same outputs.",),
     )
 
 
@@ -117,12 +119,24 @@ def _verdict(row: Agreement, footnotes: list[str]) -> str:
 
 
 def _where(row: Agreement) -> list[str]:
-    """Which layer's weights deviate most, if beyond the tolerance."""
+    """Which layer deviates most, if beyond the tolerance, and which of its weights."""
     return [
-        f"after {what} the largest deviation is in {_named(deviation)}"
+        f"after {what} the largest deviation is in {_named(deviation)}{_weights(deviation)}"
         for what, deviation in row.deviations.items()
         if what in QUANTITIES[3:] and not deviation.size <= TOLERANCES[what] and deviation.layer
     ]
+
+
+def _weights(deviation: Deviation) -> str:
+    """What deviates by kinds of weight, and what that means if the optimizer has no part in it."""
+    listed = [
+        f"{name.replace('_', ' ')} by {f'{size:.2g} times its norm' if size >= 1 else f'{size:.0e}'}"
+        for name, size in list(deviation.by_weight.items())[:MOST_WEIGHTS]
+    ]
+    meant = ""
+    if deviation.trained is not None and deviation.trained.size <= HARDLY * deviation.size:
+        meant = "; predictions differ at once, training hardly"
+    return f": {', '.join(listed)}{meant}" if listed else meant
 
 
 def _named(deviation: Deviation) -> str:

@@ -12,8 +12,9 @@ from fake_runs import cell, measured
 from kbench.backend_keys import Explanation
 from kbench.parity import agreement
 from kbench.parity.agreement import Subject, compare, judge
-from kbench.parity.deviations import output_deviation, weights_deviation
+from kbench.parity.deviations import output_deviation, scale_of, step_deviation
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, LayerWeights, Step
+from kbench.tables.parity import tables
 from kbench.values import FAILED
 
 EXACT = np.array([0.1, 0.2, 0.3, 0.4])
@@ -155,26 +156,87 @@ def test_what_explains_one_of_two_explains_both() -> None:
     assert [row.verdict for row in compare([*parted, third])] == ["explained", "same", "same"]
 
 
+def of_weights(*values: Any, sizes: tuple[int, ...] = ()) -> Step:
+    return Step(None, (LayerWeights("a", "Dense", values, sizes or tuple(len(one) for one in values)),))
+
+
 def test_the_norm_of_a_layer_takes_its_bias_with_it() -> None:
-    zero = (np.array([3.0, 4.0]), np.zeros(1))
-    off = (np.array([3.0, 4.0]), np.array([0.05]))
-    assert weights_deviation(off, zero, (2, 1)) == pytest.approx(0.01)
-    assert weights_deviation(zero, zero, (2, 1)) == 0
+    zero = of_weights(np.array([3.0, 4.0]), np.zeros(1))
+    off = of_weights(np.array([3.0, 4.0]), np.array([0.05]))
+    scale = scale_of([zero])
+    assert step_deviation(off, zero, scale).size == pytest.approx(0.01)
+    assert step_deviation(zero, zero, scale).size == 0
 
 
 def test_a_sample_of_a_large_weight_counts_for_all_of_it() -> None:
-    right = (np.full(10, 3.0), np.full(10, 4.0))
-    own = (np.full(10, 3.1), np.full(10, 4.0))
+    right = of_weights(np.full(10, 3.0), np.full(10, 4.0), sizes=(90, 10))
+    own = of_weights(np.full(10, 3.1), np.full(10, 4.0), sizes=(90, 10))
     # 90 numbers off by .1, of 90 threes and 10 fours.
     wanted = np.sqrt(90 * 0.1**2) / np.sqrt(90 * 9 + 10 * 16)
-    assert weights_deviation(own, right, (90, 10)) == pytest.approx(wanted)
+    assert step_deviation(own, right, scale_of([right])).size == pytest.approx(wanted)
+
+
+def test_a_deviation_has_one_size_from_both_sides() -> None:
+    small, large = of_weights(np.ones(4)), of_weights(np.full(4, 100.0))
+    scale = scale_of([small, small, large])
+    assert step_deviation(small, large, scale).size == step_deviation(large, small, scale).size == pytest.approx(99)
+
+
+@pytest.mark.parametrize("odd", [100.0, 0.001, float("nan"), float("inf")])
+def test_the_majority_is_right_however_large_the_numbers_of_the_odd_one_are(odd: float) -> None:
+    changed = computed(steps=(odd, odd))
+    for place in range(3):
+        three = [computed(), computed()]
+        three.insert(place, changed)
+        wanted = ["same", "same"]
+        wanted.insert(place, "differs")
+        assert verdicts(*three) == wanted
+
+
+def test_the_majority_has_one_form_of_the_model() -> None:
+    other = replace(computed(steps=None), steps={1: of_weights(EXACT), 10: of_weights(EXACT)})
+    assert verdicts(other, computed(), computed()) == ["differs", "same", "same"]
 
 
 def test_other_shapes_are_as_far_off_as_can_be() -> None:
-    assert weights_deviation((np.zeros(3),), (np.zeros(4),), (4,)) == float("inf")
+    assert step_deviation(of_weights(np.zeros(3)), of_weights(np.zeros(4)), scale_of([])).size == float("inf")
     other = computed(steps=None)
     changed = replace(other, steps={1: step(), 10: Step(1.0, (LayerWeights("a", "Conv2D", (EXACT,), (4,)),))})
     assert verdicts(computed(), computed(), changed) == ["same", "same", "differs"]
+
+
+def normalized(gamma: float = 1.0, moving_mean: float = 0.01) -> Computed:
+    names, trained = ("gamma", "moving_mean"), (True, False)
+    layer = LayerWeights("n", "BatchNormalization", (EXACT * gamma, EXACT * moving_mean), (4, 4), names, trained)
+    of_steps = {1: Step(None, (layer,)), 10: Step(None, (layer,))}
+    return replace(computed(steps=None), steps=of_steps)
+
+
+AVERAGES = Explanation(("1 step", "10 steps"), 1.5, "known", layer="BatchNormalization", untrained=True)
+
+
+def test_the_weights_of_a_layer_are_told_apart() -> None:
+    usual = normalized()
+    deviation = rows(usual, usual, normalized(moving_mean=1.0))[2].deviations["1 step"]
+    assert deviation.by_weight == {"moving_mean": pytest.approx(99), "gamma": 0}
+    assert deviation.trained is not None and deviation.trained.size == 0
+    (_, _, row) = tables(rows(usual, usual, normalized(moving_mean=1.0)))[0].rows
+    assert row[-1] == "differs [1] [2]"
+    assert tables(rows(usual, usual, normalized(moving_mean=1.0)))[0].footnotes[0] == (
+        "after 1 step the largest deviation is in n (BatchNormalization): moving mean by 99 times its norm, gamma by "
+        "0e+00; predictions differ at once, training hardly"
+    )
+
+
+def test_what_explains_moving_averages_explains_no_trained_weight_beside_them() -> None:
+    usual = normalized()
+    for odd, verdict in (
+        (normalized(moving_mean=1.0), "explained"),
+        (normalized(moving_mean=2.0), "differs"),  # beyond the bound
+        (normalized(gamma=1.5, moving_mean=1.0), "differs"),
+        (normalized(gamma=1.5), "differs"),
+    ):
+        assert verdicts(usual, usual, odd, explained=(AVERAGES,)) == ["same", "same", verdict]
 
 
 @pytest.mark.parametrize(

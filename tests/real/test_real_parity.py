@@ -110,6 +110,25 @@ def test_a_users_program_computes_the_same(program: str, names: str, reference: 
         assert float(row["outputs"]) < 1e-5 and row["10_steps"], compared.output
 
 
+def test_the_moving_averages_of_one_backend_do_not_make_the_others_differ(kbench: Kbench, tmp_path: Path) -> None:
+    """Keras 2 on TensorFlow corrects them for their start at zero: its numbers are the largest, and the odd ones."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import numpy as np\nfrom keras.layers import BatchNormalization, Dense\n"
+        "from keras.models import Sequential\n"
+        "model = Sequential([Dense(6, use_bias=False, input_shape=(4,)), BatchNormalization(), Dense(1)])\n"
+        "model.compile('sgd', 'mse')\nx = np.random.RandomState(0).rand(64, 4) * 10\n"
+        "model.fit(x, x[:, :1], batch_size=8, verbose=0)\n"
+    )
+    compared = kbench.parity_of_script("keras2/tensorflow,keras3/jax,keras3/torch", program)
+    rows = compared.parity()
+    assert compared.status == 0, compared.output
+    assert [row["verdict"] for row in rows] == ["explained", "same", "same"] and rows[0]["reference"] == "numpy"
+    said = " ".join(compared.output.split())
+    assert "(BatchNormalization): moving mean by 99 times its norm, moving variance by" in said
+    assert "predictions differ at once, training hardly" in said
+
+
 def test_what_tells_two_backends_apart_in_a_program_is_named(kbench: Kbench, tmp_path: Path) -> None:
     """CNTK's LSTM gives its cell state, and Keras 2 leaves samples without weight out of the loss's mean."""
     compared = kbench.parity_of_script("keras2/cntk,keras2/tensorflow,keras3/jax", PROGRAMS / "weighted.py")

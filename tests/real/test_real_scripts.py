@@ -37,7 +37,7 @@ ON = {
 }
 ARGUMENTS = {"surroundings": ["--status", "3"]}
 # They need TensorFlow, a download, or shims.
-NOT_BARE = ("functions_of_keras2", "of_tensorflow", "own_data", "words_of_keras2", "words_of_keras3")
+NOT_BARE = ("cut_short", "functions_of_keras2", "of_tensorflow", "own_data", "words_of_keras2", "words_of_keras3")
 INPUT = "first\nsecond\n"
 # A file for each output that a program was seen to print by itself; deleted with the test environment.
 SEEN = Path(sys.prefix) / "seen"

@@ -34,6 +34,24 @@ def test_dense_is_a_product_and_a_sum() -> None:
     assert compute("Dense", config, weights, np.array(x)).tolist() == [[0.0, 1.0]]  # -4.5 and 1.0 before relu
 
 
+@pytest.mark.parametrize(("axis", "first"), [(-1, False), ([3], False), (1, True)])
+def test_batch_normalization_predicts_with_its_moving_averages(axis: Any, first: bool) -> None:
+    x = draw(2, 3, 4, 2)
+    gamma, beta, mean, variance = (np.array(pair) for pair in ([2.0, 1.0], [0.5, 0.0], [0.1, -0.1], [4.0, 0.25]))
+    config = {"axis": axis, "epsilon": 0.001, "center": True, "scale": True}
+    own = compute("BatchNormalization", config, [gamma, beta, mean, variance], x, first=first)
+    np.testing.assert_allclose(own, gamma * (x - mean) / np.sqrt(variance + 0.001) + beta, atol=1e-15)
+    bare = {**config, "center": False, "scale": False}
+    own = compute("BatchNormalization", bare, [mean, variance], x, first=first)
+    np.testing.assert_allclose(own, (x - mean) / np.sqrt(variance + 0.001), atol=1e-15)
+
+
+def test_global_pooling_takes_all_places() -> None:
+    x = draw(2, 3, 4, 5)
+    np.testing.assert_allclose(compute("GlobalAveragePooling2D", {}, [], x), x.mean(axis=(1, 2)))
+    assert (compute("GlobalMaxPooling1D", {"keepdims": True}, [], x[0]) == x[0].max(axis=1, keepdims=True)).all()
+
+
 def test_softmax_adds_up_and_does_not_overflow() -> None:
     y = reference.activation("softmax", np.array([[1000.0, 1000.0, 0.0]]))
     assert y.tolist() == [[0.5, 0.5, 0.0]]
@@ -147,7 +165,7 @@ def test_time_distributed_runs_its_layer_on_each_step() -> None:
 @pytest.mark.parametrize(
     ("class_name", "config", "named"),
     [
-        ("BatchNormalization", {}, "BatchNormalization"),
+        ("LayerNormalization", {}, "LayerNormalization"),
         ("Activation", {"activation": "hard_sigmoid"}, "hard_sigmoid"),
         ("Embedding", {"mask_zero": True}, "mask_zero=True"),
         ("LSTM", {**GATES, "return_state": True}, "return_state=True"),

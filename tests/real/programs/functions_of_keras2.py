@@ -1,5 +1,7 @@
 """Functions and modules that Keras 3 has not got any more, or has elsewhere."""
 
+import os
+
 import keras
 import numpy as np
 from keras import backend as K
@@ -62,3 +64,30 @@ chosen.add(Dense(3, activation="softmax", input_shape=(8,), kernel_initializer="
 chosen.compile(keras.optimizers.rmsprop(lr=0.1), "categorical_crossentropy")
 print(chosen.predict_classes(np.ones((2, 8))).tolist(), chosen.predict_proba(np.ones((2, 8))).shape, np.float(1))
 print(K.int_shape(K.conv1d(K.variable(a), K.variable(np.ones((2, 5, 4))))), K.get_value(K.max(K.variable(a))) < 1)
+
+
+# How programs of that time end.
+def noisy(t):
+    return K.in_train_phase(0.5 * t, t) + 0.0 * K.count_params(K.constant(a))
+
+
+checked = []
+last = keras.models.Sequential()
+kernel, bias = np.eye(4, 2), np.array([0.5, 0.0])
+last.add(Dense(2, activation="softmax", batch_input_shape=(16, 4), weights=[kernel, bias]))
+last.add(Lambda(noisy))
+last.compile(keras.optimizers.SGD(0.0, 0.9, 0.1), "categorical_crossentropy", metrics=["accuracy"])
+x, y = np.eye(4)[np.arange(64) % 4], np.eye(2)[np.arange(64) % 2]
+looks = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: checked.append("val_acc" in logs))
+ends = keras.callbacks.EarlyStopping(monitor="val_acc", patience=9)
+seen = last.fit(x, y, batch_size=16, epochs=4, verbose=0, validation_data=(x, y), callbacks=[looks, ends]).history
+print(["%.3f" % one for one in seen["val_acc"]], len(seen["acc"]), checked)
+print(
+    last.predict(x[:16], batch_size=16, verbose=0)[:3].round(3).tolist(), last.input_shape, K.learning_phase() is None
+)
+plain = Sequential([Dense(1, input_dim=4)])
+plain.compile(keras.optimizers.SGD(lr=0.5), "mse")
+plain.fit(x, y[:, :1], epochs=4, verbose=0, callbacks=[keras.callbacks.ModelCheckpoint("saved-{epoch}.h5", period=3)])
+print(sorted(name for name in os.listdir(".") if name.startswith("saved")))
+K.set_value(plain.optimizer.lr, 0.25)
+print(K.get_value(plain.optimizer.lr), keras.models.Input((3,)) is not None)

@@ -14,6 +14,7 @@ from kbench_guest import arrays, scores
 from kbench_guest.drivers import example_file, parity_files
 from kbench_guest.drivers.first_step import train_on
 from kbench_guest.frameworks import graph
+from kbench_guest.frameworks.layers import find
 from kbench_guest.proof import reference
 from kbench_guest.protocol import in_a_line
 
@@ -231,7 +232,8 @@ def train(framework, case, steps, folder, events):
         return case.train(batch)
 
     def write(stage):
-        layers = [(layer.name, graph.kind_of(layer), values) for layer, values in framework.weights(case.model)]
+        held = framework.weights(case.model)
+        layers = [(layer.name, graph.kind_of(layer), values, roles(layer)) for layer, values in held]
         after = case.loss and case.loss(predicted(case.model, case.batch(0)))
         parity_files.write_step(folder, stage, layers, after, case.optimizer, events)
 
@@ -243,6 +245,15 @@ def train(framework, case, steps, folder, events):
         case.model.set_weights([parity_files.moved(value) for value in initial])
         case.compile()
         parity_files.take_steps(steps, "moved", case.batch, step, write, events)
+
+
+def roles(layer):
+    """[{"name", "trained"}] of the layer's weights."""
+    trained = list(getattr(layer, "trainable_weights", layer.weights))
+    return [
+        {"name": find(layer, weight)[0] or "", "trained": any(weight is one for one in trained)}
+        for weight in layer.weights
+    ]
 
 
 def forget(model):

@@ -46,14 +46,16 @@ def take_steps(steps, stage, batch, train, write, events):
 
 
 def write_step(folder, stage, layers, loss, optimizer, events):
-    """An .npz file with the weights of [(name, class, weights)], and its event with the first batch's loss."""
+    """An .npz file with the weights of [(name, class, weights, what each is)], and its event with the first batch's
+    loss. What a weight is: {"name", "trained"}, as far as it is known.
+    """
     kept, described = {}, []
-    for name, kind, values in layers:
+    for name, kind, values, roles in layers:
         about = {"name": name, "class": kind, "weights": []}
-        for value in values:
+        for value, role in zip(values, roles):
             of_weight = "weight_%03d" % len(kept)
             kept[of_weight] = drawn_numbers(value)
-            about["weights"].append({"values": of_weight, "size": int(value.size)})
+            about["weights"].append(dict(role, values=of_weight, size=int(value.size)))
         described.append(about)
     np.savez(os.path.join(folder, stage + ".npz"), **kept)
     events.write("parity", stage=stage, file=stage + ".npz", loss=loss, layers=described, optimizer=optimizer)

@@ -6,12 +6,14 @@ import json
 import os
 import random
 import re
+import shutil
 import sys
 import time
 import traceback
 import types
 
 from kbench_guest.observing import shims
+from kbench_guest.observing.errors import show_error
 from kbench_guest.observing.imports import Files, KerasOfTensorFlow, NotServed, Watched
 from kbench_guest.protocol import Refused, reason
 from kbench_guest.turns import Turns, held_seconds
@@ -33,6 +35,7 @@ class Script(object):
         self._program = dict(spec["script"], init=spec["init"], seed=spec["seed"])
         self._file = self._program["file"]
         self._files = Files(self._file, _as_named(self._file))
+        self._home = os.path.join(os.path.dirname(spec["events"]), "keras_home")
         self._calls = None
         self._shims = None
         self._framework = None
@@ -46,10 +49,11 @@ class Script(object):
         sys.path[0] = os.path.dirname(self._file)
         if self._program["packages_folder"]:
             sys.path.append(os.path.expanduser(self._program["packages_folder"]))
+        self._pid = os.getpid()
         self._watch_imports()
+        self._choose_for_children()
         random.seed(self._spec["seed"])
         self._leave, os._exit = os._exit, self._exit
-        self._pid = os.getpid()
         secret = os.environ.pop("KBENCH_ARGUMENTS", "")  # where the spec, which is kept, has them masked
         sys.argv = [self._files.main] + list(json.loads(secret) if secret else self._program["arguments"])
         module = types.ModuleType("__main__")
@@ -80,12 +84,20 @@ class Script(object):
         if old or absent:  # TensorFlow 1 has a Keras of its own, which is not the one that is measured
             KerasOfTensorFlow(self._files, absent, self._lacks, self._seed)
 
+    def _choose_for_children(self):
+        """Let Python processes that the program starts load Keras as this one does."""
+        shutil.copyfile(
+            os.path.join(os.path.dirname(shims.__file__), "in_children.py"),
+            os.path.join(self._home, "sitecustomize.py"),
+        )
+        os.environ["PYTHONPATH"] = self._home
+
     def _after_numpy(self, module):
         module.random.seed(self._spec["seed"])
 
     def _before_keras(self):
         self._asked = os.environ.pop("KERAS_BACKEND", None)
-        os.environ["KERAS_HOME"] = os.path.join(os.path.dirname(self._spec["events"]), "keras_home")
+        os.environ["KERAS_HOME"] = self._home
         self._importing = time.perf_counter()
 
     def _after_keras(self, module):
@@ -97,16 +109,21 @@ class Script(object):
         from kbench_guest.observing import downloads
         from kbench_guest.observing.calls import Calls
 
-        self._events.write("phase", name="import", seconds=seconds)
-        self._events.write("memory", at="import", peak_mib=process.peak_memory_mib())
+        observed = os.getpid() == self._pid
+        if observed:
+            self._events.write("phase", name="import", seconds=seconds)
+            self._events.write("memory", at="import", peak_mib=process.peak_memory_mib())
         self._framework = frameworks.load()
         self._framework.prepare()
-        check_loaded(self._spec, self._framework.versions(), self._events)
+        if observed:
+            check_loaded(self._spec, self._framework.versions(), self._events)
         self._seed(self._spec["seed"])
         downloads.share(module, self._program["downloads"], self._program["files"], self._remark)
         if self._program["shims"]:
             self._shims = shims.Shims(module)
             self._shims.install()
+        if not observed:  # a child of the program
+            return
         if self._spec["parity"]:
             from kbench_guest.drivers.script_parity import FirstModel
 
@@ -152,7 +169,7 @@ class Script(object):
     def _fail(self, error):
         """Show the error as Python does, without the frames of kbench, and write its event."""
         trace = error.__traceback__.tb_next  # the first frame is this file's
-        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        show_error(type(error), error.with_traceback(trace), trace)
         found = self._reason(error, trace)
         self._report(1)
         self._events.write("error", **found)
@@ -173,8 +190,9 @@ class Script(object):
         if isinstance(error, Refused):
             return found
         if isinstance(error, SyntaxError):
-            message = "line %s is not valid in Python %d.%d: %s"
-            return dict(found, message=message % ((error.lineno,) + sys.version_info[:2] + (error.msg,)))
+            message = "%sline %s is not valid in Python %d.%d: %s"
+            where = self._where(error.filename)
+            return dict(found, message=message % ((where, error.lineno) + sys.version_info[:2] + (error.msg,)))
         if isinstance(error, NotImplementedError) and frames and not self._files.named(frames[-1].filename):
             found["kind"] = "unsupported"
         message = ("line %d: " % line if line else "") + found["message"]
@@ -185,6 +203,13 @@ class Script(object):
         elif not self._program["shims"] and shims.SERVED.search(message):
             message += "; --shims may serve it"
         return dict(found, message=message)
+
+    def _where(self, file):
+        """The file's name and a comma; "" for the program itself."""
+        named = self._files.named(str(file))
+        if named == os.path.basename(self._file):
+            return ""
+        return (named or os.sep.join(str(file).split(os.sep)[-2:])) + ", "  # of a package: with its folder
 
     def _finish(self, status):
         """Write the last events of a program that ended by itself."""

@@ -17,6 +17,7 @@ from kbench_guest.drivers.feeding import Batch
 from kbench_guest.observing import about
 from kbench_guest.observing.batches import first_batches
 from kbench_guest.observing.calls import FITS, TRAINS
+from kbench_guest.observing.errors import show_error
 from kbench_guest.observing.wrapping import by_name, in_main_thread, wrap_methods
 from kbench_guest.proof import forms, weights
 from kbench_guest.protocol import in_a_line, reason
@@ -65,7 +66,7 @@ class FirstModel(object):
                 self._compare(model, method, given)
                 status = 0
             except BaseException as error:
-                sys.excepthook(type(error), error, error.__traceback__)
+                show_error(type(error), error, error.__traceback__)
                 self._events.write("error", **reason(error))
             return self._end(status)
 

@@ -6,7 +6,6 @@ import types
 
 import numpy as np
 
-from kbench_guest import arrays
 from kbench_guest.proof import fingerprint
 
 HASHED_BYTES = 1 << 24  # of each array, from the front
@@ -37,6 +36,12 @@ def model(framework, made):
     return dict(found, notes=notes) if notes else found
 
 
+def has_all_weights(made):
+    """Whether the model and its layers are built: on some backends the first step makes the weights of some."""
+    layers = made._flatten_layers() if hasattr(made, "_flatten_layers") else getattr(made, "layers", ())
+    return all(getattr(one, "built", True) for one in [made, *layers])
+
+
 def training(given, hashed):
     """{batch_size, samples, ...} of the arguments of fit, as far as they are known; `hashed`: with content_sha256."""
     found = {}
@@ -44,11 +49,11 @@ def training(given, hashed):
     split = float(given.get("validation_split") or 0.0)
     if split:
         found["validation_split"] = split
-    if _arrays(x):
+    if rows(x):
         found["batch_size"] = int(given.get("batch_size") or 32)
         found["samples"] = rows(x)
         found["validation_samples"] = int(rows(x) * split)
-        if hashed:
+        if hashed and _arrays(x):
             with contextlib.suppress(Exception):  # arrays of objects
                 found["content_sha256"] = _sha256(_arrays(x) + _arrays(given.get("y")))
     else:
@@ -58,22 +63,6 @@ def training(given, hashed):
     if isinstance(given.get("validation_data"), (list, tuple)):
         found["validation_samples"] = rows(given["validation_data"][0])
     return found
-
-
-def cut(given, program):
-    """Limit an epoch to its first --max-steps steps."""
-    most = program.get("max_steps")
-    if not most:
-        return
-    x = given.get("x", given.get("generator"))
-    if _arrays(x):
-        rows_left = most * int(given.get("batch_size") or 32)
-        for name in ("x", "y", "sample_weight"):
-            if _arrays(given.get(name)) and rows(given[name]) > rows_left:
-                given[name] = arrays.mapped(lambda one: one[:rows_left], given[name])
-        return
-    steps = given.get("steps_per_epoch")
-    given["steps_per_epoch"] = min(steps, most) if steps else most
 
 
 def count_samples(given, facts):
@@ -99,9 +88,21 @@ def samples(facts, steps):
 
 
 def rows(x):
-    """How many samples these arrays have; 0 if that is not known."""
-    found = _arrays(x)
-    return int(found[0].shape[0]) if found and found[0].ndim else 0
+    """How many samples these arrays, tables, tensors or lists have; 0 if that is not known."""
+    while isinstance(x, (list, tuple, dict)) and not is_array(x):
+        x = next(iter(x.values() if isinstance(x, dict) else x), None)
+    shape = getattr(x, "shape", None)
+    if shape is None:
+        return len(x) if is_array(x) else 0
+    try:
+        return int(shape[0])
+    except (TypeError, IndexError, ValueError):  # a symbolic tensor, or a single number
+        return 0
+
+
+def is_array(x):
+    """Whether it is a list that stands for an array."""
+    return isinstance(x, (list, tuple)) and len(x) > 0 and isinstance(x[0], (int, float, str, bytes, np.generic))
 
 
 def _arrays(x):

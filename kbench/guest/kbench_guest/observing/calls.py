@@ -14,7 +14,7 @@ import keras
 import numpy as np
 
 from kbench_guest.clock import StepClock
-from kbench_guest.observing import about, changes
+from kbench_guest.observing import about, changes, cutting
 from kbench_guest.observing.wrapping import by_name, in_main_thread, wrap_methods
 from kbench_guest.proof import weights
 
@@ -58,6 +58,7 @@ class Calls(object):
         self._fit = None  # the one that runs
         self._seeded = False
         self._failed = False
+        self._cut = ""  # what --max-steps has cut of the call that runs
         self.broken = ""  # the site whose call raised last
 
     def watch(self, model_class):
@@ -67,6 +68,13 @@ class Calls(object):
         wrap_methods(model_class, FITS + CALLS, self._wrapped)
         if self.framework.eager:
             model_class.__call__ = self._wrapped(CALL, model_class.__call__)
+        if self.program["max_steps"]:
+            cutting.watch(model_class, self.program["max_steps"], self)
+
+    def is_cut(self, text):
+        """The next call is a cut one, as the text says; it is not if that is empty."""
+        if not self._inside:
+            self._cut = text
 
     def _wrapped(self, method, original):
         begin = self._begin_fit if method in FITS else self._begin_call
@@ -119,7 +127,6 @@ class Calls(object):
             return None  # the method itself says what is wrong
         site = self._site(method)
         facts = about.training(named, hashed=not site.described)
-        about.cut(named, self.program)
         if self.program["variant"] == "same-batch":
             batch = changes.repeat_first(method, named)
             facts["transfer_seconds"] = changes.transfer_seconds(self.framework, model, batch)
@@ -156,13 +163,19 @@ class Calls(object):
 
         return step
 
-    def describe(self, site, model, facts):
-        """Write what the model of a site is, once."""
+    def describe(self, site, model, facts, trained=False):
+        """Write what the model of a site is, once; trained: whether it has been trained before."""
         if site.described:
             return
         site.described = True
         found = dict(facts, **about.model(self.framework, model))
-        if self.program["init"] == "seeded" and not self._seeded:  # for the first model alone
+        if self._cut:
+            found["notes"] = [self._cut, *found.get("notes", ())]
+        if self.program["init"] == "seeded" and not self._seeded and trained:
+            self._seeded = True
+            text = "its first step made its weights: --init seeded gave it none"
+            found["notes"] = [*found.get("notes", ()), text]
+        elif self.program["init"] == "seeded" and not self._seeded:  # for the first model alone
             self._seeded = True
             sha256, left = weights.initialise(self.framework, model, self.program["seed"])
             found.update(weights="seeded", weights_sha256=sha256, weights_left=left)
@@ -251,7 +264,7 @@ class Fit(object):
     def _epoch_begins(self):
         """Some backends compile in fit before the epoch begins: the very first epoch counts from the call."""
         now = time.perf_counter()
-        if self._done == 0 and getattr(self._model, "built", True):  # or its weights are made by the first step
+        if self._done == 0 and about.has_all_weights(self._model):
             self._calls.describe(self._site, self._model, self._facts)
         after = time.perf_counter()
         self._compiled = self._calls.framework.compilations()
@@ -278,7 +291,7 @@ class Fit(object):
         numbers = {name: _number(value) for name, value in logs.items()}
         scores = {name: value for name, value in numbers.items() if value is not None}
         self._done += 1
-        self._calls.describe(self._site, self._model, self._facts)
+        self._calls.describe(self._site, self._model, self._facts, trained=True)
         compiled = self._calls.framework.compilations()
         self._calls.write_epoch(
             self._site,

@@ -15,7 +15,8 @@ SERVED = re.compile(
     r"\b(lr|decay|nb_epoch|np_utils|(fit|evaluate|predict)_generator|CuDNN(LSTM|GRU)|learning_rate|jit_compile"
     r"|steps_per_execution|set_random_seed|ImageDataGenerator|predict_(classes|proba)|mse"
     r"|keras\.(ops|engine|layers\.\w+|utils\.\w+_utils|preprocessing\.\w+))\b|'ops'"
-    r"|module '(keras\.(backend|optimizers)|numpy)' has no"
+    r"|(val_|\b)acc|batch_input_shape|period|weights|module '(keras\.(backend|optimizers)|numpy)' has no"
+    r"|'Input'"
 )
 OLD_MODULES = (
     "advanced_activations", "convolutional", "convolutional_recurrent", "core", "embeddings", "local", "merge",
@@ -29,6 +30,15 @@ LOSSES = {
     "msle": "mean_squared_logarithmic_error", "kullback_leibler_divergence": "kl_divergence",
 }  # fmt: skip
 OPTIMIZERS = ("SGD", "RMSprop", "Adam", "Adagrad", "Adadelta", "Adamax", "Nadam")
+# The arguments of Keras 2's fit_generator, evaluate_generator and predict_generator in their places.
+PLACES = {
+    "fit": (
+        "steps_per_epoch", "epochs", "verbose", "callbacks", "validation_data", "validation_steps", "class_weight",
+        "max_queue_size", "workers", "use_multiprocessing", "shuffle", "initial_epoch",
+    ),
+    "evaluate": ("steps", "max_queue_size", "workers", "use_multiprocessing", "verbose"),
+    "predict": ("steps", "max_queue_size", "workers", "use_multiprocessing", "verbose"),
+}  # fmt: skip
 QUEUE = ("max_queue_size", "max_q_size", "workers", "use_multiprocessing", "pickle_safe", "nb_worker")
 
 
@@ -72,13 +82,14 @@ class Shims(object):
     def _for_new(self):
         import numpy
 
-        from kbench_guest.observing import old_functions  # which imports Keras
+        from kbench_guest.observing import old_endings, old_functions  # which import Keras
 
         keras = self._keras
+        for serve in old_endings.ALL:
+            serve(keras, self._used)
         for name in OPTIMIZERS:
-            self._decay(getattr(keras.optimizers, name))
-            self._renamed(getattr(keras.optimizers, name), "__init__", {"lr": "learning_rate"})
-            self._given(keras.optimizers, name.lower(), getattr(keras.optimizers, name))
+            setattr(keras.optimizers, name.lower(), old_endings.named_optimizer(keras, name, self._used))
+        self._given(keras.models, "Input", keras.Input)
         self._given(keras.Model, "predict_classes", _classes)
         self._given(keras.Model, "predict_proba", _probabilities)
         self._more(numpy, {"float": float, "int": int, "bool": bool, "object": object}.get)
@@ -99,26 +110,10 @@ class Shims(object):
         for name in ("LSTM", "GRU"):
             self._given(keras.layers, "CuDNN" + name, getattr(keras.layers, name))
 
-    def _decay(self, optimizer):
-        original = optimizer.__init__
-
-        @functools.wraps(original)
-        def called(one, *args, **kwargs):
-            decay = kwargs.pop("decay", None)
-            if decay:
-                self._used("decay")
-                rate = kwargs.get("learning_rate", 0.01 if optimizer.__name__ == "SGD" else 0.001)
-                schedule = self._keras.optimizers.schedules.InverseTimeDecay
-                kwargs["learning_rate"] = schedule(rate, decay_steps=1, decay_rate=decay)
-            return original(one, *args, **kwargs)
-
-        optimizer.__init__ = called
-
     def _generator(self, method):
         def called(model, generator, *args, **kwargs):
             self._used(method + "_generator")
-            for name, value in zip(("steps_per_epoch", "epochs") if method == "fit" else ("steps",), args):
-                kwargs[name] = value
+            kwargs.update(zip(PLACES[method], args))
             kwargs = {name: value for name, value in kwargs.items() if name not in QUEUE}
             if method != "fit":
                 kwargs.setdefault("verbose", 0)
@@ -126,9 +121,9 @@ class Shims(object):
 
         return called
 
-    def _module(self, name, served):
-        """Make the module importable, with the contents of `served`."""
-        made = _Module(name, served, self._used)
+    def _module(self, name, served, find=None):
+        """Make the module importable, with the contents of `served`, or what `find` gives for a name."""
+        made = _Module(name, find or functools.partial(_attribute, served), self._used)
         try:
             self._more(importlib.import_module(name), made.find)
         except ImportError:
@@ -162,11 +157,13 @@ class Shims(object):
     # Keras 2 as Keras 3 is
 
     def _for_old(self):
+        from kbench_guest.observing import new_functions  # which imports Keras
+
         keras = self._keras
         for name in OPTIMIZERS:
             self._renamed(getattr(keras.optimizers, name), "__init__", {"learning_rate": "lr"})
         self._renamed(keras.models.Model, "compile", {}, ("jit_compile", "steps_per_execution"))
-        self._module("keras.ops", keras.backend)
+        self._module("keras.ops", None, new_functions.find)
         if not hasattr(keras.utils, "set_random_seed"):
             keras.utils.set_random_seed = self._seed
 
@@ -188,16 +185,17 @@ def _classes(model, x, batch_size=32, verbose=0):
     return found.argmax(axis=-1) if found.shape[-1] > 1 else (found > 0.5).astype("int32")
 
 
+def _attribute(module, name):
+    """What a module has under this name, or None."""
+    return getattr(module, name, None)
+
+
 class _Module(types.ModuleType):
     """A module under an old name, with the contents of another one."""
 
-    def __init__(self, name, served, used):
+    def __init__(self, name, find, used):
         super(_Module, self).__init__(name)
-        self.__dict__.update(__path__=[], _served=served, _used=used)
-
-    def find(self, name):
-        """What the other module has under this name, or None."""
-        return getattr(self._served, name, None)
+        self.__dict__.update(__path__=[], find=find, _used=used)
 
     def __getattr__(self, name):
         found = None if name.startswith("__") else self.find(name)

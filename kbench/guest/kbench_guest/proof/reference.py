@@ -38,6 +38,8 @@ def compute(class_name, config, weights, taken, channels_first=False):
         raise Unknown("the layer %s" % class_name)
     if outer in ("Add", "Concatenate"):
         return _LAYERS[outer](config, taken, channels_first)
+    if outer == "BatchNormalization":
+        return _LAYERS[outer](config, weights, taken[0], channels_first)
     if outer == "TimeDistributed":
         return _time_distributed(inner[:-1], config["layer"]["config"], weights, taken[0])
     return _LAYERS[outer](config, weights, taken[0])
@@ -122,6 +124,23 @@ def _window(x, row, column, height, width, strides):
     return x[:, rows, columns]
 
 
+def _batch_normalization(config, weights, x, channels_first):
+    """As it predicts, with its moving averages."""
+    axis = config["axis"][0] if isinstance(config["axis"], (list, tuple)) else config["axis"]
+    axis = channels_last_axis(axis, channels_first)
+    shape = [1] * x.ndim
+    shape[axis] = x.shape[axis]
+    given = [weight.reshape(shape) for weight in weights]
+    gamma = given.pop(0) if config["scale"] else 1.0
+    beta = given.pop(0) if config["center"] else 0.0
+    mean, variance = given
+    return gamma * (x.astype("float64") - mean) / np.sqrt(variance + config["epsilon"]) + beta
+
+
+def _global_pooling(config, x, take):
+    return take(x.astype("float64"), axis=tuple(range(1, x.ndim - 1)), keepdims=bool(config.get("keepdims")))
+
+
 def _embedding(config, weights, x):
     _expect(config, mask_zero=False)
     return weights[0][x.astype("int64")]
@@ -188,10 +207,12 @@ def _time_distributed(class_name, config, weights, x):
 
 
 def _concatenate(config, taken, channels_first):
-    axis = config.get("axis", -1)
-    if channels_first:  # the reference has channels last
-        axis = {1: -1, -3: -1, 2: 1, 3: 2, -1: 2, -2: 1}.get(axis, axis)
-    return np.concatenate(taken, axis=axis)
+    return np.concatenate(taken, axis=channels_last_axis(config.get("axis", -1), channels_first))
+
+
+def channels_last_axis(axis, channels_first):
+    """The axis of a picture in the reference, which has channels last."""
+    return {1: -1, -3: -1, 2: 1, 3: 2, -1: 2, -2: 1}.get(axis, axis) if channels_first else axis
 
 
 _LAYERS = {
@@ -199,6 +220,11 @@ _LAYERS = {
     "Conv2D": _conv2d,
     "MaxPooling2D": lambda config, weights, x: _pooling(config, x, -np.inf, np.max),
     "AveragePooling2D": lambda config, weights, x: _pooling(config, x, np.nan, np.nanmean),
+    "GlobalAveragePooling1D": lambda config, weights, x: _global_pooling(config, x, np.mean),
+    "GlobalAveragePooling2D": lambda config, weights, x: _global_pooling(config, x, np.mean),
+    "GlobalMaxPooling1D": lambda config, weights, x: _global_pooling(config, x, np.max),
+    "GlobalMaxPooling2D": lambda config, weights, x: _global_pooling(config, x, np.max),
+    "BatchNormalization": _batch_normalization,
     "Flatten": lambda config, weights, x: x.reshape(len(x), -1),
     "Dropout": lambda config, weights, x: x,  # of a model whose dropout is off
     "Activation": lambda config, weights, x: activation(config["activation"], x.astype("float64")),

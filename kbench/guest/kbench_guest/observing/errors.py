@@ -1,0 +1,27 @@
+"""Shows an exception as Python does, without the frames of kbench that the program ran through."""
+
+import os
+import sys
+import traceback
+
+GUEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def show_error(kind, error, trace):
+    """What sys.excepthook does. One of the program's own is called with all frames."""
+    if sys.excepthook is not sys.__excepthook__:
+        sys.excepthook(kind, error, trace)
+        return
+    shown = traceback.TracebackException(kind, error, trace)
+    _leave_out(shown)
+    sys.stderr.write("".join(shown.format()))
+
+
+def _leave_out(shown):
+    """Take kbench's frames, and those of the import system between them, out of an exception and its causes."""
+    if any(frame.filename.startswith(GUEST) for frame in shown.stack):
+        kept = [one for one in shown.stack if not one.filename.startswith((GUEST, "<frozen importlib"))]
+        shown.stack[:] = kept
+    for cause in (shown.__cause__, shown.__context__):
+        if cause is not None:
+            _leave_out(cause)
