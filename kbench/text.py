@@ -87,14 +87,18 @@ def _finite(value: object) -> object:
 def meant(item: str, words: Collection[str]) -> str:
     """The word with the fewest mistakes in `item`, at most one in three letters, or the only one that it begins.
 
-    Empty if there is none.
+    The part of a word behind / counts like the word. Empty if there is none.
     """
     typed = item.lower()
     most = max(1, len(typed) // 3)
-    mistakes = {word: _mistakes(typed, word.lower()) for word in words if abs(len(word) - len(typed)) <= most}
-    best = min(mistakes, key=mistakes.__getitem__, default="")
-    if best and mistakes[best] <= most:
-        return best
+    near = [
+        (_mistakes(typed, part), abs(len(word) - len(typed)), number, word)
+        for number, word in enumerate(words)
+        for part in {word.lower(), word.lower().rpartition("/")[2]}
+        if abs(len(part) - len(typed)) <= most  # or there are more mistakes
+    ]
+    if near and min(near)[0] <= most:
+        return min(near)[-1]
     begun = [word for word in words if typed and word.lower().startswith(typed)]
     return begun[0] if len(begun) == 1 else ""
 

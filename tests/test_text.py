@@ -25,6 +25,11 @@ def test_the_name_with_the_fewest_mistakes_is_suggested(typed: str, meant: str) 
     assert nearest(typed, EXAMPLES) == f": did you mean {meant}?"
 
 
+def test_the_part_behind_a_slash_counts_and_of_two_alike_the_nearer_in_length_is_suggested() -> None:
+    assert nearest("caffe", ("keras2/cntk", "native/caffe2", "native/caffe")) == ": did you mean native/caffe?"
+    assert nearest("thano", ("keras2/theano", "theano")) == ": did you mean theano?"
+
+
 def test_two_swapped_letters_are_one_mistake() -> None:
     assert nearest("rnu", ("bun", "run")) == ": did you mean run?"
 
