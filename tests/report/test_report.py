@@ -277,8 +277,7 @@ def test_several_runs_go_on_one_page_where_the_user_wants_it(bench: Bench) -> No
     assert bench("report", "one", "--output", "x.html").status == 2
 
 
-def test_what_stands_between_backticks_is_shown_as_code_and_stays_text() -> None:
-    page = page_of([measured(cell(), 1.0)], remarks=["Another program ran: `resume` measures <again>."])
-    assert "Another program ran: <code>resume</code> measures &lt;again&gt;." in page
-    shown = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
-    assert "`" not in shown
+def test_commands_in_the_reasons_of_failed_cells_are_code_too() -> None:
+    failed = measured(cell(), status=TIMEOUT, reason="it took too long: `--timeout 9` <gives> it more")
+    page = page_of([failed], failures=[failed])
+    assert "<p>it took too long: <code>--timeout 9</code> &lt;gives&gt; it more</p>" in page
