@@ -18,7 +18,7 @@ from kbench import paths
 from kbench.cli import arguments
 
 README = CHECKOUT / "README.md"
-BACKENDS = ("keras3/jax", "keras3/tensorflow", "keras3/torch")
+BACKENDS = ("keras2/cntk", "keras2/tensorflow", "keras2/theano", "keras3/jax", "keras3/tensorflow", "keras3/torch")
 EXAMPLES = ("mnist_cnn", "imdb_gru")
 PROGRAM_OF_THE_READER = """
 import numpy as np
