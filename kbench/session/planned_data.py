@@ -5,15 +5,18 @@ from __future__ import annotations
 import textwrap
 
 from kbench import datasets, paths
-from kbench.datasets import SYNTHETIC, Origin, describe
+from kbench.datasets import REAL, SYNTHETIC, Origin, describe
 from kbench.planning.plan import Plan
 
 _HEAD, _INDENT = "  data       ", " " * 13
 
 
 def in_short(plan: Plan) -> str:
-    """`, real data` or the like, for the first line; empty if no example has a published dataset."""
-    sources = sorted({one.source for one in plan.data.values()})
+    """`, real data` or the like, for the first line; empty for a script, and if all data are random images."""
+    own = any(example.data not in datasets.names() for example in plan.examples)  # the user's own are real
+    sources = sorted({one.source for one in plan.data.values()} | ({REAL} if own else set()))
+    if plan.request.script:
+        return ""
     return f", {' and '.join(sources)} data" if sources else ""
 
 

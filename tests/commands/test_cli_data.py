@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fake_bench import EXAMPLE, Bench
+from original_data import originals
 
 from kbench import datasets, store
 from kbench.datasets import addresses, fetch
@@ -55,6 +56,21 @@ def test_without_real_data_an_example_runs_on_synthetic_data_and_everything_says
     assert ",synthetic," in rows["words"] and ",real," in rows["digits"]
     page = (run.folder / "report.html").read_text()
     assert "On synthetic data: words." in page and "This is on synthetic data." in page
+
+
+def test_a_cell_has_the_same_data_and_order_from_what_comes_with_kbench_as_from_the_originals(
+    offline: Bench, tmp_path: Path
+) -> None:
+    facts = []
+    for name, options in (("part", ()), ("whole", ("--data-dir", str(originals())))):
+        offline.patch.setattr(datasets, "cache_folder", lambda name=name: tmp_path / name)
+        assert offline.measure("--name", name, *options, examples="digits.py").status == 0
+        (one,) = offline.last().measured
+        kept = ("data_sha256", "content_sha256", "order_sha256", "data_source", "weights_sha256", "probe")
+        facts.append({key: one.facts[key] for key in kept} | {"losses": [epoch.loss for epoch in one.epochs]})
+    assert facts[0] == facts[1] and facts[0]["data_source"] == "real"
+    compared = offline("compare", "part", "whole", "--format", "json")
+    assert compared.status == 0 and json.loads(compared.out)["rows"][0]["largest_loss_difference"] == 0
 
 
 def test_real_data_alone_are_refused_with_all_files_that_are_missing(offline: Bench) -> None:
