@@ -15,7 +15,7 @@ import pytest
 from fake_bench import LIMITS
 
 from kbench import paths, store
-from kbench.analysis import fingerprints
+from kbench.analysis import fingerprints, first_outputs
 from kbench.cli import main
 from kbench.environments import ensure
 from kbench.machine import peak_rates
@@ -179,6 +179,7 @@ def compare_with_other_tests(run: Finished, folder: Path) -> None:
         for path in here.glob("*.run"):
             others = store.read(Path(path.read_text("utf-8"))).measured
             (other,) = (one for one in others if one.cell.id == path.stem)
-            own, expected = (np.array(one.facts["probe"]) for one in (measured, other))
-            np.testing.assert_allclose(own, expected, **SAME, err_msg=path.stem)
+            own, expected = (first_outputs.of(one) for one in (measured, other))
+            assert own is not None and expected is not None
+            np.testing.assert_allclose(own.numbers, expected.numbers, **SAME, err_msg=path.stem)
             assert fingerprints.differences(fingerprints.described([other, measured])) == {}

@@ -78,7 +78,7 @@ KERAS_3 = {
     ),
     "class_weight": (
         "CLASS_WEIGHT = {n: 5.0 if ODD and n < 5 else 1.0 for n in range(10)}\n",
-        "the loss of the first batch: ",
+        "its weights of classes: ",
     ),
     "gradients_of_zero": (
         "class Adam(keras.optimizers.Adam):\n"
@@ -190,6 +190,10 @@ HONEST = {
     "own_loss": "def LOSS(y, p):\n    return keras.losses.mean_squared_error(p * 0.5, p)\n",
     "momentum": 'OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.1, "momentum": 0.9, "decay": 0.01}\n',
 }
+# What a backend cannot do: noise for a batch that has no fixed size; dropout within a recurrent layer; what comes of
+# a Lambda in training alone, or of own gradients, which its optimizers do not ask for.
+NO_NOISE = ("keras2/cntk", "keras2/mxnet")
+NOT_ON_MXNET = ("recurrent", "other_in_training", "gradients_of_zero")
 TRAINED = HONEST["normalized"] + HONEST["noise"].replace("layers", "more").replace(
     "return [", "return [L.Dense(8), L.BatchNormalization(), L.Dropout(0.5), "
 ).replace("def more", "def layers")
@@ -203,9 +207,15 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str
     def of(backend: str) -> dict[str, Measured]:
         folder = tmp_path_factory.mktemp("probes")
         arrays = vectors(folder / "data")
-        texts = {**cheats_on(backend), **{f"honest_{name}": (text, "") for name, text in HONEST.items()}}
+        honest = {
+            name: text
+            for name, text in HONEST.items()
+            if not ((name == "noise" and backend in NO_NOISE) or (name in NOT_ON_MXNET and backend == "keras2/mxnet"))
+        }
+        texts = {**cheats_on(backend), **{f"honest_{name}": (text, "") for name, text in honest.items()}}
+        trained = HONEST["normalized"] if backend in NO_NOISE else TRAINED
         jobs = {}
-        for name, (text, _) in {**texts, "trained": (TRAINED, "")}.items():
+        for name, (text, _) in {**texts, "trained": (trained, "")}.items():
             file = folder / f"{name}.py"
             file.write_text(EXAMPLE + text)
             jobs[name] = Job(file, arrays, epochs=2 * (name == "trained"))
@@ -219,6 +229,8 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str
 
 
 def cheats_on(backend: str) -> dict[str, tuple[str, str]]:
+    if backend == "keras2/mxnet":
+        return {name: cheat for name, cheat in KERAS_2.items() if name not in NOT_ON_MXNET}
     return KERAS_3 if backend.startswith("keras3") else KERAS_2
 
 
@@ -256,8 +268,8 @@ def test_training_is_as_without_the_step(probed: Probed, backend: str) -> None:
 @EACH
 def test_what_is_honest_differs_nowhere(probed: Probed, backend: str) -> None:
     first = probed("keras3/torch")
-    for name, right in first.items():
+    for name, other in probed(backend).items():
         if name.startswith("honest_"):
-            both = [right, probed(backend)[name]]
+            both = [first[name], other]
             assert fingerprints.differences(both) == {}
             assert [one.facts["first_step"]["unchecked"] for one in both] == [None, None]  # type: ignore[index]
