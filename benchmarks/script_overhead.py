@@ -30,7 +30,6 @@ sys.path.insert(0, str(CHECKOUT))
 from kbench import paths, store
 from kbench.analysis import intervals
 from kbench.environments import ensure
-from kbench.machine import reference_work
 from kbench.planning.request import cores
 from kbench.selection import backends
 from kbench.values import CHANNELS_LAST, Backend
@@ -85,7 +84,6 @@ def bare(program: Path, backend: Backend, home: Path, model: str) -> float:
     environment = ensure.ensure(backend, next(build for build in backend.builds if build.device == "cpu"))
     settings = {"backend": backend.keras_backend, "image_data_format": CHANNELS_LAST}
     (home / "keras.json").write_text(json.dumps({**settings, "floatx": "float32", "epsilon": 1e-7}))
-    reference_work.measure(12, cores(), dict(os.environ))  # as before a cell: an idle processor begins slowly
     start = time.monotonic()
     subprocess.run(
         [str(environment.python), program.name, "0", model],

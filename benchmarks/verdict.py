@@ -1,21 +1,20 @@
 """How long it takes until verdicts stand: in turns and racing, against one after the other with fixed repeats.
 
-    python benchmarks/verdict.py [--repeats N] [--pairs N] [--what quiet,bursts,second-half,same]
+    python benchmarks/verdict.py [--repeats N] [--tables N] [--what quiet,bursts,second-half,same]
 
 Two examples run on four backends, on a quiet machine (quiet), with two busy processes for 2 of every 10 seconds
 (bursts), and with one busy process in the second half of the time (second-half). Printed is how many seconds all
 cells took until each row that is 1.25 times as slow as the fastest, or slower, has its verdict; what is that slow is
 known from the quiet run in turns. One after the other that is the whole run, since the table is looked at when it
 has ended; in brackets, after which of its repeats the verdicts would have stood. With `same`, one backend runs under
-two names, that many times, quiet and with bursts, and each pair that is said to differ is a mistake. Nothing else
-should run. It takes an hour.
+three names, with that many seeds, quiet and with bursts, and each table with a "slower" is a mistake: one of ten may
+have one. Nothing else should run. It takes an hour.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import math
 import multiprocessing
 import os
 import shutil
@@ -24,9 +23,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from itertools import product
 from pathlib import Path
-from statistics import geometric_mean
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
@@ -40,7 +38,7 @@ BACKENDS = "keras2/tensorflow,keras2/theano,keras3/torch,keras3/jax"
 EXAMPLES = {"mnist_mlp": (), "mnist_cnn": ("--samples", "1280", "--epochs", "6")}
 DIFFERENT = 1.25
 RACING = ("--budget", "20m")
-SAME = "keras3/jax"
+SAME, NAMES = "keras3/jax", ("keras3/again", "keras3/too")
 
 
 def spin(seconds: float) -> None:
@@ -133,38 +131,23 @@ def times(folder: Path, how: str, repeats: int, slow: dict[str, set[str]]) -> No
         )
 
 
-def mistakes(folder: Path, how: str, pairs: int) -> None:
-    """One backend under two names."""
-    options = ("--samples", "2560", "--epochs", "12", "--repeats", str(pairs))
-    with disturbed(how, 60.0):
-        measured = measure(folder, f"same-{how}", "mnist_mlp", options, f"{SAME},keras3/again")
-    samples: dict[int, list[float]] = {}
-    for one in measured:
-        samples.setdefault(one.cell.repeat, []).extend(one.outcome.reference_samples)
+def mistakes(folder: Path, how: str, tables: int) -> None:
+    """One backend under three names, as a user runs it, with that many seeds."""
     wrong = told = 0
-    for pair in range(1, pairs + 1):
-        # A run of its own has twelve processes of the fixed computation in turns; here each pair has four.
-        near = [samples[number] for number in range(max(1, pair - 2), pair + 1)]
-        paces = tuple(
-            (seconds / geometric_mean(group)) ** math.sqrt(len(group) / (len(group) - 1))
-            for group in near
-            for seconds in group
-        )
-        of_pair = [one for one in measured if one.cell.repeat == pair]
-        there = [
-            replace(one, outcome=replace(one.outcome, reference_samples=() if place else paces))
-            for place, one in enumerate(of_pair)
-        ]
-        rows = summarise(there)
+    for seed in range(tables):
+        options = ("--samples", "5000", "--seed", str(seed), "--budget", "3m")
+        with disturbed(how, 60.0):
+            measured = measure(folder, f"same-{how}-{seed}", "mnist_mlp", options, ",".join((SAME, *NAMES)))
+        rows = summarise(measured, level=intervals.LEVEL_OF_A_LOOK)
         told += any(row.verdict for row in rows)
         wrong += any(row.verdict == SLOWER for row in rows)
-    print(f"{how:12} the same backend twice: {wrong} of {told} pairs are said to differ", flush=True)
+    print(f"{how:12} the same backend three times: in {wrong} of {told} tables one is said to be slower", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=3, help="of the runs that measure one after the other")
-    parser.add_argument("--pairs", type=int, default=60)
+    parser.add_argument("--tables", type=int, default=10, help="of the same backend under three names")
     parser.add_argument("--what", default="quiet,bursts,second-half,same")
     asked = parser.parse_args()
     slow: dict[str, set[str]] = {}
@@ -176,11 +159,11 @@ def main() -> None:
         if "same" in asked.what.split(","):
             os.environ["KBENCH_BACKENDS"] = str(folder / "backends")
             (folder / "backends" / "keras3").mkdir(parents=True)
-            for file in (CHECKOUT / "backends").glob(f"{SAME}.*"):
-                again = "again" + file.name.removeprefix(SAME.rpartition("/")[2])
-                shutil.copy(file, folder / "backends" / "keras3" / again)
+            for name, file in product(NAMES, (CHECKOUT / "backends").glob(f"{SAME}.*")):
+                copy = file.name.replace(SAME.rpartition("/")[2], name.rpartition("/")[2], 1)
+                shutil.copy(file, folder / "backends" / "keras3" / copy)
             for how in ("quiet", "bursts"):
-                mistakes(folder, how, asked.pairs)
+                mistakes(folder, how, asked.tables)
 
 
 if __name__ == "__main__":

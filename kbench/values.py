@@ -273,8 +273,6 @@ class Outcome:
     seconds: float | None = None  # wall clock of the guest's process
     exit_code: int | None = None
     tree_memory_mib: float | None = None  # peak of the guest's process and its descendants
-    reference_seconds: float | None = None  # of a fixed computation just before the cell
-    reference_samples: tuple[float, ...] = ()  # of the same: their median is reference_seconds
     disturbed_rounds: tuple[int, ...] = ()  # rounds in which other programs took much of its turn; see epochs.AGAIN
     device_memory_mib: float | None = None  # peak on the GPU; None on the CPU
     device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
@@ -375,7 +373,8 @@ class Summary:
     operations_per_sample: int | None = None  # floating-point operations, counted from the layers
     percent_of_limit: float | None = None  # 100: the speed that this machine's arithmetic and memory allow
     teardown_seconds: float | None = None  # from the last batch until fit or predict returned: mean of steady epochs
-    between_process_factor: float | None = None  # the factor by which processes differ, if the intervals include it
+    # 95 % of its processes take at most so many times as long as the usual one, or as short; as the ratios assume
+    between_process_factor: float | None = None
     unit: str = ""  # of its times, for a script: "epoch", "call" or "run"
     metrics: Mapping[str, float] = field(default_factory=dict, metadata=column("final_metrics"))  # by name
     relative_to_default: float | None = None  # a variant's ratio to its backend without settings
@@ -385,6 +384,9 @@ class Summary:
     native_interval: Interval | None = field(default=None, metadata=column("relative_to_native"))
     turns: int = 0  # of its processes with those of other rows; 0 if they did not take turns
     disturbed_turns: int = 0  # those during which other programs used the processor: left out
+    relative_processes: int | None = None  # the repeats that this row and the fastest have in common
+    # of relative_to_fastest, if that is from one process: what others would show is not in it
+    process_interval: Interval | None = field(default=None, metadata=column("relative_in_process"))
     # No columns.
     input: str = field(default="", metadata=column(""))  # "image", "flat" or "sequence"
     available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting

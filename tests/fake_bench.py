@@ -19,7 +19,7 @@ from fake_backends import fake_wheels, write_fake
 
 from kbench import store
 from kbench.cli import main
-from kbench.machine import peak_rates, reference_work
+from kbench.machine import peak_rates
 from kbench.store import RunResults
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -54,9 +54,8 @@ LIMITS = {"operations_per_second": 1e11, "bytes_per_second": 1e10, "matrix": 768
 START = """
 import sys
 from kbench.cli import main
-from kbench.machine import peak_rates, reference_work
+from kbench.machine import peak_rates
 peak_rates.measure = lambda threads, cache_bytes, variables: None
-reference_work.measure = lambda number, threads, variables: (0.125,) * number
 sys.exit(main.main())
 """
 INFERENCE = EXAMPLE.replace('DATA = "patterns.npz"', 'TASK = "infer"\nDATA = "patterns.npz"')
@@ -118,7 +117,6 @@ class Bench:
         patch.setattr(sys, "argv", ["kbench"])
         # To measure them takes longer than all else.
         patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads})
-        patch.setattr(reference_work, "measure", lambda number, threads, variables: (0.125,) * number)
         self._plots = False
         self.backend()
         self.example("my_example.py")

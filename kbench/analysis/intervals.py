@@ -29,10 +29,6 @@ LEVEL_OF_A_LOOK = 1 - 0.0106
 ENOUGH = 5
 # The ends move by less than a tenth of the interval's width from one seed to another, at some milliseconds a row.
 RESAMPLES = 4000
-# The median absolute deviation is as efficient as the standard deviation of this share of the values (Huber, Robust
-# Statistics, 1981, section 5.1); in simulations, t then misses one more value in 4 to 6 % of cases.
-EFFICIENCY = 0.37
-FARTHEST = math.log(1000)  # a larger reach comes from damaged files, not from a machine
 _SEED = 19790101
 _AT_ONCE = 2_000_000  # numbers held in memory while resampling
 
@@ -55,23 +51,17 @@ def of_ratio(values: Sequence[float], reference: Sequence[float]) -> Interval | 
         return _widened(_between(_medians(values, 0) / _medians(reference, 1)), values, reference)
 
 
-def reach(values: Sequence[float]) -> float | None:
-    """How far one more such value lies from the median, in 95 % of cases: the logarithm of a factor.
-
-    Student's t times the standard deviation of the logarithms, estimated by their median absolute deviation, so that
-    a burst of other work in a few of the values hardly widens it. None for fewer than two values, for one that is not
-    finite or not above 0, and for an absurdly large result.
-    """
-    if not _usable(values) or min(values) <= 0:
+def error_of_median(values: Sequence[float]) -> float | None:
+    """The standard error of the logarithm of the median of `values`, from its interval; None where that has none."""
+    found = of_median(values)
+    if found is None or not 0 < found.low <= found.high < math.inf:
         return None
-    logarithms = np.log(values)
-    spread = median_deviation(logarithms - np.median(logarithms))
-    found = students_t((1 + LEVEL) / 2, EFFICIENCY * (len(values) - 1)) * spread
-    return found if found < FARTHEST else None
+    return (math.log(found.high) - math.log(found.low)) / 2 / normal((1 + LEVEL) / 2)
 
 
 def reaching(interval: Interval, estimate: float, further: float) -> Interval:
-    """The interval of `estimate`, widened by a variation that its samples do not show: `further`, a `reach`.
+    """The interval of `estimate`, widened by a variation that its samples do not show, to 95 %: the logarithm of a
+    factor.
 
     Both are independent, so they add like variances (JCGM 100:2008, *Guide to the expression of uncertainty in
     measurement*, 5.1.2), on either side and in logarithms.
@@ -84,39 +74,6 @@ def reaching(interval: Interval, estimate: float, further: float) -> Interval:
     return Interval(_rounded(low), _rounded(high)) if math.isfinite(high) else interval
 
 
-@lru_cache(maxsize=256)
-def for_all_pairs(rows: int, level: float, freedom: int) -> float:
-    """How much wider the interval of a pair of `rows` must be for those of all pairs to hold together at `level`.
-
-    Tukey's studentized range over Student's t (Tukey 1953; Kramer 1956), with `freedom` degrees of freedom, above 0.
-    """
-    from scipy.stats import studentized_range
-
-    if rows < 3:
-        return for_all_with_one(rows, level, freedom)
-    return float(studentized_range.ppf(level, rows, freedom) / math.sqrt(2) / students_t((1 + LEVEL) / 2, freedom))
-
-
-@lru_cache(maxsize=256)
-def for_all_with_one(rows: int, level: float, freedom: int) -> float:
-    """The same for only the `rows` - 1 pairs with one row that was chosen beforehand.
-
-    By Bonferroni's inequality, which gives at most 1 % more than Dunnett's test.
-    """
-    if rows < 3 and level == LEVEL:
-        return 1.0
-    return students_t(1 - (1 - level) / 2 / max(1, rows - 1), freedom) / students_t((1 + LEVEL) / 2, freedom)
-
-
-def widened(interval: Interval, estimate: float, factor: float) -> Interval:
-    """The interval, `factor` times as wide on either side of the estimate, in logarithms."""
-    if factor == 1 or not 0 < interval.low <= estimate <= interval.high < math.inf:
-        return interval
-    with np.errstate(all="ignore"):
-        low, high = (estimate * np.power([interval.low / estimate, interval.high / estimate], factor)).tolist()
-    return Interval(_rounded(low), _rounded(high)) if math.isfinite(high) else interval
-
-
 def differing_by_chance(ratios: int) -> int:
     """How many of that many ratios may be shown to differ from 1 although none does: in 95 % of cases no more."""
     from scipy.special import bdtr
@@ -124,21 +81,11 @@ def differing_by_chance(ratios: int) -> int:
     return next(count for count in range(ratios + 1) if bdtr(count, ratios, 1 - LEVEL) >= LEVEL)
 
 
-# These two are from scipy.special, because scipy.stats takes a second to import.
+def normal(part: float) -> float:
+    """What a standard normal deviation does not exceed in this part of cases."""
+    from scipy.special import ndtri  # scipy.stats takes a second to import
 
-
-def students_t(part: float, freedom: float) -> float:
-    """What Student's t does not exceed in this part of cases."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, part))
-
-
-def median_deviation(deviations: Numbers) -> float:
-    """The standard deviation, estimated by the median of the absolute deviations."""
-    from scipy.special import ndtri
-
-    return float(np.median(np.abs(deviations)) / ndtri(0.75))
+    return float(ndtri(part))
 
 
 def _usable(values: Sequence[float]) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from kbench.analysis import intervals, rounds
-from kbench.analysis.rounds import Turns
+from kbench.analysis import intervals, processes
+from kbench.analysis.processes import Level
 from kbench.values import (
     BASELINE,
     FASTER,
@@ -18,6 +18,7 @@ from kbench.values import (
     NO_DIFFERENCE,
     NOT_COMPARED,
     OK,
+    REPEATS,
     SLOWER,
     Interval,
     Summary,
@@ -26,7 +27,7 @@ from kbench.values import (
 
 # With so many repeats, they are resampled and not their epochs: those of one process are not independent.
 ENOUGH_REPEATS = 3
-# An interval that is wider than by this factor each way is no result: the row could not be compared.
+# An interval that holds 1 and is wider than by this factor each way is no result: the row could not be compared.
 WIDEST = 3.0
 
 
@@ -37,15 +38,21 @@ class Timed:
     row: Summary
     sample: tuple[float, ...]
     to_target: tuple[float, ...] = ()  # seconds to the target accuracy of each repeat; infinite where not reached
-    between_process_reach: float = 0.0  # of processes, if `sample` does not show it: intervals.reach
-    turns: Turns = field(default_factory=Turns)  # for rows that took turns
-    level: float | None = None  # seconds of an epoch in a usual round, if it shares enough rounds
-    share: float = 0.0  # the reach of its processes' mean, for a comparison within rounds
+    in_turns: Level | None = None  # among the rows of its example, for rows that took turns and share enough rounds
+    of_epochs: Level | None = None  # the same by its epochs
 
     @property
     def seconds(self) -> float:
         """The steady time that is compared; NaN where there is none."""
-        return next((value for value in (self.level, self.row.epoch_seconds) if value is not None), math.nan)
+        level = self.in_turns or self.of_epochs
+        seconds = level.seconds if level else self.row.epoch_seconds
+        return math.nan if seconds is None else seconds
+
+    def reach(self) -> float:
+        """How far processes put its time off where `sample` does not show it: the logarithm of a factor, for 95 %."""
+        return (
+            0.0 if self.of_epochs is None or self.row.resampled == REPEATS else self.of_epochs.reach(self.row.repeats)
+        )
 
 
 def compare(
@@ -57,10 +64,11 @@ def compare(
     """The rows with their ratios and verdicts; `timed` is in the order of the tables, fastest first.
 
     Every comparable row gets its ratio to the fastest; rows that tie are all the fastest. The intervals of an example
-    and device hold together at `level`: those of all pairs, since the fastest is chosen by the same data, or those of
-    all rows with the baseline. The verdict is against the fastest, or against the backend `baseline` if one is named
-    (its fastest row). A variant of a backend is also compared with that backend as it is, if that has a row, and a
-    Keras backend with its framework without Keras, which `natives` names; as a baseline, NATIVE means that one.
+    and device hold together at `level`, by Bonferroni's inequality: those of all pairs, since the fastest is chosen
+    by the same data, or those of all rows with the baseline. The verdict is against the fastest, or against the
+    backend `baseline` if one is named (its fastest row). A variant of a backend is also compared with that backend
+    as it is, if that has a row, and a Keras backend with its framework without Keras, which `natives` names; as a
+    baseline, NATIVE means that one.
     """
     comparable = [one for one in reversed(timed) if _comparable(one)]  # so that the fastest comes last, and stays
     fastest = {_place(one.row): one for one in comparable}
@@ -105,7 +113,7 @@ def _with_native(
         reference = row.baseline == NATIVE and row.backend in natives.values()
         return replace(row, verdict=BASELINE if reference else "") if row.baseline == NATIVE else row
     pairs = sum((place, natives.get(other)) in as_it_is for where, other in as_it_is if where == place)
-    ratio, interval = _ratio(one, native, partial(intervals.for_all_with_one, pairs + 1, level))
+    ratio, interval = _ratio(one, native, (1 - level) / pairs)
     row = replace(row, native=name, relative_to_native=ratio, native_interval=interval)
     if row.baseline != NATIVE:
         return row
@@ -120,7 +128,7 @@ def _with_default(
     if default is None or base(row.backend) == row.backend or not _comparable(one):
         return row
     variants = sum(place == _place(row) and base(name) != name for place, name in as_it_is)
-    ratio, interval = _ratio(one, default, partial(intervals.for_all_with_one, variants + 1, level))
+    ratio, interval = _ratio(one, default, (1 - level) / variants)
     return replace(row, relative_to_default=ratio, default_interval=interval)
 
 
@@ -136,56 +144,65 @@ def _compared(
     if not _comparable(one):
         return row
     together = rows[_place(row)]
-    to_fastest, interval = _ratio(one, fastest[_place(row)], partial(intervals.for_all_pairs, together, level))
+    first = fastest[_place(row)]
+    to_fastest, interval = _ratio(one, first, (1 - level) / math.comb(together, 2) if one is not first else 1.0)
     ties = to_fastest == 1
     row = replace(row, relative_to_fastest=to_fastest, relative_interval=None if ties else interval)
+    if not ties:
+        row = replace(row, **_behind(one, first))
     if not baseline:
         return replace(row, verdict=FASTEST if ties else verdict(interval))
     reference = of_baseline.get(_place(row))
     if reference is None:
         return row
-    to_baseline, interval = _ratio(one, reference, partial(intervals.for_all_with_one, together, level))
+    to_baseline, interval = _ratio(one, reference, (1 - level) / max(1, together - 1))
     shown = BASELINE if one is reference else verdict(interval)
     return replace(row, relative_to_baseline=to_baseline, baseline_interval=interval, verdict=shown)
 
 
-def _ratio(one: Timed, reference: Timed, wider: Callable[[int], float]) -> tuple[float, Interval | None]:
-    """The ratio of two comparable rows' steady times, with its interval; none for a row and itself.
+def _ratio(one: Timed, reference: Timed, chance: float) -> tuple[float, Interval | None]:
+    """The ratio of two comparable rows' steady times, with an interval that is wrong with at most this chance.
 
-    `wider`: how much wider the interval must be than that of a single pair, from its degrees of freedom.
+    No interval for a row and itself.
     """
     ratio = one.seconds / reference.seconds
-    if one is reference:
-        return ratio, None
-    interval, freedom = intervals.of_ratio(one.sample, reference.sample), len(one.sample) + len(reference.sample) - 2
-    reach = math.hypot(one.between_process_reach, reference.between_process_reach)
-    if one.level and reference.level:
-        if found := rounds.of_repeats(one.turns, reference.turns):
-            interval, freedom, reach = found[0], found[1] - 1, 0.0
-        elif found := rounds.of_ratio(one.turns, reference.turns):
-            interval, freedom = found[0], found[1] - 1
-            reach = math.hypot(one.share, reference.share)
-    if interval is None:
-        return ratio, None
-    return ratio, intervals.widened(holding(interval, ratio, reach), ratio, wider(freedom))
+    levels = _levels(one, reference)
+    return ratio, None if one is reference or levels is None else processes.of_ratio(ratio, *levels, chance)
+
+
+def _levels(one: Timed, reference: Timed) -> tuple[Level, Level] | None:
+    """The levels of two rows by what both have in a repeat: turns, or else epochs."""
+    kinds = ((one.in_turns, reference.in_turns), (one.of_epochs, reference.of_epochs))
+    return next(((mine, its) for mine, its in kinds if mine and its and mine.repeats & its.repeats), None)
+
+
+def _behind(one: Timed, reference: Timed) -> dict[str, Any]:
+    """What stands behind a row's ratio: how many processes of each, and what one alone showed."""
+    levels = _levels(one, reference)
+    if levels is None:
+        return {}
+    common = len(levels[0].repeats & levels[1].repeats)
+    return {
+        "relative_processes": common,
+        "process_interval": processes.within(one.seconds / reference.seconds, *levels),
+    }
 
 
 def verdict(interval: Interval | None) -> str:
     """The verdict from the interval of a ratio."""
-    if interval is None or interval.high > WIDEST**2 * interval.low:
+    if interval is None:
         return NOT_COMPARED
     if interval.low <= 1 <= interval.high:
-        return NO_DIFFERENCE
+        return NO_DIFFERENCE if interval.high <= WIDEST**2 * interval.low else NOT_COMPARED
     return FASTER if interval.high < 1 else SLOWER
 
 
-def holding(interval: Interval, estimate: float, reach: float = 0.0) -> Interval:
-    """The interval, widened to include the estimate and the `reach` that its samples do not show.
+def holding(interval: Interval, estimate: float) -> Interval:
+    """The interval, widened to include the estimate.
 
     The estimate is the median of all epochs and the interval that of the repeats' medians: they can differ a little.
     """
-    wide = Interval(min(interval.low, estimate), max(interval.high, estimate))
-    return intervals.reaching(wide, estimate, reach)
+    return Interval(min(interval.low, estimate), max(interval.high, estimate))
 
 
 def _comparable(one: Timed) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from statistics import median, stdev
@@ -13,11 +13,13 @@ from kbench.analysis import (
     intervals,
     learning_curves,
     machine_stability,
+    processes,
     roofline,
     rounds,
     step_times,
     trainings,
 )
+from kbench.analysis.processes import Level, Process
 from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, compare, holding
 from kbench.epochs import Epoch
 from kbench.text import significant
@@ -52,30 +54,39 @@ def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -
     for one in measured:
         groups.setdefault(row_of(one.cell), []).append(one)
     differs = fingerprints.differences(measured)
-    stand_in = machine_stability.between_process_reach(measured)
     ok = {row: [one for one in group if one.outcome.status == OK] for row, group in groups.items()}
-    levels, shares = _levels(ok, stand_in)
+    in_turns, of_epochs = _levels(ok, _in_turns), _levels(ok, _of_epochs)
     compared = [
-        _timed(group, differs, limits, shares.get(row, stand_in), levels.get(row)) for row, group in groups.items()
+        _timed(group, differs, limits, in_turns.get(row), of_epochs.get(row)) for row, group in groups.items()
     ]
     order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in compared))}
     return sorted(compared, key=lambda one: (order[one.row.example], *_rank(one)))
 
 
 def _levels(
-    ok: Mapping[Row, Sequence[Measured]], stand_in: float | None
-) -> tuple[dict[Row, rounds.Level], dict[Row, float | None]]:
-    """The levels of rows that took turns, among those of their example and device, and the spread of processes."""
-    by_place: dict[tuple[str, str], dict[Row, rounds.Turns]] = {}
+    ok: Mapping[Row, Sequence[Measured]], times: Callable[[Mapping[Row, Measured]], Mapping[Row, Process]]
+) -> dict[Row, Level]:
+    """The level of each row among those of its example and device; `times` gives those of one repeat."""
+    by_place: dict[tuple[str, str], dict[int, dict[Row, Measured]]] = {}
     for row, repeats in ok.items():
-        by_place.setdefault((row[0], row[3]), {})[row] = rounds.of_row(repeats)
-    levels: dict[Row, rounds.Level] = {}
-    shares: dict[Row, float | None] = {}
-    for turns in by_place.values():
-        found = rounds.levels(turns)
-        levels |= found
-        shares |= rounds.shares(found, stand_in)
-    return levels, shares
+        for one in repeats:
+            by_place.setdefault((row[0], row[3]), {}).setdefault(one.cell.repeat, {})[row] = one
+    found: dict[Row, Level] = {}
+    for by_repeat in by_place.values():
+        table: dict[Row, dict[int, Process]] = {}
+        for repeat, of_repeat in by_repeat.items():
+            for row, process in times(of_repeat).items():
+                table.setdefault(row, {})[repeat] = process
+        found |= processes.levels(table)
+    return found
+
+
+def _in_turns(of_repeat: Mapping[Row, Measured]) -> Mapping[Row, Process]:
+    return rounds.of_repeat({row: rounds.of_process(one) for row, one in of_repeat.items()})
+
+
+def _of_epochs(of_repeat: Mapping[Row, Measured]) -> Mapping[Row, Process]:
+    return {row: process for row, one in of_repeat.items() if (process := processes.of_epochs(one))}
 
 
 def row_of(cell: Cell | Summary) -> Row:
@@ -209,14 +220,10 @@ def _timed(
     repeats: Sequence[Measured],
     differs: Mapping[str, tuple[str, ...]],
     limits: roofline.Limits | None,
-    reach: float | None,
-    level: rounds.Level | None,
+    in_turns: Level | None,
+    of_epochs: Level | None,
 ) -> Timed:
-    """The row of a cell's repeats with the interval of its steady time.
-
-    `reach`: the spread of the row's processes, which the epochs of one or two repeats do not show. `level`: its level
-    among the rows that took turns with it.
-    """
+    """The row of a cell's repeats with the interval of its steady time, and its levels among the rows beside it."""
     ok = [one for one in repeats if one.outcome.status == OK]
     target = _text(_first_facts([*ok, *repeats]).get("target"))
     # Of each repeat; infinite where it never reached the target.
@@ -228,24 +235,21 @@ def _timed(
     medians = [seconds for one in per_repeat if (seconds := step_times.median_of(one)) is not None]
     enough = len(medians) >= ENOUGH_REPEATS
     sample = tuple(medians if enough else chain.from_iterable(per_repeat))
-    timed = Timed(row, sample, tuple(seconds_to_target))
-    if level is not None:
-        share = (reach or 0.0) / math.sqrt(len(ok))
-        timed = replace(timed, turns=rounds.of_row(ok), level=level.seconds, share=share)
+    timed = Timed(row, sample, tuple(seconds_to_target), in_turns, of_epochs)
     found = intervals.of_median(sample)
     if found is None or row.epoch_seconds is None:
         return timed
-    reach = 0.0 if enough or reach is None else reach / math.sqrt(row.repeats)
-    interval = holding(found, row.epoch_seconds, reach)
+    interval = holding(found, row.epoch_seconds)
+    level = in_turns or of_epochs
     compared = replace(
         row,
         epoch_interval=interval,
         per_1000_interval=_per_1000(row, interval),
         resampled=REPEATS if enough else EPOCHS,
         resampled_values=len(sample),
-        between_process_factor=math.exp(reach) if reach else None,
+        between_process_factor=math.exp(level.reach()) if level else None,
     )
-    return replace(timed, row=compared, between_process_reach=reach)
+    return replace(timed, row=compared)
 
 
 def _per_1000(row: Summary, interval: Interval) -> Interval | None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 
 from kbench import store
-from kbench.analysis.machine_stability import ENOUGH_TOGETHER
 from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
 from kbench.cells import workdir
@@ -29,8 +26,6 @@ from kbench.values import FAILED, INTERRUPTED, OK, SCRIPT, TIMEOUT, UNAVAILABLE,
 
 LINES_KEPT = 12  # of the log of a cell that did not end ok
 MOST_REASON = 500  # characters
-# The least number of reference times that show their spread: in a run, and before the first table in turns.
-ENOUGH_REFERENCES, ENOUGH_IN_TURNS = 6, 12
 
 
 @dataclass(frozen=True)
@@ -59,23 +54,19 @@ def run(
     here: Here,
     launcher: Launcher,
     listener: Listener,
-    reference: Callable[[int], tuple[float, ...]] | None = None,
     interleave: bool = False,
     before: Callable[[CellTask], None] = lambda task: None,
 ) -> list[Outcome]:
     """Run the tasks and record each outcome in the run's folder as soon as it is known.
 
     They run one after the other, or with `interleave` those of an example side by side, in turns. `verdicts`: the
-    outcomes of cells that cannot run, by id. `reference` times a fixed computation in so many processes, before each
-    measurement, to see how steady the machine is; more of them if few cells are compared. `before` is called with the
-    first task of each measurement. No failed cell stops the run. On an interrupt the running cells are recorded as
+    outcomes of cells that cannot run, by id. `before` is called with the first task of each measurement. No failed
+    cell stops the run. On an interrupt the running cells are recorded as
     interrupted, and KeyboardInterrupt is raised again. Raises UserError if results cannot be written.
     """
     known = {task.id: verdict for task in tasks if (verdict := verdicts.get(task.id) or _unavailable(task, here))}
-    times = math.ceil(ENOUGH_REFERENCES / max(1, len(tasks) - len(known)))
     outcomes: dict[str, Outcome] = {}
     running: dict[str, CellTask] = {}
-    paces_of: dict[str, tuple[float, ...]] = {}
 
     def started(task: CellTask) -> None:
         running[task.id] = task
@@ -93,20 +84,10 @@ def run(
         outcomes[task.id] = outcome
         listener.ended(task, outcome)
 
-    def time_reference(cells: Sequence[CellTask], times: int) -> None:
-        taken = reference(len(cells) * times) if reference else ()
-        paces_of.update({task.id: taken[place :: len(cells)] for place, task in enumerate(cells)})
-
     def cell(task: CellTask, turn: Turn | None = None) -> Running[Outcome]:
         started(task)
-        paces = paces_of[task.id]
         outcome = yield from measure(task, here, launcher, listener, turn)
-        return replace(
-            outcome,
-            reference_seconds=median(paces) if paces else None,
-            reference_samples=paces,
-            disturbed_rounds=tuple(turn.disturbed) if turn else (),
-        )
+        return replace(outcome, disturbed_rounds=tuple(turn.disturbed) if turn else ())
 
     try:
         for of_example in _of_examples(tasks) if interleave else ([task] for task in tasks):
@@ -117,11 +98,8 @@ def run(
                     ended(task, known[task.id])
             unknown = [task for task in of_example if task.id not in known]
             if len(unknown) == 1:
-                time_reference(unknown, times)
                 ended(unknown[0], to_its_end(cell(unknown[0])))
             elif unknown:
-                wanted = ENOUGH_TOGETHER if outcomes.keys() - known.keys() else ENOUGH_IN_TURNS
-                time_reference(unknown, math.ceil(wanted / len(unknown)))
                 _in_turns(unknown, cell, ended, listener.note)
     except KeyboardInterrupt:
         for task in list(running.values()):

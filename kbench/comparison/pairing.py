@@ -12,9 +12,7 @@ from kbench.analysis.ratios import Timed, holding, verdict
 from kbench.analysis.roofline import Limits
 from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
 from kbench.machine.provenance import machine_differences
-from kbench.values import FASTER, NOT_COMPARED, OK, SLOWER, Interval, Measured, Summary
-
-ENOUGH = 100  # times of the fixed computation, to know a machine's speed
+from kbench.values import NOT_COMPARED, OK, Interval, Measured, Summary
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,6 @@ class Side:
     repeats: Mapping[summaries.Row, Sequence[Measured]]  # of each row of the run
     provenance: Mapping[str, Any]
     of_one_backend: bool  # then the example alone identifies a row
-    reference_seconds: tuple[float, ...] = ()  # of the fixed computation before each cell of the run
 
 
 def side(
@@ -41,8 +38,7 @@ def side(
     for one in measured:
         repeats.setdefault(summaries.row_of(one.cell), []).append(one)
     rows = tuple(one for one in summaries.timed(measured, limits) if backend in ("", one.row.backend))
-    reference_seconds = tuple(seconds for one in measured for seconds in one.outcome.reference_samples)
-    return Side(about, rows, repeats, provenance, bool(backend), reference_seconds)
+    return Side(about, rows, repeats, provenance, bool(backend))
 
 
 def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
@@ -54,7 +50,6 @@ def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
     """
     first, *others = sides
     by_example = all(one.of_one_backend for one in sides)
-    changes = {other.about.letter: _change(first, other) for other in others}
     found = []
     used: set[tuple[str, int]] = set()
     for one in first.rows:
@@ -64,8 +59,7 @@ def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
                 found.append(Pair(other.about.letter, one.row, None))
                 continue
             used.add((other.about.letter, id(like)))
-            pair = _pair(first, one, other, like, allowed)
-            found.append(replace(pair, reference_ratio=changes[other.about.letter]))
+            found.append(_pair(first, one, other, like, allowed))
     for other in others:
         left = [one.row for one in other.rows if (other.about.letter, id(one)) not in used]
         # Another layout of a row that has been compared is left out.
@@ -94,19 +88,6 @@ def _like(row: Summary, other: Side, by_example: bool) -> Timed | None:
     exact = (row.image_data_format, row.device)
     like = [one for one in named if (one.row.image_data_format, one.row.device) == exact]
     return next(iter(like or named), None)
-
-
-def _change(first: Side, other: Side) -> Interval | None:
-    """How many times as long the fixed computation took on the other side, if it is shown to have changed.
-
-    None for one run, and for two machines, whose difference is what is compared.
-    """
-    before, after = first.reference_seconds, other.reference_seconds
-    if before == after or machine_differences(other.provenance, first.provenance, False):
-        return None
-    samples = (values[:: math.ceil(len(values) / ENOUGH) or 1] for values in (after, before))  # evenly spread
-    change = intervals.of_ratio(*samples)
-    return change if verdict(change) in (FASTER, SLOWER) else None
 
 
 def _pair(first: Side, one: Timed, other: Side, two: Timed, allowed: Collection[str]) -> Pair:
@@ -209,7 +190,7 @@ def _ratio(one: Timed, two: Timed) -> tuple[float | None, Interval | None]:
     scale = 1.0
     if one.row.samples != two.row.samples:  # if that is allowed, times per sample are compared
         scale = _per_sample(two.row) / _per_sample(one.row)
-    reach = math.hypot(one.between_process_reach, two.between_process_reach)
+    reach = math.hypot(one.reach(), two.reach())
     return _of(one.row.epoch_seconds, one.sample, two.row.epoch_seconds, two.sample, scale, reach)
 
 
@@ -237,7 +218,7 @@ def _of(
     if not (first and other) or not 0 < (ratio := scale * other / first) < math.inf:
         return None, None
     interval = intervals.of_ratio([scale * value for value in others], sample)
-    return ratio, holding(interval, ratio, reach) if interval else None
+    return ratio, intervals.reaching(holding(interval, ratio), ratio, reach) if interval else None
 
 
 def _accuracy(one: Summary, two: Summary) -> str:

@@ -48,7 +48,6 @@ class Pair:
     target_verdict: str = ""
     largest_loss_difference: float | None = None  # over all epochs of matching repeats; None where there are none
     compared_epochs: int = 0  # whose losses were compared
-    reference_ratio: Interval | None = None  # of reference_seconds; None where no change of the machine is shown
 
     @property
     def row(self) -> Summary:

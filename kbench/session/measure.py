@@ -8,6 +8,7 @@ import math
 import os
 import shutil
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -20,7 +21,6 @@ from kbench.cells import compiling, launcher, orphans, runner, workdir
 from kbench.cells.spec import Here
 from kbench.cli import arguments
 from kbench.errors import UserError
-from kbench.machine import reference_work
 from kbench.planning import plan
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
@@ -80,26 +80,23 @@ def measure_cells(
     the_plan: Plan, to_run: Plan, here: Here, gpus: Sequence[Device], options: argparse.Namespace
 ) -> Plan:
     """Run the cells of `to_run`, and repeats where rows are undecided; returns the plan with the repeats."""
-    threads, variables = the_plan.request.threads, record.cell_variables(here.passed)
     say = (lambda line: None) if options.detail == terminal.QUIET else terminal.say
     output = partial(terminal.show_output, here.run) if getattr(options, "show_output", False) else None
-
-    def reference(mark: str, number: int) -> tuple[float, ...]:
-        # With the mark, so that none is left if this process is killed.
-        return reference_work.measure(number, threads, {**variables, orphans.MARK: mark})
 
     def add(the_plan: Plan, tasks: list[CellTask]) -> None:
         """Measure further tasks of the plan, all of the same example."""
         store.update(here.run, plan=record.plan_record(the_plan, here))
         backends = ", ".join(dict.fromkeys(task.backend for task in tasks))
         say(f"Measuring {tasks[0].example} again on {backends}: not yet clear which is faster.")
-        run_cells(replace(the_plan, tasks=tuple(tasks)), caching, reference, options.detail, cell_done=output)
+        run_cells(replace(the_plan, tasks=tuple(tasks)), caching, options.detail, cell_done=output)
 
     show = None if options.detail == terminal.QUIET else partial(_show_example, here.run)
+    spent, began = racing.spent(store.read(here.run)), time.monotonic()
     with _compiled_code(here.run) as folder:
         caching = replace(here, compiled=folder)
-        compiled = run_cells(to_run, caching, reference, options.detail, show, output)
-        the_plan = racing.race(the_plan, here.run, add, compiled, {task.id for task in to_run.tasks})
+        compiled = run_cells(to_run, caching, options.detail, show, output)
+        clock = racing.Clock(spent, lambda: time.monotonic() - began, compiled)
+        the_plan = racing.race(the_plan, here.run, add, clock, {task.id for task in to_run.tasks})
     if getattr(options, "explain", False):
         explaining.explain(the_plan, here, partial(run_cells, detail=options.detail), say)
     store.record_end(here.run, record.at_end(the_plan, gpus, store.read_record(here.run).provenance))
@@ -142,7 +139,6 @@ def finish(the_plan: Plan, run: Path, options: argparse.Namespace, instead: str 
 def run_cells(
     the_plan: Plan,
     here: Here,
-    reference: Callable[[str, int], tuple[float, ...]] | None = None,
     detail: str = terminal.USUAL,
     example_done: Callable[[str], None] | None = None,
     cell_done: Callable[[CellTask], None] | None = None,
@@ -169,7 +165,6 @@ def run_cells(
 
         watched = replace(listener, ended=ended)
         in_turns = the_plan.in_turns()
-        marked = partial(reference, mark) if reference else None
         # The first example is compiled first; all others only after its table.
         first = [task for task in the_plan.tasks if task.example == the_plan.tasks[0].example]
         rest = [task for task in the_plan.tasks if task.example != the_plan.tasks[0].example]
@@ -180,7 +175,7 @@ def run_cells(
             if to_compile and task in to_compile[0]:
                 compiled += compiling.compile_first(to_compile.pop(0), the_plan.verdicts, here, start, terminal.say)
 
-        runner.run(the_plan.tasks, the_plan.verdicts, here, start, watched, marked, in_turns, before)
+        runner.run(the_plan.tasks, the_plan.verdicts, here, start, watched, in_turns, before)
     return compiled
 
 

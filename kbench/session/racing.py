@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kbench import store
@@ -21,23 +21,36 @@ from kbench.values import Summary
 MOST_REPEATS = intervals.LOOKS  # of a cell
 
 
+@dataclass(frozen=True)
+class Clock:
+    """What counts against the budget."""
+
+    before: float  # seconds of the run's cells in earlier sessions
+    elapsed: Callable[[], float]  # seconds of the clock since this session's first cell
+    compiling: float = 0.0  # of these, before the first cell
+
+
 def race(
     the_plan: Plan,
     run: Path,
     measure: Callable[[Plan, list[CellTask]], None],
-    spent_before: float = 0.0,
+    clock: Clock,
     fresh: Collection[str] = (),
 ) -> Plan:
-    """Have `measure` repeat open rows, an example at a time, in the budget less `spent_before`; returns the plan.
+    """Have `measure` repeat open rows, an example at a time, within the budget; returns the plan.
 
     `fresh`: the cells that have just been measured, which show whether other programs run now.
     """
     now = set(fresh)
     while the_plan.request.precision and the_plan.request.budget:
         there = store.read(run)
-        left = the_plan.request.budget - spent(there) - spent_before
+        elapsed = clock.elapsed()
+        left = the_plan.request.budget - elapsed - clock.before
+        # Starting processes and waiting takes its time beside the cells' own.
+        measured = spent(there) - clock.before
+        pace = (elapsed - clock.compiling) / measured if measured > 0 else 1.0
         seconds, tasks = cheapest(the_plan, there, now)
-        if not tasks or seconds > left:
+        if not tasks or seconds * pace > left:
             break
         now |= {task.id for task in tasks}
         further = dict(the_plan.request.further)

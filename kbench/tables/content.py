@@ -13,7 +13,7 @@ from kbench.analysis.intervals import ENOUGH
 from kbench.tables import data
 from kbench.tables.answers import answer
 from kbench.text import MISSING, beside_one, compared, plain, significant
-from kbench.values import EPOCHS, NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Interval, Summary, base
+from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Interval, Summary, base
 
 _MARKS = {
     NO_DIFFERENCE: "~: no difference shown, as the interval of the ratio includes 1.",
@@ -285,17 +285,14 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
 def _on_comparison(rows: Sequence[Summary]) -> dict[str, bool]:
     baseline = rows[0].baseline
     timed = any(row.relative_to_baseline is not None for row in rows)
-    of_epochs = [row for row in rows if row.resampled == EPOCHS]
-    without_processes = any(row.between_process_factor is None for row in of_epochs)
     few = any(0 < (row.resampled_values or 0) < ENOUGH for row in rows)
     return {
         f"x baseline: the ratio to {plain(baseline)}.": bool(baseline) and timed,
         f"No x baseline: {plain(baseline)} has no steady time here.": bool(baseline) and not timed,
         "x default: time of the variant / time of the same backend without settings.": _with_default(rows),
         **dict.fromkeys(marks(_verdicts(rows)), True),
-        "Intervals leave out the variation between processes; --repeats 3 or more measures it.": without_processes,
-        "With 1 or 2 repeats the variation between processes is only estimated; --repeats 3 or more measures it.": (
-            bool(of_epochs) and not without_processes
+        "From one process, the ratio's interval assumes how much others differ; --repeats 3 or more measures it.": (
+            any(row.relative_processes == 1 for row in rows)
         ),
         f"Intervals are wide because there are few values; --repeats {ENOUGH} or more narrows them.": few,
     }

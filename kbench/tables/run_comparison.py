@@ -47,7 +47,6 @@ def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
         if compared and counts[NO_DIFFERENCE] == len(compared):
             sentences.append("No row differs by more than its interval.")
         sentences += _by_chance(counts[FASTER] + counts[SLOWER], counts[NO_DIFFERENCE])
-        sentences += _changed(about.letter, [pair.reference_ratio for pair in compared if pair.reference_ratio])
         with_losses = [pair for pair in compared if pair.largest_loss_difference is not None]
         if with_losses:
             identical = sum(pair.largest_loss_difference == 0 for pair in with_losses)
@@ -61,18 +60,6 @@ def _by_chance(differing: int, alike: int) -> list[str]:
     if not 0 < differing <= (chance := differing_by_chance(rows)):
         return []
     return [f"Chance alone makes up to {chance} of {rows} rows faster or slower. Use more repeats."]
-
-
-def _changed(letter: str, machine: Sequence[Interval]) -> list[str]:
-    """A sentence if the machine was slower or faster than before."""
-    if not machine:
-        return []
-    low, high = machine[0].low, machine[0].high
-    changed = f"{low:.2f} to {high:.2f} times slower" if low > 1 else f"{1 / high:.2f} to {1 / low:.2f} times faster"
-    return [
-        f"The machine itself was {changed} in {letter} (a fixed computation before each cell), which may explain a "
-        "difference of that size."
-    ]
 
 
 def _alone(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
@@ -218,7 +205,6 @@ def record(abouts: Sequence[About], pair: Pair) -> dict[str, Any]:
         "verdict": pair.verdict,
         "ratio": pair.ratio,
         **_ends_of("ratio", pair.interval),
-        **_ends_of("reference_ratio", pair.reference_ratio),
         **both("epoch_seconds"),
         **{f"epoch_seconds_low_{side}": one and one.low for side, one in intervals.items()},
         **{f"epoch_seconds_high_{side}": one and one.high for side, one in intervals.items()},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import replace
 from statistics import stdev
 
 import numpy as np
@@ -53,47 +52,27 @@ def test_two_repeats_are_resampled_as_epochs() -> None:
     assert row.epoch_interval == intervals.of_median((1.0, 2.0, 8.0, 9.0))
 
 
-def paced(cells: list[Measured], *paces: tuple[float, ...]) -> list[Measured]:
-    """The cells, before each of which the fixed computation took so long in processes of its own."""
-    return [
-        replace(one, outcome=replace(one.outcome, reference_samples=pace))
-        for one, pace in zip(cells, paces, strict=True)
-    ]
+def test_one_process_says_what_it_showed_and_nothing_of_the_next() -> None:
+    rows = by_backend([*repeats("a", [1.0, 1.01, 0.99]), *repeats("b", [1.3, 1.31, 1.29])])
+    row = rows["b"]
+    assert (row.relative_to_fastest, row.verdict, row.relative_processes) == (1.3, NO_DIFFERENCE, 1)
+    shown = row.process_interval
+    assert shown is not None and 1.2 < shown.low < 1.3 < shown.high < 1.4
+    assert row.relative_interval is not None and row.relative_interval.low < 0.9
 
 
-def test_one_or_two_repeats_have_intervals_that_hold_how_far_processes_lie_apart() -> None:
-    reach = intervals.reach([0.10, 0.12, 0.11, 0.10])
-    assert reach is not None
-    rows = by_backend(
-        paced([*repeats("a", [1.0, 1.0]), *repeats("b", [1.2, 1.2], [1.2, 1.2])], (0.10, 0.12), (0.11,), (0.10,))
-    )
-    one, two = rows["a"].epoch_interval, rows["b"].epoch_interval
-    assert one is not None and math.log(one.high) == pytest.approx(reach)
-    assert two is not None and math.log(two.high / 1.2) == pytest.approx(reach / math.sqrt(2))
-    assert (rows["a"].between_process_factor, rows["b"].between_process_factor) == pytest.approx(
-        (math.exp(reach), math.exp(reach / math.sqrt(2)))
-    )
-    ratio = rows["b"].relative_interval
-    assert ratio is not None and math.log(ratio.high / 1.2) == pytest.approx(reach * math.sqrt(1.5))
-    assert rows["b"].verdict == NO_DIFFERENCE
+def test_one_process_is_enough_where_no_two_processes_lie_that_far_apart() -> None:
+    rows = by_backend([*repeats("a", [1.0, 1.01, 0.99]), *repeats("b", [4.0, 4.01, 3.99])])
+    assert rows["b"].verdict == SLOWER
 
 
-def test_three_repeats_show_themselves_how_far_processes_lie_apart() -> None:
-    cells = repeats("a", [1.0, 1.0], [1.1, 1.1], [1.2, 1.2])
-    assert summarise(paced(cells, (0.10,), (0.15,), (0.20,))) == summarise(cells)
-
-
-def test_single_processes_that_are_equally_fast_are_told_apart_in_no_more_than_5_of_100_cases() -> None:
-    random = np.random.default_rng(7)
-    told = before = 0
-    for _ in range(300):
-        seconds = np.exp(random.normal(0, 0.08, (2, 1)) + random.normal(0, 0.01, (2, 6))).tolist()
-        cells = [*repeats("a", seconds[0]), *repeats("b", seconds[1])]
-        reference = np.exp(random.normal(-2, 0.08, (2, 10))).tolist()
-        before += by_backend(cells, "a")["b"].verdict != NO_DIFFERENCE
-        told += by_backend(paced(cells, *map(tuple, reference)), "a")["b"].verdict != NO_DIFFERENCE
-    assert told <= 0.05 * 300
-    assert before > 0.5 * 300
+def test_several_processes_show_by_themselves_how_far_they_lie_apart() -> None:
+    near, far = ((1.0, 1.01, 0.99, 1.0, 1.02), (1.0, 1.3, 0.8, 1.1, 0.9))
+    for apart, verdict in ((near, SLOWER), (far, NO_DIFFERENCE)):
+        cells = [*repeats("a", *([1.0, 1.0] for _ in apart)), *repeats("b", *([1.15 * one] * 2 for one in apart))]
+        row = by_backend(cells)["b"]
+        assert (row.verdict, row.relative_processes, row.process_interval) == (verdict, 5, None)
+        assert row.between_process_factor is not None and (row.between_process_factor > 1.15) == (apart is far)
 
 
 def test_a_repeat_that_failed_counts_for_no_interval() -> None:
@@ -111,25 +90,26 @@ def test_one_steady_epoch_has_no_interval_and_no_verdict() -> None:
     assert [row.verdict for row in rows.values()] == [NOT_COMPARED, NOT_COMPARED]
 
 
-def test_an_interval_wider_than_a_factor_of_three_each_way_is_no_result() -> None:
-    for interval in (None, Interval(0.5, 5.0), Interval(17.6, 365.0)):
+def test_an_interval_that_holds_1_and_is_wider_than_a_factor_of_three_each_way_is_no_result() -> None:
+    for interval in (None, Interval(0.5, 5.0)):
         assert ratios.verdict(interval) == NOT_COMPARED
-    assert ratios.verdict(Interval(2.0, 17.0)) == SLOWER
+    for interval in (Interval(2.0, 17.0), Interval(17.6, 365.0)):  # by how much is hardly known, but that it is
+        assert ratios.verdict(interval) == SLOWER
 
 
 def test_no_row_is_the_fastest_if_no_other_could_be_compared_with_it() -> None:
     single = [*repeats("a", [1.0]), *repeats("b", [2.0])]
     assert {row.verdict for row in summarise(single)} == {NOT_COMPARED}
-    rows = by_backend([*repeats("a", [1.0, 1.0, 1.0]), *repeats("b", [2.0, 2.0, 2.0]), *repeats("c", [9.0])])
+    rows = by_backend([*repeats("a", [1.0, 1.0, 1.0]), *repeats("b", [4.0, 4.0, 4.0]), *repeats("c", [9.0])])
     assert [rows[name].verdict for name in "abc"] == [FASTEST, SLOWER, NOT_COMPARED]
 
 
 def test_slower_is_said_only_where_the_interval_of_the_ratio_does_not_hold_1() -> None:
     rows = by_backend(
         [
-            *repeats("quick", [1.0, 1.1, 1.2]),
-            *repeats("near", [1.15, 1.0, 1.3]),
-            *repeats("slow", [2.0, 2.1, 2.2]),
+            *repeats("quick", [1.0], [1.1], [1.2]),
+            *repeats("near", [1.15], [1.0], [1.3]),
+            *repeats("slow", [2.0], [2.1], [2.2]),
         ]
     )
     assert {name: row.verdict for name, row in rows.items()} == {
@@ -143,13 +123,16 @@ def test_slower_is_said_only_where_the_interval_of_the_ratio_does_not_hold_1() -
 
 
 def test_against_a_baseline_a_row_can_be_faster_and_the_ratio_to_the_fastest_stays() -> None:
-    cells = [*repeats("quick", [1.0, 1.0]), *repeats("mid", [2.0, 2.0]), *repeats("slow", [4.0, 4.0])]
+    cells = [
+        one for name, pace in (("quick", 1.0), ("mid", 2.0), ("slow", 4.0)) for one in repeats(name, *[[pace]] * 3)
+    ]
     rows = by_backend(cells, baseline="mid")
     assert {name: row.verdict for name, row in rows.items()} == {"quick": FASTER, "mid": BASELINE, "slow": SLOWER}
     assert {name: row.relative_to_baseline for name, row in rows.items()} == {"quick": 0.5, "mid": 1.0, "slow": 2.0}
     assert {name: row.relative_to_fastest for name, row in rows.items()} == {"quick": 1.0, "mid": 2.0, "slow": 4.0}
     assert {row.baseline for row in rows.values()} == {"mid"}
-    assert rows["quick"].baseline_interval == Interval(0.5, 0.5)
+    interval = rows["quick"].baseline_interval
+    assert interval is not None and interval.low < 0.5 < interval.high < 1
     assert rows["mid"].baseline_interval is None
     plain = by_backend(cells)
     assert all(row.relative_to_baseline is None and row.baseline == "" for row in plain.values())
@@ -160,24 +143,24 @@ def test_where_the_baseline_did_not_end_ok_there_is_no_ratio_to_it() -> None:
         *repeats("a", [1.0, 1.0]),
         measured(cell(backend="mid"), 9.0, 2.0, 2.0, status=FAILED),
         *repeats("a", [1.0, 1.0], example="other"),
-        *repeats("mid", [2.0, 2.0], example="other"),
+        *repeats("mid", [4.0, 4.0], example="other"),
     ]
     rows = [row for row in summarise(cells, "mid") if row.backend == "a"]
-    assert [(row.relative_to_baseline, row.verdict) for row in rows] == [(None, ""), (0.5, FASTER)]
+    assert [(row.relative_to_baseline, row.verdict) for row in rows] == [(None, ""), (0.25, FASTER)]
     assert [row.relative_to_fastest for row in rows] == [1.0, 1.0]
 
 
 def test_a_baseline_in_two_layouts_stands_with_its_faster_one() -> None:
     cells = [
-        *repeats("mid", [4.0, 4.0], image_data_format="channels_first"),
-        *repeats("mid", [2.0, 2.0], image_data_format="channels_last"),
+        *repeats("mid", [16.0, 16.0], image_data_format="channels_first"),
+        *repeats("mid", [4.0, 4.0], image_data_format="channels_last"),
         *repeats("a", [1.0, 1.0]),
     ]
     rows = summarise(cells, "mid")
     assert [(row.backend, row.relative_to_baseline, row.verdict) for row in rows] == [
-        ("a", 0.5, FASTER),
+        ("a", 0.25, FASTER),
         ("mid", 1.0, BASELINE),
-        ("mid", 2.0, SLOWER),
+        ("mid", 4.0, SLOWER),
     ]
 
 
@@ -324,4 +307,5 @@ def test_a_variant_is_compared_with_its_own_backend_as_it_is() -> None:
         "c": None,
         "c@1+jit=on": 0.25,
     }
-    assert rows["a+jit=on"].default_interval == Interval(2.0, 2.0) and rows["a"].default_interval is None
+    interval = rows["a+jit=on"].default_interval
+    assert interval is not None and interval.low < 2.0 < interval.high and rows["a"].default_interval is None

@@ -27,7 +27,7 @@ def in_turns(
         counted = ((number, 1, STEPS), (number + 1, STEPS + 1, 2 * STEPS))
         epochs.append(Epoch(len(epochs) + 1, sum(steps), 20, step_seconds=tuple(steps), rounds=counted))
     made = replace(cell("a", backend), repeat=repeat, epochs=len(epochs))
-    return Measured(made, Outcome(OK, reference_samples=(1.0, 1.0, 1.01, 0.99), **outcome), tuple(epochs))  # type: ignore[arg-type]
+    return Measured(made, Outcome(OK, **outcome), tuple(epochs))  # type: ignore[arg-type]
 
 
 def steady(number: int) -> float:
@@ -48,9 +48,22 @@ def rows(*measured: Measured) -> dict[str, Summary]:
 
 @pytest.mark.parametrize("machine", [steady, slower_by_half_later, bursts])
 def test_what_the_machine_does_to_all_is_no_difference(machine: Callable[[int], float]) -> None:
-    found = rows(in_turns("x", 0.1, machine), in_turns("y", 0.1, machine), in_turns("z", 0.12, machine))
+    found = rows(
+        *(
+            one
+            for name, pace in (("x", 0.1), ("y", 0.1), ("z", 0.12))
+            for one in (in_turns(name, pace, machine, repeat=number) for number in range(1, 6))
+        )
+    )
     assert found["z"].verdict == SLOWER and found["z"].relative_to_fastest == pytest.approx(1.2, rel=0.02)
     assert {found[name].verdict for name in "xy"} == {FASTEST, NO_DIFFERENCE}
+
+
+@pytest.mark.parametrize("machine", [steady, slower_by_half_later, bursts])
+def test_what_one_process_showed_is_free_of_what_the_machine_does_to_all(machine: Callable[[int], float]) -> None:
+    row = rows(in_turns("x", 0.1, machine), in_turns("y", 0.12, machine))["y"]
+    assert row.verdict == NO_DIFFERENCE and row.process_interval is not None
+    assert 1.17 < row.process_interval.low < 1.2 < row.process_interval.high < 1.23
 
 
 def test_a_backend_that_ended_before_the_machine_became_slower_is_compared_in_the_rounds_they_share() -> None:
@@ -68,7 +81,7 @@ def test_rows_stand_in_the_order_in_which_they_are_compared() -> None:
         in_turns("y", 0.1, slower_by_half_later, turns=60),
     )
     first, second = summaries.summarise([early, late])
-    assert (first.backend, first.verdict, second.verdict) == ("y", FASTEST, SLOWER)
+    assert (first.backend, first.verdict, second.relative_to_fastest) == ("y", FASTEST, pytest.approx(1.1, rel=0.02))
     assert (first.epoch_seconds or 0) > (second.epoch_seconds or 0)
 
 
@@ -84,15 +97,14 @@ def test_rounds_with_other_programs_in_them_are_left_out() -> None:
 def test_a_turn_that_is_taken_again_counts_in_its_round() -> None:
     one = in_turns("x", 0.1, steady, turns=4, disturbed_rounds=(2, 3, AGAIN + 3))
     again = Epoch(4, 4.0, 20, step_seconds=(0.2,) * 20, rounds=((AGAIN + 2, 1, 10), (AGAIN + 3, 11, 20)))
-    steps = rounds.of_row([replace(one, epochs=(*one.epochs, again))]).steps
-    assert sorted(steps) == [(1, 1), (1, 2), (1, 4)]
-    assert steps[1, 2] == pytest.approx(0.2)
+    steps = rounds.of_process(replace(one, epochs=(*one.epochs, again))).steps
+    assert sorted(steps) == [1, 2, 4]
+    assert steps[2] == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize("turns", [rounds.ENOUGH - 1 - rounds.ENOUGH % 2, 2])
-def test_of_too_few_rounds_the_epochs_are_compared(turns: int) -> None:
-    one, other = (in_turns(name, pace, steady, turns) for name, pace in (("x", 0.1), ("y", 0.2)))
-    assert rounds.levels({"x": rounds.of_row([one]), "y": rounds.of_row([other])}) == {}
+def test_of_too_few_rounds_the_epochs_are_compared() -> None:
+    one, other = (in_turns(name, pace, steady, rounds.ENOUGH - 1) for name, pace in (("x", 0.1), ("y", 0.2)))
+    assert rounds.of_repeat({"x": rounds.of_process(one), "y": rounds.of_process(other)}) == {}
     found = rows(one, other)
     assert found["y"].relative_to_fastest == pytest.approx(2, rel=0.02)
 
@@ -102,26 +114,21 @@ def processes(backend: str, pace: float, *apart: float) -> list[Measured]:
     return [in_turns(backend, pace * factor, steady, repeat=place) for place, factor in enumerate(apart, 1)]
 
 
-def test_of_eight_repeats_the_ratios_of_the_processes_are_what_varies() -> None:
-    apart = (0.95, 1.0, 1.05, 1.02, 0.98, 1.03, 0.99, 1.01)
-    one, other = (rounds.of_row(processes(name, pace, *apart)) for name, pace in (("x", 0.1), ("y", 0.13)))
-    found = rounds.of_repeats(other, one)
-    assert found is not None and found[1] == 8
-    assert 1.28 < found[0].low < 1.3 < found[0].high < 1.32, "in each repeat both were slower, or both faster"
-    assert rounds.of_repeats(other, rounds.of_row(processes("x", 0.1, *apart[:7]))) is None
-    assert rows(*processes("x", 0.1, *apart), *processes("y", 0.13, *apart))["y"].verdict == SLOWER
-
-
-def test_of_few_repeats_all_rows_say_how_far_processes_lie_apart() -> None:
-    steadily = [*processes("x", 0.1, 1.0, 1.0), *processes("y", 0.11, 1.0, 1.0), *processes("z", 0.12, 1.0, 1.0)]
-    now_and_then = [*processes("x", 0.1, 1.0, 1.2), *processes("y", 0.11, 1.1, 1.0), *processes("z", 0.12, 1.0, 0.9)]
+def test_where_processes_of_all_rows_lie_far_apart_fewer_verdicts_stand() -> None:
+    names = (("x", 0.1), ("y", 0.13), ("z", 0.15))
+    steadily = [one for name, pace in names for one in processes(name, pace, 1.0, 1.0, 1.0)]
+    unsteadily = [
+        one
+        for (name, pace), apart in zip(names, ((1.0, 1.2, 1.0), (1.2, 1.0, 0.9), (1.0, 0.9, 1.2)), strict=True)
+        for one in processes(name, pace, *apart)
+    ]
     assert {row.verdict for row in rows(*steadily).values()} == {FASTEST, SLOWER}
-    assert {row.verdict for row in rows(*now_and_then).values()} == {FASTEST, NO_DIFFERENCE}
+    assert {row.verdict for row in rows(*unsteadily).values()} == {FASTEST, NO_DIFFERENCE}
 
 
 def test_a_backend_whose_processes_lie_far_apart_has_an_interval_that_says_so() -> None:
-    others = [one for name in "abcdef" for one in processes(name, 0.1, 1.0, 1.0)]
-    found = rows(*others, *processes("y", 0.1, 1.0, 1.4), *processes("z", 0.12, 1.0, 1.0))
+    others = [one for name in "abcdef" for one in processes(name, 0.1, 1.0, 1.0, 1.0)]
+    found = rows(*others, *processes("y", 0.1, 1.0, 1.4, 1.1), *processes("z", 0.13, 1.0, 1.0, 1.0))
     assert found["y"].verdict == NO_DIFFERENCE and found["z"].verdict == SLOWER
     interval = found["y"].relative_interval
     assert interval is not None and interval.high > 1.5
@@ -137,3 +144,15 @@ def test_what_an_epoch_takes_once_counts() -> None:
 
     found = rows(in_turns("x", 0.1, steady), with_beginning(in_turns("y", 0.1, steady)))
     assert found["y"].relative_to_fastest == pytest.approx(1.5, rel=0.02)
+
+
+def test_turns_that_are_like_the_one_before_count_for_fewer() -> None:
+    def drifting(slowly: bool) -> rounds.TurnTimes:
+        noise = random.Random(1)
+        paces = [noise.gauss(1, 0.1) for _ in range(20)]
+        paces = sorted(paces) if slowly else paces
+        return rounds.TurnTimes(dict(enumerate(paces)), (2.0, 2.0))
+
+    steady = rounds.TurnTimes(dict.fromkeys(range(20), 1.0), (2.0, 2.0))
+    at_random, slowly = (rounds.of_repeat({"x": steady, "y": drifting(one)})["y"] for one in (False, True))
+    assert at_random.error and slowly.error and slowly.error > 2 * at_random.error

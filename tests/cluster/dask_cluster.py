@@ -22,9 +22,8 @@ if version := os.environ.get("KBENCH_TEST_VERSION"):
     import kbench.version
     kbench.version.__version__ = version
 if "kbench.cluster.block" in sys.orig_argv:
-    from kbench.machine import peak_rates, reference_work
+    from kbench.machine import peak_rates
     peak_rates.measure = lambda threads, cache_bytes, variables: {{**{LIMITS!r}, "threads": threads}}
-    reference_work.measure = lambda number, threads, variables: (0.125,) * number
 """
 
 

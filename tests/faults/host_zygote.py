@@ -17,14 +17,13 @@ from kbench import paths
 from kbench.cells import launcher
 from kbench.cli import main
 from kbench.commands import resume, run  # noqa: F401  # the same
-from kbench.machine import host, peak_rates, reference_work
+from kbench.machine import host, peak_rates
 from kbench.outputs import one_run  # noqa: F401
 
 # What is not measured in these tests takes the same time in each, so that tables can be compared byte for byte.
 launcher.Memory.look = lambda self: None
 launcher.POLL_SECONDS = 0.02
 host.busy_cores = lambda: 0.0
-reference_work.measure = lambda number, threads, variables: (0.01,) * number
 peak_rates.measure = lambda threads, cache_bytes, variables: None
 paths.GUEST = Path(__file__).with_name("stub_guest.py")
 

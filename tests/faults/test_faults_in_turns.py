@@ -84,7 +84,7 @@ class Stage:
         try:
             mark = orphans.mark(run)
             with orphans.ended_with_this_process(mark) if watched else contextlib.nullcontext():
-                runner.run(tasks, {}, here, partial(launcher.launch, mark=mark), listener, None, interleave=True)
+                runner.run(tasks, {}, here, partial(launcher.launch, mark=mark), listener, interleave=True)
         finally:
             assert orphans.find(f"{run.resolve()}|") == []
         return self.outcomes()

@@ -17,7 +17,7 @@ from kbench import paths, store
 from kbench.analysis import fingerprints
 from kbench.cli import main
 from kbench.environments import ensure
-from kbench.machine import peak_rates, reference_work
+from kbench.machine import peak_rates
 from kbench.planning.request import cores
 from kbench.session import interrupts
 from kbench.store import RunResults
@@ -115,7 +115,6 @@ class Kbench:
             patch.setenv("KBENCH_DATA", str(MIRROR))
         # How fast the machine is takes longer to measure than most of these cells, and has tests of its own.
         patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads})
-        patch.setattr(reference_work, "measure", lambda number, threads, variables: (0.125,) * number)
 
     def measure(self, backends: str, examples: str, *options: str) -> Finished:
         selection = ("--backends", backends, "--examples", examples)

@@ -147,7 +147,7 @@ def test_a_replaced_file_is_never_seen_half_written(tmp_path: Path, monkeypatch:
 def test_spec_and_outcome_lie_in_the_cells_folder(tmp_path: Path) -> None:
     run = create(tmp_path)
     spec = store.write_spec(run, cell(), {"example": Path("/a/b.py")}, {"backend": "fake"})
-    kept = Outcome(FAILED, "boom", 1.5, -11, 120.5, 0.02, (0.01, 0.02, 0.03), (2, 5), 64.5, "process")
+    kept = Outcome(FAILED, "boom", 1.5, -11, 120.5, (2, 5), 64.5, "process")
     store.write_outcome(run, cell(), kept)
     folder = store.cell_folder(run, cell())
     assert spec == folder.spec
@@ -160,8 +160,6 @@ def test_spec_and_outcome_lie_in_the_cells_folder(tmp_path: Path) -> None:
         "seconds": 1.5,
         "exit_code": -11,
         "tree_memory_mib": 120.5,
-        "reference_seconds": 0.02,
-        "reference_samples": [0.01, 0.02, 0.03],
         "disturbed_rounds": [2, 5],
         "device_memory_mib": 64.5,
         "device_memory_source": "process",

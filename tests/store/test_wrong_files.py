@@ -242,7 +242,7 @@ def test_any_value_in_run_json_is_used_or_refused_in_one_sentence(whole: Path, d
 def test_any_value_in_an_outcome_is_used_or_the_cell_counts_as_interrupted(whole: Path, data: st.DataObject) -> None:
     path = store.cell_folder(whole, cell(backend="keras3/jax")).outcome
     record = {"status": "ok", "reason": "", "seconds": 3.0, "exit_code": 0, "tree_memory_mib": 9.0}
-    record |= {"reference_seconds": 1.0, "reference_samples": [1.0, 1.25], "later": 1}
+    record |= {"disturbed_rounds": [1, 2], "reference_samples": [1.0, 1.25], "later": 1}  # of earlier and later ones
     place = data.draw(st.sampled_from(places(record)))
     path.write_text(json.dumps(changed(record, place, data.draw(VALUES))))
     first, second, third = store.read(whole).measured

@@ -16,7 +16,6 @@ from kbench.tables.page import Run, page
 from kbench.tables.text import text
 from kbench.text import plain, significant
 from kbench.values import (
-    EPOCHS,
     FAILED,
     FASTEST,
     NO_DIFFERENCE,
@@ -118,17 +117,10 @@ def test_what_the_marks_mean_stands_below_the_table() -> None:
     assert near.remarks == ("~: no difference shown, as the interval of the ratio includes 1.",)
 
 
-def test_intervals_from_epochs_say_what_they_do_not_hold_and_what_to_type() -> None:
-    (remark,) = table([SURE, dataclasses.replace(FAR, resampled=EPOCHS)]).remarks
-    assert "leave out the variation between processes" in remark and "--repeats 3" in remark
-
-
-def test_intervals_from_epochs_say_that_they_hold_how_far_processes_differ() -> None:
-    widened = dataclasses.replace(FAR, resampled=EPOCHS, between_process_factor=1.234)
-    (remark,) = table([SURE, widened]).remarks
-    assert "variation between processes is only estimated" in remark and "--repeats 3" in remark
-    (remark,) = table([SURE, widened, dataclasses.replace(NEAR, verdict="", resampled=EPOCHS)]).remarks
-    assert "leave out" in remark
+def test_ratios_of_one_process_say_what_their_intervals_assume_and_what_to_type() -> None:
+    (remark,) = table([SURE, dataclasses.replace(FAR, relative_processes=1)]).remarks
+    assert "assumes how much others differ" in remark and "--repeats 3" in remark
+    assert not table([SURE, dataclasses.replace(FAR, relative_processes=3)]).remarks
 
 
 def test_intervals_of_few_values_say_why_they_are_wide() -> None:
