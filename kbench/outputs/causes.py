@@ -106,7 +106,7 @@ def _changes(rows: Sequence[Summary], own: Mapping[Row, Sequence[float]], change
         before, other = own.get(row_of(row)), after.get(row_of(row))
         if before and other and (drawn := intervals.of_ratio(other, before)):
             ratio = median(other) / median(before)
-            interval = holding(drawn, ratio, math.log1p(TELLING))
+            interval = intervals.reaching(holding(drawn, ratio), ratio, math.log1p(TELLING))
             found.append(_Change(row, others[row_of(row)], median(before), median(other), interval))
     return found
 
@@ -124,7 +124,8 @@ def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:
     """Whether it is slower than another row of its fit, or the only one."""
     steps = [seconds for other in fits if other.example == row.example and (seconds := _step(other))]
     own = _step(row)
-    surely = row.relative_interval is None or row.relative_interval.low > 1
+    interval = row.process_interval or row.relative_interval  # what is explained is this process
+    surely = interval is None or interval.low > 1
     return own is not None and (len(steps) == 1 or (surely and own > (1 + TELLING) * min(steps)))
 
 
