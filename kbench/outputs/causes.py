@@ -124,7 +124,8 @@ def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:
     """Whether it is slower than another row of its fit, or the only one."""
     steps = [seconds for other in fits if other.example == row.example and (seconds := _step(other))]
     own = _step(row)
-    surely = row.relative_interval is None or row.relative_interval.low > 1
+    interval = row.process_interval or row.relative_interval  # what is explained is this process
+    surely = interval is None or interval.low > 1
     return own is not None and (len(steps) == 1 or (surely and own > (1 + TELLING) * min(steps)))
 
 

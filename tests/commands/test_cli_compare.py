@@ -53,7 +53,7 @@ def test_two_runs_stand_side_by_side_with_ratio_interval_verdict_and_losses(comp
     said = compare("before", "after")
     assert (said.status, said.err) == (0, "")
     rows = {line.split()[0]: line for line in said.out.splitlines() if line.startswith("keras3/")}
-    assert rows["keras3/jax"].split()[1:5] == ["1.02", "2.05", "2.00", "1.94-2.06"]
+    assert rows["keras3/jax"].split()[1:5] == ["1.02", "2.05", "2.00", "1.11-3.61"]
     assert rows["keras3/jax"].endswith("slower")
     assert "identical" in rows["keras3/torch"] and rows["keras3/torch"].endswith("no difference shown")
     assert "B against A, 2 rows: 1 slower, 1 no difference shown. " in said.out
@@ -197,6 +197,6 @@ def test_the_reference_run_is_found_from_anywhere_and_needs_a_checkout(
 ) -> None:
     said = compare("reference", "reference")
     assert said.status == 0
-    assert "No row differs by more than its interval." in " ".join(said.out.split())
+    assert "slower" not in said.out and "faster" not in said.out
     monkeypatch.setattr("kbench.paths.project_folder", lambda name: compare.parent / "nothing")
     assert "only in a checkout" in compare("before", "reference").err
