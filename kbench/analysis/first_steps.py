@@ -91,7 +91,7 @@ def compare(one: Measured, other: Measured) -> tuple[str, tuple[str, ...]]:
     reasons: dict[str, None] = {}
     worst: _Part | None = None
     for part in _parts(own, right):
-        if part.distance <= part.allowed:
+        if part.distance <= (0.0 if math.isnan(part.allowed) else part.allowed):  # of what is no number on both
             continue
         reason = _declared(part, one, other) or _declared(part, other, one)
         if reason:

@@ -64,6 +64,11 @@ def test_the_loss_or_else_the_weight_that_changes_most_differently_is_named(othe
     assert said(one("a"), one("b"), other) == [f"unlike keras9/a in {sentence}"]
 
 
+def test_what_is_no_number_anywhere_does_not_differ() -> None:
+    none = {"change": None, "sums": [None, None], "rounding": None}
+    assert said(one("a", none, loss=None, loss_rounding=None), one("b", none, loss=None, loss_rounding=None)) == []
+
+
 def test_what_is_random_is_compared_at_fixed_values() -> None:
     drawn = {"draws": ["dropout"], "noisy_loss": 2.6}
     first = one("a", NOISY, **drawn)
