@@ -14,6 +14,7 @@ from kbench import paths
 from kbench.cells import launcher
 from kbench.cells.turns import Turn, Turns
 from kbench.machine import peak_rates
+from kbench.session import racing
 
 STUB = Path(__file__).parent.parent / "faults" / "stub_guest.py"
 # Seconds of the steady epochs in each process: x and y differ by too little to be told apart at first.
@@ -89,6 +90,13 @@ def test_a_budget_too_small_for_a_repeat_changes_nothing_and_says_so(race: Bench
     printed = " ".join(said.out.split())
     assert "Nothing was measured: 0 s were too few. Measuring both again on keras9/" in printed
     assert before == {path: path.read_bytes() for path in (race.results / "mine").rglob("*") if path.is_file()}
+
+
+def test_the_budget_is_time_of_the_clock_waiting_and_starting_included(race: Bench) -> None:
+    real = racing.Clock  # the cells take seconds of it
+    race.patch.setattr(racing, "Clock", lambda before, elapsed, compiling: real(before, lambda: 601.0, compiling))
+    said = measure(race, "--budget", "10m")
+    assert processes(race) == {"x": 1, "y": 1, "z": 1} and "Not settled yet" in said.out
 
 
 def test_a_settled_run_is_left_as_it_is_whatever_the_budget(race: Bench) -> None:
