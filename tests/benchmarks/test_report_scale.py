@@ -10,7 +10,7 @@ import pytest
 
 from kbench import store
 from kbench.cli import main
-from kbench.store import events, files, guest_files
+from kbench.store import files, guest_files
 from kbench.values import OK
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -48,8 +48,7 @@ def test_no_raw_file_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         return open_regular(path)
 
     open_regular = guest_files.open_regular
-    for module in (events, files):
-        monkeypatch.setattr(module, "open_regular", counted)
+    monkeypatch.setattr(files, "open_regular", counted)
     assert main.main([*command, "--results", str(tmp_path)]) == 0
     raw = {path: count for path, count in opened.items() if path.name in ("events.jsonl", "outcome.json")}
     assert len(raw) == 8 * (len(command) - 1) and set(raw.values()) == {1}

@@ -48,7 +48,7 @@ def test_without_real_data_an_example_runs_on_synthetic_data_and_everything_says
     printed = " ".join(said.out.split())
     assert "words (smoke: 32 of 48 samples, 2 epochs, batch 8, synthetic data, cpu)" in printed
     assert "digits (smoke: 32 of 48 samples, 2 epochs, batch 8, real data, cpu)" in printed
-    assert printed.count("This is on synthetic data.") == 1
+    assert printed.count("This is on synthetic data.") == 1, said.out
     assert "For the real ones, put imdb.npz from https://storage.googleapis.com/" in printed
     run = offline.last()
     assert run.plan["request"]["data_sources"] == {"imdb": "synthetic", "mnist": "real"}

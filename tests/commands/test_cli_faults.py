@@ -60,7 +60,7 @@ def test_what_a_dying_guest_had_told_is_kept(bench: Bench) -> None:
     bench.example("my_example.py", dying(KILL % "SIGSEGV"))
     bench.measure()
     told = [event["event"] for event in events_of(bench.runs()[0])]
-    assert told[:4] == ["start", "phase", "memory", "loaded"] and "end" not in told
+    assert told[:4] == ["start", "phase", "threads", "memory"] and "end" not in told
     (one,) = bench.last().measured
     assert one.facts["keras_version"] == "2.99.1"
 

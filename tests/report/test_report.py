@@ -168,7 +168,7 @@ def test_the_phases_of_a_cell_add_up_to_what_its_guest_took() -> None:
         "import": 1.0,
         "data": 0.5,
         "build": 2.0,
-        "first prediction": 0.5,
+        "first prediction, step on trial": 0.5,
         "first step": 1.0,
         "rest of first epoch": 3.0,
         "steady epochs": 5.0,

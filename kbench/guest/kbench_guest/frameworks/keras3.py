@@ -114,13 +114,11 @@ class AnyBackend(keras_models.KerasModels):
             yield
             return
         original = EpochIterator.__init__
-        signature = inspect.signature(original)
 
         @functools.wraps(original)
         def init(*args, **kwargs):
-            bound = signature.bind(*args, **kwargs)
-            see(bound.arguments)
-            original(*bound.args, **bound.kwargs)
+            see(inspect.getcallargs(original, *args, **kwargs))
+            original(*args, **kwargs)
 
         EpochIterator.__init__ = init
         try:
