@@ -65,7 +65,7 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
     if parts and named and not found:
         found.append(f"None of the usual causes was found ({', '.join(named)}).")
     if parts and (unsure := [_name(row) for row in fits if row_of(row) not in sample]):
-        found.append(f"Not explained, because its steps were too few, not steady or disturbed: {', '.join(unsure)}.")
+        found.append(f"Not explained (too few steps, not steady, or disturbed): {', '.join(unsure)}.")
     if "parity" in parts:
         from kbench.parity import reading  # which needs numpy
 

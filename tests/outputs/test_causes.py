@@ -108,7 +108,7 @@ def test_arrays_in_memory_are_fed_alike_in_both_runs_and_are_no_cause(tmp_path: 
 def test_no_cause_is_taken_from_disturbed_turns_or_steps_that_are_not_steady(tmp_path: Path) -> None:
     told: Told = {"keras3/jax": (0.02, FED)}
     same: Told = {"keras3/jax": (0.01, FED)}
-    unsure = f"Not explained, because its steps were too few, not steady or disturbed: {ROW} keras3/jax."
+    unsure = f"Not explained (too few steps, not steady, or disturbed): {ROW} keras3/jax."
     assert explained(tmp_path / "busy", told, disturbed=(2, 3), same_batch=same) == [unsure]
     slower = [
         0.03,

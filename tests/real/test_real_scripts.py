@@ -333,7 +333,9 @@ def test_why_a_program_is_slow_is_explained(kbench: Kbench, names: tuple[str, ..
     assert run.status == 0, run.output
     said = " ".join(run.output.split())
     for name in names:
-        assert re.search(rf"{name}: \d+% of a step is spent on its data \(\d+% to \d+%\): it takes [\d.]+ ms, and", said), said
+        assert re.search(
+            rf"{name}: \d+% of a step is spent on its data \(\d+% to \d+%\): it takes [\d.]+ ms, and", said
+        ), said
     assert "on keras3/jax: compiled again 3 times in its 4 epochs after the first" in said, said
     assert "torch: compiled" not in said, said
     assert "on keras3/jax: run_eagerly starts each operation of a step from Python." in said, said
