@@ -7,7 +7,7 @@ Two examples run on four backends, on a quiet machine (quiet), with two busy pro
 cells took until each row that is 1.25 times as slow as the fastest, or slower, has its verdict; what is that slow is
 known from the quiet run in turns. One after the other that is the whole run, since the table is looked at when it
 has ended; in brackets, after which of its repeats the verdicts would have stood. With `same`, one backend runs under
-three names, with that many seeds, quiet and with bursts, and each table with a "slower" is a mistake: one of ten may
+three names, with that many seeds and with bursts, and each table with a "slower" is a mistake: one of ten may
 have one. Nothing else should run. It takes an hour.
 """
 
@@ -162,8 +162,7 @@ def main() -> None:
             for name, file in product(NAMES, (CHECKOUT / "backends").glob(f"{SAME}.*")):
                 copy = file.name.replace(SAME.rpartition("/")[2], name.rpartition("/")[2], 1)
                 shutil.copy(file, folder / "backends" / "keras3" / copy)
-            for how in ("quiet", "bursts"):
-                mistakes(folder, how, asked.tables)
+            mistakes(folder, "bursts", asked.tables)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import msgspec
 
-from kbench.analysis import first_outputs, first_steps, flops, trainings
+from kbench.analysis import first_epochs, first_outputs, first_steps, flops, trainings
 from kbench.values import Measured
 
 
@@ -122,6 +122,9 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
                 found[one.cell.id] = [difference]
         for one, difference in trainings.differences(group):
             found.setdefault(one.cell.id, []).append(difference)
+        alike = [one for one in _computed_alike(group) if one.cell.id not in found]
+        for one, difference in first_epochs.differences(alike):
+            found[one.cell.id] = [difference]
     return {cell: tuple(difference) for cell, difference in found.items()}
 
 

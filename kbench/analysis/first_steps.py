@@ -66,6 +66,12 @@ def unchecked(one: Measured) -> tuple[str, ...]:
     return (f"its first optimizer step was not checked: {why}",) if why else ()
 
 
+def draws(one: Measured) -> bool | None:
+    """Whether layers draw random numbers in training; None where that is not known."""
+    step = _reported(one)
+    return None if step is None or step.draws is None or _why_unchecked(step) else bool(step.draws)
+
+
 def _reported(one: Measured) -> _Step | None:
     try:
         return msgspec.convert(one.facts.get("first_step"), _Step)

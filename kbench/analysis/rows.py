@@ -16,7 +16,7 @@ from kbench.analysis.roofline import Limits
 from kbench.analysis.summaries import summarise
 from kbench.store.reading import RunRecord, RunResults, objects
 from kbench.store.runs import MACHINES
-from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, OK, SCRIPT, SLOWER, Interval, Summary, base
+from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, NOT_COMPARED, OK, SCRIPT, SLOWER, Interval, Summary, base
 
 TUNED = (
     "kbench sets variables that make it faster than it comes (`list backends --variables` prints them); "
@@ -76,9 +76,12 @@ def open_rows(rows: Sequence[Summary], precision: float) -> dict[str, list[Summa
             continue
         if row.relative_to_fastest is not None and row.verdict not in (SLOWER, FASTER, FASTEST, BASELINE):
             interval, ratio = _ratio(row)
-            if interval is None or not ratio or half_width(interval, ratio) > precision:
+            unknown = interval is None or not ratio or half_width(interval, ratio) > precision
+            if row.verdict == NOT_COMPARED or unknown:
                 found.setdefault(row.example, []).append(row)
-    return {example: [*_compared_with(rows, example), *there] for example, there in found.items()}
+    references = {example: _compared_with(rows, example) for example in found}
+    others = {example: [row for row in there if row not in references[example]] for example, there in found.items()}
+    return {example: [*references[example], *there] for example, there in others.items() if there}
 
 
 def again(run: RunRecord, folder: str = "") -> str:
@@ -103,6 +106,7 @@ def _ratio(row: Summary) -> tuple[Interval | None, float | None]:
 
 
 def _compared_with(rows: Sequence[Summary], example: str) -> list[Summary]:
-    """The baseline's row if there is one, and else the fastest."""
+    """The baseline's row if there is one, and else the fastest, whether that is sure or not."""
     there = [row for row in rows if row.example == example]
-    return next(([row] for shown in (BASELINE, FASTEST) for row in there if row.verdict == shown), [])
+    verdicts = [row for shown in (BASELINE, FASTEST) for row in there if row.verdict == shown]
+    return [*verdicts, *(row for row in there if row.relative_to_fastest == 1)][:1]

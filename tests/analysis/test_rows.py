@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 from fake_runs import summary
 
 from kbench.analysis.rows import half_width, open_rows
-from kbench.values import BASELINE, FASTER, FASTEST, NO_DIFFERENCE, SLOWER, Interval, Summary
+from kbench.values import BASELINE, FASTER, FASTEST, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval, Summary
 
 FIRST = replace(summary("keras3/a"), relative_to_fastest=1.0, verdict=FASTEST)
 
@@ -44,7 +45,13 @@ def test_with_a_baseline_it_is_compared_with_that() -> None:
     assert open_rows([fastest, baseline, other], 0.1) == {FIRST.example: [baseline, other]}
 
 
-def test_rows_that_are_not_compared_are_not_open() -> None:
+def test_rows_whose_ratio_is_too_unsure_are_open_and_measured_with_the_fastest() -> None:
+    fastest = replace(FIRST, verdict=NOT_COMPARED)
+    other = row("keras3/b", NOT_COMPARED, Interval(0.2, 9.0))
+    assert open_rows([fastest, other], math.inf) == {FIRST.example: [fastest, other]}
+
+
+def test_rows_without_a_ratio_are_not_open() -> None:
     assert open_rows([FIRST, replace(summary("keras3/b"), status="failed", relative_to_fastest=None)], 0.1) == {}
 
 

@@ -104,10 +104,18 @@ class Received(object):
         pictures = self._spec["input"] == "image" and self._spec["image_data_format"] == "channels_first"
         digest = hashlib.sha256()
         for number in sorted(self._batches):
-            for part in _in_common(self._batches[number]):
-                # Sorted: in which order several inputs come is the backend's business.
-                digest.update(repr(sorted(_described(one, pictures) for one in part)).encode("ascii"))
+            digest.update(described(self._batches[number], pictures))
         return digest.hexdigest()
+
+
+def described(batch, pictures):
+    """Bytes that are the same for the same (inputs, targets, weights) on every backend.
+
+    pictures: whether the channels of pictures come first.
+    """
+    # Sorted: in which order several inputs come is the backend's business.
+    parts = [sorted(_described(one, pictures) for one in part) for part in _in_common(batch)]
+    return "".join(map(repr, parts)).encode("ascii")
 
 
 def _cut(given, chosen):
