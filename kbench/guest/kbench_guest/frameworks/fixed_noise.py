@@ -28,7 +28,7 @@ def keras2(level, asked):
 
     def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
         asked.append("normal")
-        return level(rank(shape)) * stddev + mean
+        return level(rank(shape)) * float(stddev) + float(mean)  # Theano takes numpy's numbers for float64
 
     def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
         asked.append("uniform")
