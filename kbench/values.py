@@ -115,6 +115,11 @@ class Backend:
     fixed_batch: Texts = ()  # layer classes that need the batch size in the graph
     ordered_updates: Flag = False  # whether the guest must order gradients, updates and the step counter
     notes: Texts = ()  # notes for the reader of its rows
+    # a release of Keras, such as "3.6" -> the framework's newest release then, and the month
+    of_its_time: Annotated[
+        Mapping[str, tuple[Text, Text]],
+        Meta(description='a table of Keras\'s releases, each with a version and a month: ["0.4.33", "October 2024"]'),
+    ] = field(default_factory=dict)
     # Only of a variant.
     jit: str = ""  # "on", "off" or empty: Keras's jit_compile
     policy: str = ""  # Keras's dtype policy, such as "mixed_float16"

@@ -63,7 +63,7 @@ EVENTS = {
     "libraries": {
         "libraries": "list", "framework_threads": "object", "numpy_blas": "text", "frameworks": "list",
     },
-    "error": {"kind": "text", "message": "text"},
+    "error": {"kind": "text", "message": "text", "inside": "text?"},
     "end": {"seconds": "number"},
 }  # fmt: skip
 TYPES = {"integer": int, "number": (int, float), "text": str, "list": list, "object": dict}
@@ -87,10 +87,13 @@ def in_a_line(error):
 
 
 def reason(error):
-    """{"kind", "message"} of an event for this error."""
+    """{"kind", "message", "inside"} of an event for this error; inside: the package that raised it."""
     if isinstance(error, Refused):
         return {"kind": error.kind, "message": str(error)}
-    return {"kind": "exception", "message": in_a_line(error)}
+    trace, module = error.__traceback__, ""
+    while trace is not None:
+        module, trace = str(trace.tb_frame.f_globals.get("__name__", "")), trace.tb_next
+    return {"kind": "exception", "message": in_a_line(error), "inside": module.partition(".")[0]}
 
 
 class Events(object):
