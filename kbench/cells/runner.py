@@ -210,7 +210,7 @@ def measure(
             reason = f"its events cannot be read: {error.strerror or error}"
             return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
         outcome = replace(judge(ended, report, task, files.log), compilation_cached=cached)
-        if outcome.status == FAILED and report.facts.get("error_inside") == "keras" and here.pairs.get(task.backend):
+        if outcome.status == FAILED and report.facts.get("error_in_keras") and here.pairs.get(task.backend):
             outcome = replace(outcome, reason=f"{outcome.reason}; {here.pairs[task.backend]}")
         if compiled and outcome.status != OK:  # half of what is compiled would pass for all of it
             shutil.rmtree(compiled, ignore_errors=True)

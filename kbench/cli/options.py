@@ -183,7 +183,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "file": {
         "nargs": "?",
         "metavar": "FILE",
-        "help": "a Keras program: FILE.py, NOTEBOOK.ipynb, or a folder with a __main__.py; its own arguments follow --",
+        "help": "a Keras program: FILE.py, FILE.ipynb, or a folder with a __main__.py; its own arguments follow --",
     },
     "-m": {
         "dest": "module",
@@ -193,8 +193,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--script": {
         "dest": "file",
         "metavar": "FILE",
-        "help": "compare the first model that this program (a file, notebook or folder, or -m MODULE) trains, instead of examples; the program's own arguments "
-        "follow --",
+        "help": "compare the first model that this program trains, instead of examples: a file, a notebook, a folder "
+        "with a __main__.py, or -m MODULE; the program's own arguments follow --",
     },
     "--init of a script": {
         **_choices("init"),

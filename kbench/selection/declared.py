@@ -1,4 +1,4 @@
-"""Reads what a program says itself of the packages and the Python that it needs: its `# /// script` block (PEP 723)."""
+"""Reads what a program says itself of packages and Python: its `# /// script` block (PEP 723)."""
 
 from __future__ import annotations
 

@@ -27,9 +27,7 @@ def hint(backend: Backend, versions: Mapping[str, str]) -> str:
             f"keras {minor} was released in {when}, before {package} {framework}: use `{name}@{then}+keras={minor}`"
         )
     if older < minor and _minor(framework) != _minor(then):
-        return (
-            f"{package} {framework} was released before keras {keras}: use `{name}@{framework}+keras={older}`"
-        )
+        return f"{package} {framework} was released before keras {keras}: use `{name}@{framework}+keras={older}`"
     return ""
 
 

@@ -95,8 +95,8 @@ def load(path: Path, module: str = "") -> Example:
         title = title_of(tree, name)
         if not module and _is_relative(tree):
             raise UserError(
-                f"{path} imports from its own package, so Python can run it only as a part of it: start kbench in the "
-                f"folder above the package, with -m {path.absolute().parent.name}.{path.stem}."
+                f"{path} imports from its own package, so Python can run it only as a part of it: start kbench in "
+                f"the folder above the package, with -m {path.absolute().parent.name}.{path.stem}."
             )
     return Example(
         name=name,

@@ -57,7 +57,11 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
     if script is not None:
         how = {one.name: getattr(options, one.name) for one in fields(Script) if hasattr(options, one.name)}
         own = scripts.of_its_own(script.path, known)
-        how |= {"module": module, "left_out": tuple(map(without_passwords, own.left_out)), "requires_python": own.python}
+        how |= {
+            "module": module,
+            "left_out": tuple(map(without_passwords, own.left_out)),
+            "requires_python": own.python,
+        }
         asked["script"] = Script(**how | {"packages": (*how["packages"], *own.packages)})
     return Request(**asked)
 

@@ -22,9 +22,8 @@ from kbench.machine.provenance import describe
 from kbench.outputs import causes
 from kbench.parity.values import Agreement
 from kbench.planning.plan import Plan
-from kbench.planning.request import Script
 from kbench.planning.tasks import CellTask
-from kbench.session import planned_data
+from kbench.session import planned_data, planned_program
 from kbench.session.colors import colored
 from kbench.store.files import read_bytes
 from kbench.tables import csv, keras_cost, markdown, text
@@ -51,7 +50,7 @@ def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO |
         extent = f"the script {' '.join([plan.examples[0].name, *request.script.kept()['arguments']])}"
     lines = [f"Plan: {count}, {extent}{planned_data.in_short(plan)}"]
     lines.append(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
-    lines += _declared(request.script) if request.script else []
+    lines += planned_program.lines(request.script) if request.script else []
     lines += [] if request.script else [f"  examples   {', '.join(example.name for example in plan.examples)}"]
     lines += planned_data.lines(plan, width())
     device = plan.device
@@ -76,17 +75,6 @@ def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO |
         )
         lines += [f"             {line}" for line in dict.fromkeys(reasons)]
     print("\n".join(lines), file=file or sys.stdout, flush=True)
-
-
-def _declared(script: Script) -> list[str]:
-    """What the program needs beside the backends, and what it asks for that kbench chooses."""
-    kept = script.kept()
-    lines = [f"  packages   {', '.join(kept['packages'])}"] if kept["packages"] else []
-    if script.left_out:
-        lines.append(f"  left out   {', '.join(script.left_out)}: kbench's own Keras and frameworks are used")
-    if script.requires_python:
-        lines.append(f"  asks for   Python {script.requires_python}; kbench takes each backend's (--python: another)")
-    return lines
 
 
 QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"

@@ -21,7 +21,12 @@ JAX = backends.load(paths.project_folder("backends") / "keras3" / "jax.toml")
             "0.10.2",
             "keras 3.6 was released in October 2024, before jax 0.10.2: use `jax@0.4.33+keras=3.6`",
         ),
-        ("keras3/jax@0.4", "3.15.1", "0.4.38", "jax 0.4.38 was released before keras 3.15.1: use `jax@0.4.38+keras=3.8`"),
+        (
+            "keras3/jax@0.4",
+            "3.15.1",
+            "0.4.38",
+            "jax 0.4.38 was released before keras 3.15.1: use `jax@0.4.38+keras=3.8`",
+        ),
         ("keras3/jax@0.4+keras=3.6", "3.6.0", "0.4.38", ""),
         ("keras3/jax+keras=4.1", "4.1.0", "0.10.2", ""),
         ("keras3/jax", "3.6.0", "0.10.2", ""),

@@ -1,4 +1,4 @@
-"""Runs the code of a program as Python does: a file, a module of a package (`python -m`), or the cells of a notebook."""
+"""Runs the code of a program as Python does: a file, a module (`python -m`), or the cells of a notebook."""
 
 import ast
 import builtins
@@ -60,8 +60,7 @@ def _run_module(name, files, namespace):
 
 def _run_cells(cells, files, namespace):
     """One after the other. As in a notebook, the value of a cell's last line is printed, unless `;` ends it."""
-    for number, text in enumerate(cells, 1):
-        file = files.add_cell(number, text)
+    for file, text in [(files.add_cell(number, text), text) for number, text in enumerate(cells, 1)]:
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)  # for tracebacks
         tree = ast.parse(text, file)
         last = None

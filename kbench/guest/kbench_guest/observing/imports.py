@@ -157,7 +157,7 @@ class Files(object):
         return "" if name == self._of_main else name
 
     def line(self):
-        """(where, line at which the statement begins) of the innermost frame in one of them; ("", 0) if there is none.
+        """(where, line at which the statement begins) of the innermost frame in one of them; ("", 0) if none is.
 
         Of a call over several lines Python 3.6 names the last, and later ones the first.
         """
@@ -168,6 +168,13 @@ class Files(object):
                 return self.where(file), self._statement(file, frame.f_lineno)
             frame = frame.f_back
         return "", 0
+
+    def statements(self):
+        """Those at the top of the file that is run, or of all cells: parsed again."""
+        for file in self._cells or [self.path]:
+            with contextlib.suppress(OSError, SyntaxError, ValueError):
+                for node in ast.parse(self._text(file)).body:
+                    yield node
 
     def _named(self, file):
         if file in self._cells:

@@ -1,6 +1,7 @@
 """What programs for Keras 2 end with, on Keras 3: names of scores, arguments of layers, optimizers and callbacks."""
 
 import functools
+import inspect
 import re
 
 # The arguments of Keras 2's optimizers in their places, and the learning rates that they begin with.
@@ -101,6 +102,8 @@ def layers(keras, used):
         if weights is not None:
             used("weights")
             _begin_with(layer, weights)
+
+    called.__signature__ = inspect.signature(original)  # Keras asks classes without an own __init__ for it
 
     @functools.wraps(add)
     def added(model, layer, *args, **kwargs):

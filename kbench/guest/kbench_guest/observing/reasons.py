@@ -1,5 +1,6 @@
 """Says in a sentence why a program failed: where in its own files, and what may help."""
 
+import ast
 import os
 import re
 import sys
@@ -51,17 +52,31 @@ def reason_of(error, trace, files, program, missing):
         found["kind"] = "unsupported"
     message = (in_words(*own[-1]) + ": " if own else "") + found["message"]
     if isinstance(error, ModuleNotFoundError) and package and not is_there(package):
-        message += _installs(INSTALLED_AS.get(package, package), program)
+        message += _installs([package, *_absent(files, program)], program)
     elif isinstance(error, ImportError) and PIP.search(message):
-        message += _installs(PIP.search(message).group(1), program)
+        message += _installs([PIP.search(message).group(1)], program)
     elif not program["shims"] and shims.SERVED.search(message):
         message += "; --shims may serve it"
     return dict(found, message=message)
 
 
-def _installs(package, program):
-    """What installs a package, beside those that were asked for."""
-    return "; --with %s installs it" % ",".join([*program["asked"], package])
+def _installs(packages, program):
+    """What installs these packages, beside those that were asked for."""
+    names = list(dict.fromkeys(INSTALLED_AS.get(one, one) for one in packages))
+    them = "it" if len(names) == 1 else "what it imports"
+    return "; --with %s installs %s" % (",".join([*program["asked"], *names]), them)
+
+
+def _absent(files, program):
+    """The packages that the program is yet to import and that are not there, so that they need be named only once."""
+    names = []
+    for node in files.statements():
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.append(node.module)
+    names = list(dict.fromkeys(name.partition(".")[0] for name in names))
+    return [one for one in names if one not in program["frameworks"] and not is_there(one)]
 
 
 def _feeds(framework, program):

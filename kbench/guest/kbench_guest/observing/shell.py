@@ -31,9 +31,8 @@ class Shell(object):
     program: the spec's part on it.
     """
 
-    config = {}
-
     def __init__(self, namespace, program, remark):
+        self.config = {}
         self.user_ns = namespace
         self._program = program
         self._remark = remark
@@ -138,7 +137,7 @@ class Shell(object):
     _set_env = _env
 
     def _run(self, text):
-        file = [one for one in text.split() if not one.startswith("-")][0].strip("'\"")
+        file = next(one for one in text.split() if not one.startswith("-")).strip("'\"")
         held, sys.argv = sys.argv, text.split()
         try:
             self.user_ns.update(runpy.run_path(file, run_name="__main__"))
@@ -159,7 +158,7 @@ class Shown(object):
 class StandIn(types.ModuleType):
     """IPython and its modules, where it is not installed. shell: of the program; files: its own."""
 
-    __path__ = []
+    __path__ = ()
     version_info = (9, 0, 0)
     __version__ = "9.0 (served by kbench)"
 
