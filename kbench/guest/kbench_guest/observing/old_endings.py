@@ -89,11 +89,13 @@ def named_optimizer(keras, name, used):
 
 
 def layers(keras, used):
-    """Let every layer take `batch_input_shape` and `weights`."""
+    """Let every layer take `batch_input_shape`, or `batch_size` with `input_shape`, and `weights`."""
     original, add = keras.layers.Layer.__init__, keras.Sequential.add
 
     @functools.wraps(original)
     def called(layer, *args, **kwargs):
+        if "batch_size" in kwargs and "input_shape" in kwargs:
+            kwargs["batch_input_shape"] = (kwargs.pop("batch_size"),) + tuple(kwargs.pop("input_shape"))
         shape, weights = kwargs.pop("batch_input_shape", None), kwargs.pop("weights", None)
         original(layer, *args, **kwargs)
         if shape is not None:
