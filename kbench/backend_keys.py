@@ -22,6 +22,10 @@ Variables = Annotated[
 ]
 Flag = Annotated[bool, Meta(description="true or false")]
 Sources = Annotated[Mapping[str, Path], Meta(description="a table of C sources next to it")]
+Times = Annotated[
+    Mapping[str, tuple[Text, Text]],
+    Meta(description='a table of Keras\'s releases, each with a version and a month: ["0.4.33", "October 2024"]'),
+]
 Layout = Annotated[Literal["channels_first", "channels_last"], Meta(description="channels_first or channels_last")]
 
 # The quantities that parity compares, in the order of the table.

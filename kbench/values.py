@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from kbench.backend_keys import QUANTITIES, Explanation, Flag, Layout, Sources, Table, Text, Texts, Variables
+from kbench.backend_keys import QUANTITIES, Explanation, Flag, Layout, Sources, Table, Text, Texts, Times, Variables
 from kbench.epochs import Epoch
 
 # Statuses of a cell, from best to worst.
@@ -115,6 +115,8 @@ class Backend:
     fixed_batch: Texts = ()  # layer classes that need the batch size in the graph
     ordered_updates: Flag = False  # whether the guest must order gradients, updates and the step counter
     notes: Texts = ()  # notes for the reader of its rows
+    # a release of Keras, such as "3.6" -> the framework's newest release then, and the month
+    of_its_time: Times = field(default_factory=dict)
     # Only of a variant.
     jit: str = ""  # "on", "off" or empty: Keras's jit_compile
     policy: str = ""  # Keras's dtype policy, such as "mixed_float16"

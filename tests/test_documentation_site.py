@@ -91,6 +91,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "paper.mplstyle").write_text("font.size: 8\n")
     shutil.copytree(CHECKOUT / "docs" / "answers", place / "docs" / "answers")
     (place / "train.py").write_text("import keras\n")
+    (place / "train.ipynb").write_text('{"cells": [{"cell_type": "code", "source": "import keras\\n"}]}')
     shutil.copy(CHECKOUT / "examples_models" / "kinds" / "basic.py", place / "my_model.py")
     return place
 

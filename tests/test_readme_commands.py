@@ -6,6 +6,7 @@ tests/test_documentation_site.py plans the same commands with the real ones.
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 
@@ -40,7 +41,7 @@ IN_MINIATURE = {"--profile full --repeats 3": "--profile smoke --repeats 3", "--
 
 @pytest.fixture
 def clone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """The current folder: a fresh clone with results/reference, and the reader's train.py."""
+    """The current folder: a fresh clone with results/reference, and the reader's train.py and notebook."""
     monkeypatch.setattr(paths, "project_folder", bench.folder.joinpath)
     monkeypatch.delenv("KBENCH_BACKENDS")
     bench.backends = bench.folder / "backends"
@@ -57,6 +58,8 @@ def clone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
     shutil.copytree(CHECKOUT / "examples_models" / "kinds", folder / "kinds")
     shutil.copytree(CHECKOUT / "results" / "published", bench.results / "published")
     bench.example("train.py", PROGRAM_OF_THE_READER)
+    cells = [{"cell_type": "code", "source": PROGRAM_OF_THE_READER}]
+    bench.example("train.ipynb", json.dumps({"cells": cells}))
     assert bench("--backends", "all", "--profile", "smoke", "--name", "reference").status == 0
     return bench
 

@@ -175,7 +175,7 @@ def measure(
             work = stack.enter_context(workdir.work(task, here, files)) if task.script is not None else None
         except (OSError, shutil.Error) as error:
             return Outcome(FAILED, f"the script's folder cannot be copied: {_first(error)}")
-        spec = specs.spec(task, here, work.file if work else None)
+        spec = specs.spec(task, here, work)
         path = store.write_spec(here.run, task, spec, specs.keras_json(task))
         compiled = here.compiled / task.row_id if here.compiled and not work else None
         cached = compiled is not None and compiled.is_dir() and any(compiled.iterdir())
@@ -210,6 +210,8 @@ def measure(
             reason = f"its events cannot be read: {error.strerror or error}"
             return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
         outcome = replace(judge(ended, report, task, files.log), compilation_cached=cached)
+        if outcome.status == FAILED and report.facts.get("error_in_keras") and here.pairs.get(task.backend):
+            outcome = replace(outcome, reason=f"{outcome.reason}; {here.pairs[task.backend]}")
         if compiled and outcome.status != OK:  # half of what is compiled would pass for all of it
             shutil.rmtree(compiled, ignore_errors=True)
         return outcome

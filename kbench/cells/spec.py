@@ -15,6 +15,7 @@ from kbench.datasets.as_keras import Served
 from kbench.environments import layers
 from kbench.paths import portable
 from kbench.planning.tasks import CellTask
+from kbench.selection import declared
 from kbench.values import CHANNELS_LAST, NATIVE, Data, Device, Environment
 
 # For a script whose arguments have secrets, which its spec does not have; as kbench_guest.drivers.script reads it.
@@ -61,12 +62,23 @@ class Here:
     environments: Mapping[str, Environment | str]  # by backend; a sentence if there is none
     passed: Mapping[str, str]  # the variables of --pass-env
     arguments: Sequence[str] = ()  # of the script, with its secrets
+    cells: Sequence[str] = ()  # of the script, if it is a notebook
+    pairs: Mapping[str, str] = field(default_factory=dict)  # by backend: that Keras and framework are of two times
     twins: Mapping[tuple[str, str], Path] = field(default_factory=dict)  # by example and native backend
     guest: Path = field(default_factory=lambda: paths.GUEST)
     keras_files: Mapping[str, Served] = field(default_factory=dict)  # datasets that a script may load, by name
     frameworks: Collection[str] = ()  # all names of backends in keras.json
     started_in: Path = field(default_factory=Path.cwd)
     compiled: Path | None = None  # for code that a cell's first process compiles and its repeats load
+
+
+@dataclass(frozen=True)
+class Work:
+    """The file and folders of a script's process."""
+
+    file: Path
+    root: Path  # of the program's own files
+    folder: Path  # its working directory
 
 
 def keras_json(task: CellTask) -> dict[str, Any]:
@@ -81,8 +93,8 @@ def keras_json(task: CellTask) -> dict[str, Any]:
     }
 
 
-def spec(task: CellTask, here: Here, script: Path | None = None) -> dict[str, Any]:
-    """The guest's spec: the task and paths, with the home folder as `~`; `script` is the program's path."""
+def spec(task: CellTask, here: Here, script: Work | None = None) -> dict[str, Any]:
+    """The guest's spec: the task and paths, with the home folder as `~`; `script` says where the program is."""
     data = here.data.get((task.example, task.image_data_format))
     weights = here.published_weights.get(task.example)
     return {
@@ -108,13 +120,17 @@ def secret_arguments(task: CellTask, here: Here) -> dict[str, str]:
     return {} if shown == tuple(here.arguments) else {ARGUMENTS: json.dumps(list(here.arguments))}
 
 
-def _script(task: CellTask, here: Here, file: Path) -> dict[str, Any]:
+def _script(task: CellTask, here: Here, work: Work) -> dict[str, Any]:
     """The script's options, path, packages, and the files that Keras's get_file finds."""
-    environment = here.environments[task.backend]
+    environment, of_task = here.environments[task.backend], task.script or {}
     assert not isinstance(environment, str)
     return {
-        **(task.script or {}),
-        "file": portable(file),
+        **of_task,
+        "file": portable(work.file),
+        "folder": portable(work.root),
+        "cells": list(here.cells),
+        "pythons": declared.minors(of_task.get("requires_python", "")),
+        "asked": list(of_task.get("packages", ())),
         "downloads": portable(as_keras.folder()),
         "packages": layers.versions(environment),
         "packages_folder": portable(environment.packages) if environment.packages else "",

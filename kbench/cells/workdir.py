@@ -7,37 +7,29 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from kbench import store
-from kbench.cells.spec import Here
+from kbench.cells.spec import Here, Work
 from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
+from kbench.selection import scripts
 from kbench.store import CellFolder
 
 LEFT_OUT = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".ipynb_checkpoints")
 MOST_BYTES, MOST_FILES = 2 * 2**30, 100_000  # of a folder that is copied for each cell
 
 
-@dataclass(frozen=True)
-class Work:
-    """The file and working directory of a script's process."""
-
-    file: Path
-    folder: Path  # its working directory
-
-
 @contextlib.contextmanager
 def work(task: CellTask, here: Here, files: CellFolder) -> Iterator[Work]:
     """The script's file and working directory; removes the copy of its folder afterwards, unless it is to be kept."""
     original = here.examples[task.example]
-    root = original.parent
+    assert task.script is not None
+    root = scripts.root(original, task.script["module"])
     below = os.path.relpath(here.started_in, root)
     inside = "" if below.startswith(os.pardir) else below
-    assert task.script is not None
     if task.script["workdir"] == "same":
-        yield Work(original, root / inside)
+        yield Work(original, root, root / inside)
         return
     copy = files.path / "files"
     shutil.rmtree(copy, ignore_errors=True)
@@ -46,17 +38,17 @@ def work(task: CellTask, here: Here, files: CellFolder) -> Iterator[Work]:
     _mend_links(root, copy)
     folder = copy / inside
     try:
-        yield Work(copy / original.name, folder if folder.is_dir() else copy)
+        yield Work(copy / original.relative_to(root), copy, folder if folder.is_dir() else copy)
     finally:
         if not task.script["keep_files"]:
             shutil.rmtree(copy, ignore_errors=True)
 
 
-def check(script: Path, results: Path) -> None:
-    """Raises UserError if a script's folder is too large to be copied for each cell."""
+def check(root: Path, results: Path) -> None:
+    """Raises UserError if the folder of a script's files is too large to be copied for each cell."""
     total = count = 0
     ignored = _ignored(results)
-    for folder, folders, files in os.walk(script.parent):
+    for folder, folders, files in os.walk(root):
         skipped = ignored(folder, [*folders, *files])
         folders[:] = [name for name in folders if name not in skipped]
         for name in files:
@@ -66,7 +58,7 @@ def check(script: Path, results: Path) -> None:
         if total > MOST_BYTES or count > MOST_FILES:
             much = f"{MOST_BYTES / 2**30:.0f} GiB" if total > MOST_BYTES else f"{MOST_FILES:,} files"
             raise UserError(
-                f"{script.parent} holds more than {much}, which would be copied for each cell: "
+                f"{root} holds more than {much}, which would be copied for each cell: "
                 "run the script there with --workdir same, or give it a folder of its own."
             )
 

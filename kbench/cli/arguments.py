@@ -47,7 +47,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Run your own Keras program, unchanged, on each backend: time and scores of every call of fit, evaluate and "
         "predict.",
         (
-            "file", "--backends", "--device", "--python", "--channel", "--with", "--shims", "--max-epochs",
+            "file", "-m", "--backends", "--device", "--python", "--channel", "--with", "--shims", "--max-epochs",
             "--max-steps", "--seed", "--init of a script", "--workdir", "--keep-files", _HOW_OFTEN,
             "--threads", "--timeout", "--memory-limit", "--data-dir", "--baseline", "--name", "--dry-run",
             _DETAIL, "--explain", "--show-output", "--no-plots", "--format", "--results",
@@ -95,7 +95,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Check whether backends compute the same on one batch, from the same weights and without dropout: the "
         "outputs of the model and of each layer, the loss, and the weights after 1 and 10 steps.",
         (
-            *_SELECTION, "--batch-size", "--seed", "--form", "--script", "--with", "--shims", *_OF_CELLS, _DATA,
+            *_SELECTION, "--batch-size", "--seed", "--form", "--script", "-m", "--with", "--shims", *_OF_CELLS, _DATA,
             "--name", "--dry-run", "--format", "--results",
         ),
     ),

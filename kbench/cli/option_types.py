@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from kbench.errors import UserError
-from kbench.selection.scripts import requirements
+from kbench.selection.declared import requirements
 from kbench.text import nearest
 
 

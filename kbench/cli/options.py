@@ -180,12 +180,21 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "time for each comparison of two releases, such as 90s or 10m (default: 2m)",
     },
     # A script of the user's.
-    "file": {"metavar": "FILE.py", "help": "a Keras program; its own arguments follow --"},
+    "file": {
+        "nargs": "?",
+        "metavar": "FILE",
+        "help": "a Keras program: FILE.py, FILE.ipynb, or a folder with a __main__.py; its own arguments follow --",
+    },
+    "-m": {
+        "dest": "module",
+        "metavar": "MODULE",
+        "help": "instead of a file: a module or package below the current folder, as `python -m MODULE` runs it",
+    },
     "--script": {
         "dest": "file",
-        "metavar": "FILE.py",
-        "help": "compare the first model that this program trains, instead of examples; the program's own arguments "
-        "follow --",
+        "metavar": "FILE",
+        "help": "compare the first model that this program trains, instead of examples: a file, a notebook, a folder "
+        "with a __main__.py, or -m MODULE; the program's own arguments follow --",
     },
     "--init of a script": {
         **_choices("init"),
@@ -204,7 +213,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "default": (),
         "metavar": "LIST",
         "help": "further packages to install, such as pandas,scikit-learn. Those in the script's `# /// script` "
-        "block (PEP 723) are installed anyway",
+        "block (PEP 723) are installed anyway, except Keras and frameworks",
     },
     "--with of resume": {
         "dest": "packages",

@@ -82,7 +82,7 @@ def show(run: Path, form: str = terminal.TABLE) -> bool:
 
 def _check(options: argparse.Namespace) -> None:
     """Raises UserError if options for examples are combined with options for a script."""
-    if options.file is None:
+    if options.file is None and options.module is None:
         if options.arguments or options.packages or options.shims:
             raise UserError(
                 "--with, --shims and what follows -- are for a program of your own: name it with --script."

@@ -63,8 +63,8 @@ def _with_secrets(asked: Request, options: argparse.Namespace, folder: Path) -> 
     """The request with what was not kept. Raises UserError if it is not given again."""
     packages = list(options.packages)
     if asked.script and any(MASK in one for one in asked.script.packages):
-        script = scripts.load(paths.expanded(asked.examples[0]))
-        packages += scripts.of_its_own(script.path, choices.known_backends())
+        script = scripts.load(paths.expanded(asked.examples[0]), asked.script.module)
+        packages += scripts.of_its_own(script.path, choices.known_backends()).packages
     return request.with_secrets(asked, options.arguments, packages, folder)
 
 

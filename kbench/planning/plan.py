@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from kbench import paths
@@ -85,7 +86,7 @@ def make(
     """
     device = devices.choose(request.device, gpus)
     chosen = tuple(_backend(name, known, device, report) for name in request.backends)
-    load = scripts.load if request.script else examples.load
+    load = partial(scripts.load, module=request.script.module) if request.script else examples.load
     loaded = tuple(load(paths.expanded(path)) for path in request.examples)
     if request.augment and not any(example.augmentation for example in loaded):
         raise UserError("--augment: none of the chosen examples says how its pictures are augmented.")

@@ -49,9 +49,12 @@ class Script:
     """How a user's program is run."""
 
     arguments: tuple[str, ...] = ()
+    module: str = ""  # its name for `python -m`, if it is run as a part of a package
     workdir: Literal["copy", "same"] = "copy"
     keep_files: bool = False  # the copies of its folder
     packages: tuple[str, ...] = ()  # requirements in addition to those of the backends
+    left_out: tuple[str, ...] = ()  # its own requirements that are kbench's: Keras and frameworks
+    requires_python: str = ""  # as the program has it
     shims: bool = False  # whether names of the other Keras generation work, too
     max_epochs: Count | None = None  # of each fit
     max_steps: Count | None = None  # of each epoch

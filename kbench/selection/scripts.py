@@ -1,70 +1,106 @@
-"""Reads a user's Keras program as an example that owns its training loop. It is parsed, not run."""
+"""Reads a user's Keras program as an example that owns its training loop. It is parsed, not run.
+
+A program is a file, a notebook, a folder with a `__main__.py`, or a module of a package.
+"""
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.util
 import os
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
-
+from kbench import paths
 from kbench.errors import UserError
+from kbench.selection import declared, notebooks
+from kbench.selection.declared import Declared
 from kbench.selection.examples import PROFILES, parsed, title_of
 from kbench.store.files import read_bytes
+from kbench.text import nearest
 from kbench.values import SCRIPT, Backend, Example, Profile
 
-# As PEP 723 has it.
-_PEP_723 = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
+MAIN = "__main__.py"
+MOST_FILES = 1000  # of a package, that are looked through
 
 
-def requirements(text: str) -> tuple[str, ...]:
-    """The packages of --with, separated by commas, with versions if given (`pandas>=1,<2`). Raises UserError."""
-    return _checked(re.split(r",\s*(?=[A-Za-z])", text), "--with")
+@dataclass(frozen=True)
+class Named:
+    """The file of a program, and its name for `python -m` if it is run as a part of a package."""
+
+    file: Path
+    module: str = ""
 
 
-def of_its_own(path: Path, known: Mapping[str, Backend]) -> tuple[str, ...]:
-    """The packages of the program's `# /// script` block (PEP 723), without Keras and backends. Raises UserError."""
-    text = importlib.util.decode_source(read_bytes(path))  # which was parsed before
-    found = [one for one in _PEP_723.finditer(text) if one["type"] == "script"]
-    if not found:
-        return ()
-    lines = (line[2:] if line.startswith("# ") else line[1:] for line in found[0]["content"].splitlines())
-    try:
-        named = msgspec.toml.decode("\n".join(lines)).get("dependencies", [])
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise UserError(f"The `# /// script` block of {path.name} is not valid TOML: {error}.") from None
-    if not isinstance(named, list):
-        raise UserError(f'`dependencies` of {path.name} is not a list of packages, such as ["pandas"].')
-    builds = [build for backend in known.values() for build in backend.builds]
-    ours = {canonicalize_name(Requirement(one).name) for build in builds for one in build.requirements}
-    checked = _checked([str(one) for one in named], f"`dependencies` of {path.name}")
-    return tuple(one for one in checked if canonicalize_name(Requirement(one).name) not in ours | {"keras"})
+def named(file: str | None, module: str | None) -> Named:
+    """What the user named by FILE or by -m. Raises UserError."""
+    if file is not None and module is not None:
+        raise UserError("Name the program by its file or by -m: one of them.")
+    if module is not None:
+        return _module(module)
+    if file is None:
+        raise UserError("Name the program: a file, a notebook, a folder with a __main__.py, or -m MODULE.")
+    path = paths.expanded(file)
+    if not os.path.isdir(path):  # noqa: PTH112  # pathlib's raises for a name that is too long
+        return Named(path)
+    main = path / MAIN
+    if not main.is_file():
+        raise UserError(f"The folder {path} has no {MAIN}: name the file that starts the program, or use -m MODULE.")
+    folder = path.resolve()
+    if not (folder / "__init__.py").is_file() and not _is_relative(parsed(main, "script")[1]):
+        return Named(main)  # Python starts such a folder like a file
+    parts = [folder.name]
+    while (folder.parent / "__init__.py").is_file():
+        folder = folder.parent
+        parts.insert(0, folder.name)
+    return Named(path.resolve() / MAIN, ".".join(parts))
 
 
-def _checked(named: Sequence[str], where: str) -> tuple[str, ...]:
-    for one in named:
-        try:
-            Requirement(one if one.isprintable() else "")
-        except InvalidRequirement:
-            raise UserError(f"{where}: {one[:50]!r} is not a package, such as pandas or pandas>=1.1.") from None
-    return tuple(dict.fromkeys(one.strip() for one in named))
+def _module(module: str) -> Named:
+    """The file of a module below the current folder. Raises UserError."""
+    parts = module.split(".")
+    if not all(part.isidentifier() for part in parts):
+        raise UserError(f"-m {module[:100]!r} is not a module's name, such as trainer or trainer.task.")
+    place = Path.cwd().joinpath(*parts)
+    for file in (place.with_suffix(".py"), place / MAIN):
+        if file.is_file():
+            return Named(file, module)
+    if place.is_dir():
+        raise UserError(f"{module} is a package without {MAIN}: name one of its modules, such as -m {module}.task.")
+    there = [one.stem for one in place.parent.glob("*") if one.suffix == ".py" or one.is_dir()]
+    near = nearest(parts[-1], there) if place.parent.is_dir() else "."
+    raise UserError(f"There is no module {module} below {Path.cwd()}, where -m looks{near}")
 
 
-def load(path: Path) -> Example:
-    """The program in the file `path`. Raises UserError, one sentence."""
-    if path.suffix == ".ipynb":
-        raise UserError(f"{path} is a notebook: convert it with `jupyter nbconvert --to script {path}`.")
+def root(file: Path, module: str) -> Path:
+    """The folder that Python searches first: of the program's file, or the one with its top package."""
+    if not module:
+        return file.parent
+    below = module.count(".") + (file.name == MAIN and not module.endswith("." + Path(MAIN).stem))
+    return file.parents[below]
+
+
+def load(path: Path, module: str = "") -> Example:
+    """The program in the file `path`, run as `module` if that is named. Raises UserError, one sentence."""
     if not os.path.isfile(path):  # noqa: PTH113  # pathlib's raises for a name that is too long
         raise UserError(f"There is no script {path}.")
-    content, tree = parsed(path, "script")
+    name = module or (path.absolute().parent.name if path.name == MAIN else path.name)
+    if path.suffix == notebooks.ENDING:
+        cells = notebooks.code(path)
+        content, title = "\0".join(cells).encode(errors="surrogatepass"), name  # not what the cells printed
+    else:
+        content, tree = parsed(path, "script")
+        title = title_of(tree, name)
+        if not module and _is_relative(tree):
+            raise UserError(
+                f"{path} imports from its own package, so Python can run it only as a part of it: start kbench in "
+                f"the folder above the package, with -m {path.absolute().parent.name}.{path.stem}."
+            )
     return Example(
-        name=path.name,
-        title=title_of(tree, path.name),
+        name=name,
+        title=title,
         path=path.absolute(),
         task=SCRIPT,
         data="",
@@ -74,3 +110,50 @@ def load(path: Path) -> Example:
         profiles=dict.fromkeys(PROFILES, Profile(0, 0)),
         sha256=hashlib.sha256(content).hexdigest(),
     )
+
+
+def cells(path: Path) -> tuple[str, ...]:
+    """The code of a notebook, cell by cell; empty for any other program. Raises UserError."""
+    return notebooks.code(path) if path.suffix == notebooks.ENDING else ()
+
+
+def of_its_own(path: Path, known: Mapping[str, Backend]) -> Declared:
+    """What the program, which was parsed before, says itself of its packages and its Python. Raises UserError."""
+    if path.suffix == notebooks.ENDING:
+        return declared.read("\n".join(notebooks.code(path)), path.name, known)
+    return declared.read(importlib.util.decode_source(read_bytes(path)), path.name, known)
+
+
+def text(path: Path, module: str = "") -> str:
+    """The text of the program, and of the files that are its own: its package, or what it imports from beside it."""
+    own = cells(path)
+    found = ["\n".join(own) if own else read_bytes(path).decode(errors="replace")]
+    if module:
+        package = root(path, module) / module.partition(".")[0]
+        beside = sorted(package.rglob("*.py"))[:MOST_FILES] if package.is_dir() else []
+    else:
+        beside = [path.parent / f"{name}.py" for name in sorted(_imported(found[0]))]
+    return "\n".join([*found, *(_text_of(one) for one in beside if one.is_file() and one != path)])
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return read_bytes(path).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _imported(program: str) -> set[str]:
+    """The names of the modules that a program imports, without what is inside them."""
+    try:
+        nodes = list(ast.walk(ast.parse(program)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    named = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    named += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+    return {one.partition(".")[0] for one in named}
+
+
+def _is_relative(tree: ast.Module) -> bool:
+    """Whether it always imports from the package that it is a part of."""
+    return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in tree.body)

@@ -35,7 +35,8 @@ def check(example: Example, init: str) -> None:
         raise Unsupported("a script is a Keras program, and a native backend has no Keras")
     alone = [name for name in KERAS_ALONE if name in example.functions or example.constants.get(name)]
     if alone:
-        raise Unsupported(f"{example.name} has {alone[0]}, which only Keras can use")
+        way_out = ": save what it returns as a .npz file and name that as DATA" if alone[0] == "load_data" else ""
+        raise Unsupported(f"{example.name} has {alone[0]}, which only Keras can use{way_out}")
     if example.task == "train" and not isinstance(example.constants.get("OPTIMIZER"), dict):
         raise Unsupported(f"the OPTIMIZER of {example.name} is made by Keras")
     if example.task == "train" and example.constants.get("LOSS") not in LOSSES:

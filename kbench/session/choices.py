@@ -13,6 +13,7 @@ from kbench.environments import interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine import devices
+from kbench.masking import without_passwords
 from kbench.planning.request import BUDGET, PRECISION, ChosenPython, Request, Script
 from kbench.selection import backends, examples, scripts
 from kbench.selection import names as selection
@@ -33,7 +34,7 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
     """The request in the options of `run`, `script` or `parity`, named like its fields. Raises UserError."""
     chosen = selection.select_backends(options.backends, known)
     chosen = selection.in_settings(chosen, [_settings(options, name) for name in SETTINGS])
-    script = scripts.load(paths.expanded(options.file)) if getattr(options, "file", None) else None
+    script, module = _script(options)
     if script is None:
         named = selection.select_examples(options.examples, known_examples())
     else:
@@ -55,9 +56,23 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
     }
     if script is not None:
         how = {one.name: getattr(options, one.name) for one in fields(Script) if hasattr(options, one.name)}
-        how["packages"] = (*how["packages"], *scripts.of_its_own(script.path, known))
-        asked["script"] = Script(**how)
+        own = scripts.of_its_own(script.path, known)
+        how |= {
+            "module": module,
+            "left_out": tuple(map(without_passwords, own.left_out)),
+            "requires_python": own.python,
+        }
+        asked["script"] = Script(**how | {"packages": (*how["packages"], *own.packages)})
     return Request(**asked)
+
+
+def _script(options: argparse.Namespace) -> tuple[Example | None, str]:
+    """The user's program and its name as a module, if the command is about one. Raises UserError."""
+    file, module = getattr(options, "file", None), getattr(options, "module", None)
+    if options.command != "script" and file is None and module is None:
+        return None, ""
+    named = scripts.named(file, module)
+    return scripts.load(named.file, named.module), named.module
 
 
 def _settings(options: argparse.Namespace, option: str) -> list[str]:

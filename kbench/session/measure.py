@@ -25,6 +25,7 @@ from kbench.planning import plan
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
+from kbench.selection import scripts
 from kbench.session import explaining, interrupts, prepare, racing, record, terminal
 from kbench.values import Device, Outcome
 
@@ -35,7 +36,7 @@ def place(options: argparse.Namespace, asked: Request) -> Path:
     if options.name is not None:
         store.check_name(parent, options.name)
     if asked.script:
-        workdir.check(paths.expanded(asked.examples[0]), parent)
+        workdir.check(scripts.root(paths.expanded(asked.examples[0]).absolute(), asked.script.module), parent)
     existing = next(folder for folder in (parent, *parent.parents) if folder.exists())
     if not existing.is_dir():
         raise UserError(f"{existing} is not a folder: choose another place with --results.")

@@ -25,11 +25,10 @@ from kbench.environments import ensure, layers
 from kbench.errors import Unavailable, UserError
 from kbench.machine import devices
 from kbench.planning.plan import Plan
-from kbench.selection import twins
+from kbench.selection import of_its_time, scripts, twins
 from kbench.session import data as run_data
 from kbench.session import interrupts, terminal
 from kbench.store.events import read_events
-from kbench.store.files import read_bytes
 from kbench.values import CHANNELS_LAST, NATIVE, OK, Environment, Example
 
 OWN_DATA = "own_data.npz"  # as the guest calls it
@@ -58,6 +57,7 @@ def arrays(the_plan: Plan) -> tuple[Plan, Here]:
     """The plan with data in its tasks, and all paths but environments and the run's folder. Raises UserError."""
     of_name = {example.name: example for example in the_plan.examples}
     weights = _published_weights(the_plan)
+    script = the_plan.request.script
     here = Here(
         run=Path(),
         device=the_plan.device,
@@ -65,9 +65,11 @@ def arrays(the_plan: Plan) -> tuple[Plan, Here]:
         data={},
         published_weights=weights,
         environments={},
+        pairs=_pairs(the_plan),
         twins=_twins(the_plan),
         passed=the_plan.request.passed(),
-        arguments=the_plan.request.script.arguments if the_plan.request.script else (),
+        arguments=script.arguments if script else (),
+        cells=scripts.cells(the_plan.examples[0].path) if script else (),
         keras_files=_keras_files(the_plan),
         frameworks=the_plan.frameworks,
     )
@@ -94,10 +96,18 @@ def _twins(the_plan: Plan) -> dict[tuple[str, str], Path]:
     return {(example, name): twins.path_of(examples[example], backends[name]) for example, name in asked}
 
 
+def _pairs(the_plan: Plan) -> dict[str, str]:
+    """Backend -> a sentence, where its Keras and its framework were released at two times."""
+    backends = {one.name: one for one in the_plan.backends}
+    versions = {task.backend: task.versions for task in the_plan.to_measure()}
+    return {name: text for name, one in versions.items() if (text := of_its_time.hint(backends[name], one))}
+
+
 def _keras_files(the_plan: Plan) -> dict[str, Served]:
     """What the script and the examples that load their own data seem to want of Keras's datasets."""
-    loading = [one for one in the_plan.examples if one.own_data or the_plan.request.script]
-    text = "\n".join(read_bytes(one.path).decode(errors="replace") for one in loading)
+    script = the_plan.request.script
+    loading = [one for one in the_plan.examples if one.own_data or script]
+    text = "\n".join(scripts.text(one.path, script.module if script else "") for one in loading)
     return as_keras.files(text, the_plan.request.data_folder)
 
 

@@ -23,7 +23,7 @@ from kbench.outputs import causes
 from kbench.parity.values import Agreement
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
-from kbench.session import planned_data
+from kbench.session import planned_data, planned_program
 from kbench.session.colors import colored
 from kbench.store.files import read_bytes
 from kbench.tables import csv, keras_cost, markdown, text
@@ -50,6 +50,7 @@ def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO |
         extent = f"the script {' '.join([plan.examples[0].name, *request.script.kept()['arguments']])}"
     lines = [f"Plan: {count}, {extent}{planned_data.in_short(plan)}"]
     lines.append(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
+    lines += planned_program.lines(request.script) if request.script else []
     lines += [] if request.script else [f"  examples   {', '.join(example.name for example in plan.examples)}"]
     lines += planned_data.lines(plan, width())
     device = plan.device

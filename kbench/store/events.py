@@ -94,6 +94,7 @@ class Program(Event, tag="program"):
 class Error(Event, tag="error"):
     message: str
     kind: str = ""
+    in_keras: int | None = None  # whether Keras asked for what is not there
 
 
 class End(Event, tag="end"):
@@ -192,7 +193,7 @@ def understand(events: bytes) -> GuestReport:
             case Program():
                 facts["program"] = msgspec.to_builtins(event)
             case Error():
-                facts |= {"error": event.message, "error_kind": event.kind}
+                facts |= {"error": event.message, "error_kind": event.kind, "error_in_keras": bool(event.in_keras)}
             case End():
                 facts["guest_seconds"] = event.seconds
     facts |= {"parity": parity} if parity else {}

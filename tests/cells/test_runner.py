@@ -215,6 +215,15 @@ def test_what_came_of_a_cell_is_one_line(stage: Stage, fate: Fate, status: str, 
     assert (outcome.status, outcome.reason) == (status, reason)
 
 
+def test_what_fails_inside_a_keras_of_another_time_names_the_pair(stage: Stage) -> None:
+    stage.here = replace(stage.here, pairs={"keras9/tiny": "use `tiny@1+keras=9.1`"})
+    fates = {"a": telling(START, {**RAISED, "in_keras": 1}, code=1), "b": telling(START, {**RAISED, "in_keras": 0})}
+    assert [one.reason for one in stage.run(fates)] == [
+        "ValueError: bad value; use `tiny@1+keras=9.1`",
+        "ValueError: bad value",
+    ]
+
+
 def test_last_words_are_cut_where_they_are_long(stage: Stage) -> None:
     (outcome,) = stage.run({"a": telling(code=1, log=b"start\n" + b"x" * 100_000)})
     assert outcome.reason == "ended with exit status 1 (it reported nothing): " + "x" * 200

@@ -249,8 +249,7 @@ def test_the_users_variables_are_there_and_the_backend_is_the_one_that_was_asked
     ("name", "content", "sentence"),
     [
         ("missing.py", None, "There is no script"),
-        ("folder.py", "", "There is no script"),
-        ("notes.ipynb", "{}", "is a notebook: convert it"),
+        ("folder.py", "", "folder.py has no __main__.py"),
         ("broken.py", "def f(:\n", "The script broken.py is not valid Python, line 1"),
         ("binary.py", b"\xff\xfe\x00", "The script binary.py is not valid Python"),
     ],

@@ -31,6 +31,20 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def raised(text: str, module: str) -> BaseException:
+    try:
+        exec(text, {"__name__": module})
+    except Exception as error:
+        return error
+    raise AssertionError(text)
+
+
+def test_what_keras_lacks_is_told_from_other_errors() -> None:
+    assert protocol.reason(raised("import os\nos.nothing", "keras.src.layers"))["in_keras"] == 1
+    assert protocol.reason(raised("import os\nos.nothing", "mine"))["in_keras"] == 0
+    assert protocol.reason(raised("1 / 0", "keras.src.layers"))["in_keras"] == 0
+
+
 def test_each_event_is_on_disk_before_the_next(tmp_path: Path) -> None:
     written = protocol.Events(str(tmp_path / "events"))
     for number in range(3):

@@ -63,7 +63,7 @@ EVENTS = {
     "libraries": {
         "libraries": "list", "framework_threads": "object", "numpy_blas": "text", "frameworks": "list",
     },
-    "error": {"kind": "text", "message": "text"},
+    "error": {"kind": "text", "message": "text", "in_keras": "integer?"},
     "end": {"seconds": "number"},
 }  # fmt: skip
 TYPES = {"integer": int, "number": (int, float), "text": str, "list": list, "object": dict}
@@ -87,10 +87,15 @@ def in_a_line(error):
 
 
 def reason(error):
-    """{"kind", "message"} of an event for this error."""
+    """{"kind", "message", "in_keras"} of an event for this error; in_keras: whether Keras lacks something."""
     if isinstance(error, Refused):
         return {"kind": error.kind, "message": str(error)}
-    return {"kind": "exception", "message": in_a_line(error)}
+    trace, packages = error.__traceback__, set()
+    while trace is not None:
+        packages.add(str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
+        trace = trace.tb_next
+    at_odds = isinstance(error, (AttributeError, ImportError, TypeError)) and "keras" in packages
+    return {"kind": "exception", "message": in_a_line(error), "in_keras": int(at_odds)}
 
 
 class Events(object):

@@ -1,29 +1,19 @@
 """Runs a user's program as Python would, on the backend that was asked for, and observes what it does."""
 
-import builtins
 import importlib
 import json
 import os
 import random
-import re
 import shutil
 import sys
 import time
-import traceback
-import types
 
+from kbench_guest.drivers import program
 from kbench_guest.observing import shims
-from kbench_guest.observing.errors import show_error
-from kbench_guest.observing.imports import Files, KerasOfTensorFlow, NotServed, Watched
-from kbench_guest.protocol import Refused, reason
+from kbench_guest.observing.errors import own_frames, show_error
+from kbench_guest.observing.imports import Files, KerasOfTensorFlow, Watched, is_there
+from kbench_guest.observing.reasons import in_words, reason_of
 from kbench_guest.turns import Turns, held_seconds
-
-# Packages whose import name is not the name that installs them.
-INSTALLED_AS = {
-    "PIL": "pillow", "cv2": "opencv-python-headless", "pylab": "matplotlib", "skimage": "scikit-image",
-    "sklearn": "scikit-learn", "yaml": "pyyaml",
-}  # fmt: skip
-PIP = re.compile(r"pip install `?([\w-]+)")
 
 
 class Script(object):
@@ -33,8 +23,7 @@ class Script(object):
         self._spec = spec
         self._events = events
         self._program = dict(spec["script"], init=spec["init"], seed=spec["seed"])
-        self._file = self._program["file"]
-        self._files = Files(self._file, _as_named(self._file))
+        self._files = Files(self._program["file"], _as_named(self._program["file"]), self._program["folder"])
         self._home = os.path.join(os.path.dirname(spec["events"]), "keras_home")
         self._calls = None
         self._shims = None
@@ -46,7 +35,7 @@ class Script(object):
 
     def run(self):
         """Run the program; returns its exit status, or raises its SystemExit."""
-        sys.path[0] = os.path.dirname(self._file)
+        sys.path[0] = self._program["folder"]
         if self._program["packages_folder"]:
             sys.path.append(os.path.expanduser(self._program["packages_folder"]))
         self._pid = os.getpid()
@@ -55,17 +44,10 @@ class Script(object):
         random.seed(self._spec["seed"])
         self._leave, os._exit = os._exit, self._exit
         secret = os.environ.pop("KBENCH_ARGUMENTS", "")  # where the spec, which is kept, has them masked
-        sys.argv = [self._files.main] + list(json.loads(secret) if secret else self._program["arguments"])
-        module = types.ModuleType("__main__")
-        module.__dict__.update(
-            __file__=self._file if sys.version_info >= (3, 9) else sys.argv[0], __builtins__=builtins, __cached__=None
-        )
-        sys.modules["__main__"] = module
+        arguments = json.loads(secret) if secret else self._program["arguments"]
         self._started = time.perf_counter()
         try:
-            with open(self._file, "rb") as file:
-                code = compile(file.read(), module.__file__, "exec", dont_inherit=True)
-            exec(code, module.__dict__)
+            program.run(self._program, self._files, arguments, self._remark)
         except SystemExit as stop:
             self._finish(_status(stop.code))
             raise
@@ -80,7 +62,7 @@ class Script(object):
     def _watch_imports(self):
         modules = {"keras": (self._before_keras, self._after_keras), "numpy": (None, self._after_numpy)}
         sys.meta_path.insert(0, Watched(modules))
-        absent, old = not _is_there("tensorflow"), not _is_there("keras", "src")
+        absent, old = not is_there("tensorflow"), not is_there("keras", "src")
         if old or absent:  # TensorFlow 1 has a Keras of its own, which is not the one that is measured
             KerasOfTensorFlow(self._files, absent, self._lacks, self._seed)
 
@@ -90,7 +72,8 @@ class Script(object):
             os.path.join(os.path.dirname(shims.__file__), "in_children.py"),
             os.path.join(self._home, "sitecustomize.py"),
         )
-        os.environ["PYTHONPATH"] = self._home
+        more = [self._home, os.path.expanduser(self._program["packages_folder"]), os.environ.get("PYTHONPATH")]
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, more))
 
     def _after_numpy(self, module):
         module.random.seed(self._spec["seed"])
@@ -149,7 +132,7 @@ class Script(object):
             self._events.write("note", text=text)
 
     def _lacks(self, name):
-        self._missing = self._missing or "line %d uses %s" % (self._files.line()[1], name)
+        self._missing = self._missing or "%s uses %s" % (in_words(*self._files.line()), name)
 
     # its end
 
@@ -168,48 +151,11 @@ class Script(object):
 
     def _fail(self, error):
         """Show the error as Python does, without the frames of kbench, and write its event."""
-        trace = error.__traceback__.tb_next  # the first frame is this file's
+        trace = own_frames(error.__traceback__)
         show_error(type(error), error.with_traceback(trace), trace)
-        found = self._reason(error, trace)
+        found = reason_of(error, trace, self._files, self._program, self._missing)
         self._report(1)
         self._events.write("error", **found)
-
-    def _reason(self, error, trace):
-        """The fields of the error's event, with the program's line and what may help."""
-        frames = traceback.extract_tb(trace)
-        lines = [one.lineno for one in frames if self._files.named(one.filename)]  # the program's own
-        line = lines[-1] if lines else 0
-        package = (getattr(error, "name", None) or "").partition(".")[0]  # of an import
-        absent = package in self._program["frameworks"] and not _is_there(package)
-        if self._missing and (isinstance(error, (NotServed, ImportError)) or NotServed.TEXT in str(error)):
-            return {"kind": "unsupported", "message": self._missing + ", and this backend has no TensorFlow"}
-        if isinstance(error, ImportError) and absent:
-            message = "line %d imports %s, which this backend does not have" % (line, package)
-            return {"kind": "unsupported", "message": message}
-        found = reason(error)
-        if isinstance(error, Refused):
-            return found
-        if isinstance(error, SyntaxError):
-            message = "%sline %s is not valid in Python %d.%d: %s"
-            where = self._where(error.filename)
-            return dict(found, message=message % ((where, error.lineno) + sys.version_info[:2] + (error.msg,)))
-        if isinstance(error, NotImplementedError) and frames and not self._files.named(frames[-1].filename):
-            found["kind"] = "unsupported"
-        message = ("line %d: " % line if line else "") + found["message"]
-        if isinstance(error, ModuleNotFoundError) and not _is_there(package):
-            message += "; --with %s installs it" % INSTALLED_AS.get(package, package)
-        elif isinstance(error, ImportError) and PIP.search(message):
-            message += "; --with %s installs it" % PIP.search(message).group(1)
-        elif not self._program["shims"] and shims.SERVED.search(message):
-            message += "; --shims may serve it"
-        return dict(found, message=message)
-
-    def _where(self, file):
-        """The file's name and a comma; "" for the program itself."""
-        named = self._files.named(str(file))
-        if named == os.path.basename(self._file):
-            return ""
-        return (named or os.sep.join(str(file).split(os.sep)[-2:])) + ", "  # of a package: with its folder
 
     def _finish(self, status):
         """Write the last events of a program that ended by itself."""
@@ -250,10 +196,3 @@ def _as_named(file):
 def _status(code):
     """The exit status that sys.exit(code) leads to."""
     return 0 if code is None else code & 255 if isinstance(code, int) else 1
-
-
-def _is_there(name, inside=""):
-    """Whether a package can be imported, and has a folder `inside`. Nothing is imported."""
-    found = importlib.util.find_spec(name)
-    folders = found.submodule_search_locations or () if found else ()
-    return found is not None and (not inside or any(os.path.isdir(os.path.join(one, inside)) for one in folders))

@@ -113,9 +113,8 @@ class Calls(object):
 
     def _site(self, method):
         method = method.replace("_generator", "").strip("_")  # Keras 3 has no such methods
-        file, line = self._files.line()
-        other = "" if file == os.path.basename(self._files.path) else " " + file
-        name = "%s,%s line %d" % (method, other, line)
+        where, line = self._files.line()
+        name = "%s,%s line %d" % (method, " " + where if where else "", line)
         return self._sites.setdefault(name, Site(name))
 
     # fit

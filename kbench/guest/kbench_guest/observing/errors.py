@@ -25,3 +25,10 @@ def _leave_out(shown):
     for cause in (shown.__cause__, shown.__context__):
         if cause is not None:
             _leave_out(cause)
+
+
+def own_frames(trace):
+    """The traceback without kbench's frames at its beginning."""
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(GUEST):
+        trace = trace.tb_next
+    return trace

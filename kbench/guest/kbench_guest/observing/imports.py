@@ -107,7 +107,7 @@ class KerasOfTensorFlow(object):
 
     def __call__(self, name, globals=None, locals=None, fromlist=(), level=0):
         below = name.split(".")
-        if level or below[0] != "tensorflow" or not self._files.named(str((globals or {}).get("__file__", ""))):
+        if level or below[0] != "tensorflow" or not self._files.has(globals or {}):
             return self._import(name, globals, locals, fromlist, level)
         found = self._missing
         if below[1:2] == ["keras"]:
@@ -124,37 +124,85 @@ class KerasOfTensorFlow(object):
 
 
 class Files(object):
-    """The files of a program: those in its folder. main: the path of the one that is run, as it is called too."""
+    """The files of a program: those in its folder, and the cells of a notebook.
 
-    def __init__(self, path, main):
+    path: of the file that is run; main: the same as it is called, too; folder: of all of them.
+    """
+
+    def __init__(self, path, main, folder):
         self.path = path
         self.main = main
-        self._folder = os.path.dirname(path) + os.sep
+        self._folder = folder + os.sep
+        self._of_main = path[len(self._folder) :]
+        self._cells = {}  # as tracebacks call a cell -> how it is named, its text
         self._statements = {}  # a file's name -> the lines where its statements begin
 
-    def named(self, file):
-        """The file's name below the folder; "" if it lies elsewhere."""
-        file = self.path if file == self.main else file
-        return file[len(self._folder) :] if file.startswith(self._folder) else ""
+    def add_cell(self, number, text):
+        """Make a cell known; returns the file name for its code."""
+        file = "%s, cell %d" % (self.main, number)
+        self._cells[file] = ("cell %d" % number, text)
+        return file
+
+    def is_own(self, file):
+        """Whether it is one of them."""
+        return bool(self._named(file))
+
+    def has(self, module):
+        """Whether these are the globals of a module in one of them."""
+        return self.is_own(str(module.get("__file__", ""))) or module.get("__name__") == "__main__"
+
+    def where(self, file):
+        """How a sentence calls one of them: empty for the program's own file, and for others."""
+        name = self._named(file)
+        return "" if name == self._of_main else name
 
     def line(self):
-        """(name, line where the statement begins) of the innermost frame in one of them; ("", 0) if there is none.
+        """(where, line at which the statement begins) of the innermost frame in one of them; ("", 0) if none is.
 
         Of a call over several lines Python 3.6 names the last, and later ones the first.
         """
         frame = sys._getframe(1)
         while frame is not None:
-            name = self.named(frame.f_code.co_filename)
-            if name:
-                return name, self._statement(name, frame.f_lineno)
+            file = frame.f_code.co_filename
+            if self.is_own(file):
+                return self.where(file), self._statement(file, frame.f_lineno)
             frame = frame.f_back
         return "", 0
 
-    def _statement(self, name, line):
-        if name not in self._statements:
+    def statements(self):
+        """Those at the top of the file that is run, or of all cells: parsed again."""
+        for file in self._cells or [self.path]:
+            with contextlib.suppress(OSError, SyntaxError, ValueError):
+                for node in ast.parse(self._text(file)).body:
+                    yield node
+
+    def _named(self, file):
+        if file in self._cells:
+            return self._cells[file][0]
+        file = self.path if file == self.main else file
+        return file[len(self._folder) :] if file.startswith(self._folder) else ""
+
+    def _statement(self, file, line):
+        if file not in self._statements:
             found = []
-            with contextlib.suppress(OSError, SyntaxError, ValueError), open(self._folder + name, "rb") as file:
-                found = [node.lineno for node in ast.walk(ast.parse(file.read())) if isinstance(node, ast.stmt)]
-            self._statements[name] = sorted(found)
-        before = bisect.bisect_right(self._statements[name], line)
-        return self._statements[name][before - 1] if before else line
+            with contextlib.suppress(OSError, SyntaxError, ValueError):
+                found = [node.lineno for node in ast.walk(ast.parse(self._text(file))) if isinstance(node, ast.stmt)]
+            self._statements[file] = sorted(found)
+        before = bisect.bisect_right(self._statements[file], line)
+        return self._statements[file][before - 1] if before else line
+
+    def _text(self, file):
+        if file in self._cells:
+            return self._cells[file][1]
+        with open(self._folder + self._named(file), "rb") as opened:
+            return opened.read()
+
+
+def is_there(name, inside=""):
+    """Whether a package can be imported, and has a folder `inside`. Nothing is imported."""
+    try:
+        found = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return False
+    folders = found.submodule_search_locations or () if found else ()
+    return found is not None and (not inside or any(os.path.isdir(os.path.join(one, inside)) for one in folders))

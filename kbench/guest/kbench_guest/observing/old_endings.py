@@ -1,6 +1,7 @@
 """What programs for Keras 2 end with, on Keras 3: names of scores, arguments of layers, optimizers and callbacks."""
 
 import functools
+import inspect
 import re
 
 # The arguments of Keras 2's optimizers in their places, and the learning rates that they begin with.
@@ -88,11 +89,13 @@ def named_optimizer(keras, name, used):
 
 
 def layers(keras, used):
-    """Let every layer take `batch_input_shape` and `weights`."""
+    """Let every layer take `batch_input_shape`, or `batch_size` with `input_shape`, and `weights`."""
     original, add = keras.layers.Layer.__init__, keras.Sequential.add
 
     @functools.wraps(original)
     def called(layer, *args, **kwargs):
+        if "batch_size" in kwargs and "input_shape" in kwargs:
+            kwargs["batch_input_shape"] = (kwargs.pop("batch_size"),) + tuple(kwargs.pop("input_shape"))
         shape, weights = kwargs.pop("batch_input_shape", None), kwargs.pop("weights", None)
         original(layer, *args, **kwargs)
         if shape is not None:
@@ -101,6 +104,8 @@ def layers(keras, used):
         if weights is not None:
             used("weights")
             _begin_with(layer, weights)
+
+    called.__signature__ = inspect.signature(original)  # Keras asks classes without an own __init__ for it
 
     @functools.wraps(add)
     def added(model, layer, *args, **kwargs):

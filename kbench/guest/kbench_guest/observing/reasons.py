@@ -1,0 +1,92 @@
+"""Says in a sentence why a program failed: where in its own files, and what may help."""
+
+import ast
+import os
+import re
+import sys
+import traceback
+
+from kbench_guest.observing import shims
+from kbench_guest.observing.imports import NotServed, is_there
+from kbench_guest.protocol import Refused, reason
+
+# Packages whose import name is not the name that installs them.
+INSTALLED_AS = {
+    "IPython": "ipython", "PIL": "pillow", "bs4": "beautifulsoup4", "cv2": "opencv-python-headless",
+    "dateutil": "python-dateutil", "pylab": "matplotlib", "skimage": "scikit-image", "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}  # fmt: skip
+# Frameworks that feed data to any backend of Keras 3: as they are imported, and what installs them.
+FEEDS = {"tensorflow": "tensorflow-cpu", "torch": "torch"}
+PIP = re.compile(r"pip install `?([\w-]+)")
+
+
+def in_words(where, line):
+    """A place in a program."""
+    return "%sline %d" % (where + ", " if where else "", line)
+
+
+def reason_of(error, trace, files, program, missing):
+    """The fields of an error's event.
+
+    program: the spec's part on it; missing: what it first used of a TensorFlow that is not there, with its line.
+    """
+    frames = traceback.extract_tb(trace)
+    own = [(files.where(one.filename), one.lineno) for one in frames if files.is_own(one.filename)]
+    package = (getattr(error, "name", None) or "").partition(".")[0]  # of an import
+    absent = package in program["frameworks"] and not is_there(package)
+    if missing and (isinstance(error, (NotServed, ImportError)) or NotServed.TEXT in str(error)):
+        message = missing + ", and this backend has no TensorFlow" + _feeds("tensorflow", program)
+        return {"kind": "unsupported", "message": message}
+    if isinstance(error, ImportError) and absent:
+        message = "%s imports %s, which this backend does not have" % (in_words(*(own or [("", 0)])[-1]), package)
+        return {"kind": "unsupported", "message": message + _feeds(package, program)}
+    found = reason(error)
+    if isinstance(error, Refused):
+        return found
+    if isinstance(error, SyntaxError):
+        message = "%sline %s is not valid in Python %d.%d: %s"
+        where = _file(files, str(error.filename))
+        return dict(found, message=message % ((where, error.lineno) + sys.version_info[:2] + (error.msg,)))
+    if isinstance(error, NotImplementedError) and frames and not files.is_own(frames[-1].filename):
+        found["kind"] = "unsupported"
+    message = (in_words(*own[-1]) + ": " if own else "") + found["message"]
+    if isinstance(error, ModuleNotFoundError) and package and not is_there(package):
+        message += _installs([package, *_absent(files, program)], program)
+    elif isinstance(error, ImportError) and PIP.search(message):
+        message += _installs([PIP.search(message).group(1)], program)
+    elif not program["shims"] and shims.SERVED.search(message):
+        message += "; --shims may serve it"
+    return dict(found, message=message)
+
+
+def _installs(packages, program):
+    """What installs these packages, beside those that were asked for."""
+    names = list(dict.fromkeys(INSTALLED_AS.get(one, one) for one in packages))
+    them = "it" if len(names) == 1 else "what it imports"
+    return "; --with %s installs %s" % (",".join([*program["asked"], *names]), them)
+
+
+def _absent(files, program):
+    """The packages that the program is yet to import and that are not there, so that they need be named only once."""
+    names = []
+    for node in files.statements():
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.append(node.module)
+    names = list(dict.fromkeys(name.partition(".")[0] for name in names))
+    return [one for one in names if one not in program["frameworks"] and not is_there(one)]
+
+
+def _feeds(framework, program):
+    """What installs a framework whose data Keras 3 takes on any backend; empty on Keras 2, and for others."""
+    if framework not in FEEDS or not is_there("keras", "src"):
+        return ""
+    return "; for its data alone, --with %s installs it" % ",".join([*program["asked"], FEEDS[framework]])
+
+
+def _file(files, file):
+    """A file's name and a comma; "" for the program itself."""
+    named = files.where(file) if files.is_own(file) else os.sep.join(file.split(os.sep)[-2:])
+    return named + ", " if named else ""  # of a package: with its folder

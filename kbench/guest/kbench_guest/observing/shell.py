@@ -1,0 +1,219 @@
+"""Stands in for IPython in a notebook, and in what `jupyter nbconvert` makes of one.
+
+What changes nothing that is measured does nothing, what can be served is served, and the rest is said.
+"""
+
+import importlib.machinery
+import os
+import re
+import runpy
+import subprocess
+import sys
+import types
+
+# What needs no word: it is about pictures, the page, or reloading.
+SILENT = (
+    "matplotlib", "load_ext", "reload_ext", "unload_ext", "autoreload", "config", "tensorflow_version", "precision",
+    "pprint", "xmode", "colors", "html", "javascript", "js", "svg", "latex", "markdown", "notebook", "who", "whos",
+)  # fmt: skip
+AROUND = ("time", "timeit", "capture", "prun")
+INSTALLERS = re.compile(
+    r"\s*(sudo\s+)?(?P<what>(\S*python[\d.]*\s+-m\s+)?pip[\d.]*|uv(\s+pip)?|conda|mamba|apt|apt-get|brew)\s+"
+    r"(\S+\s+)*?(install|add|update|upgrade|uninstall)\b(?P<packages>[^;&|]*)"
+)
+VALUE = re.compile(r"\{([^{}]+)\}|\$(\w+)")
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+
+
+class Shell(object):
+    """What get_ipython() returns. namespace: the program's; remark: called with what has to be said.
+
+    program: the spec's part on it.
+    """
+
+    def __init__(self, namespace, program, remark):
+        self.config = {}
+        self.user_ns = namespace
+        self._program = program
+        self._remark = remark
+
+    def run_line_magic(self, name, line, *_):
+        if name in AROUND:
+            return exec(line, self.user_ns)
+        if name in ("pip", "conda", "mamba", "uv"):
+            return self.system("%s %s" % (name, line))
+        if name in ("sx", "system"):
+            return self.getoutput(line)
+        do = getattr(self, "_" + name, None) if name in ("cd", "env", "set_env", "run") else None
+        if do is not None:
+            return do(self._filled(line).strip())
+        if name not in SILENT:
+            self._remark("%%%s was left out: kbench runs without IPython" % name)
+        return None
+
+    def run_cell_magic(self, name, line, cell):
+        if name in AROUND:
+            exec(cell, self.user_ns)
+        elif name in ("bash", "sh", "script", "!", "sx", "system"):
+            program = line.split() if name == "script" and line.split() else ["sh" if name == "sh" else "bash"]
+            self._start(program, cell.encode("utf-8"))
+        elif name == "writefile":
+            words = line.split()
+            with open(os.path.expanduser(words[-1].strip("'\"")), "a" if "-a" in words else "w") as file:
+                file.write(cell)
+        elif name not in SILENT:
+            self._remark("a cell with %%%%%s was left out: kbench runs without IPython" % name)
+
+    def magic(self, line):
+        name, _, rest = line.lstrip("%").partition(" ")
+        return self.run_line_magic(name, rest)
+
+    run_line_cell_magic = run_cell_magic
+
+    def system(self, command):
+        command = self._filled(command)
+        installs = INSTALLERS.match(command)
+        if installs:
+            self._say_of(command.strip(), installs)
+        else:
+            self._start(["sh", "-c", command])
+
+    def getoutput(self, command):
+        """The lines that a command prints."""
+        command = self._filled(command)
+        if INSTALLERS.match(command):
+            self.system(command)
+            return []
+        done = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, env=_own_python_first())
+        return done.stdout.decode("utf-8", "replace").splitlines()
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *args, **kwargs: None
+
+    def _start(self, command, given=None):
+        sys.stdout.flush()
+        subprocess.run(command, input=given, env=_own_python_first())
+
+    def _say_of(self, command, installs):
+        """That nothing is installed while a program is measured, and what installs it."""
+        ours = {"keras"} | set(self._program["frameworks"])
+        words = [one.strip("'\"") for one in installs.group("packages").split()]
+        named = [one for one in words if NAME.match(one) and not one.endswith(".txt")]
+        there = {one.lower().replace("_", "-") for one in self._program["packages"]}
+        wanted = []
+        for one in named:
+            name = NAME.match(one).group().lower().replace("_", "-")
+            if name.split("-")[0] not in ours and name not in there:
+                wanted.append(one)
+        if "pip" not in installs.group("what") and "uv" not in installs.group("what"):
+            self._remark("`%s` was not run: it would change this machine" % command)
+        elif wanted:
+            self._remark("`%s` was not run: --with %s installs it" % (command, ",".join(wanted)))
+        elif not named:
+            self._remark("`%s` was not run: name its packages in --with" % command)
+
+    def _filled(self, text):
+        """The text with {expressions} and $names of the program filled in, if they have values."""
+
+        def value(found):
+            try:
+                return str(eval(found.group(1) or found.group(2), self.user_ns))
+            except Exception:  # it is the command's own
+                return found.group()
+
+        return VALUE.sub(value, text)
+
+    def _cd(self, folder):
+        words = [one for one in folder.split() if not one.startswith("-")]
+        os.chdir(os.path.expanduser(" ".join(words).strip("'\"") or "~"))
+
+    def _env(self, text):
+        name, sign, value = text.partition("=" if "=" in text else " ")
+        if sign:
+            os.environ[name.strip()] = value.strip()
+
+    _set_env = _env
+
+    def _run(self, text):
+        file = next(one for one in text.split() if not one.startswith("-")).strip("'\"")
+        held, sys.argv = sys.argv, text.split()
+        try:
+            self.user_ns.update(runpy.run_path(file, run_name="__main__"))
+        finally:
+            sys.argv = held
+
+
+class Shown(object):
+    """Something that IPython would show on a page."""
+
+    def __init__(self, *args, **kwargs):
+        """There is no page."""
+
+    def __call__(self, *args, **kwargs):
+        return self
+
+
+class StandIn(types.ModuleType):
+    """IPython and its modules, where it is not installed. shell: of the program; files: its own."""
+
+    __path__ = ()
+    version_info = (9, 0, 0)
+    __version__ = "9.0 (served by kbench)"
+
+    def __init__(self, name, shell, files):
+        super(StandIn, self).__init__(name)
+        self._shell, self._files = shell, files
+
+    def get_ipython(self):
+        """None for a library: it would want more of it."""
+        caller = sys._getframe(1).f_code.co_filename
+        return self._shell if self._files.is_own(caller) else None
+
+    @staticmethod
+    def display(*shown, **_):
+        display(*shown)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Shown
+
+
+class Finder(object):
+    """Finds StandIn for IPython; the last in sys.meta_path."""
+
+    def __init__(self, shell, files):
+        self._given = shell, files
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "IPython":
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        return StandIn(spec.name, *self._given)
+
+    def exec_module(self, module):
+        """There is nothing to run."""
+
+
+def display(*shown, **_):
+    """As in a notebook, in text."""
+    for one in shown:
+        if not isinstance(one, Shown):
+            print(one if isinstance(one, str) else repr(one))
+
+
+def give(namespace, program, remark, files):
+    """Give the program get_ipython, display, and an IPython to import if there is none."""
+    shell = Shell(namespace, program, remark)
+    namespace.update(get_ipython=lambda: shell, display=display)
+    sys.meta_path.append(Finder(shell, files))
+
+
+def _own_python_first():
+    """The variables of a command: `python` is the Python of this backend."""
+    folder = os.path.dirname(sys.executable)
+    return dict(os.environ, PATH=folder + os.pathsep + os.environ.get("PATH", ""))
