@@ -26,7 +26,7 @@ from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
 from kbench.session import explaining, interrupts, prepare, racing, record, terminal
-from kbench.values import Device, Outcome
+from kbench.values import Device, Outcome, Summary
 
 
 def place(options: argparse.Namespace, asked: Request) -> Path:
@@ -116,18 +116,15 @@ def _compiled_code(run: Path) -> Iterator[Path]:
 
 
 def finish(the_plan: Plan, run: Path, options: argparse.Namespace, instead: str = "") -> int:
-    """Write and print the tables, and how to continue, or a sentence `instead`; returns the exit status."""
-    from kbench.outputs import one_run  # not above: pandas and matplotlib take a second to load
-
+    """Print and write the tables, and how to continue, or a sentence `instead`; returns the exit status."""
     there, form, asked = store.read(run), options.format, the_plan.request
     rows = summarised(there)
     try:
-        one_run.rebuild(there, rows=rows, plots=options.plots)
-    except Refused as error:
-        terminal.print_rows(there, rows, form)
-        terminal.print_resuming(there, sys.stderr)
-        raise UserError(f"{str(error).rstrip('.')}; once that is fixed, {terminal.reporting(run)}") from error
-    terminal.print_results(there, rows, form, options.plots)
+        terminal.print_rows(there, rows, form)  # first: to draw takes seconds
+        sys.stdout.flush()
+    finally:  # whoever reads that may have gone
+        _write(there, rows, run, options)
+    terminal.print_written(there, form, options.plots)
     beside = None if form == terminal.TABLE else sys.stderr
     if instead:
         terminal.print_sentence(instead, beside)
@@ -135,6 +132,17 @@ def finish(the_plan: Plan, run: Path, options: argparse.Namespace, instead: str 
         terminal.print_open(there, open_rows(rows, asked.precision or math.inf), beside)
     terminal.print_resuming(there, beside)
     return 0 if plan.acceptable(asked.named_backends, asked.named_examples, there.measured) else 1
+
+
+def _write(there: store.RunResults, rows: Sequence[Summary], run: Path, options: argparse.Namespace) -> None:
+    """Write what is derived from a run. Raises UserError."""
+    from kbench.outputs import one_run  # not above: pandas and matplotlib take a second to load
+
+    try:
+        one_run.rebuild(there, rows=rows, plots=options.plots)
+    except Refused as error:
+        terminal.print_resuming(there, sys.stderr)
+        raise UserError(f"{str(error).rstrip('.')}; once that is fixed, {terminal.reporting(run)}") from error
 
 
 def run_cells(

@@ -163,6 +163,11 @@ def _name(task: CellTask) -> str:
 def print_results(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE, plots: bool = True) -> None:
     """Print the rows of a run in one of the formats, and where the results are (on stderr unless it is the table)."""
     print_rows(run, rows, form)
+    print_written(run, form, plots)
+
+
+def print_written(run: store.RunResults, form: str = TABLE, plots: bool = True) -> None:
+    """Print where the results are (on stderr unless stdout has the table)."""
     what = "Tables, plots and raw measurements" if plots else "Tables and raw measurements"
     start = "report.html; plots are in plots/" if plots else "report.html"
     print_folder(run.folder, what, start, None if form == TABLE else sys.stderr)

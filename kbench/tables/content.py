@@ -8,12 +8,13 @@ from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
-from kbench.analysis import ratios
+from kbench.analysis import call_costs, ratios
+from kbench.analysis.call_sites import is_fit
 from kbench.analysis.intervals import ENOUGH
 from kbench.tables import data
 from kbench.tables.answers import answer
 from kbench.text import MISSING, beside_one, compared, plain, significant
-from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Interval, Summary, base
+from kbench.values import CALL, EPOCH, NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, REST, RUN, Interval, Summary, base
 
 _MARKS = {
     NO_DIFFERENCE: "~: no difference shown, as the interval of the ratio includes 1.",
@@ -21,7 +22,7 @@ _MARKS = {
 }
 # What other columns show, too: a verdict shows in the ratio, and samples/s is s/epoch turned round.
 _OPTIONAL = (
-    "% of limit", "samples/s", "images/s", "first epoch (s)", "cold pass (s)", "verdict",
+    "% of limit", "samples/s", "images/s", "first epoch (s)", "first call (s)", "cold pass (s)", "verdict",
     "95 % interval (s)", "95 % interval (x default)", "95 % interval (x native)",
 )  # fmt: skip
 
@@ -111,11 +112,18 @@ def heading(rows: Sequence[Summary]) -> str:
 def _heading_of_script(rows: Sequence[Summary]) -> str:
     """Such as `train.py: fit, line 12 (1,000 samples, 5 epochs, batch 32, cpu)`, as far as that is known."""
     row = max(rows, key=lambda row: row.epochs)
-    facts = [f"{row.samples:,} samples"] if row.samples and row.unit == "epoch" else []
-    facts += [f"{row.epochs:,} epoch{'s' * (row.epochs != 1)}"] if row.unit == "epoch" else []
+    fits, calls = is_fit(row.example), row.calls or 0
+    facts = [_counted(row.samples, "sample")] if row.samples and fits else []
+    facts += [_counted(row.epochs, "epoch")] if fits else []
+    if calls > 1:
+        facts = [*facts[:-1], f"{facts[-1]} in {calls:,} calls"] if fits else [_counted(calls, "call")]
     facts += [f"batch {row.batch_size:,}"] if row.batch_size else []
     facts += [] if _varies(rows, "device") else [row.device]
     return plain(f"{row.example} ({', '.join(facts)})")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
@@ -163,23 +171,36 @@ def _scores(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
 
 def _of_script(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     """The columns of a line that calls a model, or of a whole program."""
-    unit = rows[0].unit
-    whole = unit == "run"
+    unit, fits = rows[0].unit, is_fit(rows[0].example)
     columns: dict[str, Callable[[Summary], str]] = {}
-    columns["seconds" if whole else f"s/{unit}"] = lambda row: significant(row.epoch_seconds)
+    if unit == REST:
+        columns["seconds"] = lambda row: significant(row.total_seconds)
+        columns["import (s)"] = lambda row: significant(row.phases.get("import"))
+        return columns
+    columns["seconds" if unit == RUN else f"s/{unit}"] = lambda row: significant(row.epoch_seconds)
     if any(row.epoch_interval for row in rows):
         columns["95 % interval (s)"] = lambda row: ends(row.epoch_interval)
     columns |= _comparison(rows)
-    if whole:
+    if unit == RUN:
         columns["import (s)"] = lambda row: significant(row.phases.get("import"))
         columns["memory (MiB)"] = lambda row: significant(row.peak_memory_mib)
         return columns
     columns[f"first {unit} (s)"] = lambda row: significant(row.first_epoch_seconds)
-    if unit == "epoch":
+    if unit == EPOCH:
         columns["steps/s"] = lambda row: significant(
             row.steps / row.epoch_seconds if row.epoch_seconds and row.steps else None
         )
+    elif fits:
+        if any(_each_compiles(row) for row in rows):
+            columns["compile (s)"] = lambda row: significant(row.compile_seconds)
+        columns["around (s)"] = lambda row: significant(row.around_seconds)
+    if any(row.total_seconds is not None for row in rows):
+        columns["total (s)"] = lambda row: significant(row.total_seconds)
     return columns | {plain(name): partial(_metric, name) for row in rows for name in row.metrics}
+
+
+def _each_compiles(row: Summary) -> bool:
+    return call_costs.each_compiles(row.calls or 0, row.first_calls or 0)
 
 
 def _metric(name: str, row: Summary) -> str:
@@ -259,16 +280,13 @@ def marked(entry: str, notes: Iterable[str], footnotes: list[str]) -> str:
 def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
     """Notes on the whole table, a line each; without figures, so that `remarks_once` finds the same ones."""
     first = rows[0]
-    once = first.unit or ("pass" if first.task == "infer" else "epoch")
     possible = {
         data.remark(first): data.is_synthetic(first),
         "differs: not measured like the other rows, so not compared with them.": any(row.differs for row in rows),
         "Weights, sample order and dropout are the program's own; --init seeded gives all the same start.": (
-            first.unit == "epoch" and any(row.weights == "its own" for row in rows)
+            is_fit(first.example) and any(row.weights == "its own" for row in rows)
         ),
-        f"One {once} only: it includes compilation and warm-up, so there is no steady time and no ratio.": (
-            first.epochs == 1
-        ),
+        **_on_first_times(rows),
         "Initial weights are each backend's own, so the curves start apart.": (
             any(row.weights == "backend" for row in rows)
         ),
@@ -280,6 +298,28 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
         "recurrent: how the backend computes the recurrent layers.": any(row.form for row in rows),
     }
     return tuple(remark for remark, applies in possible.items() if applies)
+
+
+def _on_first_times(rows: Sequence[Summary]) -> dict[str, bool]:
+    """What is said of epochs and calls that include compilation."""
+    first = rows[0]
+    calls, unit = first.calls or 0, first.unit or ("pass" if first.task == "infer" else EPOCH)
+    only = f"One {unit} only: it includes" if calls < 2 else "First calls only, one a model: each includes"
+    timed = any(row.epoch_seconds is not None for row in rows)
+    return {
+        f"{only} compilation and warm-up, so there is no steady time and no ratio.": (
+            first.epochs == 1 if not first.unit else first.unit in (EPOCH, CALL) and not timed and _ended(rows)
+        ),
+        f"{'First calls only, one a model' if calls == first.first_calls else 'Many are first calls of a model'}: "
+        "compilation is part of the time of a call.": (
+            first.unit == CALL and timed and any(map(_each_compiles, rows))
+        ),
+        "around: of a call, outside its epochs and their validation.": is_fit(first.example) and first.unit == CALL,
+    }
+
+
+def _ended(rows: Sequence[Summary]) -> bool:
+    return any(row.status == OK and row.first_epoch_seconds is not None for row in rows)
 
 
 def _on_comparison(rows: Sequence[Summary]) -> dict[str, bool]:

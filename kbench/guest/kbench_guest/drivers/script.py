@@ -12,11 +12,11 @@ import time
 import traceback
 import types
 
-from kbench_guest.observing import shims
+from kbench_guest.observing import cost, shims
 from kbench_guest.observing.errors import show_error
 from kbench_guest.observing.imports import Files, KerasOfTensorFlow, NotServed, Watched
 from kbench_guest.protocol import Refused, reason
-from kbench_guest.turns import Turns, held_seconds
+from kbench_guest.turns import Turns
 
 # Packages whose import name is not the name that installs them.
 INSTALLED_AS = {
@@ -61,7 +61,7 @@ class Script(object):
             __file__=self._file if sys.version_info >= (3, 9) else sys.argv[0], __builtins__=builtins, __cached__=None
         )
         sys.modules["__main__"] = module
-        self._started = time.perf_counter()
+        self._started = cost.now()
         try:
             with open(self._file, "rb") as file:
                 code = compile(file.read(), module.__file__, "exec", dont_inherit=True)
@@ -218,14 +218,14 @@ class Script(object):
             text = "it trains no model by fit or train_on_batch, so there is nothing to compare"
             self._events.write("error", kind="unsupported", message=text)
             return
-        self._events.write("end", seconds=time.perf_counter() - self._started - held_seconds())
+        self._events.write("end", seconds=cost.now() - self._started)
 
     def _report(self, status):
         """Write what is known of the program, once."""
         if self._reported:
             return
         self._reported = True
-        seconds = time.perf_counter() - self._started - held_seconds()
+        seconds = cost.now() - self._started
         broken = ""
         if self._calls is not None:
             self._calls.flush()
