@@ -145,7 +145,9 @@ def _whole(one: Measured) -> Measured:
     taken = one.outcome.seconds if seconds is None else seconds
     # Numbered as a steady one: the program ran once, and all of it counts.
     all_of_it = (Epoch(2, float(taken), 0),) if isinstance(taken, int | float) else ()
-    looped = all(name.startswith("call,") for name in sites) and bool(program.get("keras")) and one.outcome.status == OK
+    looped = (
+        all(name.startswith("call,") for name in sites) and bool(program.get("keras")) and one.outcome.status == OK
+    )
     reported = one.facts.get("notes")
     notes = list(reported) if isinstance(reported, list) else []
     notes += ["it has its own training loop: timed as a whole"] if looped else []

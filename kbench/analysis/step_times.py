@@ -45,8 +45,9 @@ def p95_seconds(steps: Sequence[float]) -> float | None:
 def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int, unit: str = "step") -> str:
     """A sentence if the steady epochs of a row keep getting faster or slower; else empty.
 
-    repeats: the epochs of each; epochs: the number asked for, 0 for a script; unit: "call" if each is a call. The first halves of all repeats' steady
-    epochs are compared with the second halves (without an epoch in the middle), by each epoch's median step.
+    repeats: the epochs of each; epochs: the number asked for, 0 for a script; unit: "call" if each is a call. The
+    first halves of all repeats' steady epochs are compared with the second halves (without an epoch in the middle),
+    by each epoch's median step.
     """
     early: list[float] = []
     late: list[float] = []

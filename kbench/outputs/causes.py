@@ -158,10 +158,13 @@ def _together(texts: Sequence[str]) -> list[str]:
     for text in texts:
         layer = _LAYER.match(text)
         found.setdefault(text if layer is None else f"({layer[2]}) {layer[3]}", []).append(layer[1] if layer else "")
-    return [
-        f"{'each of ' * (len(names) > 1)}{', '.join(names[:_LAYERS_NAMED])}{', ...' * (len(names) > _LAYERS_NAMED)} {rest}".lstrip()
-        for rest, names in found.items()
-    ]
+    return [f"{_named(names)} {rest}".lstrip() for rest, names in found.items()]
+
+
+def _named(layers: Sequence[str]) -> str:
+    if len(layers) == 1:
+        return layers[0]
+    return f"each of {', '.join([*layers[:_LAYERS_NAMED], *['...'][: len(layers) - _LAYERS_NAMED]])}"
 
 
 def _compiled(run: RunResults, fits: Sequence[Summary]) -> list[str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from kbench.analysis.call_sites import is_fit, program_of
+from kbench.analysis.call_sites import SEPARATOR, is_fit, program_of
 from kbench.tables.content import by_example
 from kbench.text import significant
 from kbench.values import CALL, EPOCH, FASTEST, REST, RUN, SLOWER, Summary
@@ -31,21 +31,20 @@ def _place(row: Summary) -> tuple[str, str, str]:
 def _of_program(rows: Sequence[Summary]) -> list[str]:
     whole = {row.backend: row for row in rows if row.unit == RUN and row.relative_to_fastest is not None}
     first = next((name for name, row in whole.items() if row.relative_to_fastest == 1), "")
+    behind = {name for name, row in whole.items() if (row.relative_to_fastest or 0.0) > 1 + MATTERS}
     best: list[Summary] = []
     for line in by_example(row for row in rows if row.unit in (EPOCH, CALL)):
-        fastest = next((row for row in line if row.verdict == FASTEST), None)
-        slower = any(row.backend == first and row.verdict == SLOWER for row in line)
-        if fastest and slower and (whole[fastest.backend].relative_to_fastest or 0.0 if fastest.backend in whole else 0.0) > 1 + MATTERS:
-            best.append(fastest)
+        fastest = [row for row in line if row.verdict == FASTEST and row.backend in behind]
+        best += fastest if any(row.backend == first and row.verdict == SLOWER for row in line) else []
     if not best:
         return []
     shown = max(best, key=lambda row: row.total_seconds or 0.0)
-    parts = _between(rows, shown.backend, first)
+    name, parts = shown.backend, _between(rows, shown.backend, first)
     total = sum(seconds for seconds, _ in parts)
-    named = [f"{significant(seconds)} s longer for {what}" for seconds, what in parts if seconds > SHARE * total]
-    line = shown.example.partition(": ")[2]
-    text = f"{program_of(shown.example)} as a whole took least time on {first}, though {line} is fastest on {shown.backend}"
-    return [f"{text}: {shown.backend} takes {' and '.join(named[:MOST_NAMED])}." if named else f"{text}."]
+    longer = [f"{significant(seconds)} s longer for {what}" for seconds, what in parts if seconds > SHARE * total]
+    program, _, fit = shown.example.partition(SEPARATOR)
+    text = f"{program} as a whole took least time on {first}, though {fit} is fastest on {name}"
+    return [f"{text}: {name} takes {' and '.join(longer[:MOST_NAMED])}." if longer else f"{text}."]
 
 
 def _between(rows: Sequence[Summary], one: str, other: str) -> list[tuple[float, str]]:
@@ -62,7 +61,7 @@ def _between(rows: Sequence[Summary], one: str, other: str) -> list[tuple[float,
 def _parts(row: Summary) -> Iterator[tuple[str, float]]:
     """The parts of a row's time, and what each is for."""
     total = row.total_seconds or 0.0
-    line = row.example.partition(": ")[2]
+    line = row.example.partition(SEPARATOR)[2]
     if row.unit == REST:
         imports = min(total, row.phases.get("import", 0.0))
         yield "importing Keras", imports

@@ -8,13 +8,13 @@ from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
-from kbench.analysis import call_costs, ratios
+from kbench.analysis import ratios
 from kbench.analysis.call_sites import is_fit
 from kbench.analysis.intervals import ENOUGH
-from kbench.tables import data
+from kbench.tables import data, of_script
 from kbench.tables.answers import answer
 from kbench.text import MISSING, beside_one, compared, plain, significant
-from kbench.values import CALL, EPOCH, NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, REST, RUN, Interval, Summary, base
+from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, REST, Interval, Summary, base
 
 _MARKS = {
     NO_DIFFERENCE: "~: no difference shown, as the interval of the ratio includes 1.",
@@ -95,7 +95,7 @@ def heading(rows: Sequence[Summary]) -> str:
     """
     row = rows[0]
     if row.unit:
-        return _heading_of_script(rows)
+        return of_script.heading(rows)
     of_all = f" of {row.available_samples:,}" if row.samples < (row.available_samples or 0) else ""
     passes = ("pass", "passes") if row.task == "infer" else ("epoch", "epochs")
     facts = [
@@ -107,23 +107,6 @@ def heading(rows: Sequence[Summary]) -> str:
     facts += [] if _varies(rows, "device") else [row.device]
     facts += [row.image_data_format] if row.input == "image" and not _varies(rows, "image_data_format") else []
     return plain(f"{row.example} ({row.profile}: {', '.join(facts)})")
-
-
-def _heading_of_script(rows: Sequence[Summary]) -> str:
-    """Such as `train.py: fit, line 12 (1,000 samples, 5 epochs, batch 32, cpu)`, as far as that is known."""
-    row = max(rows, key=lambda row: row.epochs)
-    fits, calls = is_fit(row.example), row.calls or 0
-    facts = [_counted(row.samples, "sample")] if row.samples and fits else []
-    facts += [_counted(row.epochs, "epoch")] if fits else []
-    if calls > 1:
-        facts = [*facts[:-1], f"{facts[-1]} in {calls:,} calls"] if fits else [_counted(calls, "call")]
-    facts += [f"batch {row.batch_size:,}"] if row.batch_size else []
-    facts += [] if _varies(rows, "device") else [row.device]
-    return plain(f"{row.example} ({', '.join(facts)})")
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
@@ -170,37 +153,13 @@ def _scores(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
 
 
 def _of_script(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
-    """The columns of a line that calls a model, or of a whole program."""
-    unit, fits = rows[0].unit, is_fit(rows[0].example)
-    columns: dict[str, Callable[[Summary], str]] = {}
-    if unit == REST:
-        columns["seconds"] = lambda row: significant(row.total_seconds)
-        columns["import (s)"] = lambda row: significant(row.phases.get("import"))
-        return columns
-    columns["seconds" if unit == RUN else f"s/{unit}"] = lambda row: significant(row.epoch_seconds)
-    if any(row.epoch_interval for row in rows):
-        columns["95 % interval (s)"] = lambda row: ends(row.epoch_interval)
-    columns |= _comparison(rows)
-    if unit == RUN:
-        columns["import (s)"] = lambda row: significant(row.phases.get("import"))
-        columns["memory (MiB)"] = lambda row: significant(row.peak_memory_mib)
-        return columns
-    columns[f"first {unit} (s)"] = lambda row: significant(row.first_epoch_seconds)
-    if unit == EPOCH:
-        columns["steps/s"] = lambda row: significant(
-            row.steps / row.epoch_seconds if row.epoch_seconds and row.steps else None
-        )
-    elif fits:
-        if any(_each_compiles(row) for row in rows):
-            columns["compile (s)"] = lambda row: significant(row.compile_seconds)
-        columns["around (s)"] = lambda row: significant(row.around_seconds)
-    if any(row.total_seconds is not None for row in rows):
-        columns["total (s)"] = lambda row: significant(row.total_seconds)
+    columns = of_script.times(rows[0])
+    if rows[0].unit != REST:
+        if any(row.epoch_interval for row in rows):
+            columns["95 % interval (s)"] = lambda row: ends(row.epoch_interval)
+        columns |= _comparison(rows)
+    columns |= of_script.others(rows)
     return columns | {plain(name): partial(_metric, name) for row in rows for name in row.metrics}
-
-
-def _each_compiles(row: Summary) -> bool:
-    return call_costs.each_compiles(row.calls or 0, row.first_calls or 0)
 
 
 def _metric(name: str, row: Summary) -> str:
@@ -286,7 +245,7 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
         "Weights, sample order and dropout are the program's own; --init seeded gives all the same start.": (
             is_fit(first.example) and any(row.weights == "its own" for row in rows)
         ),
-        **_on_first_times(rows),
+        **of_script.on_first_times(rows),
         "Initial weights are each backend's own, so the curves start apart.": (
             any(row.weights == "backend" for row in rows)
         ),
@@ -298,28 +257,6 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
         "recurrent: how the backend computes the recurrent layers.": any(row.form for row in rows),
     }
     return tuple(remark for remark, applies in possible.items() if applies)
-
-
-def _on_first_times(rows: Sequence[Summary]) -> dict[str, bool]:
-    """What is said of epochs and calls that include compilation."""
-    first = rows[0]
-    calls, unit = first.calls or 0, first.unit or ("pass" if first.task == "infer" else EPOCH)
-    only = f"One {unit} only: it includes" if calls < 2 else "First calls only, one a model: each includes"
-    timed = any(row.epoch_seconds is not None for row in rows)
-    return {
-        f"{only} compilation and warm-up, so there is no steady time and no ratio.": (
-            first.epochs == 1 if not first.unit else first.unit in (EPOCH, CALL) and not timed and _ended(rows)
-        ),
-        f"{'First calls only, one a model' if calls == first.first_calls else 'Many are first calls of a model'}: "
-        "compilation is part of the time of a call.": (
-            first.unit == CALL and timed and any(map(_each_compiles, rows))
-        ),
-        "around: of a call, outside its epochs and their validation.": is_fit(first.example) and first.unit == CALL,
-    }
-
-
-def _ended(rows: Sequence[Summary]) -> bool:
-    return any(row.status == OK and row.first_epoch_seconds is not None for row in rows)
 
 
 def _on_comparison(rows: Sequence[Summary]) -> dict[str, bool]:
