@@ -1,8 +1,7 @@
-"""Q-learning on a chain of five states: three predictions and a fit of one row in each step (tensorflow#35124, #48844)."""
+"""Q-learning on five states: up to three predictions and a fit of one row in each step (tensorflow#35124, #48844)."""
 
 import argparse
 
-import keras
 import numpy as np
 from keras.layers import Dense
 from keras.models import Sequential
@@ -33,7 +32,7 @@ def learn(state, values):
 
 
 state = 0
-for step in range(STEPS):
+for _ in range(STEPS):
     action = random.randint(2) if random.rand() < 0.5 else int(np.argmax(predict(state)))
     reached = 0 if action else min(state + 1, STATES - 1)
     reward = 2 if action else 10 * (state == STATES - 1)
