@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from kbench import paths, store
+from kbench.analysis.call_sites import program_of
 from kbench.analysis.rows import open_rows, summarised
 from kbench.cells import compiling, launcher, orphans, runner, workdir
 from kbench.cells.spec import Here
@@ -86,12 +87,15 @@ def measure_cells(
 
     def add(the_plan: Plan, tasks: list[CellTask]) -> None:
         """Measure further tasks of the plan, all of the same example."""
+        if show and last:  # what is known stands on the screen meanwhile
+            show(last.pop())
         store.update(here.run, plan=record.plan_record(the_plan, here))
         backends = ", ".join(dict.fromkeys(task.backend for task in tasks))
         say(f"Measuring {tasks[0].example} again on {backends}: not yet clear which is faster.")
         run_cells(replace(the_plan, tasks=tuple(tasks)), caching, options.detail, cell_done=output)
 
     show = None if options.detail == terminal.QUIET else partial(_show_example, here.run)
+    last = [task.example for task in to_run.tasks][-1:]  # which is not shown when it ends
     spent, began = racing.spent(store.read(here.run)), time.monotonic()
     with _compiled_code(here.run) as folder:
         caching = replace(here, compiled=folder)
@@ -192,5 +196,5 @@ def _show_example(run: Path, example: str) -> None:
     """Print an example's result while others still run."""
     with contextlib.suppress(UserError):  # the run continues; the error is reported at its end
         there = store.read(run)
-        rows = [row for row in summarised(there) if row.example == example]
+        rows = [row for row in summarised(there) if program_of(row.example) == example]
         terminal.show_example(rows, terminal.repeating(there))

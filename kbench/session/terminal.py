@@ -29,6 +29,7 @@ from kbench.store.files import read_bytes
 from kbench.tables import csv, keras_cost, markdown, text
 from kbench.tables import parity as parity_tables
 from kbench.tables.answers import answer
+from kbench.tables.content import by_example
 from kbench.text import as_json, at_blanks, plain, significant
 from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Outcome, Summary
 
@@ -193,7 +194,8 @@ def show_example(rows: Sequence[Summary], command: str = "") -> None:
     """
     if sys.stderr.isatty():
         say(f"\n{colored(text.text(rows, width(), command), sys.stderr)}\n")
-    elif found := answer(rows, command):
+        return
+    for found in filter(None, (answer(group, command) for group in by_example(rows))):
         say(found)
 
 
