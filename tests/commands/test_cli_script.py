@@ -60,6 +60,7 @@ def test_each_fit_and_the_whole_program_have_a_table(bench: Bench) -> None:
     assert said.status == 0, said.err
     assert f"train.py: fit, line {LINE} (40 samples, 4 epochs, batch 8, cpu)" in said.out
     assert "train.py: whole program (cpu)" in said.out
+    assert "limits" not in bench.last().provenance, "measured for nothing: no table of a program has them"
     rows = list(csv.DictReader((bench.runs()[-1] / "epochs.csv").open()))
     assert [row["epoch"] for row in rows if "fit" in row["example"]] == ["1", "2", "3", "4"]
     assert {row["samples"] for row in rows if "fit" in row["example"]} == {"40"}
@@ -369,6 +370,14 @@ def test_what_differs_is_explained_if_asked_for(bench: Bench) -> None:
     same = store.read(run / "explain" / "same-batch").measured
     assert same and all(one.epochs for one in same)
     assert {one.outcome.status for one in store.read(run / "explain" / "other-jit").measured} == {"unsupported"}
+
+
+def test_a_program_that_does_not_fit_is_not_run_again_to_explain_it(bench: Bench) -> None:
+    said = script(bench, "for _ in range(9):\n    model.predict(x, batch_size=8)\n", "--explain")
+    assert said.status == 0, said.err
+    assert "the program does not call fit" in said.err and "Explaining: " not in said.err
+    assert "Not looked at: input data, copies to the device, jit_compile, recompilation." in said.out
+    assert store.parts(bench.runs()[-1]) == []
 
 
 def test_what_failed_is_not_explained(bench: Bench) -> None:
