@@ -36,6 +36,9 @@ EPOCHS = "epochs"
 
 NATIVE = "native"  # the kind of a backend without Keras, and the folder of its file
 
+# What the times of a script's row are of: an epoch, a call, the whole program, or what is in no other row.
+EPOCH, CALL, RUN, REST = "epoch", "call", "run", "rest"
+
 SCRIPT = "script"  # the task of a user's program; others are "train" and "infer"
 
 CHANNELS_FIRST = "channels_first"
@@ -377,7 +380,7 @@ class Summary:
     teardown_seconds: float | None = None  # from the last batch until fit or predict returned: mean of steady epochs
     # 95 % of its processes take at most so many times as long as the usual one, or as short; as the ratios assume
     between_process_factor: float | None = None
-    unit: str = ""  # of its times, for a script: "epoch", "call" or "run"
+    unit: str = ""  # of its times, for a script: EPOCH, CALL, RUN or REST
     metrics: Mapping[str, float] = field(default_factory=dict, metadata=column("final_metrics"))  # by name
     relative_to_default: float | None = None  # a variant's ratio to its backend without settings
     default_interval: Interval | None = field(default=None, metadata=column("relative_to_default"))
@@ -389,6 +392,12 @@ class Summary:
     relative_processes: int | None = None  # the repeats that this row and the fastest have in common
     # of relative_to_fastest, if that is from one process: what others would show is not in it
     process_interval: Interval | None = field(default=None, metadata=column("relative_in_process"))
+    # Of a script's line.
+    calls: int | None = None
+    first_calls: int | None = None  # of a new model, or of one compiled anew
+    total_seconds: float | None = None  # of all calls, each from its start to its return: its part of the program
+    around_seconds: float | None = None  # of a call of fit, outside its epochs and their validation: mean
+    steady_epoch_seconds: float | None = None  # of all epochs of a fit but those that compile: median
     # No columns.
     input: str = field(default="", metadata=column(""))  # "image", "flat" or "sequence"
     available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting

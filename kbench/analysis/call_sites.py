@@ -1,4 +1,4 @@
-"""A script's cell as rows of tables: one for each line that calls a model, and one for the whole program."""
+"""A script's cell as rows of tables: one for each line that calls a model, one for all else, one for the program."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Any
 
 import msgspec
 
+from kbench.analysis import call_costs
+from kbench.analysis.call_costs import Call
 from kbench.epochs import Epoch
-from kbench.values import FAILED, OK, SCRIPT, Measured
+from kbench.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, Measured
 
 WHOLE = "whole program"
+OUTSIDE = "outside Keras"  # all that is in no row of a line
 SEPARATOR = ": "
 _SHORT = re.compile("(?<![a-z])acc$")  # Keras 2's name of an accuracy
 MATTERS = 0.02  # of the program's time: calls that take less have no table; a fit always has one
@@ -24,84 +27,142 @@ def program_of(example: str) -> str:
     return example.partition(SEPARATOR)[0]
 
 
-def expanded(measured: Sequence[Measured]) -> list[Measured]:
-    """The cells, with those of scripts split by line, in the order in which lines were first called."""
+def is_fit(example: str) -> bool:
+    """Whether a row is of a line that fits."""
+    return example.partition(SEPARATOR)[2].startswith("fit")
+
+
+def expanded(measured: Sequence[Measured], by_call: bool = True) -> list[Measured]:
+    """The cells, with those of scripts split by line, in the order in which lines were first called.
+
+    A line that fits often is timed by its calls, or without `by_call` by its epochs.
+    """
     if all(one.facts.get("task") != SCRIPT for one in measured):
         return list(measured)
+    often = _often(measured) if by_call else frozenset[str]()
     found: dict[str, list[Measured]] = {}
     for one in measured:
-        for part in _sites(one):
+        for part in _sites(one, often):
             found.setdefault(part.cell.example, []).append(part)
-    whole = [name for name in found if name.endswith(SEPARATOR + WHOLE)]
-    parts = [name for name in found if name not in whole]
-    shown = [name for name in parts if any(map(_matters, found[name]))] or parts
-    return [part for name in (*shown, *whole) for part in found[name]]
+    shown = [name for name in found if any(map(_matters, found[name]))] or [*found]
+    parts = [part for name in shown for part in found[name]]
+    return [*parts, *(rest for one in measured for rest in _outside(one, parts)), *map(_whole, measured)]
+
+
+def _often(measured: Sequence[Measured]) -> frozenset[str]:
+    """The lines that fit often, on any backend."""
+    told = [calls for one in measured for calls in _mapping(one.facts.get("fits")).items()]
+    return frozenset(name for name, calls in told if len(calls) >= call_costs.OFTEN)
 
 
 def _matters(one: Measured) -> bool:
     site, program = one.facts.get("site_seconds"), one.facts.get("program_seconds")
     if not isinstance(site, float) or not isinstance(program, float):  # an example, or a program that did not end
         return True
-    return bool(one.facts.get("fits")) or site > MATTERS * program
+    return is_fit(one.cell.example) or site > MATTERS * program
 
 
-def _sites(one: Measured) -> Iterable[Measured]:
-    sites = _mapping(one.facts.get("sites"))
+def _common(one: Measured) -> dict[str, object]:
+    own = ("sites", "program", "notes", "fits")
+    return {
+        **{name: value for name, value in one.facts.items() if name not in own},
+        "program_seconds": _mapping(one.facts.get("program")).get("seconds"),
+    }
+
+
+def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
     program = _mapping(one.facts.get("program"))
-    seconds = program.get("seconds")
-    common = {name: value for name, value in one.facts.items() if name not in ("sites", "program", "notes")}
     # A call that returned is measured, even if the program failed later.
     ended = replace(one.outcome, status=OK, reason="") if program and one.outcome.status == FAILED else one.outcome
-    for name, about in sites.items():
+    for name, about in _mapping(one.facts.get("sites")).items():
+        fits = name.startswith("fit")
         epochs = [epoch for epoch in one.epochs if epoch.site == name]
-        # The first epoch of another model compiles again, so it is not steady.
-        kept = [epoch for epoch in epochs if epoch.epoch == 1 or not epoch.first]
+        told = _mapping(one.facts.get("fits")).get(name) or []
+        calls = call_costs.of_fits(epochs, told) if fits else call_costs.of_others(epochs)
+        by_call = name in often or not fits
+        kept = call_costs.as_epochs(calls, fits) if by_call else _epochs(epochs)
         if not kept:
             continue
         facts = _mapping(about.get("facts"))
-        calls = not name.startswith("fit")
         yield replace(
             one,
             cell=replace(
                 one.cell,
                 example=f"{one.cell.example}{SEPARATOR}{name}",
                 validation_samples=_count(facts.get("validation_samples")),
-                samples=int(median(epoch.samples for epoch in kept)),
-                epochs=len(kept),
+                samples=int(median(epoch.samples for epoch in epochs)),
+                epochs=len(epochs) if fits else call_costs.number(calls),
                 batch_size=_count(facts.get("batch_size")),
             ),
-            epochs=tuple(_numbered(epoch, number) for number, epoch in enumerate(kept, 1)),
+            epochs=tuple(map(_with_long_names, kept)),
             phases={},
             outcome=one.outcome if name == program.get("broken") else ended,
             facts={
-                **common,
+                **_common(one),
                 **facts,
                 "task": about.get("task", "train"),
-                "unit": "call" if calls else "epoch",
-                "fits": not calls,
-                "site_seconds": float(sum(epoch.seconds * max(1, epoch.calls or 0) for epoch in epochs)),
-                "program_seconds": seconds,
+                "unit": CALL if by_call else EPOCH,
+                "site_seconds": _seconds(calls, epochs),
+                **(call_costs.figures(calls) if calls else {}),
             },
         )
+
+
+def _epochs(epochs: Sequence[Epoch]) -> list[Epoch]:
+    """Those that are shown: the first epoch of another model compiles again, so it is not steady."""
+    kept = [epoch for epoch in epochs if epoch.epoch == 1 or not epoch.first]
+    return [msgspec.structs.replace(epoch, epoch=number) for number, epoch in enumerate(kept, 1)]
+
+
+def _seconds(calls: Sequence[Call], epochs: Sequence[Epoch]) -> float:
+    """Of all calls of a line; of one that has not returned its epochs."""
+    returned = sum(len(one.epochs) for one in calls)
+    return call_costs.total(calls) + float(sum(epoch.seconds for epoch in epochs[returned:]))
+
+
+def _outside(one: Measured, shown: Iterable[Measured]) -> Iterable[Measured]:
+    """The row of what the program did outside of the calls that have rows; none if that is not known."""
+    seconds = _mapping(one.facts.get("program")).get("seconds")
+    its = [part for part in shown if part.cell.backend == one.cell.backend and _same_cell(part, one)]
+    if not isinstance(seconds, int | float) or not its:
+        return
+    rest = max(0.0, seconds - sum(float(str(part.facts["site_seconds"])) for part in its))
+    yield replace(
+        one,
+        cell=replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{OUTSIDE}"),
+        epochs=(Epoch(2, rest, 0),),
+        facts={**_common(one), "unit": REST, "site_seconds": rest, "layers": [[OUTSIDE, {}, []]]},
+    )
+
+
+def _same_cell(part: Measured, one: Measured) -> bool:
+    return replace(part.cell, example=program_of(part.cell.example)).id == one.cell.id
+
+
+def _whole(one: Measured) -> Measured:
+    sites, program = _mapping(one.facts.get("sites")), _mapping(one.facts.get("program"))
+    seconds = program.get("seconds")
     taken = one.outcome.seconds if seconds is None else seconds
     # Numbered as a steady one: the program ran once, and all of it counts.
     all_of_it = (Epoch(2, float(taken), 0),) if isinstance(taken, int | float) else ()
-    own = all(name.startswith("call,") for name in sites) and bool(program.get("keras")) and one.outcome.status == OK
+    looped = (
+        all(name.startswith("call,") for name in sites) and bool(program.get("keras")) and one.outcome.status == OK
+    )
     reported = one.facts.get("notes")
     notes = list(reported) if isinstance(reported, list) else []
-    notes += ["it has its own training loop: timed as a whole"] if own else []
-    yield replace(
+    notes += ["it has its own training loop: timed as a whole"] if looped else []
+    return replace(
         one,
         cell=replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{WHOLE}"),
         epochs=all_of_it,
         # Nothing but the program itself has to be equal: two versions of it may be compared.
-        facts={**common, "unit": "run", "notes": notes, "layers": [[WHOLE, {}, []]]},
+        facts={**_common(one), "unit": RUN, "site_seconds": seconds, "notes": notes, "layers": [[WHOLE, {}, []]]},
     )
 
 
-def _numbered(epoch: Epoch, number: int) -> Epoch:
+def _with_long_names(epoch: Epoch) -> Epoch:
     scores = {_SHORT.sub("accuracy", name): score for name, score in (epoch.metrics or {}).items()}
-    return msgspec.structs.replace(epoch, epoch=number, metrics=scores or None)
+    return msgspec.structs.replace(epoch, metrics=scores or None)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -19,6 +19,7 @@ from kbench.values import (
     NOT_COMPARED,
     OK,
     REPEATS,
+    REST,
     SLOWER,
     Interval,
     Summary,
@@ -171,7 +172,11 @@ def _ratio(one: Timed, reference: Timed, chance: float) -> tuple[float, Interval
 
 
 def _levels(one: Timed, reference: Timed) -> tuple[Level, Level] | None:
-    """The levels of two rows by what both have in a repeat: turns, or else epochs."""
+    """The levels of two rows by what both have in a repeat: turns, or else epochs. None where other programs
+    disturbed most of their turns: the few that are left, or epochs that hold the others, would show the machine.
+    """
+    if 2 * (one.row.disturbed_turns + reference.row.disturbed_turns) > one.row.turns + reference.row.turns:
+        return None
     kinds = ((one.in_turns, reference.in_turns), (one.of_epochs, reference.of_epochs))
     return next(((mine, its) for mine, its in kinds if mine and its and mine.repeats & its.repeats), None)
 
@@ -206,7 +211,7 @@ def holding(interval: Interval, estimate: float) -> Interval:
 
 
 def _comparable(one: Timed) -> bool:
-    return one.row.status == OK and not one.row.differs and 0 < one.seconds < math.inf
+    return one.row.status == OK and not one.row.differs and 0 < one.seconds < math.inf and one.row.unit != REST
 
 
 def _place(row: Summary) -> tuple[str, str]:

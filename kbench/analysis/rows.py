@@ -90,8 +90,13 @@ def again(run: RunRecord, folder: str = "") -> str:
     """
     if "kind" in run.plan or run.folder.parent.name == MACHINES:
         return ""
+    return f"{program(run)} resume {shlex.quote(folder or run.name)} --budget 10m"
+
+
+def program(run: RunRecord) -> str:
+    """How the user starts kbench."""
     began = re.match(r"python run\.py|python -m kbench|kbench", str(run.provenance.get("command_line")))
-    return f"{began[0] if began else 'python run.py'} resume {shlex.quote(folder or run.name)} --budget 10m"
+    return began[0] if began else "python run.py"
 
 
 def half_width(interval: Interval, ratio: float) -> float:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from statistics import median, stdev
+from statistics import fmean, median, stdev
 
 from kbench.analysis import (
     fingerprints,
@@ -23,7 +23,7 @@ from kbench.analysis.processes import Level, Process
 from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, compare, holding
 from kbench.epochs import Epoch
 from kbench.text import significant
-from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured, Summary
+from kbench.values import CALL, EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured, Summary
 
 Row = tuple[str, str, str, str]  # see row_of
 LATE = 0.05  # of an epoch's time: if fit takes more after its last batch, a note says so
@@ -131,6 +131,7 @@ def _summary(
     compares = not facts.get("unit")
     teardown = _mean(epoch.teardown_seconds for epoch in steady)
     disturbed = machine_stability.disturbed_turns(repeats)
+    by_call = facts.get("unit") == CALL  # whose steps are calls
     return Summary(
         example=cell.example,
         backend=cell.backend,
@@ -186,9 +187,9 @@ def _summary(
         peak_memory_mib=step_times.median_of(_numbers(cold, "peak_memory_mib")),
         import_memory_mib=step_times.median_of(_numbers(ok, "import_memory_mib")),
         tree_memory_mib=step_times.median_of(m for one in cold if (m := one.outcome.tree_memory_mib) is not None),
-        step_seconds_median=step_times.median_of(steps),
-        step_seconds_p95=step_times.p95_seconds(steps),
-        compile_seconds=step_times.median_of(_compile_seconds(cold)),
+        step_seconds_median=None if by_call else step_times.median_of(steps),
+        step_seconds_p95=None if by_call else step_times.p95_seconds(steps),
+        compile_seconds=step_times.median_of(_numbers(ok, "call_compile_seconds") or _compile_seconds(cold)),
         device_memory_mib=step_times.median_of(m for one in ok if (m := one.outcome.device_memory_mib) is not None),
         device_memory_source=" and ".join(sorted({s for one in ok if (s := one.outcome.device_memory_source)})),
         allocator_peak_mib=step_times.median_of(_numbers(ok, "allocator_peak_mib")),
@@ -204,8 +205,22 @@ def _summary(
         metrics=_metrics(last),
         turns=len(disturbed),
         disturbed_turns=sum(disturbed),
-        steps=int(step_times.median_of([len(epoch.step_seconds) for epoch in steady]) or 0),
+        calls=_whole(facts.get("calls")),
+        first_calls=_whole(facts.get("first_calls")),
+        total_seconds=_part(ok),
+        around_seconds=step_times.median_of(_numbers(ok, "around_seconds")),
+        steady_epoch_seconds=step_times.median_of(_numbers(ok, "steady_epoch_seconds")),
+        steps=0 if by_call else int(step_times.median_of([len(epoch.step_seconds) for epoch in steady]) or 0),
     )
+
+
+def _part(ok: Sequence[Measured]) -> float | None:
+    """The seconds of a program that a row is: its mean share of the usual time, so that all rows add up to that."""
+    known = [(one.facts.get("site_seconds"), one.facts.get("program_seconds")) for one in ok]
+    times = [(part, whole) for part, whole in known if isinstance(part, float) and isinstance(whole, float) and whole]
+    if not times:
+        return step_times.median_of(_numbers(ok, "site_seconds"))
+    return median(whole for _, whole in times) * fmean(part / whole for part, whole in times)
 
 
 def _metrics(last: Sequence[Epoch]) -> dict[str, float]:
@@ -301,7 +316,8 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
     if ok := [one for one in repeats if one.outcome.status == OK]:
         asked = 0 if ok[0].facts.get("unit") else ok[0].cell.epochs
-        notes[step_times.still_changing([one.epochs for one in ok], asked)] = None
+        unit = _text(ok[0].facts.get("unit"))
+        notes[step_times.still_changing([one.epochs for one in ok], asked, "call" if unit == CALL else "step")] = None
     if learning_curves.deterministic(ok) is False:
         notes["not deterministic: repeats with the same seed have different losses"] = None
     return tuple(note for note in notes if note)

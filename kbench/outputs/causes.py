@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,22 +13,26 @@ from typing import Any
 
 from kbench import store
 from kbench.analysis import intervals
-from kbench.analysis.call_sites import expanded
+from kbench.analysis.call_sites import expanded, is_fit
 from kbench.analysis.ratios import holding
-from kbench.analysis.rows import summarised
+from kbench.analysis.rows import program, summarised
 from kbench.analysis.step_times import NOT_STEADY, steady
 from kbench.analysis.summaries import Row, row_of
+from kbench.outputs.parts import reconciled
 from kbench.parity import agreement
 from kbench.parity.values import Agreement
 from kbench.planning.request import OTHER_JIT, SAME_BATCH
 from kbench.store.reading import RunResults
 from kbench.text import significant
-from kbench.values import OK, Interval, Summary
+from kbench.values import CALL, OK, Interval, Summary
 
 # Of a step's time. The changed program runs in a process of its own, and processes of one backend differ by 3 to 6 %
 # (standard deviation): two of them by up to this much.
 TELLING = 0.15
 
+
+_LAYER = re.compile(r"(\S+) \((\w+)\) (.*)", re.DOTALL)
+_LAYERS_NAMED = 3
 
 CAUSES = ("input data", "copies to the device", "jit_compile", "recompilation")
 
@@ -45,7 +51,7 @@ class _Change:
 def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
     """What was found, row by row. Empty where nothing was looked for and nothing is known without looking."""
     parts = {folder.name: store.read(folder) for folder in store.parts(run.folder)}
-    fits = [row for row in rows if row.unit == "epoch" and row.status == OK]
+    fits = [row for row in rows if is_fit(row.example) and row.status == OK]
     slow = [row for row in fits if _is_slow(row, fits)]
     compiled = _compiled(run, fits)
     found = [*_fallbacks(run, slow), *(compiled or [])]
@@ -66,11 +72,18 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
         found.append(f"None of the usual causes was found ({', '.join(named)}).")
     if parts and (unsure := [_name(row) for row in fits if row_of(row) not in sample]):
         found.append(f"Not explained (too few steps, not steady, or disturbed): {', '.join(unsure)}.")
+    if (run.folder / store.EXPLAIN).is_dir() and not fits and any(row.status == OK for row in rows):
+        found.append(f"Not looked at: {', '.join(CAUSES)}. They are looked for in fit, which it does not call.")
     if "parity" in parts:
         from kbench.parity import reading  # which needs numpy
 
-        found += _same(reading.rows(parts["parity"]), parts["parity"].folder)
-    return found
+        found += _same(reading.rows(parts["parity"]), _report(run, parts["parity"].folder))
+    return [*reconciled(rows), *found]
+
+
+def _report(run: RunResults, folder: Path) -> str:
+    """The command that shows that run."""
+    return f"{program(run)} report {shlex.quote(str(folder))}"
 
 
 def _name(row: Summary) -> str:
@@ -83,7 +96,7 @@ def _step_seconds(run: RunResults, rows: Sequence[Summary]) -> dict[Row, list[fl
     """
     found: dict[Row, list[float]] = {}
     turns: dict[Row, list[bool]] = {}
-    for one in expanded(run.measured):
+    for one in expanded(run.measured, by_call=False):
         for epoch in steady(one.epochs):
             disturbed = [number in one.outcome.disturbed_rounds for number, _, _ in epoch.rounds]
             turns.setdefault(row_of(one.cell), []).extend(disturbed)
@@ -117,7 +130,7 @@ def _by_row(run: RunResults) -> dict[Row, Summary]:
 
 def _facts(run: RunResults, name: str) -> dict[Row, Any]:
     """What each row's cells reported by this name."""
-    return {row_of(one.cell): one.facts[name] for one in expanded(run.measured) if one.facts.get(name)}
+    return {row_of(one.cell): one.facts[name] for one in expanded(run.measured, by_call=False) if one.facts.get(name)}
 
 
 def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:
@@ -130,14 +143,34 @@ def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:
 
 
 def _fallbacks(run: RunResults, slow: Sequence[Summary]) -> list[str]:
+    """One sentence for layers and lines alike."""
     known = _facts(run, "fallbacks")
-    return [f"{_name(row)}: {text}." for row in slow for text in known.get(row_of(row), ())]
+    where: dict[str, list[str]] = {}
+    for row in slow:
+        for text in _together(known.get(row_of(row), ())):
+            where.setdefault(text, []).append(_name(row))
+    return [f"{', '.join(names)}: {text}." for text, names in where.items()]
+
+
+def _together(texts: Sequence[str]) -> list[str]:
+    """What is said of each layer, such as "lstm (LSTM) starts each step", once for all layers of a class."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        layer = _LAYER.match(text)
+        found.setdefault(text if layer is None else f"({layer[2]}) {layer[3]}", []).append(layer[1] if layer else "")
+    return [f"{_named(names)} {rest}".lstrip() for rest, names in found.items()]
+
+
+def _named(layers: Sequence[str]) -> str:
+    if len(layers) == 1:
+        return layers[0]
+    return f"each of {', '.join([*layers[:_LAYERS_NAMED], *['...'][: len(layers) - _LAYERS_NAMED]])}"
 
 
 def _compiled(run: RunResults, fits: Sequence[Summary]) -> list[str] | None:
     """None where no framework counts."""
     counts: dict[Row, list[int]] = {}
-    for one in expanded(run.measured):
+    for one in expanded(run.measured, by_call=False):
         counted = [epoch.compilations for epoch in steady(one.epochs) if epoch.compilations is not None]
         if counted:
             counts.setdefault(row_of(one.cell), []).extend(counted)
@@ -183,23 +216,27 @@ def _jit(changes: Sequence[_Change], eager: Mapping[Row, Any], run: RunResults) 
         text = f"{_name(one.row)}: {how} a step takes {_ms(one.after)} instead of {_ms(one.before)}"
         first, before = one.changed.first_epoch_seconds, one.row.first_epoch_seconds
         if with_it and first and before:
-            text += f", and the first epoch {significant(first)} s instead of {significant(before)} s"
+            text += f", and the first {one.row.unit} {significant(first)} s instead of {significant(before)} s"
         found.append(f"{text}.")
     return found
 
 
 def _step(row: Summary | None) -> float | None:
-    """Seconds of a step, as a part of its epoch: some frameworks return from a step before it is done."""
-    return row.epoch_seconds / row.steps if row and row.epoch_seconds and row.steps else None
+    """Seconds of a step, as a part of its epoch: some frameworks return from a step before it is done. Of a call, if
+    that is what the row is of.
+    """
+    if row is None or not row.epoch_seconds:
+        return None
+    return row.epoch_seconds if row.unit == CALL else row.epoch_seconds / row.steps if row.steps else None
 
 
-def _same(rows: Sequence[Agreement], folder: Path) -> list[str]:
+def _same(rows: Sequence[Agreement], command: str) -> list[str]:
     """Whether the first trained model computes the same everywhere, on the same batches and from the same weights."""
     compared = [row for row in rows if row.verdict in (agreement.SAME, agreement.EXPLAINED, agreement.DIFFERS)]
     if len(compared) < 2:
         return []
     if any(row.verdict != agreement.SAME for row in compared):
-        return [*map(_verdict, compared), f"`report {folder}` shows where backends differ."]
+        return [*map(_verdict, compared), f"`{command}` shows where backends differ."]
     who = "all backends" if len(compared) == len(rows) else ", ".join(row.backend for row in compared)
     return [
         f"From the same weights and on the same batches {who} compute the same. Scores differ only by initial "

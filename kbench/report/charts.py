@@ -16,7 +16,7 @@ from kbench.plots.convergence import METRICS, WIDE
 from kbench.plots.look import Key, Look, key
 from kbench.plots.scaling import AXES, ideal_label
 from kbench.text import plain, significant
-from kbench.values import OK, Measured, Summary
+from kbench.values import CALL, OK, REST, Measured, Summary
 
 _PHASES = {
     "import": "import",
@@ -37,7 +37,9 @@ Chart = dict[str, Any]  # JSON-able; "kind" says which function of charts.js dra
 def of_example(
     rows: Sequence[Summary], measured: Sequence[Measured], looks: Mapping[Key, Look], most: int
 ) -> list[Chart]:
-    """The charts of one example, in the order of the page; `most` points a curve."""
+    """The charts of one example, in the order of the page; `most` points a curve. None of what is outside Keras."""
+    if rows[0].unit == REST:
+        return []
     cells: dict[Key, list[Measured]] = {}
     for one in measured:
         cells.setdefault(key(one.cell), []).append(one)
@@ -151,7 +153,7 @@ def _steps(
 ) -> Chart | None:
     """Samples per second of each step, medians over the repeats."""
     found, in_words, longest = [], [], 0
-    for row in rows:
+    for row in rows if rows[0].unit != CALL else ():  # where calls stand in the place of steps
         ok = [one for one in cells.get(key(row), ()) if one.outcome.status == OK]
         repeats = [steps for one in ok if (steps := step_times.steps_of(one.epochs))]
         if not repeats or not row.batch_size:

@@ -23,20 +23,30 @@ def explain(the_plan: Plan, here: Here, measure: Callable[[Plan, Here], object],
     """Measure variants of the cells that ended ok, each as a run in the run's folder. Raises what `measure` does."""
     script = the_plan.request.script
     assert script is not None
-    ended = {one.cell.id for one in store.read(here.run).measured if one.outcome.status == OK}
+    measured = store.read(here.run).measured
+    ended = {one.cell.id for one in measured if one.outcome.status == OK}
     first = [task for task in the_plan.to_measure() if task.repeat == 1 and task.id in ended]
     if not first:
         return
+    with may_be_refused("make", here.run / store.EXPLAIN):
+        (here.run / store.EXPLAIN).mkdir(exist_ok=True)
+    called = [name for one in measured if isinstance(sites := one.facts.get("sites"), dict) for name in sites]
+    fits = any(name.startswith("fit") for name in called)
+    if not fits:
+        say("Nothing to explain by other data or jit_compile: the program does not call fit.")
     shorter = replace(script, max_epochs=min(EPOCHS, script.max_epochs or EPOCHS))
-    for changed, what in (
+    variants = (
         (replace(shorter, variant=SAME_BATCH), "the first batch only"),
         (replace(shorter, variant=OTHER_JIT), "run_eagerly off, or jit_compile inverted"),
-    ):
+    )
+    for changed, what in variants if fits else ():
         say(f"Explaining: {what}.")
         tasks = tuple(replace(task, script=changed.kept()) for task in first)
         request = replace(the_plan.request, script=changed, repeats=1, precision=None, budget=None, further={})
         part = replace(the_plan, request=request, tasks=tasks)
         measure(part, replace(here, run=_made(part, here, changed.variant, {})))
+    if not fits and not any(name.startswith("train_on_batch") for name in called):
+        return
     say("Explaining: results on the first batches.")
     tasks = tuple(replace(task, parity={"steps": tuple(agreement.STEPS)}) for task in first)
     part = replace(the_plan, tasks=tasks)

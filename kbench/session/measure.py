@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from kbench import paths, store
+from kbench.analysis.call_sites import program_of
 from kbench.analysis.rows import open_rows, summarised
 from kbench.cells import compiling, launcher, orphans, runner, workdir
 from kbench.cells.spec import Here
@@ -27,7 +28,7 @@ from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
 from kbench.selection import scripts
 from kbench.session import explaining, interrupts, prepare, racing, record, terminal
-from kbench.values import Device, Outcome
+from kbench.values import Device, Outcome, Summary
 
 
 def place(options: argparse.Namespace, asked: Request) -> Path:
@@ -87,12 +88,15 @@ def measure_cells(
 
     def add(the_plan: Plan, tasks: list[CellTask]) -> None:
         """Measure further tasks of the plan, all of the same example."""
+        if show and last:  # what is known stands on the screen meanwhile
+            show(last.pop())
         store.update(here.run, plan=record.plan_record(the_plan, here))
         backends = ", ".join(dict.fromkeys(task.backend for task in tasks))
         say(f"Measuring {tasks[0].example} again on {backends}: not yet clear which is faster.")
         run_cells(replace(the_plan, tasks=tuple(tasks)), caching, options.detail, cell_done=output)
 
     show = None if options.detail == terminal.QUIET else partial(_show_example, here.run)
+    last = [task.example for task in to_run.tasks][-1:]  # which is not shown when it ends
     spent, began = racing.spent(store.read(here.run)), time.monotonic()
     with _compiled_code(here.run) as folder:
         caching = replace(here, compiled=folder)
@@ -117,18 +121,15 @@ def _compiled_code(run: Path) -> Iterator[Path]:
 
 
 def finish(the_plan: Plan, run: Path, options: argparse.Namespace, instead: str = "") -> int:
-    """Write and print the tables, and how to continue, or a sentence `instead`; returns the exit status."""
-    from kbench.outputs import one_run  # not above: pandas and matplotlib take a second to load
-
+    """Print and write the tables, and how to continue, or a sentence `instead`; returns the exit status."""
     there, form, asked = store.read(run), options.format, the_plan.request
     rows = summarised(there)
     try:
-        one_run.rebuild(there, rows=rows, plots=options.plots)
-    except Refused as error:
-        terminal.print_rows(there, rows, form)
-        terminal.print_resuming(there, sys.stderr)
-        raise UserError(f"{str(error).rstrip('.')}; once that is fixed, {terminal.reporting(run)}") from error
-    terminal.print_results(there, rows, form, options.plots)
+        terminal.print_rows(there, rows, form)  # first: to draw takes seconds
+        sys.stdout.flush()
+    finally:  # whoever reads that may have gone
+        _write(there, rows, run, options)
+    terminal.print_written(there, form, options.plots)
     beside = None if form == terminal.TABLE else sys.stderr
     if instead:
         terminal.print_sentence(instead, beside)
@@ -136,6 +137,17 @@ def finish(the_plan: Plan, run: Path, options: argparse.Namespace, instead: str 
         terminal.print_open(there, open_rows(rows, asked.precision or math.inf), beside)
     terminal.print_resuming(there, beside)
     return 0 if plan.acceptable(asked.named_backends, asked.named_examples, there.measured) else 1
+
+
+def _write(there: store.RunResults, rows: Sequence[Summary], run: Path, options: argparse.Namespace) -> None:
+    """Write what is derived from a run. Raises UserError."""
+    from kbench.outputs import one_run  # not above: pandas and matplotlib take a second to load
+
+    try:
+        one_run.rebuild(there, rows=rows, plots=options.plots)
+    except Refused as error:
+        terminal.print_resuming(there, sys.stderr)
+        raise UserError(f"{str(error).rstrip('.')}; once that is fixed, {terminal.reporting(run)}") from error
 
 
 def run_cells(
@@ -185,5 +197,5 @@ def _show_example(run: Path, example: str) -> None:
     """Print an example's result while others still run."""
     with contextlib.suppress(UserError):  # the run continues; the error is reported at its end
         there = store.read(run)
-        rows = [row for row in summarised(there) if row.example == example]
+        rows = [row for row in summarised(there) if program_of(row.example) == example]
         terminal.show_example(rows, terminal.repeating(there))

@@ -57,7 +57,9 @@ def at_end(the_plan: Plan, gpus: Sequence[Device], before: Mapping[str, Any]) ->
 
 
 def _limits(the_plan: Plan) -> dict[str, Any]:
-    if the_plan.device.kind != "cpu" or all(task.parity is not None for task in the_plan.tasks):
+    # A script's operations are not counted, and parity has no times.
+    without = the_plan.request.script or all(task.parity is not None for task in the_plan.tasks)
+    if the_plan.device.kind != "cpu" or without:
         return {}
     largest = 1024 * max(known(caches_kib, dict[str, int]()).values(), default=0)
     return {

@@ -29,6 +29,7 @@ from kbench.store.files import read_bytes
 from kbench.tables import csv, keras_cost, markdown, text
 from kbench.tables import parity as parity_tables
 from kbench.tables.answers import answer
+from kbench.tables.content import by_example
 from kbench.text import as_json, at_blanks, plain, significant
 from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Outcome, Summary
 
@@ -164,6 +165,11 @@ def _name(task: CellTask) -> str:
 def print_results(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE, plots: bool = True) -> None:
     """Print the rows of a run in one of the formats, and where the results are (on stderr unless it is the table)."""
     print_rows(run, rows, form)
+    print_written(run, form, plots)
+
+
+def print_written(run: store.RunResults, form: str = TABLE, plots: bool = True) -> None:
+    """Print where the results are (on stderr unless stdout has the table)."""
     what = "Tables, plots and raw measurements" if plots else "Tables and raw measurements"
     start = "report.html; plots are in plots/" if plots else "report.html"
     print_folder(run.folder, what, start, None if form == TABLE else sys.stderr)
@@ -189,7 +195,8 @@ def show_example(rows: Sequence[Summary], command: str = "") -> None:
     """
     if sys.stderr.isatty():
         say(f"\n{colored(text.text(rows, width(), command), sys.stderr)}\n")
-    elif found := answer(rows, command):
+        return
+    for found in filter(None, (answer(group, command) for group in by_example(rows))):
         say(found)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from kbench.epochs import Epoch, Seconds
+from kbench.epochs import Count, Epoch, Seconds
 from kbench.store.files import loads, read_bytes
 
 LONGEST_LINE = 4 << 20  # bytes; a longer one counts as damaged
@@ -84,6 +84,18 @@ class Site(Event, tag="site"):
     facts: dict[str, Any]
 
 
+class Fit(Event, tag="fit"):
+    """A call of fit: what it took from its start to its return, and how many epochs it had."""
+
+    site: str
+    seconds: Seconds
+    epochs: Count
+    first: Count  # whether the model was new there, or compiled anew
+    cold: Count | None = None  # whether it was the first of its turn
+    round: Count | None = None  # in which it began
+    held: Count | None = None  # whether its turn ended meanwhile
+
+
 class Program(Event, tag="program"):
     seconds: Seconds
     exit_status: int
@@ -114,7 +126,7 @@ class GuestReport:
 
     Facts are the keys of the events in OPEN, as `kbench_guest.protocol` describes them, and what `understand` adds:
     `parity` is stage -> its event, `received` an epoch's number -> its event, `sites` a script's line and method ->
-    its task and facts.
+    its task and facts, `fits` the same -> its calls, if it is a fit.
     """
 
     epochs: tuple[Epoch, ...]  # one of each number, in order
@@ -135,6 +147,7 @@ def understand(events: bytes) -> GuestReport:
     """The report in these lines, from the last start on: a cell that is tried again appends to its file."""
     epochs: dict[tuple[str, int], Epoch] = {}
     sites: dict[str, Any] = {}
+    fits: dict[str, list[Any]] = {}
     phases: dict[str, float] = {}
     facts: dict[str, object] = {}
     notes: list[str] = []
@@ -155,6 +168,7 @@ def understand(events: bytes) -> GuestReport:
         last = str(kind)
         if kind == "start":
             epochs, sites, phases, facts, notes, parity, received, damaged = {}, {}, {}, {}, [], {}, {}, 0
+            fits = {}
         if kind in OPEN:
             facts |= {key: one for key, one in value.items() if key not in _NO_FACTS}
         match event:
@@ -190,6 +204,10 @@ def understand(events: bytes) -> GuestReport:
                 last = f"parity {event.stage}"
             case Site():
                 sites[event.site] = {"task": event.task, "facts": event.facts}
+            case Fit() if event.site in fits or len(fits) < MOST_NAMES:
+                fits.setdefault(event.site, []).append(msgspec.to_builtins(event))
+            case Fit():
+                damaged += 1
             case Program():
                 facts["program"] = msgspec.to_builtins(event)
             case Error():
@@ -198,6 +216,7 @@ def understand(events: bytes) -> GuestReport:
                 facts["guest_seconds"] = event.seconds
     facts |= {"parity": parity} if parity else {}
     facts |= {"sites": sites} if sites else {}
+    facts |= {"fits": fits} if fits else {}
     facts |= {"received": received} if received else {}
     return GuestReport(
         epochs=tuple(epochs[place] for place in sorted(epochs)),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from kbench.analysis import ratios
+from kbench.analysis import call_costs, ratios
 from kbench.analysis.machine_stability import SHARE
 from kbench.tables import data
 from kbench.text import beside_one, plain, significant
-from kbench.values import NO_DIFFERENCE, NOT_COMPARED, Summary
+from kbench.values import NO_DIFFERENCE, NOT_COMPARED, REST, Summary
 
 
 def answer(rows: Sequence[Summary], again: str = "") -> str:
@@ -26,6 +27,7 @@ def answer(rows: Sequence[Summary], again: str = "") -> str:
 
 def headline(summaries: Sequence[Summary], again: str = "") -> str:
     """Who is fastest where, how sure that is, and how the rows ended: a few sentences. `again` as in `answer`."""
+    summaries = [row for row in summaries if row.unit != REST]
     places = dict.fromkeys((row.example, row.device) for row in summaries)
     unknown = ratios.without_fastest(summaries)
     fastest = {(row.backend, row.example, row.device) for row in summaries if row.relative_to_fastest == 1}
@@ -121,8 +123,10 @@ def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
         # What the reader can do something about comes first.
         place = 0 if _disturbed(rows) else len(sentences)
         sentences.insert(place, f"{_names(missing)} could not be compared: {why}.")
-    elif (turns := _disturbed(rows)) and 2 * turns[0] > turns[1]:
-        sentences.append(f"Other programs used the processor in {turns[0]} of {turns[1]} turns, which are left out.")
+    if compiling := [row for row in rows if _compiles_each(row)]:
+        listed = ", ".join(f"{significant(row.compile_seconds)} s on {row.backend}" for row in compiling)
+        often = f"{compiling[0].first_calls:,} of {compiling[0].calls:,} calls compile"
+        sentences.append(f"{often}, which takes {listed} each time.")
     return " ".join(sentences)
 
 
@@ -145,6 +149,12 @@ def _disturbed(rows: Sequence[Summary]) -> tuple[int, int] | None:
     """In how many of the rows' turns other programs used the processor, and of how many; None if in few."""
     disturbed, turns = sum(row.disturbed_turns for row in rows), sum(row.turns for row in rows)
     return (disturbed, turns) if disturbed > SHARE * turns else None
+
+
+def _compiles_each(row: Summary) -> bool:
+    """Whether compilation is a good part of each call."""
+    each = call_costs.each_compiles(row.calls or 0, row.first_calls or 0)
+    return each and (row.compile_seconds or 0.0) > SHARE * (row.epoch_seconds or math.inf)
 
 
 def _verdict(row: Summary) -> str:

@@ -9,11 +9,12 @@ from itertools import groupby
 from operator import attrgetter
 
 from kbench.analysis import ratios
+from kbench.analysis.call_sites import is_fit
 from kbench.analysis.intervals import ENOUGH
-from kbench.tables import data
+from kbench.tables import data, of_script
 from kbench.tables.answers import answer
 from kbench.text import MISSING, beside_one, compared, plain, significant
-from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Interval, Summary, base
+from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, REST, Interval, Summary, base
 
 _MARKS = {
     NO_DIFFERENCE: "~: no difference shown, as the interval of the ratio includes 1.",
@@ -21,7 +22,7 @@ _MARKS = {
 }
 # What other columns show, too: a verdict shows in the ratio, and samples/s is s/epoch turned round.
 _OPTIONAL = (
-    "% of limit", "samples/s", "images/s", "first epoch (s)", "cold pass (s)", "verdict",
+    "% of limit", "samples/s", "images/s", "first epoch (s)", "first call (s)", "cold pass (s)", "verdict",
     "95 % interval (s)", "95 % interval (x default)", "95 % interval (x native)",
 )  # fmt: skip
 
@@ -94,7 +95,7 @@ def heading(rows: Sequence[Summary]) -> str:
     """
     row = rows[0]
     if row.unit:
-        return _heading_of_script(rows)
+        return of_script.heading(rows)
     of_all = f" of {row.available_samples:,}" if row.samples < (row.available_samples or 0) else ""
     passes = ("pass", "passes") if row.task == "infer" else ("epoch", "epochs")
     facts = [
@@ -106,16 +107,6 @@ def heading(rows: Sequence[Summary]) -> str:
     facts += [] if _varies(rows, "device") else [row.device]
     facts += [row.image_data_format] if row.input == "image" and not _varies(rows, "image_data_format") else []
     return plain(f"{row.example} ({row.profile}: {', '.join(facts)})")
-
-
-def _heading_of_script(rows: Sequence[Summary]) -> str:
-    """Such as `train.py: fit, line 12 (1,000 samples, 5 epochs, batch 32, cpu)`, as far as that is known."""
-    row = max(rows, key=lambda row: row.epochs)
-    facts = [f"{row.samples:,} samples"] if row.samples and row.unit == "epoch" else []
-    facts += [f"{row.epochs:,} epoch{'s' * (row.epochs != 1)}"] if row.unit == "epoch" else []
-    facts += [f"batch {row.batch_size:,}"] if row.batch_size else []
-    facts += [] if _varies(rows, "device") else [row.device]
-    return plain(f"{row.example} ({', '.join(facts)})")
 
 
 def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
@@ -162,23 +153,12 @@ def _scores(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
 
 
 def _of_script(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
-    """The columns of a line that calls a model, or of a whole program."""
-    unit = rows[0].unit
-    whole = unit == "run"
-    columns: dict[str, Callable[[Summary], str]] = {}
-    columns["seconds" if whole else f"s/{unit}"] = lambda row: significant(row.epoch_seconds)
-    if any(row.epoch_interval for row in rows):
-        columns["95 % interval (s)"] = lambda row: ends(row.epoch_interval)
-    columns |= _comparison(rows)
-    if whole:
-        columns["import (s)"] = lambda row: significant(row.phases.get("import"))
-        columns["memory (MiB)"] = lambda row: significant(row.peak_memory_mib)
-        return columns
-    columns[f"first {unit} (s)"] = lambda row: significant(row.first_epoch_seconds)
-    if unit == "epoch":
-        columns["steps/s"] = lambda row: significant(
-            row.steps / row.epoch_seconds if row.epoch_seconds and row.steps else None
-        )
+    columns = of_script.times(rows[0])
+    if rows[0].unit != REST:
+        if any(row.epoch_interval for row in rows):
+            columns["95 % interval (s)"] = lambda row: ends(row.epoch_interval)
+        columns |= _comparison(rows)
+    columns |= of_script.others(rows)
     return columns | {plain(name): partial(_metric, name) for row in rows for name in row.metrics}
 
 
@@ -259,16 +239,13 @@ def marked(entry: str, notes: Iterable[str], footnotes: list[str]) -> str:
 def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
     """Notes on the whole table, a line each; without figures, so that `remarks_once` finds the same ones."""
     first = rows[0]
-    once = first.unit or ("pass" if first.task == "infer" else "epoch")
     possible = {
         data.remark(first): data.is_synthetic(first),
         "differs: not measured like the other rows, so not compared with them.": any(row.differs for row in rows),
         "Weights, sample order and dropout are the program's own; --init seeded gives all the same start.": (
-            first.unit == "epoch" and any(row.weights == "its own" for row in rows)
+            is_fit(first.example) and any(row.weights == "its own" for row in rows)
         ),
-        f"One {once} only: it includes compilation and warm-up, so there is no steady time and no ratio.": (
-            first.epochs == 1
-        ),
+        **of_script.on_first_times(rows),
         "Initial weights are each backend's own, so the curves start apart.": (
             any(row.weights == "backend" for row in rows)
         ),

@@ -11,7 +11,7 @@ from fake_runs import cell
 
 from kbench.analysis import rounds, summaries
 from kbench.epochs import AGAIN, Epoch
-from kbench.values import FASTEST, NO_DIFFERENCE, OK, SLOWER, Measured, Outcome, Summary
+from kbench.values import FASTEST, NO_DIFFERENCE, NOT_COMPARED, OK, SLOWER, Measured, Outcome, Summary
 
 STEPS = 10  # of a turn; an epoch has two turns
 
@@ -92,6 +92,19 @@ def test_rounds_with_other_programs_in_them_are_left_out() -> None:
     disturbed = tuple(range(11, 25))
     found = rows(in_turns("x", 0.1, steady), in_turns("y", 0.12, spins, disturbed_rounds=disturbed))
     assert found["y"].relative_to_fastest == pytest.approx(1.2, rel=0.02)
+
+
+@pytest.mark.parametrize(("left_out", "verdict"), [(9, SLOWER), (17, NOT_COMPARED)])
+def test_rows_whose_turns_were_mostly_disturbed_are_not_compared(left_out: int, verdict: str) -> None:
+    disturbed = tuple(range(1, 1 + left_out))
+    cells = [
+        in_turns(name, pace, steady, repeat=number, disturbed_rounds=disturbed)
+        for name, pace in (("x", 0.1), ("y", 0.2))
+        for number in range(1, 6)
+    ]
+    found = rows(*cells)
+    assert found["y"].verdict == verdict
+    assert found["x"].verdict == (FASTEST if verdict == SLOWER else NOT_COMPARED)
 
 
 def test_a_turn_that_is_taken_again_counts_in_its_round() -> None:

@@ -58,6 +58,8 @@ def test_only_what_is_not_decided_is_measured_again(race: Bench) -> None:
     assert said.status == 0
     found = processes(race)
     assert found["z"] == 1 and found["x"] == found["y"] > 1
+    first, again = said.err.index("both trains fastest on "), said.err.index("Measuring both again on ")
+    assert first < again, "what is known stands there first"
     assert "Measuring both again on keras9/x, keras9/y: not yet clear which is faster." in said.err
     assert "Not settled yet" not in said.out
     request = json.loads((race.results / "mine" / "run.json").read_text())["plan"]["request"]

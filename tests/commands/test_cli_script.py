@@ -60,6 +60,7 @@ def test_each_fit_and_the_whole_program_have_a_table(bench: Bench) -> None:
     assert said.status == 0, said.err
     assert f"train.py: fit, line {LINE} (40 samples, 4 epochs, batch 8, cpu)" in said.out
     assert "train.py: whole program (cpu)" in said.out
+    assert "limits" not in bench.last().provenance, "measured for nothing: no table of a program has them"
     rows = list(csv.DictReader((bench.runs()[-1] / "epochs.csv").open()))
     assert [row["epoch"] for row in rows if "fit" in row["example"]] == ["1", "2", "3", "4"]
     assert {row["samples"] for row in rows if "fit" in row["example"]} == {"40"}
@@ -68,6 +69,7 @@ def test_each_fit_and_the_whole_program_have_a_table(bench: Bench) -> None:
     found = json.loads(bench("report", "--format", "json").out)["rows"]
     assert [(row["example"], row["unit"]) for row in found] == [
         (f"train.py: fit, line {LINE}", "epoch"),
+        ("train.py: outside Keras", "rest"),
         ("train.py: whole program", "run"),
     ]
 
@@ -181,6 +183,23 @@ def test_what_returned_is_measured_whatever_the_program_comes_to(bench: Bench) -
     assert fit["status"] == "ok" and fit["epoch_seconds"] > 0
     assert rows["train.py: whole program"]["status"] == "failed"
     assert {row["status"] for name, row in rows.items() if f"line {LINE + 4}" in name} <= {"failed"}
+
+
+def test_a_line_that_fits_often_is_timed_by_its_calls_which_are_counted(bench: Bench) -> None:
+    said = script(bench, "for _ in range(6):\n    fit(2)\n")
+    assert f"train.py: fit, line {LINE} (40 samples, 12 epochs in 6 calls, batch 8, cpu)" in said.out
+    assert "s/call" in said.out and "around (s)" in said.out and "steps/s" not in said.out
+    fit, rest, whole = json.loads(bench("report", "--format", "json").out)["rows"]
+    assert (fit["unit"], fit["calls"], fit["first_calls"], fit["epochs"]) == ("call", 6, 1, 12)
+    assert fit["epoch_seconds"] > fit["steady_epoch_seconds"] > 0
+    assert fit["total_seconds"] + rest["total_seconds"] == pytest.approx(whole["epoch_seconds"], rel=1e-6)
+
+
+def test_models_trained_once_each_compile_in_every_call(bench: Bench) -> None:
+    said = script(bench, "for _ in range(4):\n    fit(2)\n    model = copied(model)\n")
+    assert "Each call compiles: compilation is part of the time of a call." in said.out
+    fit, *_ = json.loads(bench("report", "--format", "json").out)["rows"]
+    assert (fit["calls"], fit["first_calls"], fit["resampled_values"]) == (4, 4, 3)
 
 
 def test_two_runs_of_a_script_are_compared_line_by_line(bench: Bench) -> None:
@@ -350,6 +369,14 @@ def test_what_differs_is_explained_if_asked_for(bench: Bench) -> None:
     same = store.read(run / "explain" / "same-batch").measured
     assert same and all(one.epochs for one in same)
     assert {one.outcome.status for one in store.read(run / "explain" / "other-jit").measured} == {"unsupported"}
+
+
+def test_a_program_that_does_not_fit_is_not_run_again_to_explain_it(bench: Bench) -> None:
+    said = script(bench, "for _ in range(9):\n    model.predict(x, batch_size=8)\n", "--explain")
+    assert said.status == 0, said.err
+    assert "the program does not call fit" in said.err and "Explaining: " not in said.err
+    assert "Not looked at: input data, copies to the device, jit_compile, recompilation." in said.out
+    assert store.parts(bench.runs()[-1]) == []
 
 
 def test_what_failed_is_not_explained(bench: Bench) -> None:

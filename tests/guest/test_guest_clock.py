@@ -163,6 +163,22 @@ def test_where_a_step_returns_early_the_training_looks_and_never_waits(framework
     assert len(waited) == 3 and len(set(waited)) == 1 and waited[0] is not threading.current_thread()
 
 
+def test_where_the_number_of_steps_is_only_expected_a_thread_waits_for_the_last_of_them_and_more_may_come(
+    framework: Any, model: Any
+) -> None:
+    waited: list[threading.Thread] = []
+    with returning_early(
+        framework, lambda outputs: (lambda: False, lambda: waited.append(threading.current_thread()))
+    ):
+        clock = clocks.StepClock(framework, model, "train", None)
+        clock.expected = 3
+        start = perf_counter()
+        model.fit(4)
+        laps = clock.lap(start, perf_counter())["step_seconds"]
+    assert len(laps) == 4 and min(laps) >= 0
+    assert [one is threading.current_thread() for one in waited] == [False, False, False, True]
+
+
 def test_a_step_that_is_done_when_the_next_begins_or_returns_has_ended_then(framework: Any, model: Any) -> None:
     clock = iter(range(100))
     answers = {0: [False, True], 1: [True], 2: []}  # of each step, whenever it is looked at

@@ -61,3 +61,49 @@ def test_equal_values_are_the_same_data_in_any_precision(tmp_path: Path) -> None
 
         assert sha256(single) == sha256(single.astype("float64")) != sha256(single * 2)
         assert sha256(halves) != sha256(halves.astype("float32").astype("float64"))
+
+
+def test_steps_that_are_taken_together_are_told_one_by_one(tmp_path: Path) -> None:
+    timed = {"seconds": 5.0, "step_seconds": [2.0, 2.0, 1.0], "rounds": [[1, 1, 2], [2, 2, 3]]}
+    with guest(tmp_path, "observing.cost") as (cost,):
+        assert cost.in_steps(timed, 1, 3) is timed
+        told = cost.in_steps(timed, 4, 9)
+        unknown = cost.in_steps({"seconds": 5.0}, 4, 9)
+    assert told == {"seconds": 5.0, "step_seconds": [0.5] * 8 + [1.0], "rounds": [[1, 4, 8], [2, 8, 9]]}
+    assert unknown == {"seconds": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "steps"),
+    [
+        ({"x": np.ones((45 * 8 - 3, 5)), "batch_size": 8}, 45),
+        ({"x": np.ones((55, 5)), "validation_split": 0.1}, 2),  # 49 of them
+        ({"x": np.ones((64, 5)), "steps_per_epoch": 7}, 7),
+        ({"x": SimpleNamespace(cardinality=lambda: 5)}, 5),
+        ({"x": SimpleNamespace(cardinality=lambda: -2)}, 0),  # as tf.data says that it does not know
+        ({"generator": range(6)}, 6),
+        ({"x": (row for row in ())}, 0),
+    ],
+)
+def test_how_many_steps_an_epoch_has_is_known_from_what_it_is_given(
+    given: dict[str, Any], steps: int, tmp_path: Path
+) -> None:
+    with guest(tmp_path, "observing.about") as (about,):
+        assert about.steps_in_epoch(given) == steps
+        facts = {"samples": 55, "batch_size": 32, "validation_split": 0.1}
+        assert about.samples(facts, 2) == 49, "as Keras rounds"
+
+
+def test_the_programs_clock_stands_still_while_kbench_works_or_others_have_their_turn(tmp_path: Path) -> None:
+    with guest(tmp_path, "observing.cost", "turns") as (cost, turns), mock.patch.object(cost, "time") as clock:
+        clock.perf_counter.return_value = 10.0
+        start = cost.now()
+        with cost.own_work():
+            clock.perf_counter.return_value = 14.0
+            assert cost.now() == start
+            with cost.own_work():
+                turns._held[0] += 1.0
+                clock.perf_counter.return_value = 16.0
+        assert cost.now() == start
+        clock.perf_counter.return_value = 19.0
+        assert cost.now() - start == pytest.approx(3.0)

@@ -116,3 +116,33 @@ def test_no_cause_is_taken_from_disturbed_turns_or_steps_that_are_not_steady(tmp
         *[0.04 + 0.0001 * number for number in range(6)],
     ]
     assert explained(tmp_path / "later", {"keras3/jax": (slower, FED)}, same_batch=same) == [unsure]
+
+
+def test_a_program_that_does_not_fit_says_what_was_not_looked_at(tmp_path: Path) -> None:
+    the_cell = cell("use.py", "keras3/jax")
+    run = store.create(tmp_path, plan([the_cell], task=SCRIPT), PROVENANCE, "run")
+    site = {"event": "site", "site": "predict, line 4", "task": "infer", "facts": {"layers": []}}
+    calls = [
+        {"event": "epoch", "epoch": number, "site": site["site"], "seconds": 0.1, "samples": 1, "calls": 1}
+        for number in (1, 2, 3)
+    ]
+    program = {"event": "program", "seconds": 9.0, "exit_status": 0, "keras": 1, "broken": ""}
+    write_events(run, the_cell, [site, *calls, program, {"event": "end", "seconds": 9.0}])
+    store.write_outcome(run, the_cell, Outcome(OK))
+    results = store.read(run)
+    assert causes.sentences(results, summarised(results)) == [], "it was not asked for"
+    (run / store.EXPLAIN).mkdir()
+    assert causes.sentences(results, summarised(results)) == [
+        "Not looked at: input data, copies to the device, jit_compile, recompilation. They are looked for in fit, "
+        "which it does not call."
+    ]
+
+
+def test_what_layers_and_lines_have_in_common_is_one_sentence(tmp_path: Path) -> None:
+    loops = [f"lstm_{number} (LSTM) loops" for number in range(4)]
+    told: Told = {"keras3/torch": (0.02, {"fallbacks": [*loops, "run_eagerly is slow", "gru (GRU) loops"]})}
+    assert explained(tmp_path, told) == [
+        f"{ROW} keras3/torch: each of lstm_0, lstm_1, lstm_2, ... (LSTM) loops.",
+        f"{ROW} keras3/torch: run_eagerly is slow.",
+        f"{ROW} keras3/torch: gru (GRU) loops.",
+    ]

@@ -19,6 +19,7 @@ import pytest
 from real_runs import Finished, Kbench, own_threads
 
 from kbench import paths, store
+from kbench.analysis.rows import summarised
 from kbench.datasets import fetch
 from kbench.environments import ensure
 from kbench.selection import backends
@@ -235,6 +236,52 @@ def test_what_else_of_tensorflow_is_used_is_unsupported_where_it_is_not(kbench: 
     )
     (inside,) = kbench.script(program, "keras3/jax").results().measured  # Keras puts it into an error of its own
     assert inside.outcome.reason == "line 7 uses tensorflow.nn, and this backend has no TensorFlow"
+
+
+CALLED_OFTEN = """import time
+
+import keras
+import numpy as np
+
+x, y = np.random.RandomState(0).rand(4096, 20), np.ones((4096, 1))
+
+
+def made():
+    model = keras.Sequential([keras.layers.Dense(32), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+
+for _ in range(3):
+    made().fit(x[:64], y[:64], epochs=2, verbose=0)
+model, took = made(), []
+for _ in range(6):
+    began = time.perf_counter()
+    model.fit(x, y, verbose=0)
+    took.append(time.perf_counter() - began)
+print(sum(took[1:]))
+made().evaluate(x, y, verbose=0)
+"""
+
+
+def test_what_calls_cost_is_what_the_program_measures_and_all_rows_add_up_to_it(
+    kbench: Kbench, tmp_path: Path
+) -> None:
+    program = tmp_path / "often.py"
+    program.write_text(CALLED_OFTEN)
+    run = kbench.script(program, "keras3/jax")
+    assert run.status == 0, run.output
+    rows = {row.example.removeprefix("often.py: "): row for row in summarised(run.results())}
+    folds, often, rest, whole = (
+        rows[name] for name in ("fit, line 16", "fit, line 20", "outside Keras", "whole program")
+    )
+    assert (folds.calls, folds.first_calls, folds.epochs) == (3, 3, 6) and (folds.compile_seconds or 0) > 0
+    assert (often.calls, often.first_calls, often.epochs) == (6, 1, 6)
+    later = (often.total_seconds or 0.0) - (often.first_epoch_seconds or 0.0)
+    assert later == pytest.approx(float(printed_by(run, "keras3/jax")), rel=0.05)
+    parts = [row.total_seconds or 0.0 for row in rows.values() if row is not whole]
+    assert sum(parts) == pytest.approx(whole.epoch_seconds, rel=0.02)
+    assert (rest.total_seconds or 0.0) > rest.phases["import"]
 
 
 OLD_WORDS = ["keras.layers.core", "lr", "decay", "fit_generator", "keras.utils.np_utils"]

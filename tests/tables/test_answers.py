@@ -82,12 +82,14 @@ def test_what_other_programs_made_impossible_is_said_first_and_how_to_mend_it() 
     assert answer([FASTEST_ROW, WIDE]).endswith("turns; end them and measure again.")
 
 
-def test_a_verdict_from_the_few_turns_that_were_not_disturbed_says_so() -> None:
-    sure = replace(WIDE, relative_interval=Interval(2.9, 3.1), verdict=SLOWER)
-    assert answer([FASTEST_ROW, sure]).endswith(
-        " Other programs used the processor in 19 of 24 turns, which are left out."
+def test_calls_that_compile_say_how_often_and_how_long() -> None:
+    about = {"example": "train.py: fit, line 8", "unit": "call", "calls": 10, "first_calls": 10, **QUIET}
+    fast = replace(FASTEST_ROW, epoch_seconds=0.5, compile_seconds=0.01, **about)
+    slow = replace(WIDE, relative_interval=Interval(2.9, 3.1), verdict=SLOWER, epoch_seconds=1.5, **about)
+    assert answer([fast, replace(slow, compile_seconds=1.4)]).endswith(
+        " 10 of 10 calls compile, which takes 1.40 s on keras2/theano each time."
     )
-    assert "Other programs" not in answer([replace(FASTEST_ROW, **QUIET), replace(sure, **QUIET)])
+    assert "compile" not in answer([fast, replace(slow, compile_seconds=1.4, calls=100)])
 
 
 def test_one_value_each_is_no_comparison_and_the_smoke_profile_is_why() -> None:

@@ -57,6 +57,8 @@ class StepClock(object):
         self._turns = turns
         self._outputs = None  # of the last step
         self.active = True  # whether steps are noted
+        self.may_pause = True  # whether a turn may end between two steps
+        self.expected = 0  # how many steps an epoch seems to have; 0 if that is not known
         self._begin_epoch()
         self._thread = None  # notes the ends of an epoch's last steps
         self._first = True
@@ -75,9 +77,11 @@ class StepClock(object):
         def step(*args):
             if not self.active:
                 return function(*args)
+            self._join()  # there are more steps than expected
             self._try(self._take_done)
             # Not before an epoch's first step, whose time includes what happens once an epoch.
-            if self._turns and not self._first and (self.begun or self._steps == 1) and self._turns.over():
+            between = self.may_pause and not self._first and (self.begun or self._usual() == 1)
+            if self._turns and between and self._turns.over():
                 self._pause()
             if self._turns and self._turns.slow and len(self._pending) > RUN_AHEAD:
                 self._try(self._pending[0][1])  # or a turn would end dozens of steps late
@@ -116,7 +120,7 @@ class StepClock(object):
             return
         self._try(self._take_done)  # the function may have waited for an earlier step
         self._pending.append(pending)
-        if len(self._ends) + len(self._pending) == self._steps:
+        if len(self._ends) + len(self._pending) == self._usual():
             rest, self._pending = self._pending, collections.deque()
             self._thread = threading.Thread(target=self._try, args=(self._wait, rest))
             self._thread.daemon = True
@@ -143,11 +147,17 @@ class StepClock(object):
             self._lost = True
             self._pending.clear()
 
-    def last_end(self):
-        """When the epoch's last step was done on the device; None unless every step's end is known."""
+    def _usual(self):
+        return self.expected if self._steps is None else self._steps
+
+    def _join(self):
         if self._thread is not None:
             self._thread.join()
             self._thread = None
+
+    def last_end(self):
+        """When the epoch's last step was done on the device; None unless every step's end is known."""
+        self._join()
         if self._steps is None:
             self._try(self._wait, self._pending)
         steps = self.begun if self._steps is None else self._steps

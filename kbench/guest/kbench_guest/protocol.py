@@ -55,6 +55,10 @@ EVENTS = {
     "stopped": {"epoch": "integer"},
     "note": {"text": "text"},
     "site": {"site": "text", "task": "text", "facts": "object"},
+    "fit": {
+        "site": "text", "seconds": "number", "epochs": "integer", "first": "integer",
+        "cold": "integer?", "round": "integer?", "held": "integer?",
+    },
     "program": {"seconds": "number", "exit_status": "integer", "keras": "integer", "broken": "text"},
     "parity": {
         "stage": "text", "file": "text?", "samples": "integer?", "loss": "number?", "layers": "list?",

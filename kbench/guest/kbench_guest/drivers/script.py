@@ -9,11 +9,11 @@ import sys
 import time
 
 from kbench_guest.drivers import program
-from kbench_guest.observing import shims
+from kbench_guest.observing import cost, shims
 from kbench_guest.observing.errors import own_frames, show_error
 from kbench_guest.observing.imports import Files, KerasOfTensorFlow, Watched, is_there
 from kbench_guest.observing.reasons import in_words, reason_of
-from kbench_guest.turns import Turns, held_seconds
+from kbench_guest.turns import Turns
 
 
 class Script(object):
@@ -45,7 +45,7 @@ class Script(object):
         self._leave, os._exit = os._exit, self._exit
         secret = os.environ.pop("KBENCH_ARGUMENTS", "")  # where the spec, which is kept, has them masked
         arguments = json.loads(secret) if secret else self._program["arguments"]
-        self._started = time.perf_counter()
+        self._started = cost.now()
         try:
             program.run(self._program, self._files, arguments, self._remark)
         except SystemExit as stop:
@@ -164,14 +164,14 @@ class Script(object):
             text = "it trains no model by fit or train_on_batch, so there is nothing to compare"
             self._events.write("error", kind="unsupported", message=text)
             return
-        self._events.write("end", seconds=time.perf_counter() - self._started - held_seconds())
+        self._events.write("end", seconds=cost.now() - self._started)
 
     def _report(self, status):
         """Write what is known of the program, once."""
         if self._reported:
             return
         self._reported = True
-        seconds = time.perf_counter() - self._started - held_seconds()
+        seconds = cost.now() - self._started
         broken = ""
         if self._calls is not None:
             self._calls.flush()

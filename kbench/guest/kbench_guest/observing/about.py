@@ -52,7 +52,7 @@ def training(given, hashed):
     if rows(x):
         found["batch_size"] = int(given.get("batch_size") or 32)
         found["samples"] = rows(x)
-        found["validation_samples"] = int(rows(x) * split)
+        found["validation_samples"] = rows(x) - _trained(rows(x), split)
         if hashed and _arrays(x):
             with contextlib.suppress(Exception):  # arrays of objects
                 found["content_sha256"] = _sha256(_arrays(x) + _arrays(given.get("y")))
@@ -82,9 +82,26 @@ def samples(facts, steps):
     """How many samples an epoch of `steps` steps has; 0 if that is not known."""
     given, size = facts.get("samples", 0), facts.get("batch_size", 0)
     if given:
-        trained = round(given * (1 - facts.get("validation_split", 0.0)))
-        return min(trained, steps * size or given)
+        return min(_trained(given, facts.get("validation_split", 0.0)), steps * size or given)
     return steps * size
+
+
+def steps_in_epoch(given):
+    """How many steps each epoch of a fit with these arguments has; 0 if they do not tell."""
+    if given.get("steps_per_epoch"):
+        return int(given["steps_per_epoch"])
+    x = given.get("x", given.get("generator"))
+    if rows(x):
+        trained = _trained(rows(x), float(given.get("validation_split") or 0.0))
+        return -(-trained // int(given.get("batch_size") or 32))
+    with contextlib.suppress(Exception):  # of the user's, or of a dataset of unknown length
+        return max(0, int(x.cardinality() if hasattr(x, "cardinality") else len(x)))
+    return 0
+
+
+def _trained(samples, split):
+    """How many of the samples are trained on if this part is for validation, as Keras rounds it."""
+    return int(samples * (1 - split))
 
 
 def rows(x):

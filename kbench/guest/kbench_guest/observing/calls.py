@@ -1,4 +1,4 @@
-"""Times what a user's program calls of its models: each fit by its epochs, everything else call by call.
+"""Times what a user's program calls of its models, from its start to its return, and each fit by its epochs, too.
 
 A call site is a line of the program and the method that it calls. What Keras itself calls within such a call is part
 of it. The program is not changed: methods of Model are wrapped, and call the original.
@@ -14,7 +14,7 @@ import keras
 import numpy as np
 
 from kbench_guest.clock import StepClock
-from kbench_guest.observing import about, changes, cutting
+from kbench_guest.observing import about, changes, cost, cutting
 from kbench_guest.observing.wrapping import by_name, in_main_thread, wrap_methods
 from kbench_guest.proof import weights
 
@@ -27,6 +27,7 @@ TRAINS = FITS + ("train_on_batch",)
 CALL = "__call__"
 REPORT_SECONDS = 0.5  # calls of one site are reported together, at most this often
 REPORTED_AT_ONCE = 10
+SHORT_FIT = 0.5  # seconds: turns end between fits that take less, and within others
 CLOCK = "_kbench_clock"
 
 
@@ -38,9 +39,11 @@ class Site(object):
         self.epochs = 0  # reported so far
         self.models = weakref.WeakSet()
         self.calls = []  # seconds of those not reported yet
+        self.round = None  # in which the first of these was
         self.samples = 0
         self.reported = 0.0  # when
         self.described = False
+        self.fit_seconds = SHORT_FIT  # of the last fit
 
 
 class Calls(object):
@@ -83,7 +86,8 @@ class Calls(object):
         def called(model, *args, **kwargs):
             observed = None
             if in_main_thread(self._pid) and not self._inside:
-                observed = self.guarded(begin, method, original, model, args, kwargs)
+                with cost.own_work():
+                    observed = self.guarded(begin, method, original, model, args, kwargs)
             if observed is None:
                 return original(model, *args, **kwargs)
             args, kwargs, end = observed
@@ -125,11 +129,12 @@ class Calls(object):
         if named is None:
             return None  # the method itself says what is wrong
         site = self._site(method)
+        cold = self._passed_on(site)
         facts = about.training(named, hashed=not site.described)
         if self.program["variant"] == "same-batch":
             batch = changes.repeat_first(method, named)
             facts["transfer_seconds"] = changes.transfer_seconds(self.framework, model, batch)
-        fit = Fit(self, site, model, facts)
+        fit = Fit(self, site, model, facts, about.steps_in_epoch(named))
         given = named.get("callbacks") or ()
         if hasattr(given, "append") and not isinstance(given, list):  # a CallbackList
             given.append(fit.last)
@@ -138,13 +143,27 @@ class Calls(object):
             named["callbacks"] = [fit.first, *given, fit.last]
         about.count_samples(named, facts)
         clock = self.clock(model)
-        self._fit, clock.active = fit, True
+        clock.drop()  # it may stand in another turn
+        self._fit, clock.active, clock.may_pause = fit, True, site.fit_seconds >= SHORT_FIT
+        start, turn = cost.now(), self._turns.round
 
         def end(found):
-            self._fit, clock.active = None, False
-            clock.drop()
+            seconds = cost.now() - start
+            with cost.own_work():
+                self._fit, clock.active = None, False
+                clock.drop()
+                site.fit_seconds = seconds
+                fit.write_call(seconds, cold, turn, self._turns)
 
         return (), named, end
+
+    def _passed_on(self, site):
+        """Let others have their turn if this one is over: at the start of a call. Whether it was."""
+        if not (self._turns and site.epochs and self._turns.over()):
+            return False
+        self.flush()
+        self._turns.pass_on()
+        return True
 
     def clock(self, model):
         """The clock of the model's training steps; made when it is first trained."""
@@ -186,6 +205,10 @@ class Calls(object):
         site.epochs += 1
         self._events.write("epoch", epoch=site.epochs, site=site.name, **values)
 
+    def write_fit(self, site, **values):
+        """Write a call of fit, whose epochs have been written."""
+        self._events.write("fit", site=site.name, **values)
+
     # everything else
 
     def _begin_call(self, method, original, model, args, kwargs):
@@ -193,17 +216,17 @@ class Calls(object):
         if method == CALL and not (args and _has_numbers(args[0])):
             return None
         site = self._site(method)
-        if self._turns and site.epochs and self._turns.over():
-            self.flush()
-            self._turns.pass_on()
+        self._passed_on(site)
         x = args[0] if args else kwargs.get("x")
         samples = int(x.shape[0]) if method == CALL and len(x.shape) else about.rows(x)
-        start = time.perf_counter()
+        start = cost.now()
 
         def end(found):
             if method == CALL:
                 self.framework.wait(model, found)  # it may return before its work is done
-            self._end_call(site, model, samples, time.perf_counter() - start)
+            seconds = cost.now() - start
+            with cost.own_work():
+                self._end_call(site, model, samples, seconds)
 
         return args, kwargs, end
 
@@ -212,6 +235,7 @@ class Calls(object):
         if first:
             self._write_calls(site)
             site.models.add(model)
+        site.round = site.round if site.calls else self._turns.round
         site.calls.append(seconds)
         site.samples += samples
         self.describe(site, model, {})
@@ -225,7 +249,9 @@ class Calls(object):
         for start in range(0, len(site.calls), max(1, size)):
             part = site.calls[start : start + size]
             seconds = sum(part) / len(part)
-            self.write_epoch(site, seconds=seconds, calls=len(part), samples=samples, first=int(first))
+            one_turn = self._turns and site.round == self._turns.round > 0
+            turn = {"step_seconds": [seconds], "rounds": [[site.round, 0, 1]]} if one_turn else {}
+            self.write_epoch(site, seconds=seconds, calls=len(part), samples=samples, first=int(first), **turn)
         site.calls, site.samples, site.reported = [], 0, time.perf_counter()
 
     def flush(self):
@@ -235,15 +261,22 @@ class Calls(object):
 
 
 class Fit(object):
-    """One call of fit. first, last: callbacks that Keras calls before and after the program's own."""
+    """One call of fit. first, last: callbacks that Keras calls before and after the program's own.
 
-    def __init__(self, calls, site, model, facts):
+    steps: of an epoch, 0 if that is not known.
+    """
+
+    def __init__(self, calls, site, model, facts, steps):
         self._calls = calls
         self._site = site
         self._model = model
         self._facts = facts
         self._called = time.perf_counter()
-        self._first = model not in site.models
+        # A model that was compiled anew is compiled by the framework, too.
+        self._first = model not in site.models or getattr(model, "train_function", True) is None
+        self._steps = steps
+        self._at_once = calls.framework.steps_of_a_call(model)
+        self._executions = -(-steps // self._at_once)  # of an epoch; 0 if that is not known
         self._start = None
         self._end = None
         self._done = 0
@@ -263,9 +296,11 @@ class Fit(object):
     def _epoch_begins(self):
         """Some backends compile in fit before the epoch begins: the very first epoch counts from the call."""
         now = time.perf_counter()
-        if self._done == 0 and about.has_all_weights(self._model):
-            self._calls.describe(self._site, self._model, self._facts)
+        with cost.own_work():
+            if self._done == 0 and about.has_all_weights(self._model):
+                self._calls.describe(self._site, self._model, self._facts)
         after = time.perf_counter()
+        self._calls.clock(self._model).expected = self._executions
         self._compiled = self._calls.framework.compilations()
         self._start = self._called + after - now if self._done == 0 and self._first else after
         self._end = None
@@ -285,12 +320,16 @@ class Fit(object):
         validated = self._end is not None
         self.training_ends()
         clock = self._calls.clock(self._model)
-        steps = clock.begun * int(getattr(self._model, "steps_per_execution", 1) or 1)
-        timed = clock.lap(self._start, self._end)
+        self._executions = clock.begun
+        steps = clock.begun * self._at_once
+        if self._at_once > 1 and 0 < self._steps < steps:  # the last execution has fewer
+            steps = self._steps
+        timed = cost.in_steps(clock.lap(self._start, self._end), self._at_once, steps)
         numbers = {name: _number(value) for name, value in logs.items()}
         scores = {name: value for name, value in numbers.items() if value is not None}
         self._done += 1
-        self._calls.describe(self._site, self._model, self._facts, trained=True)
+        with cost.own_work():
+            self._calls.describe(self._site, self._model, self._facts, trained=True)
         compiled = self._calls.framework.compilations()
         self._calls.write_epoch(
             self._site,
@@ -309,6 +348,12 @@ class Fit(object):
         most = self._calls.program["max_epochs"]
         if most and self._done >= most:
             self._model.stop_training = True
+
+    def write_call(self, seconds, cold, turn, turns):
+        """Write what the call took in all. cold: whether it was the first of its turn; turn: that it began in."""
+        about_turns = {"cold": int(cold), "round": turn, "held": int(turns.round != turn)} if turns else {}
+        first = int(self._first)
+        self._calls.write_fit(self._site, seconds=seconds, epochs=self._done, first=first, **about_turns)
 
 
 def _has_numbers(x):

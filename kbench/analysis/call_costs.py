@@ -1,0 +1,175 @@
+"""What the calls of one line of a program cost, each from its start to its return: their rows, and sums of them.
+
+A fit has epochs; of all other calls the guest reports means of a few. The first call of a model, or after it was
+compiled anew, includes the framework's compilation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Any
+
+from kbench.epochs import Epoch
+
+OFTEN = 3  # calls of a fit: from then on it is timed by its calls
+COMPILES = 0.25  # of the calls; if more are a model's first, compilation is part of what a call costs
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of fit, or several alike of another method."""
+
+    seconds: float  # of each
+    epochs: tuple[Epoch, ...]  # of the fit; of another method, the event itself
+    count: int = 1
+    first: bool = False
+    turn: int | None = None  # the round in which it began, if the process took turns with others
+    cold: bool = False  # the first of its turn
+    held: bool = False  # others had their turn meanwhile
+
+    @property
+    def compile_seconds(self) -> float | None:
+        """How much longer its first step took than its others."""
+        steps = [seconds for epoch in self.epochs for seconds in epoch.step_seconds]
+        return max(0.0, steps[0] - median(steps[1:])) if self.first and len(steps) > 1 else None
+
+    @property
+    def around(self) -> float:
+        """Seconds outside its epochs and their validation."""
+        return max(0.0, self.seconds - sum(one.seconds + (one.evaluation_seconds or 0.0) for one in self.epochs))
+
+
+def of_fits(epochs: Sequence[Epoch], told: Sequence[Mapping[str, Any]]) -> list[Call]:
+    """The calls of a line that fits, from its epochs in order and what the guest told of each call."""
+    found, done = [], 0
+    for one in told:
+        count = int(one["epochs"])
+        its = tuple(epochs[done : done + count])
+        done += count
+        turn = one.get("round")
+        found.append(
+            Call(
+                float(one["seconds"]),
+                its,
+                first=bool(one["first"]),
+                turn=turn if isinstance(turn, int) else None,
+                cold=bool(one.get("cold")),
+                held=bool(one.get("held")),
+            )
+        )
+    return found
+
+
+def of_others(epochs: Iterable[Epoch]) -> list[Call]:
+    """The calls of a line that calls another method."""
+    return [Call(one.seconds, (one,), max(1, one.calls or 0), bool(one.first)) for one in epochs]
+
+
+def total(calls: Iterable[Call]) -> float:
+    """Seconds of all calls."""
+    return float(sum(one.seconds * one.count for one in calls))
+
+
+def number(calls: Iterable[Call]) -> int:
+    """How many calls there were."""
+    return sum(one.count for one in calls)
+
+
+def each_compiles(calls: int, firsts: int) -> bool:
+    """Whether compilation is part of what such a call costs, as where each of several models is trained once."""
+    return firsts >= OFTEN and firsts > COMPILES * calls
+
+
+def usual(calls: Sequence[Call]) -> Sequence[Call]:
+    """The calls that show what such a call costs: without those that compile, unless that is usual here."""
+    if each_compiles(number(calls), sum(one.first for one in calls)):
+        return calls[1:]
+    return [one for one in calls[1:] if not one.first]
+
+
+def as_epochs(calls: Sequence[Call], fits: bool) -> list[Epoch]:
+    """The calls in the place of epochs, the first one as number 1: their first is not steady.
+
+    Where each of several models compiles, the calls of a model are together one value, their mean.
+    """
+    if not calls:
+        return []
+    if each_compiles(number(calls), sum(one.first for one in calls)):
+        groups: list[list[Call]] = []
+        for one in calls:
+            groups += [[]] if one.first or not groups else []
+            groups[-1].append(one)
+    else:
+        groups = [[one] for one in (calls[0], *_warm(usual(calls)))]
+    by_steps = any(one.held for one in calls)
+    return [_epoch(place, group, by_steps or not fits) for place, group in enumerate(groups, 1)]
+
+
+def _warm(calls: Sequence[Call]) -> Sequence[Call]:
+    """Without the first of each turn, where most are not the first."""
+    warm = [one for one in calls if not one.cold]
+    return warm if 2 * len(warm) >= len(calls) else calls
+
+
+def _epoch(place: int, calls: Sequence[Call], by_steps: bool) -> Epoch:
+    last = calls[-1].epochs[-1] if calls[-1].epochs else Epoch(place, 0.0, 0)
+    count = number(calls)
+    samples = sum(epoch.samples * one.count for one in calls for epoch in one.epochs)
+    steps, rounds = (_steps if by_steps else _calls)(calls)
+    return Epoch(
+        epoch=place,
+        seconds=calls[0].seconds if place == 1 else total(calls) / count,
+        samples=samples // count,
+        loss=last.loss,
+        accuracy=last.accuracy,
+        val_loss=last.val_loss,
+        val_accuracy=last.val_accuracy,
+        evaluation_seconds=last.evaluation_seconds,
+        metrics=last.metrics,
+        step_seconds=steps,
+        rounds=rounds,
+        site=last.site,
+        calls=count,
+    )
+
+
+Parts = tuple[tuple[float, ...], tuple[tuple[int, int, int], ...]]  # as an epoch has step_seconds and rounds
+
+
+def _calls(calls: Sequence[Call]) -> Parts:
+    """Each call in the place of a step, in the turn that it belongs to."""
+    rounds: list[tuple[int, int, int]] = []
+    for place, one in enumerate(calls):
+        if one.turn is None:
+            return (), ()
+        if rounds and rounds[-1][0] == one.turn and rounds[-1][2] == place:
+            rounds[-1] = (one.turn, rounds[-1][1], place + 1)
+        elif not one.cold or len(calls) == 1:
+            rounds.append((one.turn, place, place + 1))
+    return tuple(one.seconds for one in calls), tuple(rounds) if rounds and rounds[-1][0] else ()
+
+
+def _steps(calls: Sequence[Call]) -> Parts:
+    """What was timed within the calls: the steps of fits that were held within, or means of other calls."""
+    steps: list[float] = []
+    rounds: list[tuple[int, int, int]] = []
+    for epoch in (epoch for one in calls for epoch in one.epochs):
+        rounds += [(turn, first + len(steps), last + len(steps)) for turn, first, last in epoch.rounds]
+        steps += epoch.step_seconds
+    return tuple(steps), tuple(rounds)
+
+
+def figures(calls: Sequence[Call]) -> dict[str, float | int | None]:
+    """What else is known of the calls: how many compiled and how long, and what they took around their epochs."""
+    sample = usual(calls) or calls[:1]
+    compiled = [seconds for one in calls if (seconds := one.compile_seconds) is not None]
+    epochs = [epoch.seconds for one in calls for epoch in one.epochs[one.first :]]
+    return {
+        "calls": number(calls),
+        "first_calls": sum(one.first for one in calls),
+        "call_compile_seconds": median(compiled[1:] or compiled) if compiled else None,
+        "around_seconds": fmean(one.around for one in sample) if sample else None,
+        "steady_epoch_seconds": median(epochs) if epochs else None,
+    }
