@@ -10,13 +10,14 @@ from typing import Any
 
 import msgspec
 
+from kbench.analysis import call_outputs
 from kbench.epochs import Epoch
 from kbench.values import FAILED, OK, SCRIPT, Measured
 
 WHOLE = "whole program"
 SEPARATOR = ": "
 _SHORT = re.compile("(?<![a-z])acc$")  # Keras 2's name of an accuracy
-MATTERS = 0.02  # of the program's time: calls that take less have no table; a fit always has one
+MATTERS = 0.02  # of the program's time: calls that take less have no table, unless they train or give scores
 
 
 def program_of(example: str) -> str:
@@ -34,7 +35,8 @@ def expanded(measured: Sequence[Measured]) -> list[Measured]:
             found.setdefault(part.cell.example, []).append(part)
     whole = [name for name in found if name.endswith(SEPARATOR + WHOLE)]
     parts = [name for name in found if name not in whole]
-    shown = [name for name in parts if any(map(_matters, found[name]))] or parts
+    unlike = {cell.example for cell, _ in call_outputs.compare(part for name in parts for part in found[name])}
+    shown = [name for name in parts if name in unlike or any(map(_matters, found[name]))] or parts
     return [part for name in (*shown, *whole) for part in found[name]]
 
 
@@ -42,14 +44,16 @@ def _matters(one: Measured) -> bool:
     site, program = one.facts.get("site_seconds"), one.facts.get("program_seconds")
     if not isinstance(site, float) or not isinstance(program, float):  # an example, or a program that did not end
         return True
-    return bool(one.facts.get("fits")) or site > MATTERS * program
+    return bool(one.facts.get("fits")) or any(epoch.metrics for epoch in one.epochs) or site > MATTERS * program
 
 
 def _sites(one: Measured) -> Iterable[Measured]:
     sites = _mapping(one.facts.get("sites"))
     program = _mapping(one.facts.get("program"))
     seconds = program.get("seconds")
-    common = {name: value for name, value in one.facts.items() if name not in ("sites", "program", "notes")}
+    returned = _mapping(one.facts.get("returned"))
+    own = ("sites", "program", "notes", "returned")
+    common = {name: value for name, value in one.facts.items() if name not in own}
     # A call that returned is measured, even if the program failed later.
     ended = replace(one.outcome, status=OK, reason="") if program and one.outcome.status == FAILED else one.outcome
     for name, about in sites.items():
@@ -79,6 +83,7 @@ def _sites(one: Measured) -> Iterable[Measured]:
                 "task": about.get("task", "train"),
                 "unit": "call" if calls else "epoch",
                 "fits": not calls,
+                "returned": returned.get(name),
                 "site_seconds": float(sum(epoch.seconds * max(1, epoch.calls or 0) for epoch in epochs)),
                 "program_seconds": seconds,
             },
@@ -86,10 +91,12 @@ def _sites(one: Measured) -> Iterable[Measured]:
     taken = one.outcome.seconds if seconds is None else seconds
     # Numbered as a steady one: the program ran once, and all of it counts.
     all_of_it = (Epoch(2, float(taken), 0),) if isinstance(taken, int | float) else ()
-    own = all(name.startswith("call,") for name in sites) and bool(program.get("keras")) and one.outcome.status == OK
+    looped = (
+        all(name.startswith("call,") for name in sites) and bool(program.get("keras")) and one.outcome.status == OK
+    )
     reported = one.facts.get("notes")
     notes = list(reported) if isinstance(reported, list) else []
-    notes += ["it has its own training loop: timed as a whole"] if own else []
+    notes += ["it has its own training loop: timed as a whole"] if looped else []
     yield replace(
         one,
         cell=replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{WHOLE}"),

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbench.backend_keys import QUANTITIES, Explanation
+from kbench.parity import faults
 from kbench.parity.deviations import Scale, form, loss_deviation, output_deviation, scale_of, step_deviation
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, Step
+from kbench.text import texts_in
 from kbench.values import Measured
 
 if TYPE_CHECKING:
@@ -162,7 +164,9 @@ def _row(
         layers = {"", *(layer.class_name for layer in subject.computed.layers)}
         layers |= {layer.class_name for step in subject.computed.steps.values() for layer in step.layers}
         explained = [one for one in subject.explained if one.with_layer in layers and one.optimizer in optimizers]
-        verdict, notes = judge(deviations, [*explained, *_rounding(deviations, cell.backend, moves)])
+        excuses = [one for one in explained if not one.fault]
+        verdict, notes = judge(deviations, [*excuses, *_rounding(deviations, cell.backend, moves)])
+        notes += _faults(subject, deviations)
         reported = subject.measured.facts.get("notes")
         notes += [str(one) for one in reported] if isinstance(reported, list) else []
         unread = [f"{layer.name}: {layer.unread}" for layer in subject.computed.layers if layer.unread]
@@ -179,6 +183,14 @@ def _row(
         deviations=deviations,
         first=first,
         notes=tuple(notes),
+    )
+
+
+def _faults(subject: Subject, deviations: Mapping[str, Deviation]) -> list[str]:
+    beyond = [what for what, one in deviations.items() if not one.size <= TOLERANCES[what]]
+    facts = subject.measured.facts
+    return faults.named(
+        deviations, subject.explained, beyond, texts_in(facts.get("layers")), bool(facts.get("carried"))
     )
 
 

@@ -84,6 +84,10 @@ class Site(Event, tag="site"):
     facts: dict[str, Any]
 
 
+class Returned(Event, tag="returned"):
+    site: str
+
+
 class Program(Event, tag="program"):
     seconds: Seconds
     exit_status: int
@@ -113,7 +117,7 @@ class GuestReport:
 
     Facts are the keys of the events in OPEN, as `kbench_guest.protocol` describes them, and what `understand` adds:
     `parity` is stage -> its event, `received` an epoch's number -> its event, `sites` a script's line and method ->
-    its task and facts.
+    its task and facts, `returned` the same line and method -> what its first call returned.
     """
 
     epochs: tuple[Epoch, ...]  # one of each number, in order
@@ -134,6 +138,7 @@ def understand(events: bytes) -> GuestReport:
     """The report in these lines, from the last start on: a cell that is tried again appends to its file."""
     epochs: dict[tuple[str, int], Epoch] = {}
     sites: dict[str, Any] = {}
+    returned: dict[str, Any] = {}
     phases: dict[str, float] = {}
     facts: dict[str, object] = {}
     notes: list[str] = []
@@ -154,13 +159,16 @@ def understand(events: bytes) -> GuestReport:
         last = str(kind)
         if kind == "start":
             epochs, sites, phases, facts, notes, parity, received, damaged = {}, {}, {}, {}, [], {}, {}, 0
+            returned = {}
         if kind in OPEN:
             facts |= {key: one for key, one in value.items() if key not in _NO_FACTS}
         match event:
             case Epoch():
                 epochs[event.site or "", event.epoch] = event
                 last = f"epoch {event.epoch}"
-            case Phase() | Note() | Site() if len(phases) + len(notes) + len(sites) >= MOST_NAMES:
+            case Phase() | Note() | Site() | Returned() if (
+                len(phases) + len(notes) + len(sites) + len(returned) >= MOST_NAMES
+            ):
                 damaged += 1
             case Phase():
                 phases[event.name] = phases.get(event.name, 0.0) + event.seconds
@@ -189,6 +197,9 @@ def understand(events: bytes) -> GuestReport:
                 last = f"parity {event.stage}"
             case Site():
                 sites[event.site] = {"task": event.task, "facts": event.facts}
+            case Returned():  # in parts: the later ones add to it
+                told = {key: one for key, one in value.items() if key not in _NO_FACTS}
+                returned[event.site] = {**returned.get(event.site, {}), **told}
             case Program():
                 facts["program"] = msgspec.to_builtins(event)
             case Error():
@@ -198,6 +209,7 @@ def understand(events: bytes) -> GuestReport:
     facts |= {"parity": parity} if parity else {}
     facts |= {"sites": sites} if sites else {}
     facts |= {"received": received} if received else {}
+    facts |= {"returned": returned} if returned else {}
     return GuestReport(
         epochs=tuple(epochs[place] for place in sorted(epochs)),
         phases=phases,

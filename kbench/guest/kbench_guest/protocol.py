@@ -55,6 +55,10 @@ EVENTS = {
     "stopped": {"epoch": "integer"},
     "note": {"text": "text"},
     "site": {"site": "text", "task": "text", "facts": "object"},
+    "returned": {
+        "site": "text", "trained": "integer?", "weights": "list?", "scores": "object?", "inputs": "object?",
+        "outputs": "list?", "scales": "list?", "norms": "list?", "random": "integer?",
+    },
     "program": {"seconds": "number", "exit_status": "integer", "keras": "integer", "broken": "text"},
     "parity": {
         "stage": "text", "file": "text?", "samples": "integer?", "loss": "number?", "layers": "list?",

@@ -218,6 +218,8 @@ class Script(object):
             text = "it trains no model by fit or train_on_batch, so there is nothing to compare"
             self._events.write("error", kind="unsupported", message=text)
             return
+        if not self._spec["parity"] and self._calls is not None:
+            self._calls.finish()
         self._events.write("end", seconds=time.perf_counter() - self._started - held_seconds())
 
     def _report(self, status):

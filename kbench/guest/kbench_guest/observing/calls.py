@@ -15,6 +15,7 @@ import numpy as np
 
 from kbench_guest.clock import StepClock
 from kbench_guest.observing import about, changes, cutting
+from kbench_guest.observing.returned import SCORES, Returned, scores
 from kbench_guest.observing.wrapping import by_name, in_main_thread, wrap_methods
 from kbench_guest.proof import weights
 
@@ -39,6 +40,7 @@ class Site(object):
         self.models = weakref.WeakSet()
         self.calls = []  # seconds of those not reported yet
         self.samples = 0
+        self.scores = {}  # of the last call
         self.reported = 0.0  # when
         self.described = False
 
@@ -60,11 +62,13 @@ class Calls(object):
         self._failed = False
         self._cut = ""  # what --max-steps has cut of the call that runs
         self.broken = ""  # the site whose call raised last
+        self.returned = Returned(framework, events, self.guarded)
 
     def watch(self, model_class):
         """Wrap the methods of Keras's Model, and those that its subclasses override."""
         if self.program["variant"] == "other-jit":
             changes.compile_otherwise(model_class, self.framework)
+        self.returned.watch(model_class)
         wrap_methods(model_class, FITS + CALLS, self._wrapped)
         if self.framework.eager:
             model_class.__call__ = self._wrapped(CALL, model_class.__call__)
@@ -144,6 +148,7 @@ class Calls(object):
         def end(found):
             self._fit, clock.active = None, False
             clock.drop()
+            self.returned.trains(model)
 
         return (), named, end
 
@@ -204,15 +209,21 @@ class Calls(object):
         def end(found):
             if method == CALL:
                 self.framework.wait(model, found)  # it may return before its work is done
-            self._end_call(site, model, samples, time.perf_counter() - start)
+            seconds = time.perf_counter() - start
+            self._end_call(site, model, samples, seconds, scores(model, found) if method in SCORES else {})
+            if method in TRAINS:
+                self.returned.trains(model)
+            elif found is not None:
+                self.returned.keep(site.name, method, model, (args, kwargs), found)
 
         return args, kwargs, end
 
-    def _end_call(self, site, model, samples, seconds):
+    def _end_call(self, site, model, samples, seconds, its_scores):
         first = model not in site.models
         if first:
             self._write_calls(site)
             site.models.add(model)
+        site.scores = its_scores
         site.calls.append(seconds)
         site.samples += samples
         self.describe(site, model, {})
@@ -226,8 +237,15 @@ class Calls(object):
         for start in range(0, len(site.calls), max(1, size)):
             part = site.calls[start : start + size]
             seconds = sum(part) / len(part)
-            self.write_epoch(site, seconds=seconds, calls=len(part), samples=samples, first=int(first))
+            self.write_epoch(
+                site, seconds=seconds, calls=len(part), samples=samples, first=int(first), **_as_scores(site.scores)
+            )
         site.calls, site.samples, site.reported = [], 0, time.perf_counter()
+
+    def finish(self):
+        """The program has ended well: compute what its calls have not returned."""
+        self._inside = True  # nothing is measured any more
+        self.returned.finish()
 
     def flush(self):
         """Write what was not reported yet."""
@@ -289,7 +307,7 @@ class Fit(object):
         steps = clock.begun * int(getattr(self._model, "steps_per_execution", 1) or 1)
         timed = clock.lap(self._start, self._end)
         numbers = {name: _number(value) for name, value in logs.items()}
-        scores = {name: value for name, value in numbers.items() if value is not None}
+        found = {name: value for name, value in numbers.items() if value is not None}
         self._done += 1
         self._calls.describe(self._site, self._model, self._facts, trained=True)
         compiled = self._calls.framework.compilations()
@@ -298,18 +316,26 @@ class Fit(object):
             compilations=None if compiled is None else compiled - self._compiled,
             samples=about.samples(self._facts, steps),
             first=int(self._first and self._done == 1),
-            loss=scores.get("loss"),
-            accuracy=scores.get("accuracy", scores.get("acc")),
-            val_loss=scores.get("val_loss"),
-            val_accuracy=scores.get("val_accuracy", scores.get("val_acc")),
             evaluation_seconds=max(0.0, now - self._end) if validated else None,
-            metrics=scores,
-            **timed,
+            **dict(timed, **_as_scores(found)),
         )
         self._start = None
         most = self._calls.program["max_epochs"]
         if most and self._done >= most:
             self._model.stop_training = True
+
+
+def _as_scores(found):
+    """Fields of the event `epoch` for scores by their names."""
+    if not found:
+        return {}
+    return {
+        "loss": found.get("loss"),
+        "accuracy": found.get("accuracy", found.get("acc")),
+        "val_loss": found.get("val_loss"),
+        "val_accuracy": found.get("val_accuracy", found.get("val_acc")),
+        "metrics": found,
+    }
 
 
 def _has_numbers(x):
