@@ -40,6 +40,43 @@ def expanded(measured: Sequence[Measured]) -> list[Measured]:
     return [part for name in (*shown, *whole) for part in found[name]]
 
 
+def of_parity(measured: Sequence[Measured]) -> list[Measured]:
+    """The cells of a parity run, with those of programs that train nothing split by the line that runs a model."""
+    lines = dict.fromkeys(
+        (one.cell.example, str(about["site"])) for one in measured for about in _calls(one) if about.get("site")
+    )
+    whole = {program for program, _ in lines}
+    found = [one for one in measured if one.cell.example not in whole]
+    for program, line in lines:
+        split = [_of_line(one, line) for one in measured if one.cell.example == program]
+        carried = any(one.facts["carried"] for one in split)  # of two it is not known which has to convert them
+        found += [replace(one, facts={**one.facts, "carried": carried}) for one in split]
+    return found
+
+
+def _calls(one: Measured) -> list[Mapping[str, Any]]:
+    return [about for about in _mapping(one.facts.get("parity")).values() if isinstance(about, dict)]
+
+
+def _of_line(one: Measured, line: str) -> Measured:
+    about = next((about for about in _calls(one) if about.get("site") == line), {})
+    cell = replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{line}")
+    notes = [*_listed(one.facts.get("notes")), *_listed(about.get("notes"))]
+    facts = {**one.facts, **_mapping(about.get("described")), "notes": notes, "carried": bool(about.get("carried"))}
+    outcome = one.outcome
+    if refused := about.get("refused"):
+        outcome = replace(outcome, status=FAILED, reason=str(refused))
+        facts["error_kind"] = "model"
+    elif not about and outcome.status == OK:
+        outcome = replace(outcome, status=FAILED, reason="the program did not get there, or its inputs are unknown")
+    facts |= {"parity": {"forward": about}, "stage": about.get("stage", "")}
+    return replace(one, cell=cell, outcome=outcome, facts=facts)
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
 def _matters(one: Measured) -> bool:
     site, program = one.facts.get("site_seconds"), one.facts.get("program_seconds")
     if not isinstance(site, float) or not isinstance(program, float):  # an example, or a program that did not end

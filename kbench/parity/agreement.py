@@ -28,6 +28,7 @@ SAME = "same"
 EXPLAINED = "explained"
 DIFFERS = "differs"
 ALONE = "alone"
+VERDICTS = (SAME, EXPLAINED, DIFFERS, ALONE)
 
 STEPS = (1, 10)
 TOLERANCES: Mapping[str, float] = {
@@ -39,6 +40,7 @@ TOLERANCES: Mapping[str, float] = {
 }
 ROUNDING = 4.0  # rounding explains a deviation of up to so many times a backend's own
 NUMPY = "numpy"
+ONLY = "one without a known fault"
 OTHER_MODEL = "model"  # an error's kind: a script's model has other weights than on the first backend
 
 
@@ -71,7 +73,8 @@ def compare(subjects: Sequence[Subject]) -> list[Agreement]:
 
 def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     there = [subject.computed for subject in subjects if subject.computed is not None]
-    standard = _standard(there)
+    sure = [one.computed for one in subjects if one.computed is not None and not _is_faulty(one)] or there
+    standard = _standard(sure, alone=len(there) == 1)
     forward = {id(computed): _forward(computed, standard) if standard else ({}, None) for computed in there}
     # A backend that computes another model must not move the others' median.
     sound = [computed for computed in there if judge(forward[id(computed)][0], ())[0] != DIFFERS] or there
@@ -171,7 +174,8 @@ def _row(
         notes += [str(one) for one in reported] if isinstance(reported, list) else []
         unread = [f"{layer.name}: {layer.unread}" for layer in subject.computed.layers if layer.unread]
         notes += [f"layers that could not be read: {'; '.join(unread)}"] if unread else []
-        notes += [] if subject.computed.steps else ["outputs and layers only: nothing is trained"]
+        trains = subject.computed.steps or subject.measured.facts.get("stage")  # of a program's line nobody expects it
+        notes += [] if trains else ["outputs and layers only: nothing is trained"]
     return Agreement(
         example=cell.example,
         backend=cell.backend,
@@ -184,6 +188,12 @@ def _row(
         first=first,
         notes=tuple(notes),
     )
+
+
+def _is_faulty(subject: Subject) -> bool:
+    """Whether its backend is known to compute something else of such a model: it is nobody's measure."""
+    classes = [layer.class_name for layer in subject.computed.layers] if subject.computed is not None else []
+    return faults.has(subject.explained, classes, bool(subject.measured.facts.get("carried")))
 
 
 def _faults(subject: Subject, deviations: Mapping[str, Deviation]) -> list[str]:
@@ -258,7 +268,7 @@ def _is_within(known: Explanation, deviation: Deviation) -> bool:
     return deviation.size <= max(known.bound, known.bound_of_loss) and deviation.of_weights <= known.bound
 
 
-def _standard(computed: Sequence[Computed]) -> _Standard | None:
+def _standard(computed: Sequence[Computed], alone: bool) -> _Standard | None:
     """numpy's own result if the reference knows every layer of all; else the median of the backends.
 
     Each guest runs the reference on its own model. Their median is taken, so that a backend whose model has another
@@ -273,10 +283,10 @@ def _standard(computed: Sequence[Computed]) -> _Standard | None:
             _middle_number([one.reference_loss for one in layered]),
             _middle_layers(layered, lambda layer: layer.reference),
         )
-    if len(computed) < 2:
+    if not computed or alone:
         return None
     return _Standard(
-        f"median of {len(computed)}",
+        f"median of {len(computed)}" if len(computed) > 1 else ONLY,
         _middle([one.outputs for one in computed]),
         _middle_number([one.loss for one in computed]),
         _middle_layers(computed, lambda layer: layer.values),

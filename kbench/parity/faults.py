@@ -32,6 +32,15 @@ def named(
     return list(found)
 
 
+def has(known: Sequence[Explanation], classes: Sequence[str], carried: bool) -> bool:
+    """Whether a model with layers of these classes has one of its backend's faults."""
+    parts = {"", *(part for name in classes for part in _parts(name))}
+    return any(
+        one.fault and "outputs" in one.what and one.layer in parts and (carried or not one.carried) and not one.unlike
+        for one in known
+    )
+
+
 def _parts(class_name: str) -> tuple[str, ...]:
     """ "TimeDistributed(LSTM)" has the faults of an LSTM."""
     return (class_name, *class_name.rstrip(")").split("("))

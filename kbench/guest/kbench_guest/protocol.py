@@ -63,6 +63,7 @@ EVENTS = {
     "parity": {
         "stage": "text", "file": "text?", "samples": "integer?", "loss": "number?", "layers": "list?",
         "unknown": "text?", "reference_loss": "number?", "optimizer": "text?",
+        "site": "text?", "carried": "integer?", "notes": "list?", "described": "object?", "refused": "text?",
     },
     "libraries": {
         "libraries": "list", "framework_threads": "object", "numpy_blas": "text", "frameworks": "list",

@@ -16,7 +16,7 @@ import numpy as np
 from kbench_guest.clock import StepClock
 from kbench_guest.observing import about, changes, cutting
 from kbench_guest.observing.returned import SCORES, Returned, scores
-from kbench_guest.observing.wrapping import by_name, in_main_thread, wrap_methods
+from kbench_guest.observing.wrapping import by_name, in_main_thread, site_name, wrap_methods
 from kbench_guest.proof import weights
 
 FITS = ("fit", "fit_generator")
@@ -116,10 +116,7 @@ class Calls(object):
                 self._events.write("note", text=text)
 
     def _site(self, method):
-        method = method.replace("_generator", "").strip("_")  # Keras 3 has no such methods
-        file, line = self._files.line()
-        other = "" if file == os.path.basename(self._files.path) else " " + file
-        name = "%s,%s line %d" % (method, other, line)
+        name = site_name(method, self._files)
         return self._sites.setdefault(name, Site(name))
 
     # fit
@@ -196,7 +193,7 @@ class Calls(object):
 
     def _begin_call(self, method, original, model, args, kwargs):
         """As _begin_fit, for a call of another method."""
-        if method == CALL and not (args and _has_numbers(args[0])):
+        if method == CALL and not (args and has_numbers(args[0])):
             return None
         site = self._site(method)
         if self._turns and site.epochs and self._turns.over():
@@ -338,7 +335,7 @@ def _as_scores(found):
     }
 
 
-def _has_numbers(x):
+def has_numbers(x):
     """Whether an array has numbers already, and is not a part of a graph."""
     return isinstance(x, np.ndarray) or hasattr(x, "numpy") or hasattr(type(x), "is_ready")
 

@@ -205,6 +205,15 @@ class Returned(object):
 
     # outputs
 
+    def first_rows(self, x, size=None):
+        """A copy of the first rows of what a call is given; None if they cannot be had."""
+        most = min(MOST_ROWS, int(size) if isinstance(size, (int, np.integer)) else BATCH)
+        if not rows(x):
+            if not (hasattr(x, "__getitem__") and hasattr(x, "__len__") and len(x)):
+                return None
+            x = x[0][0] if isinstance(x[0], (list, tuple)) else x[0]  # a Sequence
+        return self._first(x, most)
+
     def _is_plain(self, model):
         """Whether it computes in the precision in which numbers are compared, and has no state of its own."""
         usual = keras.backend.floatx()
