@@ -31,13 +31,14 @@ Layout = Annotated[Literal["channels_first", "channels_last"], Meta(description=
 # The quantities that parity compares, in the order of the table.
 Quantity = Literal["outputs", "layers", "loss", "1 step", "10 steps"]
 QUANTITIES = get_args(Quantity)
+Explained = Literal[Quantity, "scores"]  # what evaluate returns, if outputs agree: parity does not compare it
 
 
 @dataclass(frozen=True)
 class Explanation:
     """A known difference from the other backends, from a backend's file."""
 
-    what: Annotated[tuple[Quantity, ...], Meta(min_length=1)]
+    what: Annotated[tuple[Explained, ...], Meta(min_length=1)]
     bound: Annotated[float, Meta(gt=0, le=1e308)]  # the largest difference that is explained
     reason: Text
     bound_of_loss: Annotated[float, Meta(ge=0, le=1e308)] = 0.0  # of the loss after steps, if larger than `bound`
@@ -49,3 +50,6 @@ class Explanation:
     unlike: Texts = ()  # only from these backends or generations; empty for all
     untrained: bool = False  # only where a weight that is not trained, such as a moving average, deviates most
     as_shipped: bool = False  # only if kbench leaves the backend as it ships
+    setting: Text = ""  # only of models a layer of which is set to this, such as "hard_sigmoid"
+    carried: bool = False  # only of weights that a program carries over itself, so that nothing converts them
+    fault: bool = False  # it names the cause, and the row differs all the same

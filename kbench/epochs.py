@@ -1,8 +1,9 @@
-"""One epoch of a cell, as the guest reported it."""
+"""One epoch of a cell, as the guest reported it; and a call of a program that returns something else."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
@@ -36,3 +37,13 @@ class Epoch(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag="epoch
     first: Count | None = None
     calls: Count | None = None
     compilations: Count | None = None
+
+
+@dataclass(frozen=True)
+class Otherwise:
+    """What a call returns otherwise than on another backend: `the same weights predict otherwise`."""
+
+    does: str
+    than: str  # that backend
+    by: str
+    cause: str  # without a full stop; empty if it is not known

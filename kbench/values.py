@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from kbench.backend_keys import QUANTITIES, Explanation, Flag, Layout, Sources, Table, Text, Texts, Times, Variables
-from kbench.epochs import Epoch
+from kbench.epochs import Epoch, Otherwise
 
 # Statuses of a cell, from best to worst.
 OK = "ok"
@@ -405,4 +405,5 @@ class Summary:
     steps: int = field(default=0, metadata=column(""))  # per epoch; 0 if unknown
     # A known difference of its backend, if it does not learn like the others.
     learning_cause: str = field(default="", metadata=column(""))
+    otherwise: Otherwise | None = field(default=None, metadata=column(""))
     seeds: int = field(default=0, metadata=column(""))  # the number of different seeds of the repeats that ended ok

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from kbench.analysis import call_costs
+from kbench.analysis import call_costs, call_outputs
 from kbench.analysis.call_costs import Call
 from kbench.epochs import Epoch
 from kbench.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, Measured
@@ -19,7 +19,7 @@ WHOLE = "whole program"
 OUTSIDE = "outside Keras"  # all that is in no row of a line
 SEPARATOR = ": "
 _SHORT = re.compile("(?<![a-z])acc$")  # Keras 2's name of an accuracy
-MATTERS = 0.02  # of the program's time: calls that take less have no table; a fit always has one
+MATTERS = 0.02  # of the program's time: calls that take less have no table, unless they train or give scores
 
 
 def program_of(example: str) -> str:
@@ -44,7 +44,8 @@ def expanded(measured: Sequence[Measured], by_call: bool = True) -> list[Measure
     for one in measured:
         for part in _sites(one, often):
             found.setdefault(part.cell.example, []).append(part)
-    shown = [name for name in found if any(map(_matters, found[name]))] or [*found]
+    unlike = {cell.example for cell, _ in call_outputs.compare(part for parts in found.values() for part in parts)}
+    shown = [name for name in found if name in unlike or any(map(_matters, found[name]))] or [*found]
     parts = [part for name in shown for part in found[name]]
     return [*parts, *(rest for one in measured for rest in _outside(one, parts)), *map(_whole, measured)]
 
@@ -55,15 +56,53 @@ def _often(measured: Sequence[Measured]) -> frozenset[str]:
     return frozenset(name for name, calls in told if len(calls) >= call_costs.OFTEN)
 
 
+def of_parity(measured: Sequence[Measured]) -> list[Measured]:
+    """The cells of a parity run, with those of programs that train nothing split by the line that runs a model."""
+    lines = dict.fromkeys(
+        (one.cell.example, str(about["site"])) for one in measured for about in _calls(one) if about.get("site")
+    )
+    whole = {program for program, _ in lines}
+    found = [one for one in measured if one.cell.example not in whole]
+    for program, line in lines:
+        split = [_of_line(one, line) for one in measured if one.cell.example == program]
+        carried = any(one.facts["carried"] for one in split)  # of two it is not known which has to convert them
+        found += [replace(one, facts={**one.facts, "carried": carried}) for one in split]
+    return found
+
+
+def _calls(one: Measured) -> list[Mapping[str, Any]]:
+    return [about for about in _mapping(one.facts.get("parity")).values() if isinstance(about, dict)]
+
+
+def _of_line(one: Measured, line: str) -> Measured:
+    about = next((about for about in _calls(one) if about.get("site") == line), {})
+    cell = replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{line}")
+    notes = [*_listed(one.facts.get("notes")), *_listed(about.get("notes"))]
+    facts = {**one.facts, **_mapping(about.get("described")), "notes": notes, "carried": bool(about.get("carried"))}
+    outcome = one.outcome
+    if refused := about.get("refused"):
+        outcome = replace(outcome, status=FAILED, reason=str(refused))
+        facts["error_kind"] = "model"
+    elif not about and outcome.status == OK:
+        outcome = replace(outcome, status=FAILED, reason="the program did not get there, or its inputs are unknown")
+    facts |= {"parity": {"forward": about}, "stage": about.get("stage", "")}
+    return replace(one, cell=cell, outcome=outcome, facts=facts)
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
 def _matters(one: Measured) -> bool:
     site, program = one.facts.get("site_seconds"), one.facts.get("program_seconds")
     if not isinstance(site, float) or not isinstance(program, float):  # an example, or a program that did not end
         return True
-    return is_fit(one.cell.example) or site > MATTERS * program
+    scored = any(epoch.metrics for epoch in one.epochs)
+    return is_fit(one.cell.example) or scored or site > MATTERS * program
 
 
 def _common(one: Measured) -> dict[str, object]:
-    own = ("sites", "program", "notes", "fits")
+    own = ("sites", "program", "notes", "fits", "returned")
     return {
         **{name: value for name, value in one.facts.items() if name not in own},
         "program_seconds": _mapping(one.facts.get("program")).get("seconds"),
@@ -72,6 +111,7 @@ def _common(one: Measured) -> dict[str, object]:
 
 def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
     program = _mapping(one.facts.get("program"))
+    returned = _mapping(one.facts.get("returned"))
     # A call that returned is measured, even if the program failed later.
     ended = replace(one.outcome, status=OK, reason="") if program and one.outcome.status == FAILED else one.outcome
     for name, about in _mapping(one.facts.get("sites")).items():
@@ -102,6 +142,7 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
                 **facts,
                 "task": about.get("task", "train"),
                 "unit": CALL if by_call else EPOCH,
+                "returned": returned.get(name),
                 "site_seconds": _seconds(calls, epochs),
                 **(call_costs.figures(calls) if calls else {}),
             },

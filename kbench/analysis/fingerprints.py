@@ -194,13 +194,13 @@ def _how(name: str, own: object, other: object) -> str:
     if name in _HASHED:
         return ""
     if name == "model" and isinstance(own, list) and isinstance(other, list):
-        return f": {_layers(own, other)}"
+        return f": {layers_differ(own, other)}"
     if isinstance(own, dict) and isinstance(other, dict):
         return f": {_settings(own, other)}"
     return f": {_value(own)} instead of {_value(other)}"
 
 
-def _layers(own: Sequence[object], other: Sequence[object]) -> str:
+def layers_differ(own: Sequence[object], other: Sequence[object]) -> str:
     """The first layer that differs."""
     for number, (mine, theirs) in enumerate(zip(own, other, strict=False), 1):
         if mine == theirs:

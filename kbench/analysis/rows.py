@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kbench.analysis import intervals, learning, roofline
+from kbench.analysis import call_outputs, intervals, learning, roofline
 from kbench.analysis.call_sites import expanded
 from kbench.analysis.roofline import Limits
 from kbench.analysis.summaries import summarise
@@ -34,7 +34,8 @@ def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
     level = intervals.LEVEL_OF_A_LOOK if run.adds_processes else intervals.LEVEL
     measured = expanded(run.measured)
     rows = summarise(measured, baseline or run.baseline, limits(run), level, natives(run.backends))
-    return [_with_variables(row, run) for row in learning.noted(rows, measured, run.backends)]
+    rows = call_outputs.noted(learning.noted(rows, measured, run.backends), measured)
+    return [_with_variables(row, run) for row in rows]
 
 
 def _with_variables(row: Summary, run: RunRecord) -> Summary:

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbench.backend_keys import QUANTITIES, Explanation
+from kbench.parity import faults
 from kbench.parity.deviations import Scale, form, loss_deviation, output_deviation, scale_of, step_deviation
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, Step
+from kbench.text import texts_in
 from kbench.values import Measured
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ SAME = "same"
 EXPLAINED = "explained"
 DIFFERS = "differs"
 ALONE = "alone"
+VERDICTS = (SAME, EXPLAINED, DIFFERS, ALONE)
 
 STEPS = (1, 10)
 TOLERANCES: Mapping[str, float] = {
@@ -37,6 +40,7 @@ TOLERANCES: Mapping[str, float] = {
 }
 ROUNDING = 4.0  # rounding explains a deviation of up to so many times a backend's own
 NUMPY = "numpy"
+ONLY = "one without a known fault"
 OTHER_MODEL = "model"  # an error's kind: a script's model has other weights than on the first backend
 
 
@@ -69,7 +73,8 @@ def compare(subjects: Sequence[Subject]) -> list[Agreement]:
 
 def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     there = [subject.computed for subject in subjects if subject.computed is not None]
-    standard = _standard(there)
+    sure = [one.computed for one in subjects if one.computed is not None and not _is_faulty(one)] or there
+    standard = _standard(sure, alone=len(there) == 1)
     forward = {id(computed): _forward(computed, standard) if standard else ({}, None) for computed in there}
     # A backend that computes another model must not move the others' median.
     sound = [computed for computed in there if judge(forward[id(computed)][0], ())[0] != DIFFERS] or there
@@ -162,12 +167,16 @@ def _row(
         layers = {"", *(layer.class_name for layer in subject.computed.layers)}
         layers |= {layer.class_name for step in subject.computed.steps.values() for layer in step.layers}
         explained = [one for one in subject.explained if one.with_layer in layers and one.optimizer in optimizers]
-        verdict, notes = judge(deviations, [*explained, *_rounding(deviations, cell.backend, moves)])
+        excuses = [one for one in explained if not one.fault]
+        verdict, notes = judge(deviations, [*excuses, *_rounding(deviations, cell.backend, moves)])
+        notes += _faults(subject, deviations)
         reported = subject.measured.facts.get("notes")
         notes += [str(one) for one in reported] if isinstance(reported, list) else []
         unread = [f"{layer.name}: {layer.unread}" for layer in subject.computed.layers if layer.unread]
         notes += [f"layers that could not be read: {'; '.join(unread)}"] if unread else []
-        notes += [] if subject.computed.steps else ["outputs and layers only: nothing is trained"]
+        # Of a program's line nobody expects training.
+        trains = subject.computed.steps or subject.measured.facts.get("stage")
+        notes += [] if trains else ["outputs and layers only: nothing is trained"]
     return Agreement(
         example=cell.example,
         backend=cell.backend,
@@ -179,6 +188,20 @@ def _row(
         deviations=deviations,
         first=first,
         notes=tuple(notes),
+    )
+
+
+def _is_faulty(subject: Subject) -> bool:
+    """Whether its backend is known to compute something else of such a model: it is nobody's measure."""
+    classes = [layer.class_name for layer in subject.computed.layers] if subject.computed is not None else []
+    return faults.has(subject.explained, classes, bool(subject.measured.facts.get("carried")))
+
+
+def _faults(subject: Subject, deviations: Mapping[str, Deviation]) -> list[str]:
+    beyond = [what for what, one in deviations.items() if not one.size <= TOLERANCES[what]]
+    facts = subject.measured.facts
+    return faults.named(
+        deviations, subject.explained, beyond, texts_in(facts.get("layers")), bool(facts.get("carried"))
     )
 
 
@@ -246,7 +269,7 @@ def _is_within(known: Explanation, deviation: Deviation) -> bool:
     return deviation.size <= max(known.bound, known.bound_of_loss) and deviation.of_weights <= known.bound
 
 
-def _standard(computed: Sequence[Computed]) -> _Standard | None:
+def _standard(computed: Sequence[Computed], alone: bool) -> _Standard | None:
     """numpy's own result if the reference knows every layer of all; else the median of the backends.
 
     Each guest runs the reference on its own model. Their median is taken, so that a backend whose model has another
@@ -261,10 +284,10 @@ def _standard(computed: Sequence[Computed]) -> _Standard | None:
             _middle_number([one.reference_loss for one in layered]),
             _middle_layers(layered, lambda layer: layer.reference),
         )
-    if len(computed) < 2:
+    if not computed or alone:
         return None
     return _Standard(
-        f"median of {len(computed)}",
+        f"median of {len(computed)}" if len(computed) > 1 else ONLY,
         _middle([one.outputs for one in computed]),
         _middle_number([one.loss for one in computed]),
         _middle_layers(computed, lambda layer: layer.values),

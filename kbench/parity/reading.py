@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kbench.analysis import call_sites
 from kbench.backend_keys import Explanation
 from kbench.errors import UserError
 from kbench.parity import agreement
@@ -35,18 +36,26 @@ def rows(run: RunResults) -> list[Agreement]:
     explained = {
         name: tuple(_explanation(one) for one in about.get("explained") or ()) for name, about in run.backends.items()
     }
-    return agreement.compare([_subject(run.folder, one, explained.get(one.cell.backend, ())) for one in run.measured])
+    measured = call_sites.of_parity(run.measured)
+    return agreement.compare([_subject(run.folder, one, explained.get(one.cell.backend, ())) for one in measured])
 
 
 def _subject(folder: Path, measured: Measured, explained: tuple[Explanation, ...]) -> agreement.Subject:
     if measured.outcome.status != OK:
         return agreement.Subject(measured, None, explained)
     try:
-        return agreement.Subject(measured, _computed(cell_folder(folder, measured.cell).path, measured), explained)
+        place = folder_of(folder, measured)
+        return agreement.Subject(measured, _computed(place, measured), explained)
     except (UserError, OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
         reason = f"its results cannot be read: {error}"
         failed = Outcome(FAILED, reason, measured.outcome.seconds, measured.outcome.exit_code)
         return agreement.Subject(Measured(measured.cell, failed, facts=measured.facts), None, explained)
+
+
+def folder_of(run: Path, measured: Measured) -> Path:
+    """Where the cell's arrays are; those of a line of a program are in a folder of their own."""
+    whole = call_sites.program_of(measured.cell.example)
+    return cell_folder(run, replace(measured.cell, example=whole)).path / str(measured.facts.get("stage", ""))
 
 
 def _computed(folder: Path, measured: Measured) -> Computed:

@@ -96,6 +96,10 @@ class Fit(Event, tag="fit"):
     held: Count | None = None  # whether its turn ended meanwhile
 
 
+class Returned(Event, tag="returned"):
+    site: str
+
+
 class Program(Event, tag="program"):
     seconds: Seconds
     exit_status: int
@@ -126,7 +130,8 @@ class GuestReport:
 
     Facts are the keys of the events in OPEN, as `kbench_guest.protocol` describes them, and what `understand` adds:
     `parity` is stage -> its event, `received` an epoch's number -> its event, `sites` a script's line and method ->
-    its task and facts, `fits` the same -> its calls, if it is a fit.
+    its task and facts, `fits` the same -> its calls, if it is a fit, `returned` the same -> what its first call
+    returned.
     """
 
     epochs: tuple[Epoch, ...]  # one of each number, in order
@@ -148,6 +153,7 @@ def understand(events: bytes) -> GuestReport:
     epochs: dict[tuple[str, int], Epoch] = {}
     sites: dict[str, Any] = {}
     fits: dict[str, list[Any]] = {}
+    returned: dict[str, Any] = {}
     phases: dict[str, float] = {}
     facts: dict[str, object] = {}
     notes: list[str] = []
@@ -168,14 +174,16 @@ def understand(events: bytes) -> GuestReport:
         last = str(kind)
         if kind == "start":
             epochs, sites, phases, facts, notes, parity, received, damaged = {}, {}, {}, {}, [], {}, {}, 0
-            fits = {}
+            fits, returned = {}, {}
         if kind in OPEN:
             facts |= {key: one for key, one in value.items() if key not in _NO_FACTS}
         match event:
             case Epoch():
                 epochs[event.site or "", event.epoch] = event
                 last = f"epoch {event.epoch}"
-            case Phase() | Note() | Site() if len(phases) + len(notes) + len(sites) >= MOST_NAMES:
+            case Phase() | Note() | Site() | Returned() if (
+                len(phases) + len(notes) + len(sites) + len(returned) >= MOST_NAMES
+            ):
                 damaged += 1
             case Phase():
                 phases[event.name] = phases.get(event.name, 0.0) + event.seconds
@@ -208,6 +216,9 @@ def understand(events: bytes) -> GuestReport:
                 fits.setdefault(event.site, []).append(msgspec.to_builtins(event))
             case Fit():
                 damaged += 1
+            case Returned():  # in parts: the later ones add to it
+                told = {key: one for key, one in value.items() if key not in _NO_FACTS}
+                returned[event.site] = {**returned.get(event.site, {}), **told}
             case Program():
                 facts["program"] = msgspec.to_builtins(event)
             case Error():
@@ -218,6 +229,7 @@ def understand(events: bytes) -> GuestReport:
     facts |= {"sites": sites} if sites else {}
     facts |= {"fits": fits} if fits else {}
     facts |= {"received": received} if received else {}
+    facts |= {"returned": returned} if returned else {}
     return GuestReport(
         epochs=tuple(epochs[place] for place in sorted(epochs)),
         phases=phases,

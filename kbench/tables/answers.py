@@ -9,7 +9,7 @@ from itertools import groupby
 
 from kbench.analysis import call_costs, ratios
 from kbench.analysis.machine_stability import SHARE
-from kbench.tables import data
+from kbench.tables import data, otherwise
 from kbench.text import beside_one, plain, significant
 from kbench.values import NO_DIFFERENCE, NOT_COMPARED, REST, Summary
 
@@ -26,7 +26,9 @@ def answer(rows: Sequence[Summary], again: str = "") -> str:
 
 
 def headline(summaries: Sequence[Summary], again: str = "") -> str:
-    """Who is fastest where, how sure that is, and how the rows ended: a few sentences. `again` as in `answer`."""
+    """Which rows predict otherwise, who is fastest where, how sure that is, and how the rows ended: a few sentences.
+    `again` as in `answer`.
+    """
     summaries = [row for row in summaries if row.unit != REST]
     places = dict.fromkeys((row.example, row.device) for row in summaries)
     unknown = ratios.without_fastest(summaries)
@@ -65,7 +67,7 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
     missing = _missing(there, f"{len(unknown)} of {len(places)} {what}" if len(places) > 1 else "", again)
     # What the reader can do something about comes first.
     parts = (missing, first, tail) if _disturbed(there) or not ranked else (first, missing, tail)
-    return plain(" ".join(part for part in parts if part))
+    return plain(" ".join([*otherwise.sentences(summaries), *(part for part in parts if part)]))
 
 
 def _missing(there: Sequence[Summary], count: str, again: str) -> str:

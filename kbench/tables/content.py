@@ -9,6 +9,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from kbench.analysis import ratios
+from kbench.analysis.call_outputs import sentence
 from kbench.analysis.call_sites import is_fit
 from kbench.analysis.intervals import ENOUGH
 from kbench.tables import data, of_script
@@ -153,13 +154,21 @@ def _scores(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
 
 
 def _of_script(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
+    """The columns of a line that calls a model, of a whole program, or of what is outside."""
     columns = of_script.times(rows[0])
     if rows[0].unit != REST:
         if any(row.epoch_interval for row in rows):
             columns["95 % interval (s)"] = lambda row: ends(row.epoch_interval)
         columns |= _comparison(rows)
     columns |= of_script.others(rows)
-    return columns | {plain(name): partial(_metric, name) for row in rows for name in row.metrics}
+    names = sorted({name for row in rows for name in row.metrics}, key=_place_of_score)
+    return columns | {plain(name): partial(_metric, name) for name in names}
+
+
+def _place_of_score(name: str) -> tuple[int, str]:
+    """Those that most programs have come first: a narrow page leaves out the last ones."""
+    usual = ("loss", "accuracy", "val_loss", "val_accuracy")
+    return (usual.index(name) if name in usual else len(usual)), name
 
 
 def _metric(name: str, row: Summary) -> str:
@@ -223,7 +232,9 @@ def accuracy(row: Summary | None) -> str:
 def _status(row: Summary, footnotes: list[str]) -> str:
     reason = [row.reason] if row.reason and row.status != OK else []
     status = f"{row.status}, differs" if row.differs else row.status
-    return marked(status, [*reason, *row.differs, *row.notes], footnotes)
+    status += ", other outputs" if row.otherwise else ""
+    above = sentence(row.backend, row.otherwise) if row.otherwise else ""  # which the tables have above them
+    return marked(status, [*reason, *row.differs, *(note for note in row.notes if note != above)], footnotes)
 
 
 def marked(entry: str, notes: Iterable[str], footnotes: list[str]) -> str:

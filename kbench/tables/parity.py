@@ -11,7 +11,7 @@ from csv import DictReader
 from itertools import groupby
 
 from kbench.backend_keys import QUANTITIES
-from kbench.parity.agreement import ALONE, NUMPY, TOLERANCES
+from kbench.parity.agreement import ALONE, NUMPY, ONLY, TOLERANCES
 from kbench.parity.values import Agreement, Deviation
 from kbench.tables import text as plain_text
 from kbench.tables.content import Table, marked
@@ -24,6 +24,7 @@ _SHOWN = ("outputs", "loss", "1 step", "10 steps")
 _FIRST = "first layer that differs"
 MOST_WEIGHTS = 4  # kinds of weights that are listed
 HARDLY = 0.01  # so little of a deviation is in what the optimizer trains
+_STEPS = ("1 step, 10 steps: against the backend nearest to the majority, of those with the same outputs.",)
 _TEXT_COLUMNS = frozenset({"backend", "channels", _FIRST, "verdict"})
 
 
@@ -90,25 +91,27 @@ def _table(rows: Sequence[Agreement], facts: str) -> Table:
     footnotes: list[str] = []
     several = len({row.backend for row in rows}) < len(rows)
     named = list(dict.fromkeys(row.reference for row in rows if row.reference))
+    shown = [what for what in _SHOWN if any(what in row.deviations for row in rows)] or _SHOWN
     against = "nothing to compare with"
     if named:
-        against = "against the numpy reference" if named[0] == NUMPY else f"against the {named[0]} backends"
+        of_several = f"{named[0]} backends" if named[0] != ONLY else ONLY
+        against = "against the numpy reference" if named[0] == NUMPY else f"against the {of_several}"
     return Table(
         heading=plain(f"{rows[0].example} ({', '.join(part for part in (against, rows[0].device, facts) if part)})"),
-        columns=("backend", *(["channels"] if several else []), *_SHOWN, _FIRST, "verdict"),
-        rows=tuple(_cells(row, several, footnotes) for row in rows),
+        columns=("backend", *(["channels"] if several else []), *shown, _FIRST, "verdict"),
+        rows=tuple(_cells(row, several, shown, footnotes) for row in rows),
         text_columns=_TEXT_COLUMNS,
         footnotes=tuple(footnotes),
-        remarks=("1 step, 10 steps: against the backend nearest to the majority, of those with the same outputs.",),
+        remarks=_STEPS if "1 step" in shown else (),
     )
 
 
-def _cells(row: Agreement, with_channels: bool, footnotes: list[str]) -> tuple[str, ...]:
+def _cells(row: Agreement, with_channels: bool, shown: Sequence[str], footnotes: list[str]) -> tuple[str, ...]:
     layer = MISSING
     if row.first is not None:
         layer = f"{row.first.layer} ({row.first.class_name}) {_shown(row.first)}"
     channels = [plain(row.image_data_format.removeprefix("channels_"))] if with_channels else []
-    sizes = [_shown(row.deviations.get(what)) for what in _SHOWN]
+    sizes = [_shown(row.deviations.get(what)) for what in shown]
     return (plain(row.backend), *channels, *sizes, plain(layer), _verdict(row, footnotes))
 
 

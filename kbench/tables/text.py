@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 from tabulate import tabulate
 
+from kbench.tables import otherwise
 from kbench.tables.content import Table, tables
 from kbench.text import at_blanks
 from kbench.values import Summary
@@ -20,7 +21,9 @@ def text(summaries: Iterable[Summary], width: int = 100, again: str = "") -> str
     """All tables, one per example. Where one is wider than `width`, columns are left out, and named. `again`: the
     command that repeats what could not be compared.
     """
-    return together(tables(summaries, again), width, "in summary.md")
+    summaries = list(summaries)
+    above = [at_blanks(sentence, width) for sentence in otherwise.sentences(summaries)]
+    return "\n\n".join([*above, together(tables(summaries, again), width, "in summary.md")])
 
 
 def together(found: Iterable[Table], width: int, elsewhere: str) -> str:

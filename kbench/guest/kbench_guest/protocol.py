@@ -59,10 +59,15 @@ EVENTS = {
         "site": "text", "seconds": "number", "epochs": "integer", "first": "integer",
         "cold": "integer?", "round": "integer?", "held": "integer?",
     },
+    "returned": {
+        "site": "text", "trained": "integer?", "weights": "list?", "scores": "object?", "inputs": "object?",
+        "outputs": "list?", "scales": "list?", "norms": "list?", "random": "integer?",
+    },
     "program": {"seconds": "number", "exit_status": "integer", "keras": "integer", "broken": "text"},
     "parity": {
         "stage": "text", "file": "text?", "samples": "integer?", "loss": "number?", "layers": "list?",
         "unknown": "text?", "reference_loss": "number?", "optimizer": "text?",
+        "site": "text?", "carried": "integer?", "notes": "list?", "described": "object?", "refused": "text?",
     },
     "libraries": {
         "libraries": "list", "framework_threads": "object", "numpy_blas": "text", "frameworks": "list",

@@ -15,11 +15,17 @@ def sampled(model, example, spec, outputs):
     found, scales = [], []
     for one, channels_first in zip(arrays.leaves(outputs), _channels_first(model, example, spec, outputs)):
         one = np.asarray(one[: spec["batch_size"]], "float64")
-        flat = (np.moveaxis(one, 1, -1) if channels_first and one.ndim > 2 else one).reshape(-1)
-        places = np.arange(flat.size) if flat.size <= DRAWN else np.random.RandomState(0).randint(0, flat.size, DRAWN)
-        found.append([float("%.9g" % number) for number in flat[places]])
-        scales.append(float(np.max(np.abs(flat))) if flat.size else 0.0)
+        numbers, scale = drawn(np.moveaxis(one, 1, -1) if channels_first and one.ndim > 2 else one)
+        found.append(numbers)
+        scales.append(scale)
     return {"outputs": found, "scales": scales}
+
+
+def drawn(output):
+    """(numbers of an array, its largest number)."""
+    flat = np.asarray(output, "float64").reshape(-1)
+    places = np.arange(flat.size) if flat.size <= DRAWN else np.random.RandomState(0).randint(0, flat.size, DRAWN)
+    return [float("%.9g" % number) for number in flat[places]], float(np.max(np.abs(flat))) if flat.size else 0.0
 
 
 def _channels_first(model, example, spec, outputs):

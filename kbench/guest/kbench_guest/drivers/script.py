@@ -110,7 +110,7 @@ class Script(object):
         if self._spec["parity"]:
             from kbench_guest.drivers.script_parity import FirstModel
 
-            self._calls = FirstModel(self._framework, self._spec, self._events, self._end)
+            self._calls = FirstModel(self._framework, self._spec, self._events, self._end, self._files)
         else:
             self._calls = Calls(self._framework, self._events, Turns(0), self._program, self._files)
         self._calls.watch(module.models.Model)
@@ -160,8 +160,9 @@ class Script(object):
     def _finish(self, status):
         """Write the last events of a program that ended by itself."""
         self._report(status)
-        if self._spec["parity"] and not getattr(self._calls, "done", False):
-            text = "it trains no model by fit or train_on_batch, so there is nothing to compare"
+        found = self._calls.finish() if self._calls is not None else False
+        if self._spec["parity"] and not found:
+            text = "it trains no model by fit or train_on_batch and runs none, so there is nothing to compare"
             self._events.write("error", kind="unsupported", message=text)
             return
         self._events.write("end", seconds=cost.now() - self._started)

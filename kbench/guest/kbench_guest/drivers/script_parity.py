@@ -1,28 +1,28 @@
 """Parity of a user's program: what its first model to be trained computes on its first batches; then it ends.
+One that trains none runs to its end, and what it has run is compared (script_outputs.py).
 
 The first backend to get there writes the batches and the initial weights to a file; the others read them from it.
 """
 
 import functools
-import json
 import os
 import sys
 
 import keras
-import numpy as np
 
-from kbench_guest import arrays
-from kbench_guest.drivers import parity
+from kbench_guest.drivers import captured, parity
 from kbench_guest.drivers.feeding import Batch
+from kbench_guest.drivers.script_outputs import Sites
 from kbench_guest.observing import about
 from kbench_guest.observing.batches import first_batches
-from kbench_guest.observing.calls import FITS, TRAINS
+from kbench_guest.observing.calls import CALL, CALLS, FITS, TRAINS, has_numbers
 from kbench_guest.observing.errors import show_error
-from kbench_guest.observing.wrapping import by_name, in_main_thread, wrap_methods
+from kbench_guest.observing.wrapping import by_name, in_main_thread, site_name, wrap_methods
 from kbench_guest.proof import forms, weights
 from kbench_guest.protocol import in_a_line, reason
 
 GIVEN = "_kbench_compiled"
+RUNS = tuple(name for name in CALLS if name not in TRAINS)
 COMPARED = ("layers", "optimizer")  # of the facts about a model
 
 
@@ -32,20 +32,56 @@ class FirstModel(object):
     broken = ""
     done = False
 
-    def __init__(self, framework, spec, events, end):
+    def __init__(self, framework, spec, events, end, files):
         self._framework = framework
         self._spec = spec
         self._events = events
         self._end = end
+        self._files = files
+        self._sites = Sites(framework, spec, events)
+        self._inside = False  # whether a call is under way that may be compared
         self._pid = os.getpid()
 
     def watch(self, model_class):
         """Wrap what compiles and trains."""
         wrap_methods(model_class, ("compile",), self._compiles)
         wrap_methods(model_class, TRAINS, self._trains)
+        wrap_methods(model_class, RUNS, self._runs)
+        if self._framework.eager:
+            model_class.__call__ = self._runs(CALL, model_class.__call__)
 
     def flush(self):
         """There is nothing to write."""
+
+    def finish(self):
+        """The program has ended without a training: compare what it has run; returns whether it has run a model."""
+        self._inside = True
+        return self.done or self._sites.compare()
+
+    def _runs(self, method, original):
+        @functools.wraps(original)
+        def called(model, *args, **kwargs):
+            if self._inside or self.done or not in_main_thread(self._pid):
+                return original(model, *args, **kwargs)
+            self._inside = True
+            try:
+                found = original(model, *args, **kwargs)
+                given = {"x": args[0] if args else None} if method == CALL else by_name(original, args, kwargs) or {}
+                self._keep(method, model, dict(kwargs, **given))
+                return found
+            finally:
+                self._inside = False
+
+        return called
+
+    def _keep(self, method, model, given):
+        x = given.get("x", given.get("generator"))
+        if given.get("training") or (method == CALL and not has_numbers(x)):
+            return
+        try:
+            self._sites.keep(site_name(method, self._files), model, x, given.get("batch_size"))
+        except Exception as error:  # the program goes on
+            self._note("a call could not be compared (%s)" % in_a_line(error))
 
     def _compiles(self, method, original):
         @functools.wraps(original)
@@ -74,10 +110,10 @@ class FirstModel(object):
 
     def _compare(self, model, method, given):
         framework, path = self._framework, os.path.expanduser(self._spec["parity"]["captured"])
-        replayed = _read(path) if os.path.exists(path) else None
+        replayed = captured.read(path) if os.path.exists(path) else None
         first = replayed or {"batches": first_batches(method, given, max(self._spec["parity"]["steps"]))}
         forms.silence(model)
-        batches = [Batch(x, y, weight, _names(model, x)) for x, y, weight in first["batches"]]
+        batches = [Batch(x, y, weight, captured.names(model, x)) for x, y, weight in first["batches"]]
         predicts = True
         try:
             parity.predicted(model, batches[0])  # also makes the weights of a model that has none yet
@@ -86,10 +122,11 @@ class FirstModel(object):
             predicts = False
         facts = {name: value for name, value in about.model(framework, model).items() if name in COMPARED}
         if replayed is None:
-            _write(path, self._spec["backend"], facts, framework.weights(model), first["batches"])
+            known = {"backend": self._spec["backend"], "facts": facts}
+            captured.write(path, known, framework.weights(model), first["batches"])
         else:
             weights.replay(framework, model, first["weights"], first["backend"])
-            for text in differences(facts, first["facts"], first["backend"]):
+            for text in captured.differences(facts, first["facts"], first["backend"]):
                 self._note(text)
         recompile = None
         if type(model).compile.__module__.startswith("keras") and vars(model).get(GIVEN) is not None:
@@ -149,70 +186,3 @@ def _compile(model, given):
 def _fit(model, class_weights, batch):
     more = dict(class_weights, batch_size=len(batch.inputs[0]), shuffle=False, verbose=0, **batch.weighted())
     return model.fit(batch.model_inputs(), batch.model_targets(), **more).history["loss"]
-
-
-def _names(model, x):
-    """The names of inputs in the model's order, or else in alphabetical order; None if they have none."""
-    if not isinstance(x, dict):
-        return None
-    names = [str(one.name).split(":")[0] for one in getattr(model, "inputs", None) or ()]
-    return names if set(names) == set(x) else sorted(x)
-
-
-def _write(path, backend, facts, its_weights, batches):
-    """Keep what the other backends are given: JSON with the number of an array in each array's place."""
-    kept = []
-
-    def keep(array):
-        kept.append(array)
-        return len(kept) - 1
-
-    known = {"backend": backend, "facts": facts, "batches": arrays.mapped(keep, batches)}
-    known["weights"] = {
-        "%s %d" % (name, place): keep(value)
-        for name, values in weights.by_layer(its_weights)
-        for place, value in enumerate(values)
-    }
-    with open(path + ".part", "wb") as file:
-        np.savez(file, *kept, known=np.array(json.dumps(known)))
-    os.replace(path + ".part", path)
-
-
-def _read(path):
-    """{backend, facts, batches, weights: {layer and place: array}} that another backend kept."""
-    with np.load(path, allow_pickle=False) as file:
-        found = json.loads(str(file["known"]))
-        for part in ("batches", "weights"):
-            found[part] = arrays.mapped(lambda number: file["arr_%d" % number], found[part])
-    return found
-
-
-def differences(own, others, backend):
-    """[what differs between two descriptions of a model, in words], apart from dropout, which is off."""
-    found = []
-    here, there = own.get("optimizer") or {}, others.get("optimizer") or {}
-    for name, mine, theirs in _unequal(here, there):
-        found.append("its optimizer's %s comes to %s, on %s to %s" % (name, mine, backend, theirs))
-    for mine, theirs in zip(own.get("layers") or (), others.get("layers") or ()):
-        for name, here, there in _unequal(dict(_settings(mine[1])), dict(_settings(theirs[1]))):
-            found.append("its %s has %s %s, on %s %s" % (mine[0], name, here, backend, there))
-    return list(dict.fromkeys(found))
-
-
-def _unequal(here, there):
-    """(name, value here, value there) of the settings that differ."""
-    for name in sorted((set(here) | set(there)) - forms.DROPPED):
-        if here.get(name, "unset") != there.get(name, "unset"):
-            yield name, here.get(name, "unset"), there.get(name, "unset")
-
-
-def _settings(value):
-    """(name, value) of a layer's settings, and of what it wraps."""
-    if isinstance(value, dict):
-        for name, one in value.items():
-            if not isinstance(one, (dict, list, tuple)):
-                yield name, one
-            yield from _settings(one)
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _settings(one)

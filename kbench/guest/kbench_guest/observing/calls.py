@@ -15,7 +15,8 @@ import numpy as np
 
 from kbench_guest.clock import StepClock
 from kbench_guest.observing import about, changes, cost, cutting
-from kbench_guest.observing.wrapping import by_name, in_main_thread, wrap_methods
+from kbench_guest.observing.returned import SCORES, Returned, scores
+from kbench_guest.observing.wrapping import by_name, in_main_thread, site_name, wrap_methods
 from kbench_guest.proof import weights
 
 FITS = ("fit", "fit_generator")
@@ -41,6 +42,7 @@ class Site(object):
         self.calls = []  # seconds of those not reported yet
         self.round = None  # in which the first of these was
         self.samples = 0
+        self.scores = {}  # of the last call
         self.reported = 0.0  # when
         self.described = False
         self.fit_seconds = SHORT_FIT  # of the last fit
@@ -63,11 +65,13 @@ class Calls(object):
         self._failed = False
         self._cut = ""  # what --max-steps has cut of the call that runs
         self.broken = ""  # the site whose call raised last
+        self.returned = Returned(framework, events, self.guarded)
 
     def watch(self, model_class):
         """Wrap the methods of Keras's Model, and those that its subclasses override."""
         if self.program["variant"] == "other-jit":
             changes.compile_otherwise(model_class, self.framework)
+        self.returned.watch(model_class)
         wrap_methods(model_class, FITS + CALLS, self._wrapped)
         if self.framework.eager:
             model_class.__call__ = self._wrapped(CALL, model_class.__call__)
@@ -116,9 +120,7 @@ class Calls(object):
                 self._events.write("note", text=text)
 
     def _site(self, method):
-        method = method.replace("_generator", "").strip("_")  # Keras 3 has no such methods
-        where, line = self._files.line()
-        name = "%s,%s line %d" % (method, " " + where if where else "", line)
+        name = site_name(method, self._files)
         return self._sites.setdefault(name, Site(name))
 
     # fit
@@ -154,6 +156,7 @@ class Calls(object):
                 clock.drop()
                 site.fit_seconds = seconds
                 fit.write_call(seconds, cold, turn, self._turns)
+                self.returned.trains(model)
 
         return (), named, end
 
@@ -213,7 +216,7 @@ class Calls(object):
 
     def _begin_call(self, method, original, model, args, kwargs):
         """As _begin_fit, for a call of another method."""
-        if method == CALL and not (args and _has_numbers(args[0])):
+        if method == CALL and not (args and has_numbers(args[0])):
             return None
         site = self._site(method)
         self._passed_on(site)
@@ -226,16 +229,21 @@ class Calls(object):
                 self.framework.wait(model, found)  # it may return before its work is done
             seconds = cost.now() - start
             with cost.own_work():
-                self._end_call(site, model, samples, seconds)
+                self._end_call(site, model, samples, seconds, scores(model, found) if method in SCORES else {})
+                if method in TRAINS:
+                    self.returned.trains(model)
+                elif found is not None:
+                    self.returned.keep(site.name, method, model, (args, kwargs), found)
 
         return args, kwargs, end
 
-    def _end_call(self, site, model, samples, seconds):
+    def _end_call(self, site, model, samples, seconds, its_scores):
         first = model not in site.models
         if first:
             self._write_calls(site)
             site.models.add(model)
         site.round = site.round if site.calls else self._turns.round
+        site.scores = its_scores
         site.calls.append(seconds)
         site.samples += samples
         self.describe(site, model, {})
@@ -251,8 +259,14 @@ class Calls(object):
             seconds = sum(part) / len(part)
             one_turn = self._turns and site.round == self._turns.round > 0
             turn = {"step_seconds": [seconds], "rounds": [[site.round, 0, 1]]} if one_turn else {}
+            turn.update(_as_scores(site.scores))
             self.write_epoch(site, seconds=seconds, calls=len(part), samples=samples, first=int(first), **turn)
         site.calls, site.samples, site.reported = [], 0, time.perf_counter()
+
+    def finish(self):
+        """The program has ended well: compute what its calls have not returned."""
+        self._inside = True  # nothing is measured any more
+        self.returned.finish()
 
     def flush(self):
         """Write what was not reported yet."""
@@ -326,7 +340,7 @@ class Fit(object):
             steps = self._steps
         timed = cost.in_steps(clock.lap(self._start, self._end), self._at_once, steps)
         numbers = {name: _number(value) for name, value in logs.items()}
-        scores = {name: value for name, value in numbers.items() if value is not None}
+        found = {name: value for name, value in numbers.items() if value is not None}
         self._done += 1
         with cost.own_work():
             self._calls.describe(self._site, self._model, self._facts, trained=True)
@@ -336,13 +350,8 @@ class Fit(object):
             compilations=None if compiled is None else compiled - self._compiled,
             samples=about.samples(self._facts, steps),
             first=int(self._first and self._done == 1),
-            loss=scores.get("loss"),
-            accuracy=scores.get("accuracy", scores.get("acc")),
-            val_loss=scores.get("val_loss"),
-            val_accuracy=scores.get("val_accuracy", scores.get("val_acc")),
             evaluation_seconds=max(0.0, now - self._end) if validated else None,
-            metrics=scores,
-            **timed,
+            **dict(timed, **_as_scores(found)),
         )
         self._start = None
         most = self._calls.program["max_epochs"]
@@ -356,7 +365,20 @@ class Fit(object):
         self._calls.write_fit(self._site, seconds=seconds, epochs=self._done, first=first, **about_turns)
 
 
-def _has_numbers(x):
+def _as_scores(found):
+    """Fields of the event `epoch` for scores by their names."""
+    if not found:
+        return {}
+    return {
+        "loss": found.get("loss"),
+        "accuracy": found.get("accuracy", found.get("acc")),
+        "val_loss": found.get("val_loss"),
+        "val_accuracy": found.get("val_accuracy", found.get("val_acc")),
+        "metrics": found,
+    }
+
+
+def has_numbers(x):
     """Whether an array has numbers already, and is not a part of a graph."""
     return isinstance(x, np.ndarray) or hasattr(x, "numpy") or hasattr(type(x), "is_ready")
 

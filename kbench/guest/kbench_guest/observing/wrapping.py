@@ -32,3 +32,11 @@ def by_name(function, args, kwargs):
     if len(args) > len(names) or set(named) & set(kwargs):
         return None
     return dict(named, **kwargs)
+
+
+def site_name(method, files):
+    """The line of the program that calls a method: "predict, line 12"."""
+    method = method.replace("_generator", "").strip("_")  # Keras 3 has no such methods
+    file, line = files.line()
+    other = "" if file == os.path.basename(files.path) else " " + file
+    return "%s,%s line %d" % (method, other, line)

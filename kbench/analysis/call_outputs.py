@@ -1,0 +1,135 @@
+"""Compares what the calls of a user's program return: from the same weights and inputs, outputs must agree.
+
+After training, outputs differ by what was learnt: nothing is said of them, unless the weights are still the same, or
+only such weights differ as are not trained. The yardstick is that of first outputs (first_outputs.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kbench.analysis import call_weights, first_outputs
+from kbench.analysis.call_weights import Returned, number
+from kbench.analysis.first_outputs import Outputs
+from kbench.analysis.output_causes import EVALUATE, FROM_FILE, PREDICT, RANDOM, TRAINED, cause, fault
+from kbench.epochs import Otherwise
+from kbench.values import OK, Cell, Measured, Summary
+
+SCORE = 1e-3  # relative, of a score: outputs that agree give the same
+LEAST_SCORE = 1e-4  # absolute
+
+
+@dataclass(frozen=True)
+class _Call:
+    measured: Measured
+    told: Returned
+    outputs: Outputs | None
+    place: int
+
+
+def compare(measured: Iterable[Measured]) -> list[tuple[Cell, Otherwise]]:
+    """The cells of call sites whose calls return something else than those of most, and how."""
+    groups: dict[tuple[str, int], list[_Call]] = {}
+    for one in measured:
+        if one.outcome.status == OK and (told := call_weights.of(one)) is not None:
+            group = groups.setdefault((one.cell.example, one.cell.repeat), [])
+            group.append(_Call(one, told, call_weights.outputs(told), len(group)))
+    return [found for group in groups.values() if len(group) > 1 for found in _of_group(group)]
+
+
+def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
+    """The rows, with how they predict otherwise: in the first repeat in which they do."""
+    found: dict[tuple[str, ...], Otherwise] = {}
+    for cell, one in compare(measured):
+        found.setdefault(_row(cell), one)
+    return [_with(row, found[_row(row)]) if _row(row) in found else row for row in rows]
+
+
+def sentence(backend: str, one: Otherwise, where: str = "") -> str:
+    """It in words; `where`: the lines where it shows."""
+    first = f"{one.does[:1].upper()}{one.does[1:]} on {backend} than on {one.than}: {one.by}"
+    first += f" ({where})." if where else "."
+    return f"{first} {one.cause[:1].upper()}{one.cause[1:]}." if one.cause else first
+
+
+def _with(row: Summary, one: Otherwise) -> Summary:
+    return replace(row, otherwise=one, notes=(*row.notes, sentence(row.backend, one)))
+
+
+def _row(one: Cell | Summary) -> tuple[str, ...]:
+    return one.example, one.backend, one.image_data_format, one.device
+
+
+def _of_group(group: Sequence[_Call]) -> list[tuple[Cell, Otherwise]]:
+    """Each cell against that with which most agree; of equals the one without a known fault, then the first."""
+    hows = {(one.place, other.place): _how(one, other) for one in group for other in group if other is not one}
+
+    def order(one: _Call) -> tuple[int, int, int]:
+        compared = [(other, how) for other in group if (how := hows.get((one.place, other.place))) is not None]
+        agreeing = sum(not how for _, how in compared)
+        faults = sum(
+            bool(how and fault(how[0], one.measured, one.told, other.measured, other.told)) for other, how in compared
+        )
+        return -agreeing, faults, one.place
+
+    ranked = sorted(group, key=order)
+    found = []
+    for one in group:
+        better = ranked[: ranked.index(one)]
+        reference = next((other for other in better if hows[one.place, other.place] is not None), None)
+        how = None if reference is None else hows[one.place, reference.place]
+        if reference is not None and how:
+            why = cause(how[0], one.measured, one.told, reference.measured, reference.told)
+            found.append((one.measured.cell, Otherwise(how[0], reference.measured.cell.backend, how[1], why)))
+    return found
+
+
+def _how(one: _Call, other: _Call) -> tuple[()] | tuple[str, str] | None:
+    """(what it does otherwise, by how much); empty if they agree, None if they cannot be compared."""
+    own, others = one.told, other.told
+    if not call_weights.same_inputs(own, others):
+        return None
+    if call_weights.same_weights(own, others):
+        does = PREDICT
+    elif call_weights.lacking(own, others) or call_weights.lacking(others, own):
+        does = FROM_FILE
+    elif call_weights.averages(own, others):
+        does = TRAINED
+    else:
+        return None
+    if own.random or others.random:
+        if own.random and others.random:
+            return None
+        return (RANDOM, f"outputs {_by(one, other)}") if own.random else ()
+    return _differ(does, one, other)
+
+
+def _differ(does: str, one: _Call, other: _Call) -> tuple[()] | tuple[str, str]:
+    scores = _scores(one.told.scores, other.told.scores)
+    if one.outputs is None or other.outputs is None:
+        return (does, scores) if scores else ()
+    if not first_outputs.same(one.outputs, other.outputs):
+        return does, scores or f"outputs {_by(one, other)}"
+    return (EVALUATE, scores) if scores else ()
+
+
+def _by(one: _Call, other: _Call) -> str:
+    if one.outputs is None or other.outputs is None:
+        return "drawn at random"
+    return first_outputs.by(one.outputs, other.outputs)
+
+
+def _scores(own: Mapping[str, float | None], others: Mapping[str, float | None]) -> str:
+    """The score that differs, an accuracy before all others; empty if none does."""
+    mine, theirs = (
+        {"accuracy" if name == "acc" else name: value for name, value in one.items()} for one in (own, others)
+    )
+    for name in sorted(mine.keys() & theirs.keys(), key=lambda name: ("accuracy" not in name, name != "loss", name)):
+        value, other = number(mine[name]), number(theirs[name])
+        if math.isnan(value) and math.isnan(other):
+            continue
+        if not abs(value - other) <= SCORE * max(abs(value), abs(other)) + LEAST_SCORE:
+            return f"{name} {value:.4g} instead of {other:.4g}"
+    return ""

@@ -1,0 +1,147 @@
+"""What the calls of a user's program returned, and from which weights and inputs: as the guest reports it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from kbench.analysis.first_outputs import Outputs
+from kbench.values import Measured
+
+INPUTS = 1e-6  # of their largest number: inputs that are no farther apart are the same
+APART = 0.1  # of a weight's norm: those that are trained agree below it, and those that are not do not above it
+NEARER = 10.0  # times nearer are the former, if only the latter are to blame
+
+
+class Weight(msgspec.Struct):
+    """A weight of a model when a call returned: see kbench_guest/observing/returned.py."""
+
+    layer: str  # "Conv2D 1"
+    weight: str
+    sha256: str  # of its numbers as the backend keeps them
+    shared: str  # as all backends would keep those that compute the same
+    norm: float | None = None
+    sums: list[float | None] = []
+    trains: int = 1
+    loaded: int = 0  # whether a file gave it these numbers
+
+    @property
+    def kind(self) -> str:
+        """The class of its layer."""
+        return self.layer.rpartition(" ")[0]
+
+
+class Inputs(msgspec.Struct):
+    """Numbers of the first rows that a call was given."""
+
+    outputs: list[list[float | None]] = []
+    norms: list[float | None] = []
+
+
+class Returned(msgspec.Struct):
+    """What the first call of a line returned; None in numbers is no number."""
+
+    trained: int = 0
+    weights: list[Weight] = []
+    scores: dict[str, float | None] = {}
+    inputs: Inputs | None = None
+    outputs: list[list[float | None]] = []
+    scales: list[float | None] = []
+    random: int | None = None  # whether its outputs differ from call to call; None if that is not known
+
+
+def of(one: Measured) -> Returned | None:
+    """What the cell's call returned; None of an old run, or of a broken guest."""
+    try:
+        return msgspec.convert(one.facts.get("returned"), Returned)
+    except msgspec.ValidationError:
+        return None
+
+
+def outputs(told: Returned) -> Outputs | None:
+    """Its outputs, if there are any."""
+    if not told.outputs or len(told.outputs) != len(told.scales):
+        return None
+    each = [_array(output) for output in told.outputs]
+    scales = [np.full(one.size, number(scale)) for one, scale in zip(each, told.scales, strict=True)]
+    return Outputs(np.concatenate(each), np.concatenate(scales), tuple(one.size for one in each), True)
+
+
+def number(value: float | None) -> float:
+    """None as no number."""
+    return math.nan if value is None else value
+
+
+def same_inputs(one: Returned, other: Returned) -> bool:
+    """Whether both are known, and alike."""
+    if one.inputs is None or other.inputs is None or not one.inputs.norms:
+        return False
+    if len(one.inputs.outputs) != len(other.inputs.outputs):
+        return False
+    sides = zip(one.inputs.outputs, other.inputs.outputs, strict=True)
+    return all(_near(*pair) for pair in ((one.inputs.norms, other.inputs.norms), *sides))
+
+
+def _near(own: Sequence[float | None], other: Sequence[float | None]) -> bool:
+    if len(own) != len(other):
+        return False
+    mine, theirs = _array(own), _array(other)
+    scale = float(np.max(np.abs([mine, theirs]), initial=0.0))
+    return bool(np.allclose(mine, theirs, rtol=INPUTS, atol=INPUTS * scale, equal_nan=True))
+
+
+def _array(numbers: Sequence[float | None]) -> np.typing.NDArray[np.float64]:
+    return np.array([number(one) for one in numbers], dtype=np.float64)
+
+
+def same_weights(one: Returned, other: Returned) -> bool:
+    """As they are, or as all backends would keep them."""
+    if len(one.weights) != len(other.weights) or not one.weights:
+        return False
+    pairs = list(zip(one.weights, other.weights, strict=True))
+    return all(a.sha256 == b.sha256 for a, b in pairs) or all(a.shared == b.shared for a, b in pairs)
+
+
+def carried(one: Returned, other: Returned) -> list[Weight]:
+    """Weights with the same numbers that compute something else, because the backends keep them differently."""
+    pairs = zip(one.weights, other.weights, strict=False)
+    return [own for own, theirs in pairs if own.sha256 == theirs.sha256 and own.shared != theirs.shared]
+
+
+def lacking(one: Returned, other: Returned) -> list[str]:
+    """Layers with other weights than on the other backend, where a file gave them; of models not trained since."""
+    if one.trained or other.trained:
+        return []
+    there = {(weight.layer, weight.weight): weight for weight in other.weights if weight.loaded}
+    found = [
+        own.layer
+        for own in one.weights
+        if (theirs := there.get((own.layer, own.weight))) and own.shared != theirs.shared
+    ]
+    return list(dict.fromkeys(found))
+
+
+def averages(one: Returned, other: Returned) -> list[tuple[Weight, float]]:
+    """(weight, how far off it is in its norm) of those that are not trained, if those that are trained agree."""
+    if not (one.trained and other.trained) or len(one.weights) != len(other.weights):
+        return []
+    pairs = list(zip(one.weights, other.weights, strict=True))
+    if any((a.layer, a.weight) != (b.layer, b.weight) for a, b in pairs):
+        return []
+    trained = max((_apart(a, b) for a, b in pairs if a.trains), default=math.inf)
+    found = [(a, off) for a, b in pairs if not a.trains and (off := _apart(a, b)) > APART]
+    return found if found and trained < APART and max(off for _, off in found) > NEARER * trained else []
+
+
+def _apart(own: Weight, other: Weight) -> float:
+    """How far two weights are apart, in the smaller norm."""
+    if own.shared == other.shared:
+        return 0.0
+    if len(own.sums) != len(other.sums):
+        return math.inf
+    smaller = max(1e-12, min(number(own.norm), number(other.norm)))
+    distance = math.dist([number(one) for one in own.sums], [number(one) for one in other.sums]) / smaller
+    return math.inf if math.isnan(distance) else distance

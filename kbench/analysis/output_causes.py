@@ -1,0 +1,83 @@
+"""Why a call returns something else than on another backend, as far as it is known: from what the backends' files
+declare, from the weights that went in, or from the settings of layers.
+"""
+
+from __future__ import annotations
+
+from kbench.analysis import call_weights
+from kbench.analysis.call_weights import Returned
+from kbench.analysis.fingerprints import layers_differ
+from kbench.text import significant, texts_in
+from kbench.values import Measured
+
+PREDICT = "the same weights predict otherwise"
+FROM_FILE = "weights of the same file predict otherwise"
+TRAINED = "the same training predicts otherwise"
+EVALUATE = "the same weights evaluate otherwise"  # their outputs agree, and scores do not
+RANDOM = "the same weights predict otherwise from call to call"
+MOST_NAMED = 3  # layers
+
+
+def cause(does: str, one: Measured, own: Returned, reference: Measured, others: Returned) -> str:
+    """What is known of why `one` does this; empty if nothing is."""
+    if does == RANDOM:
+        return "its dropout or noise is on"
+    if layers := call_weights.lacking(own, others):
+        named = ", ".join(layers[:MOST_NAMED]) + (" and others" if len(layers) > MOST_NAMED else "")
+        given = {weight.layer for weight in own.weights if weight.loaded}
+        return f"load_weights gave {named} {'other' if given & {*layers} else 'no'} weights there"
+    if found := call_weights.averages(own, others):
+        return _of_averages(found, one, own, reference, others)
+    known = [fault(does, one, own, reference, others)]
+    known += [_settings(one, reference)] if does == PREDICT else []
+    if not any(known) and (of_other := fault(does, reference, others, one, own)):
+        known = [f"{reference.cell.backend}: {of_other}"]
+    return "; ".join(text for text in known if text)
+
+
+def fault(does: str, one: Measured, own: Returned, other: Measured, others: Returned) -> str:
+    """What the backend's file of `one` declares of its outputs or scores that shows here; without full stops."""
+    return _declared("scores" if does == EVALUATE else "outputs", one, own, other, others)
+
+
+def _of_averages(
+    found: list[tuple[call_weights.Weight, float]], one: Measured, own: Returned, other: Measured, others: Returned
+) -> str:
+    sizes: dict[str, float] = {}
+    for weight, off in found:
+        sizes[weight.weight] = max(off, sizes.get(weight.weight, 0.0))
+    listed = ", ".join(
+        f"{name.replace('_', ' ')} {significant(off, 2)} times its norm off" for name, off in sizes.items()
+    )
+    text = f"what is trained agrees, and what is not does not ({listed})"
+    known = fault(TRAINED, one, own, other, others) or fault(TRAINED, other, others, one, own)
+    return f"{text}: {known}" if known else text
+
+
+def _declared(what: str, one: Measured, own: Returned, other: Measured, others: Returned) -> str:
+    declared = one.facts.get("explained")
+    backend = other.cell.backend
+    carried = {weight.kind for weight in call_weights.carried(own, others)}
+    averages = {weight.kind for weight, _ in call_weights.averages(own, others)}
+    words = texts_in(one.facts.get("layers"))
+    found = []
+    for known in declared if isinstance(declared, list) else ():
+        needed = {known.get(name) or "" for name in ("layer", "with_layer", "setting")} - {""}
+        if known.get("untrained"):
+            fits = bool(averages) and needed <= averages
+        elif known.get("carried"):
+            fits = what == "outputs" and bool(carried) and needed <= carried
+        else:
+            fits = what in known.get("what", ()) and not averages and needed <= words
+        against = known.get("unlike") or ()
+        if fits and (not against or {backend, backend.partition("/")[0]} & {*against}):
+            found.append(str(known.get("reason", "")).rstrip("."))
+    return "; ".join(dict.fromkeys(found))
+
+
+def _settings(one: Measured, other: Measured) -> str:
+    """The first layer that is another one, or is set otherwise."""
+    own, others = one.facts.get("layers"), other.facts.get("layers")
+    if not isinstance(own, list) or not isinstance(others, list) or own == others:
+        return ""
+    return layers_differ(own, others)

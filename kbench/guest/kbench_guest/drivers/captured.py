@@ -1,0 +1,76 @@
+"""What the first backend of a program's parity keeps for the others: batches, weights, and what its model is."""
+
+import json
+import os
+
+import numpy as np
+
+from kbench_guest import arrays
+from kbench_guest.proof import forms, weights
+
+
+def names(model, x):
+    """The names of inputs in the model's order, or else in alphabetical order; None if they have none."""
+    if not isinstance(x, dict):
+        return None
+    found = [str(one.name).split(":")[0] for one in getattr(model, "inputs", None) or ()]
+    return found if set(found) == set(x) else sorted(x)
+
+
+def write(path, known, its_weights, batches):
+    """Keep what the other backends are given: JSON with the number of an array in each array's place."""
+    kept = []
+
+    def keep(array):
+        kept.append(array)
+        return len(kept) - 1
+
+    known = dict(known, batches=arrays.mapped(keep, batches))
+    known["weights"] = {
+        "%s %d" % (name, place): keep(value)
+        for name, values in weights.by_layer(its_weights)
+        for place, value in enumerate(values)
+    }
+    with open(path + ".part", "wb") as file:
+        np.savez(file, *kept, known=np.array(json.dumps(known)))
+    os.replace(path + ".part", path)
+
+
+def read(path):
+    """{backend, facts, batches, weights: {layer and place: array}} that another backend kept."""
+    with np.load(path, allow_pickle=False) as file:
+        found = json.loads(str(file["known"]))
+        for part in ("batches", "weights"):
+            found[part] = arrays.mapped(lambda number: file["arr_%d" % number], found[part])
+    return found
+
+
+def differences(own, others, backend):
+    """[what differs between two descriptions of a model, in words], apart from dropout, which is off."""
+    found = []
+    here, there = own.get("optimizer") or {}, others.get("optimizer") or {}
+    for name, mine, theirs in _unequal(here, there):
+        found.append("its optimizer's %s comes to %s, on %s to %s" % (name, mine, backend, theirs))
+    for mine, theirs in zip(own.get("layers") or (), others.get("layers") or ()):
+        for name, here, there in _unequal(dict(_settings(mine[1])), dict(_settings(theirs[1]))):
+            found.append("its %s has %s %s, on %s %s" % (mine[0], name, here, backend, there))
+    return list(dict.fromkeys(found))
+
+
+def _unequal(here, there):
+    """(name, value here, value there) of the settings that differ."""
+    for name in sorted((set(here) | set(there)) - forms.DROPPED):
+        if here.get(name, "unset") != there.get(name, "unset"):
+            yield name, here.get(name, "unset"), there.get(name, "unset")
+
+
+def _settings(value):
+    """(name, value) of a layer's settings, and of what it wraps."""
+    if isinstance(value, dict):
+        for name, one in value.items():
+            if not isinstance(one, (dict, list, tuple)):
+                yield name, one
+            yield from _settings(one)
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _settings(one)

@@ -1,0 +1,268 @@
+"""What the first call of a line returns, of which inputs and from which weights: so that backends can be compared.
+
+Scores are of every call. Outputs are of the first rows of a call, and nothing of the program is changed for them:
+what has to be computed, such as the outputs of `evaluate`, is computed when the program has ended.
+"""
+
+import functools
+import hashlib
+import os
+import time
+import weakref
+
+import keras
+import numpy as np
+
+from kbench_guest.arrays import leaves, mapped
+from kbench_guest.drivers.first_outputs import drawn
+from kbench_guest.drivers.first_step import norm, plain_numbers, sums
+from kbench_guest.frameworks.layers import find, layers
+from kbench_guest.observing.about import rows
+from kbench_guest.observing.wrapping import by_name, wrap_methods
+from kbench_guest.proof.weights import by_layer
+
+MOST_ROWS = 32
+MOST_NUMBERS = 1 << 22  # of a weight that are hashed, from the front
+MOST_WEIGHTS = 1000
+CLOSE = 1e-4  # of the largest number: outputs of one model for one batch are no farther apart, unless they are random
+SCORES = ("evaluate", "evaluate_generator", "test_on_batch")
+OUTPUTS = ("predict", "predict_generator", "predict_on_batch", "__call__")
+BATCH = 32
+
+
+def scores(model, found):
+    """{name: number} of what evaluate returned; {} if that is not known."""
+    if isinstance(found, dict):
+        values = found
+    else:
+        numbers = list(found) if isinstance(found, (list, tuple)) else [found]
+        names = _names(model)
+        values = dict(zip(names, numbers)) if len(names) == len(numbers) else {}
+    read = {name: _number(value) for name, value in values.items()}
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def _names(model):
+    """The names of evaluate's scores in their order."""
+    if not hasattr(model, "get_metrics_result"):  # Keras 2
+        return list(getattr(model, "metrics_names", None) or ["loss"])
+    there = dict(model.get_metrics_result())
+    ordered = [one.name for one in model.metrics if one.name in there]  # as Keras 3 orders what it returns
+    return ordered + sorted(set(there) - set(ordered))
+
+
+def _number(value):
+    try:
+        found = np.asarray(value, dtype="float64")
+    except (TypeError, ValueError, RuntimeError):
+        return None
+    return float(found) if found.ndim == 0 else None
+
+
+class Returned(object):
+    """Keeps them. They are written as they come; `finish` adds what the program's end allows to compute."""
+
+    def __init__(self, framework, events, guarded):
+        self._framework = framework
+        self._events = events
+        self._guarded = guarded
+        self._began = time.time()
+        self._trained = weakref.WeakSet()  # layers
+        self._loaded = weakref.WeakKeyDictionary()  # layer: places of its weights that a file gave it
+        self._seen = set()  # sites
+        self._kept = []
+
+    def watch(self, model_class):
+        """See which weights the program gives its models."""
+        wrap_methods(model_class, ("load_weights",), self._loads)
+        wrap_methods(model_class, ("set_weights",), self._sets)
+
+    def trains(self, model):
+        """The model is trained from now on."""
+        for layer, _ in layers(model):
+            self._trained.add(layer)
+            self._loaded.pop(layer, None)
+
+    def is_trained(self, model):
+        return any(layer in self._trained for layer, _ in layers(model))
+
+    def keep(self, site, method, model, given, found):
+        """The first call of a site has returned. given: (positional arguments, others)."""
+        if site in self._seen:
+            return
+        self._seen.add(site)
+        args, others = given
+        x = args[0] if args else others.get("x", others.get("generator"))
+        if others.get("training") or not self._is_plain(model):
+            return
+        told = {"trained": int(self.is_trained(model)), "weights": self.weights(model)}
+        told["scores"] = scores(model, found) if method in SCORES else {}
+        size = others.get("batch_size") or (args[2] if method.startswith("evaluate") and len(args) > 2 else None)
+        if size is None and method.startswith("predict") and len(args) > 1:
+            size = args[1]
+        most = min(MOST_ROWS, int(size) if isinstance(size, (int, np.integer)) else BATCH)
+        batch = self._first(x, most) if rows(x) else None
+        outputs = self._arrays(mapped(lambda one: one[:most], found)) if method in OUTPUTS else None
+        if batch is not None:
+            told["inputs"] = _sampled(self._arrays(batch))
+        if outputs is not None:
+            told.update(_sampled(outputs))
+        self._events.write("returned", site=site, **plain_numbers(told))
+        if batch is None and hasattr(x, "__getitem__") and hasattr(x, "__len__"):
+            batch = x  # a Sequence, of which the first batch is asked for later
+        if batch is not None and not told["trained"]:
+            self._kept.append((site, weakref.ref(model), batch, most, told["weights"], outputs))
+
+    def finish(self):
+        """The program has ended: compute what its calls did not return, and whether they return it again."""
+        for kept in self._kept:
+            self._guarded(self._again, *kept)
+        self._kept = []
+
+    def _again(self, site, model, batch, most, its_weights, outputs):
+        model, more = model(), {}
+        if model is None or self.is_trained(model):
+            return
+        if self.weights(model) != its_weights:  # changed by the program itself
+            return
+        if not rows(batch):
+            batch = batch[0]
+            batch = self._first(batch[0] if isinstance(batch, (list, tuple)) else batch, most)
+            more["inputs"] = _sampled(self._arrays(batch))
+        again = self._arrays(mapped(lambda one: one[:most], model.predict_on_batch(batch)))
+        if outputs is None:
+            outputs, again = again, self._arrays(mapped(lambda one: one[:most], model.predict_on_batch(batch)))
+            more.update(_sampled(outputs))
+        more["random"] = int(not _close(outputs, again))
+        self._events.write("returned", site=site, **plain_numbers(more))
+
+    # weights
+
+    def weights(self, model):
+        """[{layer, weight, sha256, shared, norm, sums, trains, loaded}] of the model's weights, as they are now.
+
+        sha256: of the numbers as this backend keeps them; shared: as all would keep those that compute the same.
+        """
+        its_layers = [layer for layer, _ in layers(model) if layer.weights]
+        values = iter(self._framework.values([weight for layer in its_layers for weight in layer.weights]))
+        found = []
+        for name, layer in by_layer([(layer, layer) for layer in its_layers]):
+            trained = list(getattr(layer, "trainable_weights", layer.weights))
+            for place, weight in enumerate(layer.weights):
+                value = next(values)
+                kind, _, owner = find(layer, weight)
+                own = np.asarray(value, "float32")
+                shared = np.asarray(self._framework.to_shared(owner, kind, value), "float32")
+                found.append({
+                    "layer": name, "weight": kind or str(place), "sha256": _sha256(own),
+                    "shared": _sha256(shared), "norm": norm(shared),
+                    "sums": sums(np.ravel(shared)[:MOST_NUMBERS]),
+                    "trains": int(any(weight is one for one in trained)),
+                    "loaded": int(place in self._loaded.get(layer, ())),
+                })  # fmt: skip
+        return plain_numbers(found[:MOST_WEIGHTS])
+
+    def _sets(self, method, original):
+        @functools.wraps(original)
+        def given(model, *args, **kwargs):
+            self._guarded(self._is_new, model)
+            return original(model, *args, **kwargs)
+
+        return given
+
+    def _is_new(self, model):
+        for layer, _ in layers(model):
+            self._trained.discard(layer)
+            self._loaded.pop(layer, None)
+
+    def _loads(self, method, original):
+        @functools.wraps(original)
+        def loaded(model, *args, **kwargs):
+            before = self._guarded(self._hashes, model)
+            found = original(model, *args, **kwargs)
+            named = by_name(original, args, kwargs) or {}
+            self._guarded(self._mark, model, before, named)
+            return found
+
+        return loaded
+
+    def _mark(self, model, before, named):
+        path = next((one for one in named.values() if isinstance(one, (str, os.PathLike))), "")
+        path = os.fspath(path)
+        if not os.path.isfile(path) or os.path.getmtime(path) > self._began:  # the program itself has written it
+            return
+        before = before or {}
+        for layer, hashes in self._hashes(model).items():
+            known = before.get(layer, {})
+            self._loaded[layer] = {place for place, one in hashes.items() if known.get(place) != one}
+            self._trained.discard(layer)
+
+    def _hashes(self, model):
+        """{layer: {place of a weight: its hash}}; {} of a model that is not built."""
+        its_layers = [layer for layer, _ in layers(model) if layer.weights]
+        values = iter(self._framework.values([weight for layer in its_layers for weight in layer.weights]))
+        return {layer: dict(enumerate(_sha256(next(values)) for _ in layer.weights)) for layer in its_layers}
+
+    # outputs
+
+    def first_rows(self, x, size=None):
+        """A copy of the first rows of what a call is given; None if they cannot be had."""
+        most = min(MOST_ROWS, int(size) if isinstance(size, (int, np.integer)) else BATCH)
+        if not rows(x):
+            if not (hasattr(x, "__getitem__") and hasattr(x, "__len__") and len(x)):
+                return None
+            x = x[0][0] if isinstance(x[0], (list, tuple)) else x[0]  # a Sequence
+        return self._first(x, most)
+
+    def _is_plain(self, model):
+        """Whether it computes in the precision in which numbers are compared, and has no state of its own."""
+        usual = keras.backend.floatx()
+        kinds = {getattr(layer, "compute_dtype", usual) for layer, _ in layers(model)}
+        stateful = any(getattr(layer, "stateful", False) is True for layer, _ in layers(model))
+        return not stateful and all(kind == usual or "float" not in str(kind) for kind in kinds)
+
+    def _first(self, x, most):
+        """A copy of the first rows, as the model takes them."""
+        return mapped(lambda one: one, _first_rows(x, most, self._array))
+
+    def _arrays(self, value):
+        return [self._array(one) for one in leaves(value)]
+
+    def _array(self, value):
+        if hasattr(value, "iloc"):
+            value = value.values
+        if self._framework.eager and not isinstance(value, np.ndarray) and hasattr(value, "shape"):
+            value = keras.ops.convert_to_numpy(value)
+        return np.array(value)
+
+
+def _first_rows(x, most, array):
+    if isinstance(x, dict):
+        return {name: _first_rows(one, most, array) for name, one in x.items()}
+    if isinstance(x, (list, tuple)) and x and hasattr(x[0], "shape") and len(x[0].shape):
+        return [_first_rows(one, most, array) for one in x]
+    return array((x.iloc if hasattr(x, "iloc") else x)[:most])
+
+
+def _sampled(outputs):
+    """{outputs, scales, norms}: some numbers of each array, its largest one and its norm; {} of no numbers."""
+    if not outputs or any(one.dtype.kind not in "biuf" for one in outputs):
+        return {}
+    numbers, scales = zip(*[drawn(one) for one in outputs])
+    return {"outputs": list(numbers), "scales": list(scales), "norms": [norm(one) for one in outputs]}
+
+
+def _close(own, other):
+    """Whether outputs of the same model for the same inputs are alike."""
+    if [one.shape for one in own] != [one.shape for one in other]:
+        return True  # nothing is shown
+    return all(
+        np.allclose(one, two, rtol=CLOSE, atol=CLOSE * float(np.max(np.abs(two), initial=0.0)), equal_nan=True)
+        if np.size(two) else True
+        for one, two in zip(own, other)
+    )  # fmt: skip
+
+
+def _sha256(value):
+    flat = np.ascontiguousarray(value, "float32").reshape(-1)[:MOST_NUMBERS]
+    return hashlib.sha256(("%s " % (np.shape(value),)).encode("ascii") + flat.tobytes()).hexdigest()[:16]
