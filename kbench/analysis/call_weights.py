@@ -131,17 +131,20 @@ def averages(one: Returned, other: Returned) -> list[tuple[Weight, float]]:
     pairs = list(zip(one.weights, other.weights, strict=True))
     if any((a.layer, a.weight) != (b.layer, b.weight) for a, b in pairs):
         return []
-    trained = max((_apart(a, b) for a, b in pairs if a.trains), default=math.inf)
-    found = [(a, off) for a, b in pairs if not a.trains and (off := _apart(a, b)) > APART]
+    layers: dict[str, list[tuple[Weight, Weight]]] = {}
+    for a, b in pairs:
+        if a.trains:  # those of a layer together: a bias that began at zero has almost no norm
+            layers.setdefault(a.layer, []).append((a, b))
+    trained = max(map(_apart, layers.values()), default=math.inf)
+    found = [(a, off) for a, b in pairs if not a.trains and (off := _apart([(a, b)])) > APART]
     return found if found and trained < APART and max(off for _, off in found) > NEARER * trained else []
 
 
-def _apart(own: Weight, other: Weight) -> float:
-    """How far two weights are apart, in the smaller norm."""
-    if own.shared == other.shared:
-        return 0.0
-    if len(own.sums) != len(other.sums):
+def _apart(pairs: Sequence[tuple[Weight, Weight]]) -> float:
+    """How far weights are apart, in the smaller of their norms."""
+    if any(len(own.sums) != len(other.sums) for own, other in pairs):
         return math.inf
-    smaller = max(1e-12, min(number(own.norm), number(other.norm)))
-    distance = math.dist([number(one) for one in own.sums], [number(one) for one in other.sums]) / smaller
+    distances = [math.dist(*([number(one) for one in side.sums] for side in pair)) for pair in pairs]
+    norms = [math.hypot(*(number(side.norm) for side in sides)) for sides in zip(*pairs, strict=True)]
+    distance = math.hypot(*distances) / max(1e-12, min(norms))
     return math.inf if math.isnan(distance) else distance

@@ -25,7 +25,7 @@ def cause(does: str, one: Measured, own: Returned, reference: Measured, others: 
     if layers := call_weights.lacking(own, others):
         named = ", ".join(layers[:MOST_NAMED]) + (" and others" if len(layers) > MOST_NAMED else "")
         given = {weight.layer for weight in own.weights if weight.loaded}
-        return f"load_weights gave {named} {'other' if given & {*layers} else 'no'} weights there"
+        return f"{named} got {'other' if given & {*layers} else 'no'} weights by load_weights there"
     if found := call_weights.averages(own, others):
         return _of_averages(found, one, own, reference, others)
     known = [fault(does, one, own, reference, others)]
@@ -49,7 +49,7 @@ def _of_averages(
     listed = ", ".join(
         f"{name.replace('_', ' ')} {significant(off, 2)} times its norm off" for name, off in sizes.items()
     )
-    text = f"what is trained agrees, and what is not does not ({listed})"
+    text = f"its trained weights agree, the others do not ({listed})"
     known = fault(TRAINED, one, own, other, others) or fault(TRAINED, other, others, one, own)
     return f"{text}: {known}" if known else text
 

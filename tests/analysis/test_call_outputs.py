@@ -180,6 +180,7 @@ def test_moving_averages_are_to_blame_where_all_that_is_trained_agrees() -> None
     def after(mean: float, kernel: float = 1.0) -> dict[str, Any]:
         its_weights = [
             weight("Conv2D 1", "kernel", str(kernel), norm=1.0, sums=[kernel, 0.0]),
+            weight("Conv2D 1", "bias", str(mean), norm=1e-9, sums=[1e-9 * mean, 0.0]),
             weight("BatchNormalization 1", "moving_mean", str(mean), norm=abs(mean), sums=[mean, 0.0], trains=0),
         ]
         return {"trained": 1, "weights": its_weights}
@@ -205,9 +206,9 @@ def test_a_file_that_gives_a_layer_no_weights_is_named() -> None:
         call("keras3/jax", returned(0.9, **loaded("bb", 0))),
     ]
     assert said(*cells)[0].startswith("weights of the same file predict otherwise on keras3/jax")
-    assert said(*cells)[0].endswith("load_weights gave Dense 2 no weights there")
+    assert said(*cells)[0].endswith("Dense 2 got no weights by load_weights there")
     others = call("keras3/jax", returned(0.9, **loaded("bb", 1)))
-    assert said(cells[0], others)[0].endswith("load_weights gave Dense 2 other weights there")
+    assert said(cells[0], others)[0].endswith("Dense 2 got other weights by load_weights there")
     # A new head, which no file gives its weights, is each backend's own.
     new = [
         call(name, returned(0.3 * place, **loaded(name, 0)))
