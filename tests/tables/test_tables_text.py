@@ -9,6 +9,8 @@ from fake_runs import summary
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbench.analysis import call_outputs
+from kbench.epochs import Otherwise
 from kbench.tables.answers import headline
 from kbench.tables.content import table
 from kbench.tables.markdown import escape, markdown
@@ -350,3 +352,26 @@ def test_a_variant_has_its_ratio_to_its_backend_as_it_is() -> None:
     assert "x default: time of the variant / time of the same backend without settings." in printed
     rows = [dataclasses.replace(row, baseline=SLOW.backend) for row in (FAST, SLOW, variant)]
     assert "x default" not in text(rows, 250), "x baseline says it"
+
+
+def test_what_predicts_otherwise_stands_first_and_once_for_all_lines() -> None:
+    def row(line: str, by: str, backend: str = "keras2/theano") -> Summary:
+        wrong = Otherwise("the same weights predict otherwise", "keras2/tensorflow", by, "its kernels are flipped")
+        notes = (call_outputs.sentence(backend, wrong),)
+        return summary(backend, f"train.py: {line}", unit="call", otherwise=wrong, notes=notes)
+
+    right = summary("keras2/tensorflow", "train.py: predict, line 8", unit="call")
+    rows = [
+        row("predict, line 8", "outputs off by up to 1"),
+        right,
+        row("evaluate, line 9", "accuracy 0.09 instead of 0.941"),
+    ]
+    first, *_ = text(rows, 400).split("\n\n")
+    assert first == (
+        "The same weights predict otherwise on keras2/theano than on keras2/tensorflow: accuracy 0.09 instead of "
+        "0.941 (predict, line 8; evaluate, line 9). Its kernels are flipped."
+    )
+    assert headline(rows).startswith(first)
+    assert text(rows, 400).count("flipped") == 1
+    assert "ok, other outputs" in text(rows, 400)
+    assert text([right], 400).startswith("train.py: predict, line 8")
