@@ -18,6 +18,7 @@ INSTALLED_AS = {
 }  # fmt: skip
 # Frameworks that feed data to any backend of Keras 3: as they are imported, and what installs them.
 FEEDS = {"tensorflow": "tensorflow-cpu", "torch": "torch"}
+NOT_TO_INSTALL = ("google",)  # google.colab is there on Colab alone, and the package of this name is another
 PIP = re.compile(r"pip install `?([\w-]+)")
 
 
@@ -51,7 +52,9 @@ def reason_of(error, trace, files, program, missing):
     if isinstance(error, NotImplementedError) and frames and not files.is_own(frames[-1].filename):
         found["kind"] = "unsupported"
     message = (in_words(*own[-1]) + ": " if own else "") + found["message"]
-    if isinstance(error, ModuleNotFoundError) and package and not is_there(package):
+    if package in NOT_TO_INSTALL:
+        pass
+    elif isinstance(error, ModuleNotFoundError) and package and not is_there(package):
         message += _installs([package, *_absent(files, program)], program)
     elif isinstance(error, ImportError) and PIP.search(message):
         message += _installs([PIP.search(message).group(1)], program)
@@ -76,7 +79,8 @@ def _absent(files, program):
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.append(node.module)
     names = list(dict.fromkeys(name.partition(".")[0] for name in names))
-    return [one for one in names if one not in program["frameworks"] and not is_there(one)]
+    known = (*program["frameworks"], *NOT_TO_INSTALL)
+    return [one for one in names if one not in known and not is_there(one)]
 
 
 def _feeds(framework, program):
