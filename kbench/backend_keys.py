@@ -28,6 +28,15 @@ Times = Annotated[
 ]
 Layout = Annotated[Literal["channels_first", "channels_last"], Meta(description="channels_first or channels_last")]
 
+Pythons = Annotated[
+    tuple[Annotated[str, Meta(pattern=r"\A3\.\d+\Z")], ...],
+    Meta(min_length=1, description='a list of Python versions such as ["3.11"]'),
+]
+Forms = Annotated[
+    Mapping[str, Literal["unrolled", "hidden state last"]],
+    Meta(description='a table of layer classes, each "unrolled" or "hidden state last"'),
+]
+
 # The quantities that parity compares, in the order of the table.
 Quantity = Literal["outputs", "layers", "loss", "1 step", "10 steps"]
 QUANTITIES = get_args(Quantity)
@@ -53,3 +62,12 @@ class Explanation:
     setting: Text = ""  # only of models a layer of which is set to this, such as "hard_sigmoid"
     carried: bool = False  # only of weights that a program carries over itself, so that nothing converts them
     fault: bool = False  # it names the cause, and the row differs all the same
+
+
+Known = Annotated[
+    tuple[Explanation, ...],
+    Meta(
+        description="[[explained]] tables with `bound` (a number above 0), `reason`, `what` (some of "
+        f"{', '.join(QUANTITIES)}) and perhaps `bound_of_loss`, `layer`, `optimizer`, `with_layer` and `unlike`"
+    ),
+]

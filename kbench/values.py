@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from kbench.backend_keys import QUANTITIES, Explanation, Flag, Layout, Sources, Table, Text, Texts, Times, Variables
+from kbench.backend_keys import Flag, Forms, Known, Layout, Pythons, Sources, Table, Text, Texts, Times, Variables
 from kbench.epochs import Epoch, Otherwise
 
 # Statuses of a cell, from best to worst.
@@ -88,10 +88,7 @@ class Backend:
     title: Text  # one line for people
     distribution: Text  # the package whose version is the backend's version (a build may name another)
     # usable Python versions, best first
-    python: Annotated[
-        tuple[Annotated[str, Meta(pattern=r"\A3\.\d+\Z")], ...],
-        Meta(min_length=1, description='a list of Python versions such as ["3.11"]'),
-    ]
+    python: Pythons
     image_data_format: Layout  # its native one, on the CPU
     gpu_image_data_format: Layout  # its native one, on a GPU
     can: Annotated[frozenset[Literal["train", "infer"]], Meta(min_length=1, description="a list of train and infer")]
@@ -111,10 +108,7 @@ class Backend:
     programs: Texts = ()  # programs that must be on PATH when it runs, such as "g++"
     compiles: Text = ""  # the folder of its compiled code for an example, with {example}
     # layer class -> the form to run, if the default computes something else
-    recurrent: Annotated[
-        Mapping[str, Literal["unrolled", "hidden state last"]],
-        Meta(description='a table of layer classes, each "unrolled" or "hidden state last"'),
-    ] = field(default_factory=dict)
+    recurrent: Forms = field(default_factory=dict)
     fixed_batch: Texts = ()  # layer classes that need the batch size in the graph
     ordered_updates: Flag = False  # whether the guest must order gradients, updates and the step counter
     notes: Texts = ()  # notes for the reader of its rows
@@ -127,13 +121,7 @@ class Backend:
     # the same in every plot
     color: Annotated[str, Meta(pattern=r"\A#[0-9a-fA-F]{6}\Z", description='a colour such as "#0072B2"')]
     # known differences from the other backends
-    explained: Annotated[
-        tuple[Explanation, ...],
-        Meta(
-            description="[[explained]] tables with `bound` (a number above 0), `reason`, `what` (some of "
-            f"{', '.join(QUANTITIES)}) and perhaps `bound_of_loss`, `layer`, `optimizer`, `with_layer` and `unlike`"
-        ),
-    ] = ()
+    explained: Known = ()
 
     @property
     def imported(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from kbench.store.files import loads, read_bytes
 
 ENDING = ".ipynb"
 _AROUND = ("time", "timeit", "capture", "prun")  # magics of a cell or a statement that runs as if without them
-_OPTION = re.compile(r"-[a-zA-Z]+(\s+\d+)?\s+")
+_OPTION = re.compile(r"-[a-zA-Z]+\d*(\s+\d+)?\s+")
 _MAGIC = re.compile(r"(?P<indent>\s*)(?P<target>[\w, ]+=\s*)?(?P<kind>!!|!|%)(?P<text>.*)")
 _HELP = re.compile(r"\s*\?{1,2}[\w.*%]+|\s*%?[\w.*]+\?{1,2}")
 
@@ -95,7 +95,9 @@ def _begins_a_statement(lines: list[str]) -> bool:
         for _ in tokenize.generate_tokens(io.StringIO(text).readline):
             pass
     except tokenize.TokenError as error:
-        return "multi-line" not in str(error.args[0]) and "unexpected EOF" not in str(error.args[0])
+        return not any(
+            words in str(error.args[0]) for words in ("multi-line", "triple-quoted")
+        )  # by Python's version
     except SyntaxError:  # of its indentation
         pass
     return True

@@ -185,6 +185,8 @@ def test_a_missing_package_is_named_beside_those_that_are_asked_for(bench: Bench
     text = "import sklearn.svm, os\nfrom bs4 import that\ntry:\n    import cv2\nexcept ImportError:\n    pass\n"
     measure(bench, bench.example("needs.py", BEGIN + text))
     assert fate(bench)[1].endswith("; --with scikit-learn,beautifulsoup4 installs what it imports")
+    measure(bench, bench.example("needs.py", BEGIN + "from google.colab import drive\nimport sklearn\n"))
+    assert fate(bench)[1].endswith("ModuleNotFoundError: No module named 'google.colab'")
 
 
 @pytest.mark.parametrize(

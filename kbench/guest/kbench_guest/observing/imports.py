@@ -169,6 +169,10 @@ class Files(object):
             frame = frame.f_back
         return "", 0
 
+    def text(self):
+        """All of the file that is run, or of all cells."""
+        return "\n".join(str(self._text(file)) for file in self._cells or [self.path])
+
     def statements(self):
         """Those at the top of the file that is run, or of all cells: parsed again."""
         for file in self._cells or [self.path]:

@@ -16,8 +16,12 @@ INSTALLED_AS = {
     "dateutil": "python-dateutil", "pylab": "matplotlib", "skimage": "scikit-image", "sklearn": "scikit-learn",
     "yaml": "pyyaml",
 }  # fmt: skip
-# Frameworks that feed data to any backend of Keras 3: as they are imported, and what installs them.
-FEEDS = {"tensorflow": "tensorflow-cpu", "torch": "torch"}
+# Frameworks that feed data to any backend of Keras 3: what installs them, and what programs use of them for that.
+FEEDS = {
+    "tensorflow": ("tensorflow-cpu", re.compile(r" tensorflow\.(data|io)\b")),
+    "torch": ("torch", re.compile(r"\bDataLoader\b|\btorch\.utils\b")),
+}
+NOT_TO_INSTALL = ("google",)  # google.colab is there on Colab alone, and the package of this name is another
 PIP = re.compile(r"pip install `?([\w-]+)")
 
 
@@ -36,11 +40,11 @@ def reason_of(error, trace, files, program, missing):
     package = (getattr(error, "name", None) or "").partition(".")[0]  # of an import
     absent = package in program["frameworks"] and not is_there(package)
     if missing and (isinstance(error, (NotServed, ImportError)) or NotServed.TEXT in str(error)):
-        message = missing + ", and this backend has no TensorFlow" + _feeds("tensorflow", program)
+        message = missing + ", and this backend has no TensorFlow" + _feeds("tensorflow", missing, program)
         return {"kind": "unsupported", "message": message}
     if isinstance(error, ImportError) and absent:
         message = "%s imports %s, which this backend does not have" % (in_words(*(own or [("", 0)])[-1]), package)
-        return {"kind": "unsupported", "message": message + _feeds(package, program)}
+        return {"kind": "unsupported", "message": message + _feeds(package, files.text(), program)}
     found = reason(error)
     if isinstance(error, Refused):
         return found
@@ -51,7 +55,9 @@ def reason_of(error, trace, files, program, missing):
     if isinstance(error, NotImplementedError) and frames and not files.is_own(frames[-1].filename):
         found["kind"] = "unsupported"
     message = (in_words(*own[-1]) + ": " if own else "") + found["message"]
-    if isinstance(error, ModuleNotFoundError) and package and not is_there(package):
+    if package in NOT_TO_INSTALL:
+        pass
+    elif isinstance(error, ModuleNotFoundError) and package and not is_there(package):
         message += _installs([package, *_absent(files, program)], program)
     elif isinstance(error, ImportError) and PIP.search(message):
         message += _installs([PIP.search(message).group(1)], program)
@@ -76,14 +82,16 @@ def _absent(files, program):
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.append(node.module)
     names = list(dict.fromkeys(name.partition(".")[0] for name in names))
-    return [one for one in names if one not in program["frameworks"] and not is_there(one)]
+    known = (*program["frameworks"], *NOT_TO_INSTALL)
+    return [one for one in names if one not in known and not is_there(one)]
 
 
-def _feeds(framework, program):
-    """What installs a framework whose data Keras 3 takes on any backend; empty on Keras 2, and for others."""
-    if framework not in FEEDS or not is_there("keras", "src"):
+def _feeds(framework, used, program):
+    """What installs a framework whose data Keras 3 takes on any backend, if that is what the program wants of it."""
+    package, of_data = FEEDS.get(framework, ("", None))
+    if not package or not is_there("keras", "src") or not of_data.search(used):
         return ""
-    return "; for its data alone, --with %s installs it" % ",".join([*program["asked"], FEEDS[framework]])
+    return "; for its data alone, --with %s installs it" % ",".join([*program["asked"], package])
 
 
 def _file(files, file):
