@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from statistics import fmean, median, stdev
+from statistics import median, stdev
 
 from kbench.analysis import (
     fingerprints,
@@ -16,6 +16,7 @@ from kbench.analysis import (
     processes,
     roofline,
     rounds,
+    shares,
     step_times,
     trainings,
 )
@@ -23,7 +24,7 @@ from kbench.analysis.processes import Level, Process
 from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, compare, holding
 from kbench.epochs import Epoch
 from kbench.text import significant
-from kbench.values import CALL, EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured, Summary
+from kbench.values import CALL, EPOCHS, OK, REPEATS, REST, STATUSES, Cell, Interval, Measured, Summary
 
 Row = tuple[str, str, str, str]  # see row_of
 LATE = 0.05  # of an epoch's time: if fit takes more after its last batch, a note says so
@@ -165,7 +166,7 @@ def _summary(
         data=_text(facts.get("data")),
         data_source=_text(facts.get("data_source")),
         data_sha256=_text(facts.get("data_sha256")),
-        phases=_phases(cold),
+        phases=shares.phases(ok) if facts.get("unit") == REST else _phases(cold),
         evaluation_seconds=_evaluation(ok),
         seconds_per_1000_samples=per_1000,
         # A script's rows are compared as long as the model is the same; other differences are notes.
@@ -207,20 +208,11 @@ def _summary(
         disturbed_turns=sum(disturbed),
         calls=_whole(facts.get("calls")),
         first_calls=_whole(facts.get("first_calls")),
-        total_seconds=_part(ok),
+        total_seconds=shares.seconds(ok),
         around_seconds=step_times.median_of(_numbers(ok, "around_seconds")),
         steady_epoch_seconds=step_times.median_of(_numbers(ok, "steady_epoch_seconds")),
         steps=0 if by_call else int(step_times.median_of([len(epoch.step_seconds) for epoch in steady]) or 0),
     )
-
-
-def _part(ok: Sequence[Measured]) -> float | None:
-    """The seconds of a program that a row is: its mean share of the usual time, so that all rows add up to that."""
-    known = [(one.facts.get("site_seconds"), one.facts.get("program_seconds")) for one in ok]
-    times = [(part, whole) for part, whole in known if isinstance(part, float) and isinstance(whole, float) and whole]
-    if not times:
-        return step_times.median_of(_numbers(ok, "site_seconds"))
-    return median(whole for _, whole in times) * fmean(part / whole for part, whole in times)
 
 
 def _metrics(last: Sequence[Epoch]) -> dict[str, float]:

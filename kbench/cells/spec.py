@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from kbench import paths, store
+from kbench.arrays import Data
 from kbench.datasets import as_keras
 from kbench.datasets.as_keras import Served
 from kbench.environments import layers
 from kbench.paths import portable
 from kbench.planning.tasks import CellTask
 from kbench.selection import declared
-from kbench.values import CHANNELS_LAST, NATIVE, Data, Device, Environment
+from kbench.values import CHANNELS_LAST, NATIVE, Device, Environment
 
 # For a script whose arguments have secrets, which its spec does not have; as kbench_guest.drivers.script reads it.
 ARGUMENTS = "KBENCH_ARGUMENTS"

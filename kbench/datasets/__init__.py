@@ -6,13 +6,13 @@ from collections.abc import Collection
 from pathlib import Path
 
 from kbench import paths
+from kbench.arrays import Data
 from kbench.datasets import archives, fetch, origins, prepared
 from kbench.datasets.origins import REAL, SYNTHETIC, Missing, MissingFiles, Needed, Origin, describe
 from kbench.datasets.prepared import Recipe
 from kbench.datasets.registry import REGISTRY, File, Registry
 from kbench.errors import UserError
 from kbench.text import meant
-from kbench.values import Data
 
 INPUTS = ("image", "flat", "sequence")
 

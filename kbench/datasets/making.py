@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from kbench.arrays import Data
 from kbench.datasets import arrays, babi, cifar10, imdb, mnist, npz, prepared, synthetic
 from kbench.datasets.arrays import Contents, Create
 from kbench.datasets.prepared import Recipe
 from kbench.datasets.registry import File
-from kbench.values import Data
 
 
 def make(

@@ -14,8 +14,8 @@ from typing import Any
 
 from filelock import FileLock
 
+from kbench.arrays import Data
 from kbench.errors import UserError
-from kbench.values import Data
 
 SCHEMA = 1  # of meta.json
 VERSION = 2  # of the preparation: raise it when an array or its hash changes

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from kbench import datasets
+from kbench.arrays import Data
 from kbench.datasets import REAL, SYNTHETIC, MissingFiles, Needed, Origin, addresses
 from kbench.errors import UserError
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
 from kbench.session import terminal
-from kbench.values import Data, Example
+from kbench.values import Example
 
 AUTO: Final = "auto"
 

@@ -24,9 +24,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any
 
+from kbench.arrays import Data
 from kbench.errors import UserError
 from kbench.store.files import cannot, may_be_refused, read_bytes, read_json, replace_json
-from kbench.values import Backend, Cell, Data, Example, Outcome
+from kbench.values import Backend, Cell, Example, Outcome
 
 SCHEMA = 1
 EXPLAIN = "explain"  # the folder of a run with those that explain it

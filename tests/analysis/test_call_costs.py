@@ -121,6 +121,19 @@ def test_all_rows_add_up_to_the_program_and_what_is_in_none_is_a_row() -> None:
         assert parts[-1].relative_to_fastest is None, "nothing to be faster in"
 
 
+def test_of_unequal_processes_imports_are_a_part_of_what_is_outside_keras() -> None:
+    one = program([[FIRST], [1.0]])
+    fast, slow = (
+        replace(one, cell=cell("train.py", "a/x", repeat=repeat), phases={"import": imports}, facts=facts)
+        for repeat, imports, facts in (
+            (1, 0.9, one.facts),
+            (2, 9.9, {**one.facts, "program": {"seconds": 16.5, "keras": 1}}),
+        )
+    )
+    rest = rows(fast, slow)["outside Keras", "a/x"]
+    assert rest.phases["import"] < (rest.total_seconds or 0.0)
+
+
 def test_calls_too_short_for_a_table_are_in_the_row_of_all_else() -> None:
     found = rows(program([[FIRST], [1.0]], [(0.01, 1), (0.01, 0)]))
     assert (EVALUATE, "a/x") not in found

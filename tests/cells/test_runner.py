@@ -12,13 +12,14 @@ import pytest
 from fake_runs import PROVENANCE, cell, learning, plan
 
 from kbench import store
+from kbench.arrays import Data
 from kbench.cells import runner
 from kbench.cells.launcher import Exit, Running
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.cells.spec import Here
 from kbench.machine import devices
 from kbench.planning.tasks import CellTask
-from kbench.values import Cell, Data, Environment, Outcome
+from kbench.values import Cell, Environment, Outcome
 
 DATA = Data("mnist", "real", Path("/data"), ("x.npy",), "y.npy", (), "", 10, 255.0, ((28, 28, 1),), "ab")
 Fate = Callable[[Path, Path], Exit]

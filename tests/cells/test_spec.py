@@ -12,6 +12,7 @@ import pytest
 from fake_backends import write_backend
 
 from kbench import paths
+from kbench.arrays import Data
 from kbench.cells import spec as specs
 from kbench.cells.spec import Here
 from kbench.cli import arguments
@@ -21,7 +22,7 @@ from kbench.planning.request import ChosenPython, Request
 from kbench.planning.tasks import CellTask, guest_sha256, locked_versions
 from kbench.selection import backends, examples
 from kbench.session import choices
-from kbench.values import Backend, Data
+from kbench.values import Backend
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 OF_KERAS = [name for name, backend in BACKENDS.items() if backend.kind == "keras"]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from kbench import datasets
+from kbench.arrays import Data
 from kbench.datasets import babi, imdb
-from kbench.values import Data
 
 
 def prepare(name, folder: Path, known) -> Data:

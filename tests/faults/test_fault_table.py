@@ -15,6 +15,7 @@ import pytest
 from fake_runs import PROVENANCE, cell, plan
 
 from kbench import store
+from kbench.arrays import Data
 from kbench.cells import launcher, orphans, runner
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.cells.spec import Here
@@ -22,7 +23,7 @@ from kbench.machine import devices
 from kbench.outputs import one_run
 from kbench.planning.tasks import CellTask
 from kbench.store import guest_files
-from kbench.values import Data, Environment, Measured
+from kbench.values import Environment, Measured
 
 GUEST = Path(__file__).with_name("stub_guest.py")
 DATA = Data("mnist", "real", Path("/data"), ("x.npy",), "y.npy", (), "", 10, 255.0, ((28, 28, 1),), "ab")

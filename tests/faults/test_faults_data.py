@@ -19,10 +19,10 @@ from named_pipe import Pipe
 
 import kbench
 from kbench import datasets
+from kbench.arrays import Data
 from kbench.datasets import fetch
 from kbench.datasets.registry import Registry
 from kbench.errors import UserError
-from kbench.values import Data
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "datasets"))
 import dataset_miniatures as miniatures

@@ -20,13 +20,14 @@ import pytest
 from fake_runs import PROVENANCE, cell, plan
 
 from kbench import paths, store
+from kbench.arrays import Data
 from kbench.cells import launcher, orphans, runner, turns
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.cells.spec import Here
 from kbench.epochs import AGAIN
 from kbench.machine import devices, host
 from kbench.planning.tasks import CellTask
-from kbench.values import Data, Environment, Outcome
+from kbench.values import Environment, Outcome
 
 GUEST = Path(__file__).with_name("stub_guest.py")
 DATA = Data("mnist", "real", Path("/data"), ("x.npy",), "y.npy", (), "", 10, 255.0, ((28, 28, 1),), "ab")

@@ -12,9 +12,10 @@ import pytest
 from fake_runs import PROVENANCE, cell, plan
 
 from kbench import paths, store
+from kbench.arrays import Data
 from kbench.errors import UserError
 from kbench.store import files, runs
-from kbench.values import FAILED, OK, Backend, Data, Example, Outcome, Profile
+from kbench.values import FAILED, OK, Backend, Example, Outcome, Profile
 
 NONE = r"^There are no runs of your own in .* yet; start one with --backends\.$"
 
