@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from kbench.cli import hints
 from kbench.cli.options import OPTIONS
 from kbench.environments.interpreters import CHANNEL
 from kbench.errors import UserError
 from kbench.masking import masked_arguments
-from kbench.text import nearest
+from kbench.text import meant, nearest
 from kbench.version import __version__
 
 _SELECTION = ("--backends", "--device", "--python", "--channel", "--examples")
@@ -115,7 +116,12 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are UserErrors: one sentence, no usage text."""
 
     def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message[0].upper()}{message[1:]}; see `{self.prog} --help`.")
+        kind = _Missing if "are required" in message else UserError
+        raise kind(f"{message[0].upper()}{message[1:]}; see `{self.prog} --help`.")
+
+
+class _Missing(UserError):
+    """An option or argument is missing, perhaps because another word stands for it."""
 
 
 def program() -> str:
@@ -136,7 +142,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise SystemExit(0)
     named = arguments.pop(0) if arguments[0] in COMMANDS else ""
     if not named and not arguments[0].startswith("-"):
-        raise UserError(f"There is no command {arguments[0]!r}{nearest(arguments[0], [*COMMANDS, HELP])}")
+        raise UserError(_no_command(arguments))
     command = named or "run"
     about, _ = COMMANDS[command]
     parser = _parser(f"{program()} {named}".strip(), description=about, epilog=_text(command))
@@ -144,13 +150,52 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     place = (
         arguments.index("--") if command in ("script", "parity", "resume") and "--" in arguments else len(arguments)
     )
-    found = parser.parse_args(arguments[:place])
+    found = _parsed(parser, arguments[:place], command)
     if getattr(found, "channel", None):
         os.environ[CHANNEL] = found.channel  # read where a Python is installed
     found.arguments = tuple(arguments[place + 1 :])  # of the script
     found.command = command
     found.argv = list(masked_arguments(argv))  # which results keep
     return found
+
+
+def _no_command(arguments: Sequence[str]) -> str:
+    """The sentence on a first word that is no command."""
+    word = arguments[0]
+    likely = hints.no_command(arguments, program(), COMMANDS, _options_of("run")) if word else ""
+    start = f"There is no command {word[:50]!r}"
+    if not likely or (meant(word, [*COMMANDS, HELP]) and not likely.endswith("?")):
+        return f"{start}{nearest(word, [*COMMANDS, HELP])}"
+    return f"{start}: {likely}" if likely.endswith("?") else f"{start}. {likely}."
+
+
+def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str], command: str) -> argparse.Namespace:
+    """The options. Raises UserError, with what was probably meant."""
+    missing = None
+    try:
+        found, extra = parser.parse_known_args(arguments)
+    except _Missing as error:
+        missing = error
+        for action in parser._actions:  # only to find what stands for what is missing
+            action.required = False
+        _, extra = parser.parse_known_args(arguments)
+    likely = ""
+    if extra:
+        likely = hints.unrecognized(extra, arguments, command, program(), {one: _options_of(one) for one in COMMANDS})
+    if missing and not likely:
+        raise missing
+    if extra:
+        end = f". {likely}." if likely else f"; see `{parser.prog} --help`."
+        end = f": {likely}" if likely.endswith("?") else end
+        raise UserError(f"Unrecognized arguments: {' '.join(extra)[:200]}{end}")
+    return found
+
+
+def _options_of(command: str) -> list[str]:
+    """The names of a command's options."""
+    _, options = COMMANDS[command]
+    named = [one for option in options for one in (option[1] if isinstance(option, tuple) else (option,))]
+    return [one.split()[0] for one in named if one.startswith("--")]
 
 
 def add_options(parser: argparse.ArgumentParser, command: str) -> None:

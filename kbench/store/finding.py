@@ -46,7 +46,7 @@ def find(run: str, parent: Path, timed: bool = False) -> Path:
     known = [folder.name for folder in _by_time(parent)]
     if not known:
         raise UserError(f"There is no run {run!r}: there are no runs in {parent}.")
-    shown = ", ".join([*known[:MOST_SHOWN], *(["..."] if len(known) > MOST_SHOWN else [])])
+    shown = ", ".join(known[:MOST_SHOWN]) + (", ..." if len(known) > MOST_SHOWN else ".")
     raise UserError(f"There is no run {run!r}; the runs in {parent}, newest first: {shown}")
 
 
