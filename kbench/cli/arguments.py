@@ -31,6 +31,7 @@ _VARIANTS = (
 _HOW_OFTEN = ("how often each cell is measured", ("--repeats", "--precision", "--budget", "--interleave"))
 _CLUSTER = ("on a cluster", ("--on", "--spread", "--select"))
 _DATA = ("data", ("--data", "--data-dir"))
+_SHOWN = ("--format", "--columns", "--sort", "--export")
 _DETAIL = ("", ("--quiet", "--verbose"))  # without a title: one or the other
 
 HELP = "help"  # `help` and `help COMMAND` are the same as --help
@@ -40,7 +41,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Measure examples on backends: seconds per epoch, loss and accuracy, as tables and plots.",
         (
             *_SELECTION, _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN, *_OF_CELLS, _DATA, _CLUSTER, "--baseline",
-            "--name", "--dry-run", _DETAIL, "--no-plots", "--format",
+            "--name", "--dry-run", _DETAIL, "--no-plots", *_SHOWN,
             "--results",
         ),
     ),
@@ -51,7 +52,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
             "file", "-m", "--backends", "--device", "--python", "--channel", "--with", "--shims", "--max-epochs",
             "--max-steps", "--seed", "--init of a script", "--workdir", "--keep-files", _HOW_OFTEN,
             "--threads", "--timeout", "--memory-limit", "--data-dir", "--baseline", "--name", "--dry-run",
-            _DETAIL, "--explain", "--show-output", "--no-plots", "--format", "--results",
+            _DETAIL, "--explain", "--show-output", "--no-plots", *_SHOWN, "--results",
         ),
     ),
     "new": (
@@ -70,12 +71,13 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "undecided rows.",
         (
             "run", "--retry", "--budget of resume", "--on of resume", "--with of resume", _DETAIL, "--no-plots",
-            "--format", "--results",
+            *_SHOWN, "--results",
         ),
     ),
     "list": (
-        "List backends and examples: what each is and can do, whether it is installed; or list published figures.",
-        ("what to list", "workload", "--variables", "--format", "--python"),
+        "List backends and examples: what each is and can do, whether it is installed; or your runs; or published "
+        "figures.",
+        ("what to list", "workload", "--variables", "--format", "--python", "--results"),
     ),
     "setup": (
         "Create the backends' environments where they are missing. Measures nothing.",
@@ -84,12 +86,12 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "report": (
         "Write a run's tables, plots and pages again from its measurements, and print the tables; or put several "
         "runs on one page.",
-        ("runs", "--output", "--plot-style", "--plot-size", "--no-plots", "--baseline", "--format", "--results"),
+        ("runs", "--output", "--plot-style", "--plot-size", "--no-plots", "--baseline", *_SHOWN, "--results"),
     ),
     "compare": (
         "Compare runs side by side. For each example and backend: steady times, their ratio with its 95 % interval, "
         "a verdict, final accuracy, time to accuracy, and whether the losses are the same.",
-        ("runs to compare", "--fail-above", "--allow", "--format", "--results"),
+        ("runs to compare", "--fail-above", "--allow", "--format", "--export", "--results"),
     ),
     "export": ("Write a run's data in a format of other programs.", ("run", "--to", "--out", "--results")),
     "parity": (
@@ -97,7 +99,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "outputs of the model and of each layer, the loss, and the weights after 1 and 10 steps.",
         (
             *_SELECTION, "--batch-size", "--seed", "--form", "--script", "-m", "--with", "--shims", *_OF_CELLS, _DATA,
-            "--name", "--dry-run", "--format", "--results",
+            "--name", "--dry-run", "--format", "--export", "--results",
         ),
     ),
     "doctor": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
@@ -134,7 +135,7 @@ def _option(extra: Sequence[str], command: str, called: str, of: Mapping[str, Co
 
 
 def _joined(extra: Sequence[str], arguments: Sequence[str]) -> str:
-    """On a list that has blanks, or a blank instead of a comma: `--backends jax, torch`."""
+    """On a list that has blanks, or a blank instead of a comma."""
     for place, word in enumerate(arguments):
         if word.startswith("--") and "=" not in word and arguments[place + 1 : place + 2]:
             values = _values(arguments[place + 1 :])
@@ -163,7 +164,9 @@ def _how(file: str, program: str, rest: Sequence[str]) -> str:
 
 def is_example(file: str) -> bool:
     """Whether there is such a file, with a build_model."""
-    with contextlib.suppress(OSError, ValueError), paths.expanded(file).open("rb") as opened:
+    if not os.path.isfile(file):  # noqa: PTH113  # or a pipe, which would be waited for
+        return False
+    with contextlib.suppress(OSError), paths.expanded(file).open("rb") as opened:
         return re.search(rb"^def build_model\b", opened.read(1 << 20), re.MULTILINE) is not None
     return False
 
