@@ -21,6 +21,7 @@ from kbench.errors import UserError
 
 PIP_WITH_PYTHON_OPTION = (22, 3)
 LONGEST_REASON = 300  # characters
+SILENT_SECONDS = 30.0  # between two lines where there is no terminal
 
 
 def make(folder: Path, lock: Path, purpose: str, duration: str) -> None:
@@ -88,18 +89,55 @@ def _run(command: list[str], log: Path, purpose: str, held: IO[bytes]) -> None:
     """Run one command with its output in `log`; raises UserError with the reason if it fails."""
     # PIP_USER=0: a `user = true` in the user's pip configuration is an error inside an environment.
     # The child inherits the file lock: if this process is killed, the folder stays locked until the child ends.
-    with log.open("wb") as output:
-        done = subprocess.run(
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, "PIP_USER": "0"},
             pass_fds=(held.fileno(),),
-        )
-    if done.returncode:
+        ) as process,
+    ):
+        _wait(process)
+    if process.returncode:
         reason = essence(log.read_text(encoding="utf-8", errors="replace"))
         raise UserError(f"{purpose} could not be made: {reason} (all of it is in {log}).")
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    """Wait for its end, with a line that moves on a terminal, and elsewhere one every half minute."""
+    start, moves = time.monotonic(), sys.stderr.isatty()
+    said = start
+    try:
+        while True:
+            try:
+                process.wait(1.0)
+                return
+            except subprocess.TimeoutExpired:
+                now = time.monotonic()
+                text = f"  {_written(process.pid) >> 20} MiB written, {now - start:.0f} s"
+                if moves:
+                    print(f"\r{text}", end="", file=sys.stderr, flush=True)
+                elif now - said >= SILENT_SECONDS:
+                    said = now
+                    print(text, file=sys.stderr, flush=True)
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        if moves:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _written(pid: int) -> int:
+    """The bytes that the process has written so far: packages, and what is unpacked of them."""
+    try:
+        counts = Path(f"/proc/{pid}/io").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in counts.splitlines() if line.startswith("wchar:")), 0)
 
 
 def essence(output: str) -> str:

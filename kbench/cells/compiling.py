@@ -30,12 +30,14 @@ def compile_first(
     here: Here,
     launcher: Launcher,
     report: Callable[[str], None],
+    moving: Callable[[str], None] = lambda text: None,
 ) -> float:
     """Have each backend that caches compiled code compile what is missing; returns the seconds that this took.
 
     It runs one epoch of one batch of each example, as many at a time as there are cores, and starts each with what is
     compiled for others. Neighbours in the list share most, so two from its ends are compiled side by side. An
-    error here is ignored: it occurs again in the measurement. Raises KeyboardInterrupt.
+    error here is ignored: it occurs again in the measurement. `moving` gets what is done a few times a second. Raises
+    KeyboardInterrupt.
     """
     missing: dict[Path, CellTask] = {}
     for task in tasks:
@@ -67,6 +69,8 @@ def compile_first(
                         report(f"{task.backend}: compiled {task.example} in {end.value.seconds:.0f} s")
                     else:  # a half-filled folder would pass for a complete one
                         shutil.rmtree(folder, ignore_errors=True)
+            done, seconds = len(missing) - len(waiting) - len(running), time.monotonic() - start
+            moving(f"compiling, {done} of {len(missing)} done  {seconds:.0f} s")
             time.sleep(launchers.POLL_SECONDS)
     return time.monotonic() - start
 

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from kbench.cli import hints
 from kbench.cli.options import OPTIONS
 from kbench.environments.interpreters import CHANNEL
 from kbench.errors import UserError
 from kbench.masking import masked_arguments
-from kbench.text import nearest
+from kbench.text import meant, nearest
 from kbench.version import __version__
 
 _SELECTION = ("--backends", "--device", "--python", "--channel", "--examples")
@@ -30,6 +31,7 @@ _VARIANTS = (
 _HOW_OFTEN = ("how often each cell is measured", ("--repeats", "--precision", "--budget", "--interleave"))
 _CLUSTER = ("on a cluster", ("--on", "--spread", "--select"))
 _DATA = ("data", ("--data", "--data-dir"))
+_SHOWN = ("--format", "--columns", "--sort", "--export")
 _DETAIL = ("", ("--quiet", "--verbose"))  # without a title: one or the other
 
 HELP = "help"  # `help` and `help COMMAND` are the same as --help
@@ -39,7 +41,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Measure examples on backends: seconds per epoch, loss and accuracy, as tables and plots.",
         (
             *_SELECTION, _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN, *_OF_CELLS, _DATA, _CLUSTER, "--baseline",
-            "--name", "--dry-run", _DETAIL, "--no-plots", "--format",
+            "--name", "--dry-run", _DETAIL, "--no-plots", *_SHOWN,
             "--results",
         ),
     ),
@@ -50,7 +52,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
             "file", "-m", "--backends", "--device", "--python", "--channel", "--with", "--shims", "--max-epochs",
             "--max-steps", "--seed", "--init of a script", "--workdir", "--keep-files", _HOW_OFTEN,
             "--threads", "--timeout", "--memory-limit", "--data-dir", "--baseline", "--name", "--dry-run",
-            _DETAIL, "--explain", "--show-output", "--no-plots", "--format", "--results",
+            _DETAIL, "--explain", "--show-output", "--no-plots", *_SHOWN, "--results",
         ),
     ),
     "new": (
@@ -69,12 +71,13 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "undecided rows.",
         (
             "run", "--retry", "--budget of resume", "--on of resume", "--with of resume", _DETAIL, "--no-plots",
-            "--format", "--results",
+            *_SHOWN, "--results",
         ),
     ),
     "list": (
-        "List backends and examples: what each is and can do, whether it is installed; or list published figures.",
-        ("what to list", "workload", "--variables", "--format", "--python"),
+        "List backends and examples: what each is and can do, whether it is installed; or your runs; or published "
+        "figures.",
+        ("what to list", "workload", "--variables", "--format", "--python", "--results"),
     ),
     "setup": (
         "Create the backends' environments where they are missing. Measures nothing.",
@@ -83,12 +86,12 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "report": (
         "Write a run's tables, plots and pages again from its measurements, and print the tables; or put several "
         "runs on one page.",
-        ("runs", "--output", "--plot-style", "--plot-size", "--no-plots", "--baseline", "--format", "--results"),
+        ("runs", "--output", "--plot-style", "--plot-size", "--no-plots", "--baseline", *_SHOWN, "--results"),
     ),
     "compare": (
         "Compare runs side by side. For each example and backend: steady times, their ratio with its 95 % interval, "
         "a verdict, final accuracy, time to accuracy, and whether the losses are the same.",
-        ("runs to compare", "--fail-above", "--allow", "--format", "--results"),
+        ("runs to compare", "--fail-above", "--allow", "--format", "--export", "--results"),
     ),
     "export": ("Write a run's data in a format of other programs.", ("run", "--to", "--out", "--results")),
     "parity": (
@@ -96,7 +99,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "outputs of the model and of each layer, the loss, and the weights after 1 and 10 steps.",
         (
             *_SELECTION, "--batch-size", "--seed", "--form", "--script", "-m", "--with", "--shims", *_OF_CELLS, _DATA,
-            "--name", "--dry-run", "--format", "--results",
+            "--name", "--dry-run", "--format", "--export", "--results",
         ),
     ),
     "doctor": (
@@ -115,7 +118,12 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are UserErrors: one sentence, no usage text."""
 
     def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message[0].upper()}{message[1:]}; see `{self.prog} --help`.")
+        kind = _Missing if "are required" in message else UserError
+        raise kind(f"{message[0].upper()}{message[1:]}; see `{self.prog} --help`.")
+
+
+class _Missing(UserError):
+    """An option or argument is missing, perhaps because another word stands for it."""
 
 
 def program() -> str:
@@ -136,7 +144,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise SystemExit(0)
     named = arguments.pop(0) if arguments[0] in COMMANDS else ""
     if not named and not arguments[0].startswith("-"):
-        raise UserError(f"There is no command {arguments[0]!r}{nearest(arguments[0], [*COMMANDS, HELP])}")
+        raise UserError(_no_command(arguments))
     command = named or "run"
     about, _ = COMMANDS[command]
     parser = _parser(f"{program()} {named}".strip(), description=about, epilog=_text(command))
@@ -144,13 +152,52 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     place = (
         arguments.index("--") if command in ("script", "parity", "resume") and "--" in arguments else len(arguments)
     )
-    found = parser.parse_args(arguments[:place])
+    found = _parsed(parser, arguments[:place], command)
     if getattr(found, "channel", None):
         os.environ[CHANNEL] = found.channel  # read where a Python is installed
     found.arguments = tuple(arguments[place + 1 :])  # of the script
     found.command = command
     found.argv = list(masked_arguments(argv))  # which results keep
     return found
+
+
+def _no_command(arguments: Sequence[str]) -> str:
+    """The sentence on a first word that is no command."""
+    word = arguments[0]
+    likely = hints.no_command(arguments, program(), COMMANDS, _options_of("run")) if word else ""
+    start = f"There is no command {word[:50]!r}"
+    if not likely or (meant(word, [*COMMANDS, HELP]) and not likely.endswith("?")):
+        return f"{start}{nearest(word, [*COMMANDS, HELP])}"
+    return f"{start}: {likely}" if likely.endswith("?") else f"{start}. {likely}."
+
+
+def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str], command: str) -> argparse.Namespace:
+    """The options. Raises UserError, with what was probably meant."""
+    missing = None
+    try:
+        found, extra = parser.parse_known_args(arguments)
+    except _Missing as error:
+        missing = error
+        for action in parser._actions:  # only to find what stands for what is missing
+            action.required = False
+        _, extra = parser.parse_known_args(arguments)
+    likely = ""
+    if extra:
+        likely = hints.unrecognized(extra, arguments, command, program(), {one: _options_of(one) for one in COMMANDS})
+    if missing and not likely:
+        raise missing
+    if extra:
+        end = f". {likely}." if likely else f"; see `{parser.prog} --help`."
+        end = f": {likely}" if likely.endswith("?") else end
+        raise UserError(f"Unrecognized arguments: {' '.join(extra)[:200]}{end}")
+    return found
+
+
+def _options_of(command: str) -> list[str]:
+    """The names of a command's options."""
+    _, options = COMMANDS[command]
+    named = [one for option in options for one in (option[1] if isinstance(option, tuple) else (option,))]
+    return [one.split()[0] for one in named if one.startswith("--")]
 
 
 def add_options(parser: argparse.ArgumentParser, command: str) -> None:

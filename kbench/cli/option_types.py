@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from kbench.errors import UserError
+from kbench.paths import expanded
 from kbench.selection.declared import requirements
 from kbench.text import nearest
 
@@ -104,3 +106,19 @@ def inches(text: str) -> tuple[float, float]:
             f"{text[:50]!r} is not a width and a height from 1 to 40 inches, such as 3.3x2.5"
         )
     return size
+
+
+def export_file(text: str) -> Path:
+    """A file whose name says its format."""
+    path = expanded(text)
+    if path.suffix.lower() not in (".md", ".csv", ".json"):
+        raise argparse.ArgumentTypeError(f"{text[:50]!r} does not end with .md, .csv or .json, which say the format")
+    return path
+
+
+def column_list(text: str) -> tuple[str, ...]:
+    """Columns, separated by commas; the one in `s/1,000 images` separates nothing."""
+    items = tuple(part.strip() for part in re.split(r",(?!000 )", text) if part.strip())
+    if not items:
+        raise argparse.ArgumentTypeError("the list is empty")
+    return items

@@ -6,7 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from kbench.cli.option_types import duration, inches, list_of, mib, packages, ratio, seconds, share, whole, word_of
+from kbench.cli.option_types import (
+    column_list,
+    duration,
+    export_file,
+    inches,
+    list_of,
+    mib,
+    packages,
+    ratio,
+    seconds,
+    share,
+    whole,
+    word_of,
+)
 from kbench.comparison.values import ALLOWABLE
 from kbench.paths import expanded
 from kbench.planning.request import BUDGET, LAST_SEED, PRECISION, Request, Script
@@ -277,7 +290,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--no-plots": {
         "dest": "plots",
         "action": "store_false",
-        "help": "draw no plots, which saves seconds; `report` can draw them later",
+        "help": "draw no plots, which saves seconds, and leave earlier ones; `report` can draw them later",
     },
     "--dry-run": {**_FLAG, "help": "print the plan and stop"},
     "--retry": {
@@ -298,6 +311,24 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "default": "table",
         "help": "output format (default: table); with any other, stdout holds nothing else",
     },
+    "--export": {
+        "type": export_file,
+        "action": "append",
+        "default": [],
+        "metavar": "FILE",
+        "help": "also write the tables to this file: .md (Markdown), .csv or .json; may be repeated",
+    },
+    "--columns": {
+        "type": column_list,
+        "default": (),
+        "metavar": "LIST",
+        "help": "show only these columns, such as backend,s/epoch,verdict; also any of summary.csv, such as "
+        "peak_memory_mib",
+    },
+    "--sort": {
+        "metavar": "COLUMN",
+        "help": "sort the rows of each example by this column, such as s/epoch; --sort=-s/epoch: the largest first",
+    },
     "--output": {
         "type": expanded,
         "metavar": "FILE",
@@ -317,7 +348,11 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         **_FLAG,
         "help": "print the environment variables that make backends faster, to copy them",
     },
-    "what to list": {"nargs": "?", **_one_of("list", ("all", "backends", "examples", "published")), "default": "all"},
+    "what to list": {
+        "nargs": "?",
+        **_one_of("list", ("all", "backends", "examples", "published", "runs")),
+        "default": "all",
+    },
     "workload": {"nargs": "?", "help": "with published: only the figures of this workload"},
     "runs to compare": {
         "nargs": "+",

@@ -19,7 +19,7 @@ from kbench.datasets import REAL
 from kbench.errors import Refused, UserError
 from kbench.machine import devices
 from kbench.planning import plan
-from kbench.session import choices, interrupts, measure, terminal
+from kbench.session import choices, interrupts, measure, output, terminal
 from kbench.session.data import AUTO
 from kbench.tables import markdown, text
 from kbench.tables.machines import Rows, machines_csv, table
@@ -27,6 +27,8 @@ from kbench.tables.machines import Rows, machines_csv, table
 
 def start(options: argparse.Namespace) -> int:
     """Measure the request of `run --on`; returns the exit status. Raises UserError."""
+    if options.export:
+        raise UserError("--export is for a run on one machine: each kind's summary files are in its folder.")
     addresses.check(options.on)
     selected = options.select or ""
     machines.selection(selected)
@@ -147,13 +149,14 @@ def finish(run: Path, options: argparse.Namespace) -> int:
 
 def _show(run: Path, there: Sequence[store.RunResults], rows: Rows, options: argparse.Namespace) -> None:
     """Print the tables of each kind of machine; several kinds are also printed side by side."""
+    wanted = replace(output.asked(options), files=())
     if options.format == "csv":
         terminal.show(machines_csv(rows).rstrip())
         return
     for one, (name, found) in zip(there, rows.items(), strict=True):
         if options.format != "json" and len(there) > 1:
             terminal.show(f"\n=== {name}")
-        terminal.print_rows(one, found, options.format)
+        output.print_rows(one, found, wanted)
     if len(there) > 1 and options.format != "json":
         together = [table(rows)]
         as_text = options.format == terminal.TABLE

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from kbench import paths, store
 from kbench.analysis import call_sites
 from kbench.analysis.rows import limits
 from kbench.cli.arguments import program
-from kbench.comparison import pairing, published
+from kbench.comparison import configuration, pairing, published
+from kbench.comparison.configuration import Difference
 from kbench.comparison.pairing import Side
 from kbench.comparison.values import About, Pair
 from kbench.errors import UserError
 from kbench.machine.provenance import describe
 from kbench.parity import reading
 from kbench.selection import names as selection
-from kbench.session import choices, terminal
+from kbench.session import choices, output, terminal
 from kbench.store import LATEST, PUBLISHED, REFERENCE
 from kbench.tables import published as published_tables
 from kbench.tables import run_comparison as tables
@@ -37,6 +40,7 @@ def main(options: argparse.Namespace) -> int:
         )
     if PUBLISHED in options.runs:
         return _with_published(options)
+    output.asked(options)
     compared = [_side(letter, text, options.results) for letter, text in zip(_LETTERS, options.runs, strict=False)]
     found = pairing.pairs(compared, options.allow)
     if not any(pair.first and pair.other for pair in found):
@@ -48,7 +52,9 @@ def main(options: argparse.Namespace) -> int:
     if all(pair.other_data for pair in both):
         words = " and ".join(dict.fromkeys(pair.other_data for pair in both))
         raise UserError(f"Nothing can be compared, because there are {words}: measure all with the same --data.")
-    _show([one.about for one in compared], found, options.format)
+    made = partial(_as, [one.about for one in compared], found, configuration.differences(compared))
+    terminal.show(made(options.format))
+    output.export(options.export, made)
     return _status(options.runs, found, options.fail_above)
 
 
@@ -57,6 +63,8 @@ def _with_published(options: argparse.Namespace) -> int:
     runs = [text for text in options.runs if text != PUBLISHED]
     if len(runs) != 1:
         raise UserError(f"Name exactly one run with {PUBLISHED}: `compare latest {PUBLISHED}`.")
+    if options.export:
+        raise UserError(f"--export is for runs: `compare {runs[0]} {PUBLISHED} --format csv > FILE` writes these.")
     if options.fail_above is not None:
         raise UserError(f"--fail-above is for runs: {PUBLISHED} figures were measured on other machines.")
     side = _side("A", runs[0], options.results)
@@ -74,16 +82,17 @@ def _with_published(options: argparse.Namespace) -> int:
     return 0
 
 
-def _show(abouts: list[About], found: list[Pair], form: str) -> None:
+def _as(abouts: list[About], found: list[Pair], differing: Sequence[Difference], form: str) -> str:
+    """The comparison in a format; a CSV has only its rows."""
     if form == "table":
-        terminal.show(tables.text(abouts, found, terminal.width()))
-    elif form == "markdown":
-        terminal.show(tables.markdown(abouts, found))
-    elif form == "csv":
-        terminal.show(records_csv([tables.record(abouts, pair) for pair in found]).rstrip())
-    else:
-        rows = [tables.record(abouts, pair) for pair in found]
-        terminal.show(as_json({"schema": 1, "runs": [vars(about) for about in abouts], "rows": rows}))
+        return tables.text(abouts, found, terminal.width(), differing)
+    if form == "markdown":
+        return tables.markdown(abouts, found, differing)
+    rows = [tables.record(abouts, pair) for pair in found]
+    if form == "csv":
+        return records_csv(rows).rstrip()
+    runs, listed = [vars(about) for about in abouts], [vars(one) for one in differing]
+    return as_json({"schema": 1, "runs": runs, "rows": rows, "configuration": listed})
 
 
 def _status(runs: list[str], found: list[Pair], limit: float | None) -> int:
@@ -126,7 +135,9 @@ def _side(letter: str, text: str, parent: Path) -> Side:
     names = list(dict.fromkeys(cell.backend for cell in record.cells))
     backend = selection.select_baseline(wanted, names, text.removesuffix(wanted)) if wanted else ""
     measured = call_sites.expanded(store.measured_of(record).measured)
-    return pairing.side(_about(letter, text, folder, record), measured, record.provenance, backend, limits(record))
+    return pairing.side(
+        _about(letter, text, folder, record), measured, record.provenance, backend, limits(record), record.plan
+    )
 
 
 def _about(letter: str, text: str, folder: Path, record: store.RunRecord) -> About:

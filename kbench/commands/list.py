@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from kbench import datasets, paths
+from kbench.commands import list_runs
 from kbench.comparison import published
 from kbench.environments import ensure, interpreters
 from kbench.environments.interpreters import Choice
@@ -33,6 +34,9 @@ def main(options: argparse.Namespace) -> int:
     """Print the requested tables. Raises UserError."""
     if options.what == _PUBLISHED:
         _show_published(options)
+        return 0
+    if options.what == "runs":
+        list_runs.show(options)
         return 0
     if options.workload:
         raise UserError(f"{options.workload!r} is for {_PUBLISHED}: `list {_PUBLISHED} {options.workload}`.")

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from kbench import store
@@ -18,7 +19,7 @@ from kbench.planning import plan
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
-from kbench.session import choices, data, interrupts, measure, prepare, terminal
+from kbench.session import choices, data, interrupts, measure, output, prepare, terminal
 from kbench.store.files import replace as replace_file
 from kbench.tables import parity as tables
 from kbench.values import Backend, Device
@@ -50,10 +51,10 @@ def main(options: argparse.Namespace) -> int:
             try:
                 measure.run_cells(the_plan, here)
             except KeyboardInterrupt:
-                show(here.run, options.format)
+                show(here.run, options.format, options.export)
                 print("kbench: interrupted; what was computed is kept.", file=sys.stderr)
                 return interrupts.INTERRUPTED_STATUS
-            agree = show(here.run, options.format)
+            agree = show(here.run, options.format, options.export)
     named = request.named_backends, request.named_examples
     return 0 if agree and plan.acceptable(*named, store.read(here.run).measured) else 1
 
@@ -65,7 +66,7 @@ def _in_form(backend: Backend, form: str) -> Backend:
     return replace(backend, explained=tuple(one for one in backend.explained if not one.as_shipped))
 
 
-def show(run: Path, form: str = terminal.TABLE) -> bool:
+def show(run: Path, form: str = terminal.TABLE, files: Sequence[Path] = ()) -> bool:
     """Write the tables and print them; returns whether everything compared is the same or explained."""
     read = store.read(run)
     rows = reading.rows(read)
@@ -73,6 +74,7 @@ def show(run: Path, form: str = terminal.TABLE) -> bool:
     command = str(read.provenance.get("command_line", ""))
     page = tables.page(read.name, describe(read.provenance), command, rows, of_all)
     terminal.print_parity(rows, of_all, form)  # first: the folder may be read-only
+    output.export(files, partial(terminal.parity_as, rows, of_all))
     replace_file(run / "parity.csv", tables.csv(rows), durable=False)
     replace_file(run / "parity.md", page, durable=False)
     terminal.print_folder(run, "Tables and arrays", "parity.md", None if form == terminal.TABLE else sys.stderr)

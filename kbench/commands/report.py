@@ -13,7 +13,7 @@ from kbench.cluster import session
 from kbench.commands.parity import show
 from kbench.errors import Refused, UserError
 from kbench.parity import reading
-from kbench.session import choices, terminal
+from kbench.session import choices, output
 from kbench.store import RunResults
 
 if TYPE_CHECKING:
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 
 def main(options: argparse.Namespace) -> int:
     """Write the derived files and print the tables, or write the page of several runs. Raises UserError."""
+    wanted = output.asked(options)
     names = dict.fromkeys(options.runs) or ["latest"]
     runs = list(dict.fromkeys(store.find(name, options.results) for name in names))
     if len(runs) > 1:
+        if options.export or options.columns or options.sort:
+            raise UserError("--export, --columns and --sort are for the tables of one run: name one.")
         return _together(runs, options)
     if options.output:
         raise UserError("--output is for a page of several runs: name two, or leave it out.")
@@ -40,16 +43,16 @@ def main(options: argparse.Namespace) -> int:
     if reading.is_parity(measured):
         if options.plot_style is not None or options.plot_size is not None:
             raise UserError(f"{run} is of `parity`, which has no plots: leave --plot-style and --plot-size out.")
-        show(run, options.format)
+        show(run, options.format, options.export)
         return 0
     baseline = _baseline(options, [measured])
     rows = summarised(measured, baseline)
     try:
         one_run.rebuild(measured, baseline, rows, _style(options), options.plots)
     except Refused:  # the results of somebody else, or on a full disk: they can be shown all the same
-        terminal.print_rows(measured, rows, options.format)
+        output.print_rows(measured, rows, wanted)
         raise
-    terminal.print_results(measured, rows, options.format, options.plots)
+    output.print_results(measured, rows, wanted, options.plots)
     return 0
 
 

@@ -9,7 +9,7 @@ from kbench.errors import Unavailable, Unsupported
 from kbench.machine import devices
 from kbench.selection import names
 from kbench.selection.builds import pick_build
-from kbench.session import choices, prepare, terminal
+from kbench.session import choices, making, prepare, terminal
 from kbench.values import base
 
 
@@ -20,13 +20,14 @@ def main(options: argparse.Namespace) -> int:
     pythons = choices.chosen_pythons(options, known)
     device = devices.choose(options.device, devices.gpus())
     status = 0
-    with prepare.reserved():
+    with prepare.reserved(), making.Line([one.name for one in selected.chosen]) as line:
         for backend in selected.chosen:
             choice = pythons.get(base(backend.name))
             try:
                 backend = locks.locked(backend, device.kind, terminal.say)
                 build = pick_build(backend, device, as_is=choice is not None and choice.as_is)
-                environment = ensure.ensure(backend, build, explicit=choice, report=terminal.say)
+                with line.of(backend.name):
+                    environment = ensure.ensure(backend, build, explicit=choice, report=terminal.say)
                 print(f"{backend.name}: ready ({build.name}, {environment.python})")
             except (Unavailable, Unsupported) as error:
                 print(f"{backend.name}: {error}")

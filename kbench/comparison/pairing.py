@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kbench.analysis import fingerprints, intervals, summaries
@@ -24,6 +24,7 @@ class Side:
     repeats: Mapping[summaries.Row, Sequence[Measured]]  # of each row of the run
     provenance: Mapping[str, Any]
     of_one_backend: bool  # then the example alone identifies a row
+    plan: Mapping[str, Any] = field(default_factory=dict)  # of run.json
 
 
 def side(
@@ -32,13 +33,14 @@ def side(
     provenance: Mapping[str, Any],
     backend: str = "",
     limits: Limits | None = None,
+    plan: Mapping[str, Any] | None = None,
 ) -> Side:
     """The side that a run makes, or what `backend`, a full name, has of it; `limits` are those of its machine."""
     repeats: dict[summaries.Row, list[Measured]] = {}
     for one in measured:
         repeats.setdefault(summaries.row_of(one.cell), []).append(one)
     rows = tuple(one for one in summaries.timed(measured, limits) if backend in ("", one.row.backend))
-    return Side(about, rows, repeats, provenance, bool(backend))
+    return Side(about, rows, repeats, provenance, bool(backend), plan or {})
 
 
 def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -10,13 +11,18 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 
 import uv
 
 from kbench.environments.pip_config import uv_variables
 from kbench.masking import without_passwords
+
+LOOK_SECONDS = 0.5
+_WATCH: ContextVar[Callable[[int], None]] = ContextVar("watch", default=lambda pid: None)
 
 
 class InstallFailed(Exception):
@@ -84,8 +90,9 @@ def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path
     `timeout` is in seconds. Passwords in addresses are left out of the output.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
+    code: int | None = None
     try:
-        done = subprocess.run(
+        with subprocess.Popen(
             list(command),
             cwd=cwd,
             env=dict(environ),
@@ -94,22 +101,45 @@ def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path
             stderr=subprocess.STDOUT,
             encoding="utf-8",
             errors="replace",
-            timeout=timeout,
             preexec_fn=_ends_with_this_process(),
-        )
-        output, code = done.stdout, done.returncode
+        ) as process:
+            try:
+                output, code = _output(process, time.monotonic() + timeout), process.returncode
+            except subprocess.TimeoutExpired:
+                process.kill()
+                output = f"{process.communicate()[0]}\n{Path(command[0]).name} did not end within {timeout:.0f} s"
+            except BaseException:
+                process.kill()
+                raise
     except OSError as error:
-        output, code = f"{command[0]} could not be started: {error.strerror}", None
-    except subprocess.TimeoutExpired as error:
-        partial = error.stdout or b""
-        output = partial if isinstance(partial, str) else partial.decode("utf-8", "replace")
-        output, code = f"{output}\n{Path(command[0]).name} did not end within {timeout:.0f} s", None
+        output = f"{command[0]} could not be started: {error.strerror}"
     output = without_passwords(output)
     with log.open("a", encoding="utf-8", errors="backslashreplace") as file:  # a path may be no text
         file.write(f"$ {' '.join(command)}\n{output.rstrip()}\n[exit status {code}]\n")
     if code != 0:
         raise InstallFailed(essence(output) or f"{Path(command[0]).name} ended with status {code}")
     return output
+
+
+@contextlib.contextmanager
+def watched(look: Callable[[int], None]) -> Iterator[None]:
+    """Meanwhile, `look` is called a few times a second with the process id of the installer that runs."""
+    before = _WATCH.set(look)
+    try:
+        yield
+    finally:
+        _WATCH.reset(before)
+
+
+def _output(process: subprocess.Popen[str], until: float) -> str:
+    """The output of the process up to its end. Raises TimeoutExpired after `until` on the clock."""
+    while True:
+        try:
+            return process.communicate(timeout=min(LOOK_SECONDS, max(0.0, until - time.monotonic())))[0]
+        except subprocess.TimeoutExpired:  # which loses nothing
+            if time.monotonic() >= until:
+                raise
+            _WATCH.get()(process.pid)
 
 
 def _ends_with_this_process() -> Callable[[], None]:

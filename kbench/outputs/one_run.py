@@ -46,13 +46,14 @@ def rebuild(
     """Write what is derived from a run's raw files: tables, plots and pages; return their paths.
 
     The same raw files give the same bytes. `baseline` is the full name of a backend to compare with instead of the
-    plan's; `rows` are its summaries, if known. Without `plots` none are drawn, and earlier ones are removed. Raises
+    plan's; `rows` are its summaries, if known. Without `plots` none are drawn, and earlier ones are kept. Raises
     UserError where the run cannot be written, or a picture cannot be drawn; nothing is written then.
     """
     run = results.folder
     rows = summarised(results, baseline) if rows is None else rows
     pictures = _pictures(results, rows, style) if plots else {}
     pngs = {example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()}
+    pngs = pngs if plots else _kept(run, rows)
     shown = of_report(results, rows)
     files: dict[str, str | bytes] = {
         "summary.csv": summary_csv(rows),
@@ -69,7 +70,8 @@ def rebuild(
     for name, content in files.items():
         # Not durable: files lost in a power cut can be derived again, and waiting for the disk is slow.
         replace(run / name, content, durable=False)
-    remove_others(run / "plots", PICTURES, {Path(name).name for name in files})
+    if plots:
+        remove_others(run / "plots", PICTURES, {Path(name).name for name in files})
     return [run / name for name in files]
 
 
@@ -123,6 +125,18 @@ def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -
         stem = file_name(example)
         drawn[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
     return drawn
+
+
+def _kept(run: Path, rows: Sequence[Summary]) -> dict[str, list[str]]:
+    """The pictures of before, which stay if none are drawn."""
+    stems: dict[str, tuple[str, ...]] = {"": ("overview", "keras-cost")}
+    stems |= {
+        row.example: tuple(f"{file_name(row.example)}-{what}" for what in ("convergence", "seconds")) for row in rows
+    }
+    return {
+        example: [f"plots/{stem}.png" for stem in names if (run / "plots" / f"{stem}.png").is_file()]
+        for example, names in stems.items()
+    }
 
 
 def _resumed(results: RunResults) -> list[str]:

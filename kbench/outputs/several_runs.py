@@ -45,7 +45,8 @@ def write_page(
     replace(page, content, durable=False)
     for name, picture in pictures.items():
         replace(folder / name, picture, durable=False)
-    remove_others(folder, _OWN, pictures)
+    if plots:
+        remove_others(folder, _OWN, pictures)
     return [folder / name for name in pictures], missing
 
 

@@ -71,6 +71,10 @@ MAY_BE_CODE = ("LOSS", "METRICS", "OPTIMIZER")  # only the guest evaluates these
 KINDS = ("flat", "image", "sequence")  # of inputs, from the fastest to compile and train to the slowest
 
 
+class NoModel(UserError):
+    """The file has no build_model: it may be a program."""
+
+
 def by_cost(known: Iterable[Example]) -> list[Example]:
     """The examples, roughly from the fastest to the slowest: by the kind of input, then by parameters."""
     return sorted(known, key=lambda one: (KINDS.index(one.input), one.task != "train", one.parameters or 0, one.name))
@@ -93,7 +97,7 @@ def load(path: Path) -> Example:
     found = _constants(tree, path)
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     if "build_model" not in functions:
-        raise _wrong(path, "has no function build_model(input_shape, num_classes)")
+        raise NoModel(str(_wrong(path, "has no function build_model(input_shape, num_classes)")))
     try:
         constants = decode(found, Constants)
     except Wrong as wrong:

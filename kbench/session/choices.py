@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 
 from kbench import paths
+from kbench.cli import arguments
 from kbench.environments import interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
@@ -35,10 +37,7 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
     chosen = selection.select_backends(options.backends, known)
     chosen = selection.in_settings(chosen, [_settings(options, name) for name in SETTINGS])
     script, module = _script(options)
-    if script is None:
-        named = selection.select_examples(options.examples, known_examples())
-    else:
-        named = selection.Chosen((script,), frozenset({script.name}))
+    named = _examples(options) if script is None else selection.Chosen((script,), frozenset({script.name}))
     pythons = chosen_pythons(options, known)
     asked = {one.name: value for one in fields(Request) if (value := getattr(options, one.name, None)) is not None}
     mirror = data_folder(options)
@@ -73,6 +72,17 @@ def _script(options: argparse.Namespace) -> tuple[Example | None, str]:
         return None, ""
     named = scripts.named(file, module)
     return scripts.load(named.file, named.module), named.module
+
+
+def _examples(options: argparse.Namespace) -> selection.Chosen[Example]:
+    """The examples of --examples. Raises UserError, with the command for a program that is no example."""
+    try:
+        return selection.select_examples(options.examples, known_examples())
+    except examples.NoModel as error:
+        file = next((one.strip() for one in options.examples.split(",") if one.strip().endswith(".py")), "FILE.py")
+        how = f"parity --script {shlex.quote(file)}" if options.command == "parity" else f"script {shlex.quote(file)}"
+        command = f"{arguments.program()} {how} --backends {shlex.quote(options.backends)}"
+        raise UserError(f"{error} To run a program as it is: `{command}`.") from None
 
 
 def _settings(options: argparse.Namespace, option: str) -> list[str]:

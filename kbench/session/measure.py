@@ -27,12 +27,14 @@ from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
 from kbench.selection import scripts
-from kbench.session import explaining, interrupts, prepare, racing, record, terminal
+from kbench.session import explaining, interrupts, output, prepare, racing, record, terminal, time_left
+from kbench.session.progress import Progress
 from kbench.values import Device, Outcome, Summary
 
 
 def place(options: argparse.Namespace, asked: Request) -> Path:
     """The results folder. Raises UserError at once, not after minutes of preparation, if no run can be made there."""
+    output.asked(options)
     parent: Path = options.results.absolute()  # a guest starts in another folder
     if options.name is not None:
         store.check_name(parent, options.name)
@@ -52,7 +54,8 @@ def new_run(
     """Make data, environments and the run's folder; `more` is kept with the plan. Raises UserError."""
     the_plan, here = prepare.arrays(the_plan)
     # Before the run's folder is created: a wrong --python is an error here.
-    here = replace(here, environments=prepare.make_environments(the_plan))
+    shown = getattr(options, "detail", terminal.USUAL) != terminal.QUIET
+    here = replace(here, environments=prepare.make_environments(the_plan, shown))
     machine = record.machine(the_plan, here, gpus, [*arguments.program().split(), *options.argv])
     with prepare.standard_input() if the_plan.request.script else contextlib.nullcontext() as given:
         run = store.create(parent, record.plan_record(the_plan, here) | more, machine, options.name)
@@ -86,6 +89,10 @@ def measure_cells(
     say = (lambda line: None) if options.detail == terminal.QUIET else terminal.say
     output = partial(terminal.show_output, here.run) if getattr(options, "show_output", False) else None
 
+    spent, began = racing.spent(store.read(here.run)), time.monotonic()
+    budget = the_plan.request.budget if the_plan.request.precision else None
+    until = None if budget is None else began + budget - spent
+
     def add(the_plan: Plan, tasks: list[CellTask]) -> None:
         """Measure further tasks of the plan, all of the same example."""
         if show and last:  # what is known stands on the screen meanwhile
@@ -93,14 +100,13 @@ def measure_cells(
         store.update(here.run, plan=record.plan_record(the_plan, here))
         backends = ", ".join(dict.fromkeys(task.backend for task in tasks))
         say(f"Measuring {tasks[0].example} again on {backends}: not yet clear which is faster.")
-        run_cells(replace(the_plan, tasks=tuple(tasks)), caching, options.detail, cell_done=output)
+        run_cells(replace(the_plan, tasks=tuple(tasks)), caching, options.detail, cell_done=output, until=until)
 
     show = None if options.detail == terminal.QUIET else partial(_show_example, here.run)
     last = [task.example for task in to_run.tasks][-1:]  # which is not shown when it ends
-    spent, began = racing.spent(store.read(here.run)), time.monotonic()
     with _compiled_code(here.run) as folder:
         caching = replace(here, compiled=folder)
-        compiled = run_cells(to_run, caching, options.detail, show, output)
+        compiled = run_cells(to_run, caching, options.detail, show, output, until)
         clock = racing.Clock(spent, lambda: time.monotonic() - began, compiled)
         the_plan = racing.race(the_plan, here.run, add, clock, {task.id for task in to_run.tasks})
     if getattr(options, "explain", False):
@@ -122,15 +128,15 @@ def _compiled_code(run: Path) -> Iterator[Path]:
 
 def finish(the_plan: Plan, run: Path, options: argparse.Namespace, instead: str = "") -> int:
     """Print and write the tables, and how to continue, or a sentence `instead`; returns the exit status."""
-    there, form, asked = store.read(run), options.format, the_plan.request
+    there, wanted, asked = store.read(run), output.asked(options), the_plan.request
     rows = summarised(there)
     try:
-        terminal.print_rows(there, rows, form)  # first: to draw takes seconds
+        output.print_rows(there, rows, wanted)  # first: to draw takes seconds
         sys.stdout.flush()
     finally:  # whoever reads that may have gone
         _write(there, rows, run, options)
-    terminal.print_written(there, form, options.plots)
-    beside = None if form == terminal.TABLE else sys.stderr
+    output.print_written(there, wanted.form, options.plots)
+    beside = None if wanted.form == terminal.TABLE else sys.stderr
     if instead:
         terminal.print_sentence(instead, beside)
     else:
@@ -156,25 +162,28 @@ def run_cells(
     detail: str = terminal.USUAL,
     example_done: Callable[[str], None] | None = None,
     cell_done: Callable[[CellTask], None] | None = None,
+    until: float | None = None,
 ) -> float:
-    """Run the cells with a progress bar, and record them in the run's folder. See `runner.run`.
+    """Run the cells with a line of progress, and record them in the run's folder. See `runner.run`.
 
     Returns the seconds that were spent on compiling first. `cell_done` is called with each finished task,
-    `example_done` with the name of each finished example except the last. Raises UserError if results cannot be
-    written; earlier measurements are kept.
+    `example_done` with the name of each finished example except the last. `until`: when, on the clock, no repeat is
+    begun any more. Raises UserError if results cannot be written; earlier measurements are kept.
     """
     mark = orphans.mark(here.run)
     start = partial(launcher.launch, mark=mark, gpu=here.device.index)
-    with orphans.ended_with_this_process(mark), terminal.Progress(len(the_plan.tasks), detail) as progress:
+    took = time_left.earlier(the_plan.to_measure(), store.results_of(here.run))
+    left = time_left.TimeLeft(the_plan.to_measure(), took, until)
+    with orphans.ended_with_this_process(mark), Progress(the_plan.tasks, detail, left) as progress:
         listener = progress.listener
-        left = Counter(task.example for task in the_plan.tasks)
+        open_cells = Counter(task.example for task in the_plan.tasks)
 
         def ended(task: CellTask, outcome: Outcome) -> None:
             listener.ended(task, outcome)
             if cell_done:
                 cell_done(task)
-            left[task.example] -= 1
-            if example_done and not left[task.example] and left.total():
+            open_cells[task.example] -= 1
+            if example_done and not open_cells[task.example] and open_cells.total():
                 example_done(task.example)
 
         watched = replace(listener, ended=ended)
@@ -187,7 +196,9 @@ def run_cells(
         def before(task: CellTask) -> None:
             nonlocal compiled
             if to_compile and task in to_compile[0]:
-                compiled += compiling.compile_first(to_compile.pop(0), the_plan.verdicts, here, start, terminal.say)
+                compiled += compiling.compile_first(
+                    to_compile.pop(0), the_plan.verdicts, here, start, terminal.say, progress.compiling
+                )
 
         runner.run(the_plan.tasks, the_plan.verdicts, here, start, watched, in_turns, before)
     return compiled

@@ -27,7 +27,7 @@ from kbench.machine import devices
 from kbench.planning.plan import Plan
 from kbench.selection import of_its_time, scripts, twins
 from kbench.session import data as run_data
-from kbench.session import interrupts, terminal
+from kbench.session import interrupts, making, terminal
 from kbench.store.events import read_events
 from kbench.values import CHANNELS_LAST, NATIVE, OK, Environment, Example
 
@@ -182,16 +182,20 @@ def standard_input() -> Iterator[IO[bytes] | None]:
         yield file
 
 
-def make_environments(the_plan: Plan) -> dict[str, Environment | str]:
-    """Backend -> its environment, or a sentence that says why there is none."""
+def make_environments(the_plan: Plan, shown: bool = True) -> dict[str, Environment | str]:
+    """Backend -> its environment, or a sentence that says why there is none; `shown`: with a line of progress."""
     made: dict[str, Environment | str] = {}
     script = the_plan.request.script
-    for backend, build in the_plan.environments():
-        try:
-            choice = the_plan.request.python(backend.name)
-            environment = ensure.ensure(backend, build, explicit=choice, report=terminal.say)
-            made[backend.name] = layers.ensure(environment, script.packages if script else (), terminal.say)
-        except Unavailable as error:
-            terminal.say(f"{backend.name}: unavailable: {error}")
-            made[backend.name] = str(error)
+    missing = to_make(the_plan)
+    with making.Line(missing, shown) as line:
+        for backend, build in the_plan.environments():
+            try:
+                choice = the_plan.request.python(backend.name)
+                with line.of(backend.name):
+                    environment = ensure.ensure(backend, build, explicit=choice, report=terminal.say)
+                    packages = script.packages if script else ()
+                    made[backend.name] = layers.ensure(environment, packages, terminal.say)
+            except Unavailable as error:
+                terminal.say(f"{backend.name}: unavailable: {error}")
+                made[backend.name] = str(error)
     return made

@@ -6,7 +6,6 @@ import contextlib
 import shlex
 import shutil
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
@@ -14,24 +13,20 @@ from typing import TextIO
 from tqdm import tqdm
 
 from kbench import store
-from kbench.analysis import machine_stability
 from kbench.analysis.rows import again
-from kbench.cells.runner import EpochProgress, Listener
 from kbench.cli import arguments
-from kbench.machine.provenance import describe
-from kbench.outputs import causes
 from kbench.parity.values import Agreement
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
 from kbench.session import planned_data, planned_program
 from kbench.session.colors import colored
 from kbench.store.files import read_bytes
-from kbench.tables import csv, keras_cost, markdown, text
+from kbench.tables import markdown, text
 from kbench.tables import parity as parity_tables
 from kbench.tables.answers import answer
 from kbench.tables.content import by_example
-from kbench.text import as_json, at_blanks, plain, significant
-from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Outcome, Summary
+from kbench.text import as_json, at_blanks, plain
+from kbench.values import FAILED, INTERRUPTED, TIMEOUT, Summary
 
 TABLE = "table"
 
@@ -81,98 +76,11 @@ def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO |
 QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"
 
 
-class Progress:
-    """A progress bar with the running cell's epoch, or a line per cell; VERBOSE: a line per epoch; QUIET: nothing."""
-
-    def __init__(self, cells: int, detail: str = USUAL) -> None:
-        self._cells = cells
-        self._done = 0
-        self._epochs: dict[str, int] = {}  # finished ones, by cell
-        self._starts: dict[str, float] = {}
-        self._detail = detail
-        self._terminal = sys.stderr.isatty()
-        self._bar = tqdm(
-            total=cells,
-            unit="cell",
-            disable=not self._terminal or detail == QUIET,
-            file=sys.stderr,
-            leave=False,
-            dynamic_ncols=True,
-        )
-        self.listener = Listener(self._started, self._epoch, self._ended, say)
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.close()
-
-    def _started(self, task: CellTask) -> None:
-        self._starts[task.id] = time.monotonic()
-        self._epochs[task.id] = 0
-        self._bar.set_description(_name(task))
-        self._bar.set_postfix_str("starting")
-
-    def _epoch(self, task: CellTask, progress: EpochProgress) -> None:
-        if self._detail == VERBOSE and progress.epochs > self._epochs[task.id]:
-            of_all = f"/{task.epochs}" if task.epochs else ""
-            say(f"  {_name(task)}: {_unit(task)} {progress.epochs}{of_all}{_came_to(progress, ' s')}")
-        self._epochs[task.id] = progress.epochs
-        self._bar.set_description(_name(task), refresh=False)
-        self._bar.set_postfix_str(running(task, progress, time.monotonic() - self._starts[task.id]))
-
-    def _ended(self, task: CellTask, outcome: Outcome) -> None:
-        self._done += 1
-        self._bar.update()
-        if self._detail == QUIET:
-            return
-        seconds = "" if outcome.seconds is None else f" in {outcome.seconds:.1f} s"
-        line = f"[{self._done}/{self._cells}] {_name(task)}: {outcome.status}{seconds}"
-        if outcome.status != OK:
-            say(f"{line}: {plain(outcome.reason)}")
-        elif not self._terminal or self._detail == VERBOSE:
-            say(line)
-
-
-def running(task: CellTask, progress: EpochProgress, seconds: float) -> str:
-    """The progress of the running cell after `seconds`, in a few words."""
-    planned = task.epochs
-    if progress.epochs >= planned:
-        so_far = f"{_unit(task)} {progress.epochs}{_came_to(progress, f' s/{_unit(task)}')}"
-        return f"{'ending' if planned else so_far if progress.epochs else 'computing'}, {seconds:.0f} s"
-    left = "" if progress.seconds is None else f", {progress.seconds * (planned - progress.epochs):.0f} s left"
-    came_to = _came_to(progress, f" s/{_unit(task)}")
-    return f"{_unit(task)} {progress.epochs + 1}/{planned}{came_to}{left}, {seconds:.0f} s"
-
-
-def _unit(task: CellTask) -> str:
-    return "pass" if task.task == "infer" else "epoch"
-
-
-def _came_to(progress: EpochProgress, unit: str) -> str:
-    parts = [] if progress.seconds is None else [f"{significant(progress.seconds)}{unit}"]
-    parts += [] if progress.loss is None else [f"loss {progress.loss:.4g}"]
-    parts += [] if progress.accuracy is None else [f"accuracy {progress.accuracy:.4f}"]
-    return "".join(f", {part}" for part in parts)
-
-
-def _name(task: CellTask) -> str:
+def cell_title(task: CellTask) -> str:
+    """The cell as a line of progress names it."""
     repeat = f" (repeat {task.repeat})" if task.repeat > 1 else ""
     layout = f" {task.image_data_format}" if task.input == "image" else ""
     return f"{task.example} on {task.backend}{layout}{repeat}"
-
-
-def print_results(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE, plots: bool = True) -> None:
-    """Print the rows of a run in one of the formats, and where the results are (on stderr unless it is the table)."""
-    print_rows(run, rows, form)
-    print_written(run, form, plots)
-
-
-def print_written(run: store.RunResults, form: str = TABLE, plots: bool = True) -> None:
-    """Print where the results are (on stderr unless stdout has the table)."""
-    what = "Tables, plots and raw measurements" if plots else "Tables and raw measurements"
-    start = "report.html; plots are in plots/" if plots else "report.html"
-    print_folder(run.folder, what, start, None if form == TABLE else sys.stderr)
 
 
 def show_output(run: Path, task: CellTask) -> None:
@@ -181,7 +89,7 @@ def show_output(run: Path, task: CellTask) -> None:
         content = read_bytes(store.cell_folder(run, task).stdout)
     except OSError:  # the program has removed or replaced it
         return
-    print(f"--- {_name(task)}", flush=True)
+    print(f"--- {cell_title(task)}", flush=True)
     if buffer := getattr(sys.stdout, "buffer", None):
         buffer.write(content)
         sys.stdout.flush()
@@ -200,41 +108,18 @@ def show_example(rows: Sequence[Summary], command: str = "") -> None:
         say(found)
 
 
-def print_rows(run: store.RunResults, rows: Sequence[Summary], form: str = TABLE) -> None:
-    """Print the rows of a run in one of the formats, with remarks on the whole run below the tables."""
-    cost, command, machine = keras_cost.table(rows), repeating(run), describe(run.provenance)
-    remarks = [*causes.sentences(run, rows), *machine_stability.remarks(run.measured, run.provenance)]
-    if form == TABLE:
-        print()
-        show(text.text(rows, width(), command))
-        if cost:
-            show("\n" + text.together([cost], width(), "in summary.md"))
-        for remark in remarks:
-            print()
-            print(at_blanks(remark, width()))
-    elif form == "markdown":
-        notes = [f"**Note:** {markdown.escape(one)}" for one in remarks]
-        tables = [markdown.markdown(rows, command), *([markdown.together([cost])] if cost else [])]
-        show("\n\n".join([*notes, *tables, f"Machine: {markdown.escape(machine)}."]))
-    elif form == "csv":
-        show(csv.summary_csv(rows).rstrip())
-        for remark in remarks:  # a CSV holds one table
-            print(remark, file=sys.stderr)
-    else:
-        about = {"name": run.name, "created": run.created, "machine": machine, "remarks": remarks}
-        show(as_json({"schema": 1, **about, "rows": csv.summary_records(rows)}))
-
-
 def print_parity(rows: Sequence[Agreement], facts: str, form: str = TABLE) -> None:
     """Print the tables of a parity run in one of the formats."""
-    if form == TABLE:
-        show("\n" + parity_tables.text(rows, facts, width()))
-    elif form == "markdown":
-        show(markdown.together(parity_tables.tables(rows, facts)))
-    elif form == "csv":
-        show(parity_tables.csv(rows).rstrip())
-    else:
-        show(as_json({"schema": 1, "rows": parity_tables.records(rows)}))
+    show("\n" + parity_tables.text(rows, facts, width()) if form == TABLE else parity_as(rows, facts, form))
+
+
+def parity_as(rows: Sequence[Agreement], facts: str, form: str) -> str:
+    """The tables of a parity run as Markdown, CSV or JSON."""
+    if form == "markdown":
+        return markdown.together(parity_tables.tables(rows, facts))
+    if form == "csv":
+        return parity_tables.csv(rows).rstrip()
+    return as_json({"schema": 1, "rows": parity_tables.records(rows)})
 
 
 def show(text: str) -> None:

@@ -6,12 +6,14 @@ from kbench.store.events import GuestReport as GuestReport
 from kbench.store.events import read_events as read_events
 from kbench.store.events import understand as understand
 from kbench.store.finding import REFERENCE as REFERENCE
+from kbench.store.finding import by_time as by_time
 from kbench.store.finding import find as find
 from kbench.store.finding import latest as latest
 from kbench.store.finding import names as names
 from kbench.store.reading import RunRecord as RunRecord
 from kbench.store.reading import RunResults as RunResults
 from kbench.store.reading import measured_of as measured_of
+from kbench.store.reading import outcome as outcome
 from kbench.store.reading import read as read
 from kbench.store.reading import read_record as read_record
 from kbench.store.reading import spec as spec

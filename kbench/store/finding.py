@@ -20,10 +20,10 @@ def latest(parent: Path, timed: bool = False) -> Path:
 
     Raises UserError if there is none.
     """
-    for run in _by_time(parent, timed):
+    for run in by_time(parent, timed):
         if not _shipped(run):
             return run
-    if timed and any(not _shipped(run) for run in _by_time(parent)):
+    if timed and any(not _shipped(run) for run in by_time(parent)):
         raise UserError(f"Your only runs in {parent} are of `parity`, which times nothing; start one of `run`.")
     raise UserError(f"There are no runs of your own in {parent} yet; start one with --backends.")
 
@@ -43,10 +43,10 @@ def find(run: str, parent: Path, timed: bool = False) -> Path:
     for folder in places:
         if run and folder.is_dir():
             raise UserError(f"{folder} has no run.json, so it is not a run's folder.")
-    known = [folder.name for folder in _by_time(parent)]
+    known = [folder.name for folder in by_time(parent)]
     if not known:
         raise UserError(f"There is no run {run!r}: there are no runs in {parent}.")
-    shown = ", ".join([*known[:MOST_SHOWN], *(["..."] if len(known) > MOST_SHOWN else [])])
+    shown = ", ".join(known[:MOST_SHOWN]) + (", ..." if len(known) > MOST_SHOWN else ".")
     raise UserError(f"There is no run {run!r}; the runs in {parent}, newest first: {shown}")
 
 
@@ -55,8 +55,8 @@ def names(parent: Path) -> list[str]:
     return sorted(folder.name for folder in _runs(parent))
 
 
-def _by_time(parent: Path, timed: bool = False) -> list[Path]:
-    """The runs below `parent`, the newest first."""
+def by_time(parent: Path, timed: bool = False) -> list[Path]:
+    """The runs below `parent`, the newest first; with `timed`, without those of `parity`."""
     found = []
     for run in _runs(parent):
         with contextlib.suppress(UserError):  # its run.json is damaged

@@ -113,6 +113,11 @@ def spec(run: Path, cell: Cell) -> Mapping[str, Any]:
         return {}
 
 
+def outcome(run: Path, cell: Cell) -> Outcome:
+    """The outcome of the cell; interrupted where it has none."""
+    return _outcome(cell_folder(run, cell))
+
+
 def objects(value: object) -> dict[str, dict[str, Any]]:
     """The entries of `value` that are objects themselves."""
     if not isinstance(value, dict):

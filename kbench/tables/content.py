@@ -14,6 +14,7 @@ from kbench.analysis.call_sites import is_fit
 from kbench.analysis.intervals import ENOUGH
 from kbench.tables import data, of_script
 from kbench.tables.answers import answer
+from kbench.tables.columns import ALL, Shown, chosen, is_text
 from kbench.text import MISSING, beside_one, compared, plain, significant
 from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, REST, Interval, Summary, base
 
@@ -48,13 +49,13 @@ class Table:
         return [f"[{number}] {note}" for number, note in enumerate(self.footnotes, self.first)]
 
 
-def tables(summaries: Iterable[Summary], again: str = "") -> list[Table]:
+def tables(summaries: Iterable[Summary], again: str = "", shown: Shown = ALL) -> list[Table]:
     """One table per example, in reading order: a note stands below the first table that it is about.
 
     `again`: the command that repeats what could not be compared.
     """
     footnotes: list[str] = []
-    return remarks_once([table(rows, footnotes, again) for rows in by_example(summaries)])
+    return remarks_once([table(rows, footnotes, again, shown) for rows in by_example(summaries)])
 
 
 def by_example(summaries: Iterable[Summary]) -> list[list[Summary]]:
@@ -72,21 +73,24 @@ def remarks_once(found: Iterable[Table]) -> list[Table]:
     return once
 
 
-def table(rows: Sequence[Summary], footnotes: list[str] | None = None, again: str = "") -> Table:
+def table(rows: Sequence[Summary], footnotes: list[str] | None = None, again: str = "", shown: Shown = ALL) -> Table:
     """The table of one example. `rows` is not empty; new footnotes are added to those of the tables above."""
     footnotes = [] if footnotes is None else footnotes
     above = len(footnotes)
-    columns = _columns(rows)
+    columns = chosen({**_columns(rows), "status": lambda row: _status(row, footnotes)}, rows, shown)
+    usual = {"backend", "channels", "device", "recurrent", "verdict", "status"}
     return Table(
         heading=heading(rows),
-        columns=(*columns, "status"),
-        rows=tuple((*(cell(row) for cell in columns.values()), _status(row, footnotes)) for row in rows),
-        text_columns=frozenset({"backend", "channels", "device", "recurrent", "verdict", "status"}),
+        columns=tuple(columns),
+        rows=tuple(tuple(cell(row) for cell in columns.values()) for row in rows),
+        text_columns=frozenset({one for one in columns if one in usual or is_text(rows, one)}),
         footnotes=tuple(footnotes[above:]),
         first=above + 1,
         remarks=_remarks(rows),
         answer=answer(rows, again),
-        optional=tuple(name for name in (*_OPTIONAL, *_target_columns(rows)) if name in columns),
+        optional=()
+        if shown.columns
+        else tuple(name for name in (*_OPTIONAL, *_target_columns(rows)) if name in columns),
     )
 
 
@@ -225,8 +229,13 @@ def accuracy(row: Summary | None) -> str:
     """The final validation accuracy, with its spread over the repeats."""
     if row is None or row.final_val_accuracy is None:
         return MISSING
-    spread = "" if not row.final_val_accuracy_sd else f" ± {row.final_val_accuracy_sd:.4f}"
+    spread = f" ± {row.final_val_accuracy_sd:.4f}" if _shows_spread(row) else ""
     return f"{row.final_val_accuracy:.4f}{spread}"
+
+
+def _shows_spread(row: Summary) -> bool:
+    """Whether the spread of the accuracy is more than 0 in the figures that are shown."""
+    return f"{row.final_val_accuracy_sd or 0.0:.4f}" != "0.0000"
 
 
 def _status(row: Summary, footnotes: list[str]) -> str:
@@ -303,7 +312,7 @@ def _on_learning(rows: Sequence[Summary]) -> dict[str, bool]:
         if row.repeats_to_target and row.repeats_to_target < row.repeats
     )
     return {
-        f"±: the standard deviation over repeats with {seeds}.": any(row.final_val_accuracy_sd for row in rows),
+        f"±: the standard deviation over repeats with {seeds}.": any(map(_shows_spread, rows)),
         f"to {target}: training until {until}.{missed}": any(row.repeats_to_target for row in rows),
     }
 

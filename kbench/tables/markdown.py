@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from tabulate import tabulate
 
+from kbench.tables.columns import ALL, Shown
 from kbench.tables.content import Table, tables
 from kbench.text import plain
 from kbench.values import Summary
@@ -17,9 +18,9 @@ _MARKUP = re.compile(r"[\\`*~$\[\]|&<>]|(?<![^\W_])_|_(?![^\W_])")
 _LINE = re.compile(r"^(?:[#+-]+(?=\s)|(?=[-=]{2,}$)|\d+(?=[.)]\s))")
 
 
-def markdown(summaries: Iterable[Summary], again: str = "") -> str:
+def markdown(summaries: Iterable[Summary], again: str = "", shown: Shown = ALL) -> str:
     """All tables as Markdown, one per example, each under its heading in bold. `again` as in `tables`."""
-    return together(tables(summaries, again))
+    return together(tables(summaries, again, shown))
 
 
 def together(found: Iterable[Table]) -> str:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kbench.analysis.intervals import differing_by_chance
+from kbench.comparison.configuration import Difference
 from kbench.comparison.values import EQUAL, HIGHER, LOWER, WITHIN, About, Pair
 from kbench.tables import markdown as as_markdown
+from kbench.tables import setup
 from kbench.tables import text as as_text
 from kbench.tables.content import Table, accuracy, ends, heading, marked, marks, short_target
 from kbench.text import MISSING, beside_one, compared, plain, significant
@@ -18,19 +20,24 @@ _OPTIONAL = ("s to ", "losses", "val. accuracy")  # what these begin with is lef
 _NUMBERS = ("s/epoch", "s/1,000 samples", "x ", "95 %")
 
 
-def text(abouts: Sequence[About], pairs: Sequence[Pair], width: int) -> str:
-    """For the terminal: which side is which, a table per example, and the conclusion."""
+def text(abouts: Sequence[About], pairs: Sequence[Pair], width: int, differing: Sequence[Difference] = ()) -> str:
+    """For the terminal: which side is which, a table per example, what differs in the setup, and the conclusion."""
     legend = "\n".join(textwrap.fill(line, width, subsequent_indent="   ") for line in _legend(abouts))
     reported = textwrap.fill(" ".join(conclusion(abouts, pairs)), width)
     body = as_text.together(tables(abouts, pairs), width, "in --format markdown, csv and json")
-    return "\n\n".join(part for part in (legend, body, reported) if part)
+    one = setup.table(abouts, differing)
+    of_setup = as_text.table(one, width) if one else textwrap.fill(setup.SAME, width)
+    return "\n\n".join(part for part in (legend, body, of_setup, reported) if part)
 
 
-def markdown(abouts: Sequence[About], pairs: Sequence[Pair]) -> str:
+def markdown(abouts: Sequence[About], pairs: Sequence[Pair], differing: Sequence[Difference] = ()) -> str:
     """The same as Markdown, to paste."""
     legend = "\n".join(f"- {as_markdown.escape(line)}" for line in _legend(abouts))
     reported = as_markdown.escape(" ".join(conclusion(abouts, pairs)))
-    return "\n\n".join(part for part in (legend, as_markdown.together(tables(abouts, pairs)), reported) if part)
+    one = setup.table(abouts, differing)
+    of_setup = as_markdown.together([one]) if one else setup.SAME
+    body = as_markdown.together(tables(abouts, pairs))
+    return "\n\n".join(part for part in (legend, body, of_setup, reported) if part)
 
 
 def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from tabulate import tabulate
 
 from kbench.tables import otherwise
+from kbench.tables.columns import ALL, Shown
 from kbench.tables.content import Table, tables
 from kbench.text import at_blanks
 from kbench.values import Summary
@@ -17,13 +18,13 @@ _NARROWEST = 8  # columns of the terminal, of a column that is wrapped, if its w
 _MOST_LINES = 4  # of titles that could be narrower
 
 
-def text(summaries: Iterable[Summary], width: int = 100, again: str = "") -> str:
+def text(summaries: Iterable[Summary], width: int = 100, again: str = "", shown: Shown = ALL) -> str:
     """All tables, one per example. Where one is wider than `width`, columns are left out, and named. `again`: the
     command that repeats what could not be compared.
     """
     summaries = list(summaries)
     above = [at_blanks(sentence, width) for sentence in otherwise.sentences(summaries)]
-    return "\n\n".join([*above, together(tables(summaries, again), width, "in summary.md")])
+    return "\n\n".join([*above, together(tables(summaries, again, shown), width, "in summary.md")])
 
 
 def together(found: Iterable[Table], width: int, elsewhere: str) -> str:

@@ -17,7 +17,7 @@ from kbench.cells.runner import EpochProgress
 from kbench.cli import main
 from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
-from kbench.session import colors, measure, terminal
+from kbench.session import colors, measure, progress, terminal
 from kbench.values import OK, UNSUPPORTED, Outcome
 
 
@@ -130,28 +130,28 @@ def task(epochs: int = 3, task: str = "train") -> CellTask:
     return CellTask(**of_cell, task=task, input="image", example_sha256="", parameters=None, keras_backend="")
 
 
-def test_the_progress_has_epoch_pace_loss_accuracy_and_the_time_left() -> None:
-    assert terminal.running(task(), EpochProgress(), 2.4) == "epoch 1/3, 2 s"
+def test_the_progress_of_a_cell_that_runs_alone_has_epoch_pace_loss_and_accuracy() -> None:
+    assert progress.one_cell(task(), EpochProgress(), 2.4) == "epoch 1/3, 2 s"
     assert (
-        terminal.running(task(), EpochProgress(1, 10.25, 0.5, 0.9375), 13.0)
-        == "epoch 2/3, 10.2 s/epoch, loss 0.5, accuracy 0.9375, 20 s left, 13 s"
+        progress.one_cell(task(), EpochProgress(1, 10.25, 0.5, 0.9375), 13.0)
+        == "epoch 2/3, 10.2 s/epoch, loss 0.5, accuracy 0.9375, 13 s"
     )
-    assert terminal.running(task(), EpochProgress(3, 10.25, 0.5, 0.9375), 33.0) == "ending, 33 s"
-    assert terminal.running(task(task="infer"), EpochProgress(1, 2.0), 3.0) == "pass 2/3, 2.00 s/pass, 4 s left, 3 s"
-    assert terminal.running(task(epochs=0), EpochProgress(), 3.0) == "computing, 3 s"
+    assert progress.one_cell(task(), EpochProgress(3, 10.25, 0.5, 0.9375), 33.0) == "ending, 33 s"
+    assert progress.one_cell(task(task="infer"), EpochProgress(1, 2.0), 3.0) == "pass 2/3, 2.00 s/pass, 3 s"
+    assert progress.one_cell(task(epochs=0), EpochProgress(), 3.0) == "computing, 3 s"
 
 
 def test_verbose_says_each_epoch_once(capsys: pytest.CaptureFixture[str]) -> None:
-    with terminal.Progress(1, terminal.VERBOSE) as progress:
-        progress.listener.started(task())
+    with progress.Progress([task()], terminal.VERBOSE) as shown:
+        shown.listener.started(task())
         for done in (
             EpochProgress(),
             EpochProgress(1, 2.0, 0.5, 0.75),
             EpochProgress(1, 2.0, 0.5, 0.75),
             EpochProgress(2, 1.0, 0.25, 0.875),
         ):
-            progress.listener.epoch(task(), done)
-        progress.listener.ended(task(), Outcome(OK, seconds=4.0))
+            shown.listener.epoch(task(), done)
+        shown.listener.ended(task(), Outcome(OK, seconds=4.0))
     assert capsys.readouterr().err.splitlines() == [
         "  mnist_cnn on keras2/cntk channels_last: epoch 1/3, 2.00 s, loss 0.5, accuracy 0.7500",
         "  mnist_cnn on keras2/cntk channels_last: epoch 2/3, 1.00 s, loss 0.25, accuracy 0.8750",

@@ -299,7 +299,7 @@ def test_a_run_has_no_name_that_is_no_text(tmp_path: Path) -> None:
 def test_an_unknown_run_that_is_like_no_other_is_answered_with_all_the_newest_first(tmp_path: Path) -> None:
     for name in ("b", "c", "a"):
         create(tmp_path, name)
-    with pytest.raises(UserError, match=r"^There is no run 'nosuchrun'; the runs in .*, newest first: a, c, b$"):
+    with pytest.raises(UserError, match=r"^There is no run 'nosuchrun'; the runs in .*, newest first: a, c, b\.$"):
         store.find("nosuchrun", tmp_path)
     for number in range(10):
         create(tmp_path, f"more{number}")

@@ -1,0 +1,191 @@
+"""What was probably meant by a command line that cannot be understood: the sentence with what to type."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from kbench import paths, store
+from kbench.errors import UserError
+from kbench.selection import backends
+from kbench.text import meant
+from kbench.values import NATIVE, bare, base
+
+_LISTED = ("backends", "examples", "runs", "published")
+# What other programs call a command.
+_SYNONYMS = {
+    **dict.fromkeys(("bench", "benchmark", "measure", "start", "train", "fit", "exec", "launch", "go"), "run"),
+    **dict.fromkeys(("install", "prepare", "init", "build"), "setup"),
+    **dict.fromkeys(("show", "plot", "plots", "results", "summary", "view", "open", "html"), "report"),
+    **dict.fromkeys(("continue", "retry", "restart", "again"), "resume"),
+    **dict.fromkeys(("diff", "vs", "versus"), "compare"),
+    **dict.fromkeys(("create", "template", "add"), "new"),
+    **dict.fromkeys(("remove", "rm", "delete", "uninstall", "purge", "prune", "cache"), "clean"),
+    **dict.fromkeys(("check", "info", "env", "status", "diagnose"), "doctor"),
+    **dict.fromkeys(("verify", "validate", "equal"), "parity"),
+    **dict.fromkeys(("save", "dump", "convert"), "export"),
+    **dict.fromkeys(_LISTED, "list"),
+    "ls": "list",
+}
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"  # which word processors make of --
+
+
+def no_command(arguments: Sequence[str], program: str, commands: Collection[str], options: Collection[str]) -> str:
+    """What to type instead of a first word that is no command; empty if nothing is likely."""
+    word, *rest = arguments
+    others = f" {shlex.join(rest)}" if rest else ""
+    if word[:1] in _DASHES and word:
+        return f"An option begins with two plain dashes: --{word.lstrip(_DASHES)}"
+    if word == "run.py" or word.endswith("/run.py"):
+        return f"The name of this program is there twice: `{program}{others}`"
+    if word.endswith((".py", ".ipynb")):
+        return f"To {_how(word, program, rest)}"
+    if word.endswith(".npz"):
+        return f"Data are named by an example's DATA; `{program} new my_model` writes an example to start from"
+    lower = word.lower()
+    if lower in ("version", "v"):
+        return f"The version is shown by `{program} --version`"
+    if lower in ("backends", "examples") and rest:
+        return f"An option begins with two dashes: `{program} --{lower}{others}`"
+    if lower in _SYNONYMS:
+        return f"did you mean {_SYNONYMS[lower]}{f' {lower}' if lower in _LISTED else ''}?"
+    if lower in commands:
+        return f"did you mean {lower}?"
+    if is_backends(word):
+        return f"Backends are named with --backends: `{program} --backends {word}{others}`"
+    if are_examples(word):
+        chosen = "" if "--backends" in rest else f" --backends {_first_backends()}"
+        return f"Examples are named with --examples: `{program}{chosen} --examples {word}{others}`"
+    if f"--{word}" in options:
+        return f"An option begins with two dashes: `{program} --{word}{others}`"
+    if _is_run(word):
+        return f"To see the tables of that run: `{program} report {shlex.quote(word)}`"
+    return ""
+
+
+def unrecognized(
+    extra: Sequence[str], arguments: Sequence[str], command: str, program: str, of: Mapping[str, Collection[str]]
+) -> str:
+    """What to type instead of words that a command does not take; `of` has the options of every command."""
+    first = extra[0]
+    called = f"{program} {command}"
+    if first[:1] in _DASHES and first:
+        return f"An option begins with two plain dashes: --{first.lstrip(_DASHES)}"
+    if first.startswith("-") and first.strip("-"):
+        return _option(extra, command, called, of)
+    if joined := _joined(extra, arguments):
+        return joined
+    if first in of:
+        return f"The command comes first: `{program} {first} ...`"
+    if first.endswith((".py", ".ipynb")) and command in ("run", "parity"):
+        how = (
+            f"To measure an example file, name it with --examples; to {_how(first, program, ['--backends', 'LIST'])}"
+        )
+        return how if command == "run" else f"A program is named with --script: `{called} --script {first}`"
+    if is_backends(first) and "--backends" in of[command]:
+        return f"Backends are named with --backends, with commas between them: `--backends {first}`"
+    if are_examples(first) and "--examples" in of[command]:
+        return f"Examples are named with --examples: `--examples {first}`"
+    if command == "script":
+        return f"The program's own arguments follow --: `-- {shlex.join(extra)}`"
+    if f"--{first}" in of[command]:
+        return f"An option begins with two dashes: --{first}"
+    return ""
+
+
+def is_backends(word: str) -> bool:
+    """Whether all parts of a list name backends, or groups of them."""
+    parts = [part.strip() for part in word.split(",") if part.strip()]
+    known = _backends()
+    return bool(parts) and all(base(part).lower() in known for part in parts)
+
+
+def are_examples(word: str) -> bool:
+    """Whether all parts of a list are examples that come with kbench."""
+    known = {path.stem for path in paths.project_folder("examples_models").glob("[!_]*.py")}
+    parts = [part.strip() for part in word.split(",") if part.strip()]
+    return bool(parts) and all(part in known for part in parts)
+
+
+def _option(extra: Sequence[str], command: str, called: str, of: Mapping[str, Collection[str]]) -> str:
+    """On an option that the command does not have, with what follows it."""
+    name, *behind = [extra[0].partition("=")[0], *extra[1:]]
+    long = f"--{name.lstrip('-')}"
+    if long in of[command]:
+        return f"It is {long}, with two dashes"
+    words = {one.lstrip("-"): one for one in sorted(of[command])}
+    near = words.get(meant(long.lstrip("-").replace("_", "-"), [one for one in words if one]), "")
+    if near and command != "script":
+        return f"did you mean {near}?"
+    if command in ("script", "parity"):
+        given = shlex.join(extra)
+        close = f", or did you mean {near}?" if near else ""
+        fewer = "; --max-epochs N shortens each fit" if "epoch" in name and command == "script" else ""
+        return f"The program's own arguments follow --: `-- {given}`{fewer}{close}"
+    if long == "--script":
+        program = called.removesuffix(f" {command}")
+        return f"A program has a command of its own: `{program} script {shlex.join(behind[:1])}`"
+    if others := [one for one, options in of.items() if long in options and one != command]:
+        return f"{long} is an option of {' and '.join(f'`{one}`' for one in others[:3])}, not of `{command}`"
+    return ""
+
+
+def _joined(extra: Sequence[str], arguments: Sequence[str]) -> str:
+    """On a list that has blanks, or a blank instead of a comma."""
+    for place, word in enumerate(arguments):
+        if word.startswith("--") and "=" not in word and arguments[place + 1 : place + 2]:
+            values = _values(arguments[place + 1 :])
+            known = {"--backends": is_backends, "--examples": are_examples}.get(word, lambda text: False)
+            of_list = any("," in value for value in values) or all(map(known, values[1:]))
+            if len(values) > 1 and extra[0] in values[1:] and of_list:
+                whole = ",".join(part for value in values for part in value.split(",") if part)
+                return f"A list has commas and no blanks: `{word} {whole}`"
+    return ""
+
+
+def _values(arguments: Sequence[str]) -> list[str]:
+    """The words up to the next option."""
+    end = next((place for place, word in enumerate(arguments) if word.startswith("-")), len(arguments))
+    return list(arguments[:end])
+
+
+def _how(file: str, program: str, rest: Sequence[str]) -> str:
+    """`run a program as it is: COMMAND`, or how to run the example in the file."""
+    named = any(word.split("=")[0] == "--backends" for word in rest)
+    options = [*([] if named else ["--backends", _first_backends()]), *rest]
+    if is_example(file):
+        return f"measure the example in {file}: `{program} {shlex.join(['--examples', file, *options])}`"
+    return f"run a program as it is: `{program} {shlex.join(['script', file, *options])}`"
+
+
+def is_example(file: str) -> bool:
+    """Whether there is such a file, with a build_model."""
+    if not os.path.isfile(file):  # noqa: PTH113  # or a pipe, which would be waited for
+        return False
+    with contextlib.suppress(OSError), paths.expanded(file).open("rb") as opened:
+        return re.search(rb"^def build_model\b", opened.read(1 << 20), re.MULTILINE) is not None
+    return False
+
+
+def _first_backends() -> str:
+    text = (Path(__file__).parent / "help" / "first_run.txt").read_text("utf-8")
+    return text.split()[1]  # --backends LIST ...
+
+
+def _backends() -> set[str]:
+    """All names of backends and of their groups."""
+    names: set[str] = set()
+    with contextlib.suppress(UserError):  # a damaged file of the user's, which another error is about
+        names |= {*backends.load_all(paths.project_folder("backends"))}
+        further = paths.further_backends()
+        names |= {*backends.load_all(further)} if further else set()
+    groups = {name.partition("/")[0] for name in names}
+    return {*names, *groups, *filter(None, map(bare, names)), NATIVE, "all"}
+
+
+def _is_run(word: str) -> bool:
+    return word == store.LATEST or word in store.names(Path("results")) or (Path(word) / "run.json").is_file()

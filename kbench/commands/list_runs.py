@@ -1,0 +1,57 @@
+"""`list runs`: prints the runs of the results folder, the newest first."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+
+from kbench import store
+from kbench.analysis.rows import summarised
+from kbench.errors import UserError
+from kbench.machine.provenance import kind
+from kbench.parity import reading
+from kbench.session import terminal
+from kbench.tables import grid, runs
+from kbench.tables.grid import Grid
+from kbench.text import plain
+
+
+def show(options: argparse.Namespace) -> None:
+    """Print a row for each run. Raises UserError if there is none."""
+    found = store.by_time(options.results)
+    if not found:
+        raise UserError(f"There are no runs in {options.results}; start one with --backends.")
+    whole = options.format in ("csv", "json")  # which have room for all names
+    rows = [row for run in found for row in _rows(run, whole)]
+    terminal.show(grid.printed({"runs": Grid(runs.HEADS, rows)}, options.format, terminal.width()))
+
+
+def _rows(run: Path, whole: bool) -> list[list[str]]:
+    """The row of a run, or those of each kind of machine of a run on a cluster."""
+    if store.is_cluster(run):
+        return [_row(one, f"{run.name}/machines/{one.name}", whole) for one in store.machines(run)]
+    return [_row(run, run.name, whole)]
+
+
+def _row(run: Path, name: str, whole: bool) -> list[str]:
+    try:
+        record = store.read_record(run)
+    except UserError as error:
+        return [plain(name), "", "", "", "", plain(str(error))]
+    backends = list(dict.fromkeys(cell.backend for cell in record.cells))
+    examples = list(dict.fromkeys(cell.example for cell in record.cells))
+    if reading.is_parity(record):
+        counted = Counter(row.verdict for row in reading.rows(store.read(run)))
+        came = f"parity: {runs.of_parity(counted)}"
+    else:
+        came = runs.verdicts(summarised(store.measured_of(record)))
+    when = record.created[:16].replace("T", " " if whole else "\xa0")  # which no line is broken at
+    names = [", ".join(one) if whole else runs.named(one) for one in (backends, examples)]
+    return [
+        plain(name),
+        when,
+        plain(kind(record.provenance)),
+        *map(plain, names),
+        came,
+    ]

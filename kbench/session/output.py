@@ -1,0 +1,115 @@
+"""How rows are printed and exported: the format, columns, order and files that the user asked for."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kbench import store
+from kbench.analysis import machine_stability
+from kbench.errors import UserError
+from kbench.machine.provenance import describe
+from kbench.outputs import causes
+from kbench.session import terminal
+from kbench.session.terminal import TABLE
+from kbench.store.files import replace
+from kbench.tables import columns, csv, interrupted, keras_cost, markdown, text
+from kbench.tables.columns import Shown
+from kbench.tables.content import Table
+from kbench.text import as_json, at_blanks
+from kbench.values import Summary
+
+FORMATS = {".md": "markdown", ".csv": "csv", ".json": "json"}  # of a file, by the end of its name
+
+
+@dataclass(frozen=True)
+class Output:
+    """What the user wants to see, and in which files."""
+
+    form: str = TABLE
+    shown: Shown = columns.ALL
+    files: tuple[Path, ...] = ()
+
+
+def asked(options: argparse.Namespace) -> Output:
+    """What the options of a command ask for. Raises UserError, before anything is measured."""
+    chosen = columns.shown(getattr(options, "columns", ()), getattr(options, "sort", None) or "")
+    files = tuple(getattr(options, "export", ()))
+    for file in files:
+        if file.is_dir():
+            raise UserError(f"--export {file} is a folder: name a file in it, such as {file}/table.md.")
+        if not file.absolute().parent.is_dir():
+            raise UserError(f"--export {file}: there is no folder {file.parent}: make it, or name another file.")
+        if not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
+            raise UserError(f"--export {file} cannot be written: name another file.")
+    return Output(options.format, chosen, files)
+
+
+def export(files: Sequence[Path], made: Callable[[str], str]) -> None:
+    """Write each file with what is `made` for its format, and say so on stderr. Raises UserError."""
+    for file in files:
+        replace(file, made(FORMATS[file.suffix.lower()]).rstrip("\n") + "\n", durable=False)
+        terminal.say(f"Wrote {file}.")
+
+
+def print_results(run: store.RunResults, rows: Sequence[Summary], wanted: Output, plots: bool = True) -> None:
+    """Print and export the rows, and say where the results are (on stderr unless it is the table)."""
+    print_rows(run, rows, wanted)
+    print_written(run, wanted.form, plots)
+
+
+def print_written(run: store.RunResults, form: str = TABLE, plots: bool = True) -> None:
+    """Print where the results are (on stderr unless stdout has the table)."""
+    earlier = not plots and any((run.folder / "plots").glob("*.png"))
+    what = "Tables, plots and raw measurements" if plots else "Tables and raw measurements"
+    start = "report.html; plots are in plots/" if plots else "report.html"
+    start = "report.html; plots/ is as it was" if earlier else start
+    terminal.print_folder(run.folder, what, start, None if form == TABLE else sys.stderr)
+
+
+def print_rows(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -> None:
+    """Print the rows of a run in one of the formats, with remarks on the whole run; export them."""
+    remarks = _remarks(run, rows)
+    if wanted.form != TABLE:
+        terminal.show(_as(wanted.form, run, rows, wanted.shown))
+        if wanted.form == "csv":  # which holds one table
+            for remark in remarks:
+                print(remark, file=sys.stderr)
+    else:
+        width, ordered = terminal.width(), columns.in_order(rows, wanted.shown)
+        print()
+        terminal.show(text.text(ordered, width, terminal.repeating(run), wanted.shown))
+        for one in _further(run, rows):
+            terminal.show("\n" + text.together([one], width, "in summary.md"))
+        for remark in remarks:
+            print()
+            print(at_blanks(remark, width))
+    export(wanted.files, lambda form: _as(form, run, rows, wanted.shown))
+
+
+def _as(form: str, run: store.RunResults, rows: Sequence[Summary], shown: Shown) -> str:
+    """The rows as Markdown, CSV or JSON."""
+    rows, machine, remarks = columns.in_order(rows, shown), describe(run.provenance), _remarks(run, rows)
+    if form == "markdown":
+        notes = [f"**Note:** {markdown.escape(one)}" for one in remarks]
+        tables = [markdown.markdown(rows, terminal.repeating(run), shown)]
+        tables += [markdown.together([one]) for one in _further(run, rows)]
+        return "\n\n".join([*notes, *tables, f"Machine: {markdown.escape(machine)}."])
+    records = columns.of_records(csv.summary_records(rows), shown)
+    if form == "csv":
+        return csv.records_csv(records).rstrip() if records else ",".join(shown.columns or columns.names())
+    about = {"name": run.name, "created": run.created, "machine": machine, "remarks": remarks}
+    return as_json({"schema": 1, **about, "rows": records})
+
+
+def _further(run: store.RunResults, rows: Sequence[Summary]) -> list[Table]:
+    """Tables below those of the examples: epochs of what was interrupted, and what Keras costs."""
+    return [one for one in (interrupted.table(run.measured), keras_cost.table(rows)) if one]
+
+
+def _remarks(run: store.RunResults, rows: Sequence[Summary]) -> list[str]:
+    return [*causes.sentences(run, rows), *machine_stability.remarks(run.measured, run.provenance)]

@@ -1,0 +1,200 @@
+"""What is shown while cells run: a line that moves on a terminal, and elsewhere a line every half minute."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TextIO
+
+from tqdm import tqdm
+
+from kbench.cells.runner import EpochProgress, Listener
+from kbench.planning.tasks import CellTask
+from kbench.session.terminal import QUIET, USUAL, VERBOSE, cell_title, say
+from kbench.session.time_left import TimeLeft
+from kbench.text import plain, significant
+from kbench.values import CHANNELS_FIRST, OK, Outcome, bare
+
+SILENT_SECONDS = 30.0  # between two lines where there is no terminal
+
+
+class Live:
+    """A line that is written over on a terminal; elsewhere a plain line now and then, if it says something new."""
+
+    def __init__(self, shown: bool = True, clock: Callable[[], float] = time.monotonic) -> None:
+        self._shown = shown
+        self._terminal = sys.stderr.isatty()
+        self._clock = clock
+        self._last, self._said = clock(), ""
+        # tqdm.write, by which `say` prints, leaves the line whole.
+        self._bar = tqdm(
+            bar_format="{desc}", disable=not (shown and self._terminal), file=sys.stderr, leave=False, total=0
+        )
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def show(self, *forms: str) -> None:
+        """Show the first of these forms of the line that fits, or else the last."""
+        if self._terminal:
+            width = _columns(sys.stderr)
+            text = next((one for one in forms if len(one) <= width), forms[-1][:width])
+            if text != self._bar.desc:
+                self._bar.set_description_str(text)
+        elif self._shown and self._clock() - self._last >= SILENT_SECONDS and forms[0] != self._said:
+            self._last, self._said = self._clock(), forms[0]
+            say(forms[0])
+
+    def clear(self) -> None:
+        """Show nothing, until something is shown again."""
+        if self._terminal:
+            self._bar.set_description_str("")
+
+
+def _columns(stream: TextIO) -> int:
+    """Of the terminal, less one: some begin a new line after the last."""
+    return max(20, shutil.get_terminal_size((80, 24)).columns - 1)
+
+
+class Progress:
+    """The progress of all cells in a line, and a line for each that has ended; VERBOSE: one for each epoch; QUIET:
+    nothing.
+    """
+
+    def __init__(
+        self,
+        tasks: Sequence[CellTask],
+        detail: str = USUAL,
+        left: TimeLeft | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._tasks = tasks
+        self._examples = list(dict.fromkeys(task.example for task in tasks))
+        self._labels = labels(tasks)
+        self._done = 0
+        self._running: dict[str, tuple[CellTask, EpochProgress]] = {}
+        self._starts: dict[str, float] = {}
+        self._detail = detail
+        self._clock = clock
+        self._left = left or TimeLeft(tasks)
+        self._live = Live(detail != QUIET, clock)
+        self.listener = Listener(self._started, self._epoch, self._ended, say)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.__exit__()
+
+    def compiling(self, text: str) -> None:
+        """Show what is done before the cells."""
+        self._live.show(text)
+
+    def _started(self, task: CellTask) -> None:
+        self._starts[task.id] = self._clock()
+        self._running[task.id] = task, EpochProgress()
+        self._show(task)
+
+    def _epoch(self, task: CellTask, progress: EpochProgress) -> None:
+        _, before = self._running.get(task.id, (task, EpochProgress()))
+        if self._detail == VERBOSE and progress.epochs > before.epochs:
+            of_all = f"/{task.epochs}" if task.epochs else ""
+            say(f"  {cell_title(task)}: {_unit(task)} {progress.epochs}{of_all}{_came_to(progress, ' s')}")
+        self._running[task.id] = task, progress
+        self._left.progress(task, progress)
+        self._show(task)
+
+    def _ended(self, task: CellTask, outcome: Outcome) -> None:
+        self._done += 1
+        self._running.pop(task.id, None)
+        self._left.ended(task, outcome)
+        if self._detail == QUIET:
+            return
+        seconds = "" if outcome.seconds is None else f" in {outcome.seconds:.1f} s"
+        line = f"[{self._done}/{len(self._tasks)}] {cell_title(task)}: {outcome.status}{seconds}"
+        if outcome.status != OK:
+            say(f"{line}: {plain(outcome.reason)}")
+        elif not sys.stderr.isatty() or self._detail == VERBOSE:
+            say(line)
+        if not self._running:
+            self._live.clear()
+
+    def _show(self, task: CellTask) -> None:
+        if self._detail != QUIET:
+            self._live.show(*self._forms(task))
+
+    def _forms(self, task: CellTask) -> list[str]:
+        """The line, from its longest form to its shortest."""
+        number = f" {self._examples.index(task.example) + 1}/{len(self._examples)}" * (len(self._examples) > 1)
+        repeat = f", repeat {task.repeat}" if task.repeat > 1 else ""
+        start = f"{plain(task.example)}{number}{repeat}"
+        seconds = self._clock() - self._starts[task.id]
+        running = list(self._running.values())
+        left = self._left.in_words(self._clock())
+        end = f"  {left}" if left else ""
+        if len(running) == 1:
+            label = self._labels[task.id]
+            whole = one_cell(task, running[0][1], seconds)
+            short = _done_of(task, running[0][1])
+            return [f"{start}  {label}: {whole}{end}", f"{start}  {label} {short}{end}", f"{start}{end}", start]
+        each = [f"{self._labels[one.id]} {_done_of(one, progress)}" for one, progress in running]
+        counts = [f"{self._labels[one.id]} {progress.epochs}" for one, progress in running]
+        done, planned = sum(progress.epochs for _, progress in running), sum(one.epochs for one, _ in running)
+        of = f" of {task.epochs}" if len({one.epochs for one, _ in running}) == 1 and planned else ""
+        short = f"{len(running)} backends, {done}{f' of {planned}' if planned else ''} {_unit(task, planned or done)}"
+        return [
+            f"{start}  {'  '.join(each)}{end or f'  {seconds:.0f} s'}",
+            f"{start}  {', '.join(counts)}{of}{end}",
+            f"{start}  {short}{end}",
+            f"{start}{end}",
+            start,
+        ]
+
+
+def labels(tasks: Sequence[CellTask]) -> dict[str, str]:
+    """A short name of each cell among those of its example: the backend, if needed with generation and layout."""
+    backends = {task.backend for task in tasks}
+    names = {one: bare(one) or one for one in backends}
+    twice = {one for one in names.values() if list(names.values()).count(one) > 1}
+    rows = {(task.example, task.backend, task.image_data_format) for task in tasks}
+    layouts = Counter((example, backend) for example, backend, _ in rows)
+    found = {}
+    for task in tasks:
+        name = names[task.backend]
+        layout = "first" if task.image_data_format == CHANNELS_FIRST else "last"
+        found[task.id] = (task.backend if name in twice else name) + (
+            f" {layout}" if layouts[task.example, task.backend] > 1 else ""
+        )
+    return found
+
+
+def one_cell(task: CellTask, progress: EpochProgress, seconds: float) -> str:
+    """The progress of a cell that runs alone, after `seconds`, in a few words."""
+    planned = task.epochs
+    came_to = _came_to(progress, f" s/{_unit(task)}")
+    if progress.epochs < planned:
+        return f"{_unit(task)} {progress.epochs + 1}/{planned}{came_to}, {seconds:.0f} s"
+    so_far = f"{_unit(task)} {progress.epochs}{came_to}" if progress.epochs else "computing"
+    return f"{'ending' if planned else so_far}, {seconds:.0f} s"
+
+
+def _done_of(task: CellTask, progress: EpochProgress) -> str:
+    """Such as 3/8; how many are planned is unknown of a script."""
+    return f"{progress.epochs}/{task.epochs}" if task.epochs else f"{_unit(task)} {progress.epochs + 1}"
+
+
+def _unit(task: CellTask, count: int = 1) -> str:
+    return ("pass" if count == 1 else "passes") if task.task == "infer" else f"epoch{'s' * (count != 1)}"
+
+
+def _came_to(progress: EpochProgress, unit: str) -> str:
+    parts = [] if progress.seconds is None else [f"{significant(progress.seconds)}{unit}"]
+    parts += [] if progress.loss is None else [f"loss {progress.loss:.4g}"]
+    parts += [] if progress.accuracy is None else [f"accuracy {progress.accuracy:.4f}"]
+    return "".join(f", {part}" for part in parts)

@@ -1,0 +1,137 @@
+"""The user's choice of columns and order: by the names of summary.csv, or by the headings of the tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kbench.errors import UserError
+from kbench.tables.csv import summary_columns
+from kbench.text import MISSING, nearest, plain, significant
+from kbench.values import Summary
+
+# Heading of a table -> column of summary.csv.
+HEADINGS = {
+    "channels": "image_data_format",
+    "recurrent": "form",
+    "s/epoch": "epoch_seconds",
+    "s/call": "epoch_seconds",
+    "seconds": "epoch_seconds",
+    "s/1,000 images": "seconds_per_1000_images",
+    "s/1,000 samples": "seconds_per_1000_images",
+    "95 % interval (s)": "epoch_seconds_low",
+    "x fastest": "relative_to_fastest",
+    "x baseline": "relative_to_baseline",
+    "95 % interval (x)": "relative_low",
+    "x default": "relative_to_default",
+    "95 % interval (x default)": "relative_to_default_low",
+    "x native": "relative_to_native",
+    "95 % interval (x native)": "relative_to_native_low",
+    "first epoch (s)": "first_epoch_seconds",
+    "first call (s)": "first_epoch_seconds",
+    "cold pass (s)": "first_epoch_seconds",
+    "samples/s": "samples_per_second",
+    "images/s": "samples_per_second",
+    "% of limit": "percent_of_limit",
+    "val. accuracy": "final_val_accuracy",
+    "val. loss": "final_val_loss",
+    "loss": "final_loss",
+    "accuracy": "final_accuracy",
+    "import (s)": "import_seconds",
+    "memory (MiB)": "peak_memory_mib",
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Which columns are shown, by the names of summary.csv, and by which one rows are sorted."""
+
+    columns: tuple[str, ...] = ()  # empty: the usual ones
+    sort: str = ""
+    descending: bool = False
+
+
+ALL = Shown()
+
+
+def names() -> list[str]:
+    """The columns of summary.csv."""
+    return list(summary_columns([]))
+
+
+def shown(columns: Sequence[str], sort: str) -> Shown:
+    """The choice in the user's words; with `-` before the one to sort by, the largest is first. Raises UserError."""
+    descending = sort.startswith("-")
+    by = _named(sort.removeprefix("-"), "--sort") if sort else ""
+    return Shown(tuple(dict.fromkeys(_named(one, "--columns") for one in columns)), by, descending)
+
+
+def in_order(rows: Sequence[Summary], shown: Shown) -> list[Summary]:
+    """The rows of each example sorted; those without a value stay behind."""
+    if not shown.sort:
+        return list(rows)
+    values = summary_columns(rows)[shown.sort]
+    examples = list(dict.fromkeys(row.example for row in rows))
+
+    def key(number: int) -> tuple[Any, ...]:
+        value = values[number]
+        missing = value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+        if isinstance(value, str):
+            value = tuple(-ord(letter) for letter in value) if shown.descending else value
+        elif not missing:
+            value = -value if shown.descending else value
+        return examples.index(rows[number].example), missing, 0 if missing else value
+
+    return [rows[number] for number in sorted(range(len(rows)), key=key)]
+
+
+def chosen(
+    usual: Mapping[str, Callable[[Summary], str]], rows: Sequence[Summary], shown: Shown
+) -> dict[str, Callable[[Summary], str]]:
+    """The columns of a table: those of the `usual` ones that are wanted, and others of summary.csv."""
+    if not shown.columns:
+        return dict(usual)
+    found: dict[str, Callable[[Summary], str]] = {}
+    values = summary_columns(rows)
+    for name in shown.columns:
+        headings = [heading for heading in usual if HEADINGS.get(heading, heading) == name]
+        found |= {heading: usual[heading] for heading in headings}
+        if not headings and name != "example":  # which the heading of the table has
+            found[name] = _cell(rows, values[name])
+    return found
+
+
+def is_text(rows: Sequence[Summary], name: str) -> bool:
+    """Whether a column of summary.csv has text."""
+    return any(isinstance(value, str) for value in summary_columns(rows).get(name, ()))
+
+
+def of_records(records: Sequence[Mapping[str, Any]], shown: Shown) -> list[dict[str, Any]]:
+    """The wanted columns of records."""
+    return [{name: one[name] for name in shown.columns or one} for one in records]
+
+
+def _cell(rows: Sequence[Summary], values: Sequence[Any]) -> Callable[[Summary], str]:
+    of_row = {id(row): value for row, value in zip(rows, values, strict=True)}
+
+    def cell(row: Summary) -> str:
+        value = of_row[id(row)]
+        if isinstance(value, float):
+            return significant(value, 4)
+        return plain(str(value)) if value not in (None, "") else MISSING
+
+    return cell
+
+
+def _named(text: str, option: str) -> str:
+    known = names()
+    headings = {heading.lower(): name for heading, name in HEADINGS.items()}
+    wanted = text.strip().lower()
+    if wanted in known:
+        return wanted
+    if wanted in headings:
+        return headings[wanted]
+    usual = ["backend", *HEADINGS, "verdict", "status"]
+    raise UserError(f"{option}: there is no column {text[:50]!r}{nearest(wanted, [*usual, *known], usual[:9])}")

@@ -1,0 +1,43 @@
+"""The list of runs: when, on what, what was measured, and what came out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from kbench.text import MISSING
+from kbench.values import BASELINE, FASTEST, OK, Summary, bare
+
+HEADS = ["name", "when", "machine", "backends", "examples", "verdicts"]
+_MOST = 3  # names of a kind that are listed
+
+
+def verdicts(rows: Sequence[Summary]) -> str:
+    """Which backends were fastest, and how many rows have each other verdict or did not end ok."""
+    fastest = Counter(_short(row.backend, rows) for row in rows if row.verdict == FASTEST)
+    parts = [f"fastest {_counted(fastest)}"] if fastest else []
+    rest = Counter(row.verdict for row in rows if row.status == OK and row.verdict not in ("", FASTEST, BASELINE))
+    rest += Counter(row.status for row in rows if row.status != OK)
+    parts += [f"{number} {word.removesuffix(' shown')}" for word, number in rest.most_common()]
+    return "; ".join(parts) or (MISSING if not rows else f"{sum(row.status == OK for row in rows)} ok")
+
+
+def of_parity(counted: Mapping[str, int]) -> str:
+    """The verdicts of `parity`, with how many rows have each."""
+    return "; ".join(f"{number} {word}" for word, number in counted.items()) or MISSING
+
+
+def named(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    more = len(names) - _MOST
+    return ", ".join(names[:_MOST]) + (f" and {more} more" if more > 0 else "")
+
+
+def _short(name: str, rows: Sequence[Summary]) -> str:
+    short = bare(name)
+    alike = {row.backend for row in rows if short and bare(row.backend) == short}
+    return short if len(alike) == 1 else name
+
+
+def _counted(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} ({number})" if number > 1 else name for name, number in counts.most_common())

@@ -1,0 +1,104 @@
+"""Likely first mistakes on the command line: each gets one line that says what to type, and exit status 2."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from fake_bench import EXAMPLE
+from fake_runs import cell, fake_run
+
+from kbench.cli import main
+from kbench.values import OK, Outcome
+
+PROGRAM = "import keras\nkeras.Sequential().fit([], [])\n"
+
+MISTAKES = [
+    ("--backends jax --examples train.py", "kbench script train.py --backends jax"),
+    ("parity --backends jax --examples train.py", "kbench parity --script train.py --backends jax"),
+    ("train.py --backends jax", "kbench script train.py --backends jax"),
+    ("train.py", "kbench script train.py --backends jax,torch"),
+    ("mine.py --backends jax", "kbench --examples mine.py --backends jax"),
+    ("train.ipynb --backends jax", "kbench script train.ipynb --backends jax"),
+    ("patterns.npz", "kbench new my_model"),
+    ("run.py --backends jax", "is there twice: `kbench --backends jax`"),
+    ("--backends jax --script train.py", "kbench script train.py"),
+    ("--backends jax train.py", "name it with --examples; to run a program as it is: `kbench script train.py"),
+    ("parity train.py --backends jax", "kbench parity --script train.py"),
+    ("script train.py --backends jax --epochs 3", "follow --: `-- --epochs 3`; --max-epochs N shortens each fit"),
+    ("script train.py --backends jax --lr=0.1", "The program's own arguments follow --: `-- --lr=0.1`"),
+    ("script train.py --backends jax more", "The program's own arguments follow --: `-- more`"),
+    ("script train.py --backends jax --max-epoc 1 --max-stesp 3", "or did you mean --max-steps"),
+    ("jax,torch", "kbench --backends jax,torch"),
+    ("jax --profile smoke", "kbench --backends jax --profile smoke"),
+    ("run jax,torch", "`--backends jax,torch`"),
+    ("keras3", "kbench --backends keras3"),
+    ("all", "kbench --backends all"),
+    ("mnist_mlp", "kbench --backends jax,torch --examples mnist_mlp"),
+    ("mnist_mlp --backends jax", "kbench --examples mnist_mlp --backends jax"),
+    ("run --backends jax mnist_mlp", "`--examples mnist_mlp`"),
+    ("--exmaples mnist_mlp", "did you mean --examples?"),
+    ("--backends jax --exmaples mnist_mlp", "did you mean --examples?"),
+    ("--backend_s jax", "did you mean --backends?"),
+    ("--backends jax --batch_size 8", "did you mean --batch-size?"),
+    ("-backends jax", "It is --backends, with two dashes"),
+    ("\u2014backends jax", "two plain dashes: --backends"),
+    ("--backends jax \u2013profile smoke", "two plain dashes: --profile"),
+    ("backends jax,torch", "kbench --backends jax,torch"),
+    ("--backends jax profile smoke", "An option begins with two dashes: --profile"),
+    ("--backends jax, torch", "`--backends jax,torch`"),
+    ("--backends jax , torch", "`--backends jax,torch`"),
+    ("--backends jax torch", "`--backends jax,torch`"),
+    ("--backends jax --examples mnist_mlp mnist_cnn", "`--examples mnist_mlp,mnist_cnn`"),
+    ("setup --backends jax, torch", "`--backends jax,torch`"),
+    ("--backends jax report", "The command comes first: `kbench report ...`"),
+    ("--backends jax --fail-above 2", "--fail-above is an option of `compare`, not of `run`"),
+    ("report --epochs 3", "--epochs is an option of `run`"),
+    ("rn --backends jax", "did you mean run?"),
+    ("Run --backends jax", "did you mean run?"),
+    ("runs", "did you mean list runs?"),
+    ("examples", "did you mean list examples?"),
+    ("install --backends jax", "did you mean setup?"),
+    ("benchmark --backends jax", "did you mean run?"),
+    ("show mine", "did you mean report?"),
+    ("diff a b", "did you mean compare?"),
+    ("version", "kbench --version"),
+    ("mine", "kbench report mine"),
+    ("report folder", "folder has no run.json"),
+    ("report yesterday", "the runs in results, newest first: mine"),
+    ("report yesterday --results none", "There is no run 'yesterday': there are no runs in none."),
+    ("--backends jax --examples mnist_cmm", "did you mean mnist_cnn?"),
+    ("list foo", "`list` does not know 'foo': choose from"),
+    ("clean everything", "`clean` does not know 'everything': choose from"),
+    ("new mnist_mlp", "mnist_mlp is an example of kbench's own: choose another name"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["kbench"])
+    (tmp_path / "train.py").write_text(PROGRAM)
+    (tmp_path / "mine.py").write_text(EXAMPLE)
+    (tmp_path / "folder").mkdir()
+    fake_run(tmp_path / "results", [(cell(), 1.0, Outcome(OK))], "mine")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("typed", "hint"), MISTAKES, ids=lambda value: str(value)[:60])
+def test_a_likely_mistake_gets_its_hint(
+    folder: Path, capsys: pytest.CaptureFixture[str], typed: str, hint: str
+) -> None:
+    status = main.main(typed.split())
+    said = capsys.readouterr()
+    (line,) = said.err.splitlines()
+    assert (status, said.out) == (2, "")
+    assert line.startswith("kbench: error: ") and hint in line, line
+    assert line.endswith((".", "?")), line
+    assert len(line) < 400
+
+
+def test_the_help_is_not_a_mistake(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["help"]) == 0
+    assert "commands:" in capsys.readouterr().out

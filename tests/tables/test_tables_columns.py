@@ -1,0 +1,102 @@
+"""The user's choice of columns and order, and the spread of an accuracy."""
+
+from __future__ import annotations
+
+import csv as reader
+import io
+
+import pytest
+from fake_runs import cell, measured, summary
+
+from kbench.errors import UserError
+from kbench.tables import columns, content, csv, interrupted, runs
+from kbench.values import FAILED, FASTEST, INTERRUPTED, NO_DIFFERENCE, SLOWER
+
+ROWS = [
+    summary("keras3/jax", epoch_seconds=2.0, verdict=SLOWER, peak_memory_mib=512.25),
+    summary("keras3/torch", epoch_seconds=None, status=FAILED, reason="it broke"),
+    summary("keras2/cntk", epoch_seconds=1.0, verdict=FASTEST, peak_memory_mib=300.0),
+    summary("keras3/jax", "imdb_gru", epoch_seconds=0.5, verdict=FASTEST),
+]
+
+
+def test_rows_are_sorted_within_their_example_and_those_without_a_value_stay_behind() -> None:
+    def order(sort: str) -> list[tuple[str, str]]:
+        return [(row.example, row.backend) for row in columns.in_order(ROWS, columns.shown((), sort))]
+
+    last = ("imdb_gru", "keras3/jax")
+    jax, torch, cntk = (("mnist_cnn", f"keras{name}") for name in ("3/jax", "3/torch", "2/cntk"))
+    assert order("s/epoch") == order("epoch_seconds") == [cntk, jax, torch, last]
+    assert order("-s/epoch") == [jax, cntk, torch, last]
+    assert order("backend") == [cntk, jax, torch, last]
+    assert order("-backend") == [torch, jax, cntk, last]
+    assert order("") == [jax, torch, cntk, last]
+
+
+def test_columns_are_named_as_in_the_table_or_in_summary_csv() -> None:
+    shown = columns.shown(("Backend", "s/epoch", "peak_memory_mib", "verdict"), "")
+    one = content.tables(ROWS, "", shown)[0]
+    assert one.columns == ("backend", "s/epoch", "peak_memory_mib", "verdict") or "verdict" in one.columns
+    assert one.columns[:3] == ("backend", "s/epoch", "peak_memory_mib")
+    assert one.rows[0][:3] == ("keras3/jax", "2.00", "512.2")
+    assert one.rows[1][:3] == ("keras3/torch", "-", "-")
+    assert one.optional == () and not one.footnotes
+    records = columns.of_records(csv.summary_records(ROWS), shown)
+    assert list(next(reader.DictReader(io.StringIO(csv.records_csv(records))))) == [
+        "backend",
+        "epoch_seconds",
+        "peak_memory_mib",
+        "verdict",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sort", "words"),
+    [
+        (("s/epohc",), "", "--columns: there is no column 's/epohc': did you mean s/epoch?"),
+        ((), "verdct", "--sort: there is no column 'verdct': did you mean verdict?"),
+        ((), "qqqqqqqq", "--sort: there is no column 'qqqqqqqq': choose from backend, channels"),
+    ],
+)
+def test_a_column_that_there_is_not_is_one_sentence(asked: tuple[str, ...], sort: str, words: str) -> None:
+    with pytest.raises(UserError, match="there is no column") as refused:
+        columns.shown(asked, sort)
+    assert words in str(refused.value)
+
+
+def test_every_heading_stands_for_a_column_of_summary_csv() -> None:
+    assert set(columns.HEADINGS.values()) <= set(columns.names())
+
+
+@pytest.mark.parametrize(
+    ("spread", "shown"), [(None, "0.9375"), (0.0, "0.9375"), (4e-5, "0.9375"), (0.0125, "0.9375 ± 0.0125")]
+)
+def test_a_spread_is_shown_where_it_is_more_than_nothing(spread: float | None, shown: str) -> None:
+    row = summary(final_val_accuracy_sd=spread, repeats=3, seeds=1)
+    assert content.accuracy(row) == shown
+    assert any(remark.startswith("±") for remark in content.table([row]).remarks) == ("±" in shown)
+
+
+def test_epochs_that_were_done_before_an_interruption_are_a_table() -> None:
+    cut = measured(
+        cell(epochs=8), 9.0, 1.0, 3.0, 2.0, status=INTERRUPTED, loss=0.5, val_accuracy=[0.1, 0.2, 0.3, 0.9]
+    )
+    first = measured(cell(backend="keras3/jax", epochs=8), 9.0, status=INTERRUPTED, loss=0.75)
+    never = measured(cell(backend="keras3/torch"), status=INTERRUPTED)
+    ended = measured(cell(backend="keras2/theano"), 1.0, 1.0)
+    found = interrupted.table([cut, first, never, ended])
+    assert found is not None
+    assert found.columns == ("example", "backend", "epochs", "s/epoch", "first epoch (s)", "loss", "accuracy")
+    assert found.rows == (
+        ("mnist_cnn", "keras2/cntk", "4 of 8", "2.00", "9.00", "0.500", "0.9000"),
+        ("mnist_cnn", "keras3/jax", "1 of 8", "-", "9.00", "0.750", "-"),
+    )
+    assert interrupted.table([never, ended]) is None
+
+
+def test_the_verdicts_of_a_run_are_a_few_words() -> None:
+    rows = [*ROWS, summary("keras3/torch", "imdb_gru", verdict=NO_DIFFERENCE)]
+    assert runs.verdicts(rows) == "fastest cntk, jax; 1 slower; 1 no difference; 1 failed"
+    assert runs.verdicts([summary(), summary("a/b")]) == "2 ok"
+    assert runs.verdicts([]) == "-"
+    assert runs.named(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
