@@ -42,8 +42,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--backends": {
         "required": True,
         "metavar": "LIST",
-        "help": "names from `list` (the part after / is enough if it is clear), a generation such as keras3, native "
-        "(frameworks without Keras), or all (of Keras)",
+        "help": "names shown by `list` (the part after the slash is enough if it is unique), a generation such as "
+        "keras3, native (frameworks without Keras), or all (of Keras)",
     },
     "--examples": {
         "default": "all",
