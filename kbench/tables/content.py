@@ -271,7 +271,7 @@ def _on_comparison(rows: Sequence[Summary]) -> dict[str, bool]:
         "One process each: how much processes differ is assumed; --repeats 3 or more measures it.": (
             any(row.relative_processes == 1 for row in rows)
         ),
-        f"Intervals are wide, as there are few values; --repeats {ENOUGH} or more narrows them.": few,
+        f"Intervals are wide because there are few values; --repeats {ENOUGH} or more narrows them.": few,
     }
 
 
