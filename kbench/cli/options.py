@@ -105,8 +105,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     # How much is measured.
     "--profile": {
         **_choices("profile"),
-        "help": "smoke: seconds per cell; quick: a subset of the data, minutes per backend (default); full: the "
-        "published settings",
+        "help": "smoke: seconds per example and backend; quick: a subset of the data, minutes per backend (default); "
+        "full: the published settings",
     },
     "--epochs": {**_COUNT, "help": "epochs, or inference passes"},
     "--samples": {**_COUNT, "help": "use only the first N training samples"},
@@ -114,7 +114,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--repeats": {
         "type": whole(1, 1000),
         "metavar": "N",
-        "help": "measure each cell exactly N times, each in a new process (default: as often as --precision and "
+        "help": "measure each example on each backend exactly N times, each in a new process (default: as often as --precision and "
         "--budget require)",
     },
     "--precision": {
@@ -243,12 +243,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--threads": {
         "type": whole(1, 4096),
         "metavar": "N",
-        "help": "CPU threads per cell, if the framework supports it (default: one per available core)",
+        "help": "CPU threads of each process, if the framework supports it (default: one per available core)",
     },
     "--timeout": {
         "type": seconds,
         "metavar": "SECONDS",
-        "help": "stop a cell after this time (default: estimated from samples and epochs; scripts and parity: 3600)",
+        "help": "stop a cell (one measurement) after this time (default: estimated from samples and epochs; scripts and parity: 3600)",
     },
     "--memory-limit": {
         "dest": "memory_limit_mib",
