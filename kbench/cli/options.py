@@ -114,8 +114,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--repeats": {
         "type": whole(1, 1000),
         "metavar": "N",
-        "help": "measure each example on each backend exactly N times, each in a new process (default: as often as --precision and "
-        "--budget require)",
+        "help": "measure each example on each backend exactly N times, each in a new process (default: as often "
+        "as --precision and --budget require)",
     },
     "--precision": {
         "type": share,
@@ -248,7 +248,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--timeout": {
         "type": seconds,
         "metavar": "SECONDS",
-        "help": "stop a cell (one measurement) after this time (default: estimated from samples and epochs; scripts and parity: 3600)",
+        "help": "stop a cell (one measurement) after this time (default: estimated from samples and epochs; "
+        "scripts and parity: 3600)",
     },
     "--memory-limit": {
         "dest": "memory_limit_mib",
