@@ -93,6 +93,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "train.py").write_text("import keras\n")
     (program,) = blocks(CHECKOUT / "docs" / "transformer.md", "python")
     (place / "my_transformer.py").write_text(program)
+    (place / "train.ipynb").write_text('{"cells": [{"cell_type": "code", "source": "import keras\\n"}]}')
     shutil.copy(CHECKOUT / "examples_models" / "kinds" / "basic.py", place / "my_model.py")
     return place
 

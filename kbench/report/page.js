@@ -161,6 +161,13 @@
     else save(asCsv(table), `${document.title.replace("kbench: ", "")} ${area.getAttribute("aria-label")}`);
   });
 
+  // Charts that are drawn during a jump move the page: jump again, once it is laid out.
+  document.addEventListener("click", ({ target }) => {
+    const link = target.closest?.("a[href^='#']");
+    const goal = link && document.getElementById(link.hash.slice(1));
+    if (goal) requestAnimationFrame(() => requestAnimationFrame(() => goal.scrollIntoView()));
+  });
+
   // A table that is wider than the page fades where it goes on.
   function mark(area) {
     const more = area.scrollWidth - area.clientWidth;
