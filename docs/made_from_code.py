@@ -52,10 +52,12 @@ def _file(link: str) -> str:
 
 
 def _page(file: str) -> str:
-    return f"{SOURCE}/{file}" if file.endswith(".md") else f"{SOURCE}/{file}.md"
+    return f"{SOURCE}/{file}" if file.endswith((".md", ".png")) else f"{SOURCE}/{file}.md"
 
 
-def _shown(file: str) -> str:
+def _shown(file: str) -> str | bytes:
+    if file.endswith(".png"):
+        return (ROOT / file).read_bytes()
     text = (ROOT / file).read_text("utf-8")
     if file.endswith(".md"):
         return text

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from documentation_commands import CHECKOUT, PAGES, commands
+from documentation_commands import CHECKOUT, PAGES, blocks, commands
 
 from kbench.cli import arguments, main
 
@@ -82,7 +82,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where a reader of the documentation could be: runs, a program, an example, a checkout of Keras."""
     place = tmp_path_factory.mktemp("docs") / "work"
     reference = CHECKOUT / "results" / "reference"
-    for name in ("reference", "latest", "before", "after", "monday", "tuesday", "t1", "t2", "t4"):
+    for name in ("reference", "latest", "before", "after", "mine", "monday", "tuesday", "t1", "t2", "t4"):
         left_out = shutil.ignore_patterns("plots", "mnist_*", "cifar10_*", "imdb_*")  # two examples are drawn sooner
         shutil.copytree(reference, place / "results" / name, ignore=left_out)
     package = place.parent / "keras" / "keras"
@@ -91,6 +91,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "paper.mplstyle").write_text("font.size: 8\n")
     shutil.copytree(CHECKOUT / "docs" / "answers", place / "docs" / "answers")
     (place / "train.py").write_text("import keras\n")
+    (program,) = blocks(CHECKOUT / "docs" / "transformer.md", "python")
+    (place / "my_transformer.py").write_text(program)
     (place / "train.ipynb").write_text('{"cells": [{"cell_type": "code", "source": "import keras\\n"}]}')
     shutil.copy(CHECKOUT / "examples_models" / "kinds" / "basic.py", place / "my_model.py")
     return place

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbench.epochs import Epoch
-from kbench.values import Measured
+from kbench.values import OK, Measured
 
 _FIELDS = ("loss", "accuracy", "val_loss", "val_accuracy")  # of an epoch; other metrics lie together
+
+_SHOWN = 2.0  # standard errors: a smaller rise may be chance
 
 if TYPE_CHECKING:
     Numbers = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
@@ -62,6 +64,33 @@ def mean(curves: Sequence[Curve]) -> Curve | None:
     with np.errstate(all="ignore"):  # a loss may be too large to square
         spread = np.std(values, axis=0, ddof=1) if len(curves) > 1 else None
         return Curve(shared, seconds.mean(axis=0), values.mean(axis=0), spread=spread)
+
+
+def unrisen(measured: Sequence[Measured]) -> str:
+    """Why the curves of an example look flat or falling, in a sentence; empty where a validation accuracy rises.
+
+    It rises if the last epoch's is above the first's by more than two standard errors of their difference, which
+    come from the number of validation samples.
+    """
+    ok = [one for one in measured if one.outcome.status == OK and has(one, "val_accuracy")]
+    curves = [curve(one, "val_accuracy").values for one in ok]
+    counts = [one.cell.validation_samples for one in ok]
+    if not ok or min(counts) < 1 or min(map(len, curves)) < 2:
+        return ""
+    changes = []  # in standard errors
+    for values, count in zip(curves, counts, strict=True):
+        ends = np.clip(values[[0, -1]], 0.0, 1.0)
+        error = max(math.sqrt(float((ends * (1 - ends)).sum()) / count), 1 / count)
+        changes.append(float(values[-1] - values[0]) / error)
+    if max(changes) > _SHOWN:
+        return ""
+    cell = ok[0].cell
+    return (
+        f"The validation accuracy {'falls' if max(changes) < -_SHOWN else 'does not rise'} after the first of "
+        f"{cell.epochs:,} epochs on any backend, as far as {counts[0]:,} validation samples show: at this size "
+        f"({cell.samples:,} training samples) it says nothing of what the model can learn. The times are compared "
+        "all the same."
+    )
 
 
 def to_target(epochs: Sequence[Epoch], target: str) -> tuple[float, float]:

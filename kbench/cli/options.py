@@ -55,8 +55,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--backends": {
         "required": True,
         "metavar": "LIST",
-        "help": "names from `list` (the part after / is enough if it is clear), a generation such as keras3, native "
-        "(frameworks without Keras), or all (of Keras)",
+        "help": "names shown by `list` (the part after the slash is enough if it is unique), a generation such as "
+        "keras3, native (frameworks without Keras), or all (of Keras)",
     },
     "--examples": {
         "default": "all",
@@ -118,8 +118,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     # How much is measured.
     "--profile": {
         **_choices("profile"),
-        "help": "smoke: seconds per cell; quick: a subset of the data, minutes per backend (default); full: the "
-        "published settings",
+        "help": "smoke: seconds per example and backend; quick: a subset of the data, minutes per backend (default); "
+        "full: the published settings",
     },
     "--epochs": {**_COUNT, "help": "epochs, or inference passes"},
     "--samples": {**_COUNT, "help": "use only the first N training samples"},
@@ -127,8 +127,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--repeats": {
         "type": whole(1, 1000),
         "metavar": "N",
-        "help": "measure each cell exactly N times, each in a new process (default: as often as --precision and "
-        "--budget require)",
+        "help": "measure each example on each backend exactly N times, each in a new process (default: as often "
+        "as --precision and --budget require)",
     },
     "--precision": {
         "type": share,
@@ -256,12 +256,13 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--threads": {
         "type": whole(1, 4096),
         "metavar": "N",
-        "help": "CPU threads per cell, if the framework supports it (default: one per available core)",
+        "help": "CPU threads of each process, if the framework supports it (default: one per available core)",
     },
     "--timeout": {
         "type": seconds,
         "metavar": "SECONDS",
-        "help": "stop a cell after this time (default: estimated from samples and epochs; scripts and parity: 3600)",
+        "help": "stop a cell (one measurement) after this time (default: estimated from samples and epochs; "
+        "scripts and parity: 3600)",
     },
     "--memory-limit": {
         "dest": "memory_limit_mib",

@@ -101,7 +101,7 @@ def _status(runs: list[str], found: list[Pair], limit: float | None) -> int:
         if unlike := _other_profile(runs, found):
             raise UserError(unlike)
         kinds = sorted({kind for pair in found for kind in pair.kinds})
-        advice = f"`--allow {','.join(kinds)}` compares all the same." if kinds else "their rows say why."
+        advice = f"to compare them anyway, add `--allow {','.join(kinds)}`." if kinds else "their rows say why."
         raise UserError(f"Nothing could be compared: {advice}")
     worse = [] if limit is None else pairing.regressions(found, limit)
     for pair in worse:

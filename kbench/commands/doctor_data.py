@@ -22,7 +22,7 @@ from kbench.selection import names
 from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example
 
 README = paths.PACKAGE.parent / "README.md"  # of a checkout
-PROFILE = "quick"  # of the README's first command
+PROFILE = "quick"  # the default of the commands with which the README begins
 
 
 def data(examples: Iterable[Example], mirror: Path | None) -> list[Finding]:
@@ -96,16 +96,31 @@ def commands(
     """Whether the commands with which the README begins would work; none where kbench is installed without it."""
     if not README.is_file():
         return []
-    first, *others = re.findall(r"(?m)^    python run\.py (.+)$", README.read_text("utf-8"))[:2]
-    asked = [one.name for one in names.select_backends(arguments.parse(first.split()).backends, known).chosen]
+    begins = README.read_text("utf-8").partition("\n## ")[0]
+    return [
+        _measuring(words, known, backends, found) if words.startswith("-") else Finding(f"run.py {words}", _tested())
+        for words in re.findall(r"(?m)^    python run\.py (.+)$", begins)
+    ]
+
+
+def _measuring(
+    command: str, known: Mapping[str, Backend], backends: Mapping[str, Finding], found: Sequence[Finding]
+) -> Finding:
+    """Whether this command, which measures, would work, and on which data."""
+    options = arguments.parse(command.split())
+    asked = [one.name for one in names.select_backends(options.backends, known).chosen]
     hindered = [name for name in asked if backends[name].hinders or backends[name].advice]
-    synthetic = [one.what for one in found if one.synthetic]
-    damaged = [one.what for one in found if one.advice]
+    examples = options.examples.split(",")
+    of_these = [one for one in found if one.what in examples or options.examples == "all"]
+    synthetic = [one.what for one in of_these if one.synthetic]
+    damaged = [one.what for one in of_these if one.advice]
     said = f"works, with {SYNTHETIC} data in {' and '.join(synthetic)}" if synthetic else "works, on real data"
     advice = f"see {', '.join(hindered + damaged)}" if hindered or damaged else ""
-    trained = Finding(f"run.py {first}", "does not work yet" if advice else said, advice)
-    tested = "works"
-    if not browser.find():
-        tested += "; without a browser the tests of report.html are skipped"
-        tested += ", if apt cannot install one" if os.geteuid() == 0 and shutil.which("apt-get") else ""
-    return [trained, *(Finding(f"run.py {one}", tested) for one in others)]
+    return Finding(f"run.py {command}", "does not work yet" if advice else said, advice)
+
+
+def _tested() -> str:
+    if browser.find():
+        return "works"
+    by_apt = ", if apt cannot install one" if os.geteuid() == 0 and shutil.which("apt-get") else ""
+    return f"works; without a browser the tests of report.html are skipped{by_apt}"

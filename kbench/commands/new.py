@@ -37,6 +37,6 @@ def main(options: argparse.Namespace) -> int:
         raise UserError(f"{path} exists already: choose another name.") from None
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}.") from None
-    terminal.say(f"Wrote {path}, an example like {options.like}. Run it:")
+    terminal.say(f"Wrote {path}, from the template {options.like}. Run it:")
     terminal.say(f"  {run} {shlex.quote(str(path))}")
     return 0

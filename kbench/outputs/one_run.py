@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ from kbench.outputs import causes
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost
-from kbench.plots.look import OWN, Style, key, looks
+from kbench.plots.look import OWN, Style, caption, key, looks
 from kbench.plots.overview import overview
 from kbench.report.page import html
 from kbench.store.files import may_be_refused, remove_others, replace
@@ -113,6 +114,7 @@ def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -
     """The run's pictures. Raises UserError where the user's style cannot be drawn."""
     summaries = [row for row in summaries if row.unit != REST]  # nothing to compare
     chosen = looks(summaries, colors([results]))
+    style = signed(style, [(results, summaries)])
     cells: dict[str, list[Measured]] = {}
     for one in expanded(results.measured):
         cells.setdefault(one.cell.example, []).append(one)
@@ -137,6 +139,13 @@ def _kept(run: Path, rows: Sequence[Summary]) -> dict[str, list[str]]:
         example: [f"plots/{stem}.png" for stem in names if (run / "plots" / f"{stem}.png").is_file()]
         for example, names in stems.items()
     }
+
+
+def signed(style: Style, runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> Style:
+    """The style whose pictures name machine, profile, device and date of the runs."""
+    rows = [row for _, summaries in runs for row in summaries]
+    machines = [describe(results.provenance) for results, _ in runs]
+    return dataclasses.replace(style, caption=caption(machines, rows, [results.created for results, _ in runs]))
 
 
 def _resumed(results: RunResults) -> list[str]:

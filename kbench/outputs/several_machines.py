@@ -7,8 +7,8 @@ from pathlib import Path
 
 from kbench.analysis.rows import summarised
 from kbench.machine.provenance import kind
-from kbench.outputs.one_run import colors, rebuild, report
-from kbench.plots.look import looks
+from kbench.outputs.one_run import colors, rebuild, report, signed
+from kbench.plots.look import OWN, looks
 from kbench.plots.overview import overview
 from kbench.store.files import may_be_refused, replace
 from kbench.store.reading import RunResults
@@ -32,7 +32,9 @@ def write(run: Path, there: Sequence[RunResults], plots: bool = True) -> Rows:
         look = looks([row for found in rows.values() for row in found], colors(there))
         with may_be_refused("make", run / "plots"):
             (run / "plots").mkdir(exist_ok=True)
-        for suffix, content in overview(rows, look).items():
+        for suffix, content in overview(
+            rows, look, signed(OWN, list(zip(there, rows.values(), strict=True)))
+        ).items():
             replace(run / "plots" / f"machines.{suffix}", content, durable=False)
     replace(run / "report.html", report(list(zip(there, rows.values(), strict=True))), durable=False)
     return rows

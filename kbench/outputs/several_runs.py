@@ -9,7 +9,7 @@ from kbench.analysis.rows import summarised
 from kbench.comparison.scaling import Side, lines
 from kbench.errors import UserError
 from kbench.machine.provenance import gpu_names, processor
-from kbench.outputs.one_run import colors, file_name, of_report
+from kbench.outputs.one_run import colors, file_name, of_report, signed
 from kbench.plots.look import OWN, Style, looks
 from kbench.plots.scaling import scaling
 from kbench.report.page import html
@@ -30,6 +30,7 @@ def write_page(
     summaries = [summarised(run, baseline) for run in runs]
     drawn, missing = lines([_side(run, rows) for run, rows in zip(runs, summaries, strict=True)])
     look = looks([row for rows in summaries for row in rows], colors(runs))
+    style = signed(style, list(zip(runs, summaries, strict=True)))
     pictures: dict[str, bytes] = {}
     for one in drawn if plots else ():
         stem = f"scaling-{file_name(one.example)}-{one.variable.removeprefix('number of ').replace(' ', '-')}"

@@ -43,6 +43,7 @@ def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style) ->
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
+    axes.set_title("What Keras costs")
     what = ", 95 % interval" if any(row.native_interval for row in rows) else ""
     axes.set_xlabel(f"steady epoch time, x the same framework without Keras{what}")
     return figure
@@ -50,6 +51,6 @@ def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style) ->
 
 def _ticks(low: float, high: float) -> list[float]:
     """Round numbers within the axis, more of them where it is short."""
-    wide = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
+    wide = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]
     fine = [*np.round(np.arange(0.5, 2.05, 0.1), 1).tolist(), *wide]
     return sorted({one for one in (fine if high / low < 3 else wide) if low <= one <= high})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
@@ -46,10 +47,11 @@ _STYLE: Any = {  # Any: matplotlib's own type for it lists every key, and differ
 
 @dataclass(frozen=True)
 class Style:
-    """The user's choice; what is empty is the project's own."""
+    """The user's choice, where what is empty is the project's own; and what stands below each picture."""
 
     sheet: str = ""  # a style that matplotlib knows, or the path of an .mplstyle file
     size: tuple[float, float] | None = None  # width and height of each picture in inches
+    caption: str = field(default="", compare=False)  # where and when it was measured
 
 
 OWN = Style()
@@ -166,7 +168,7 @@ def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
             if style.sheet:
                 sheets.use(style.sheet)
                 mpl.rcParams["svg.hashsalt"] = _STYLE["svg.hashsalt"]  # so that the same run gives the same bytes
-            return _written(draw())
+            return _written(draw(), style)
         except Exception as error:  # a wrong style can fail in many ways
             if style == OWN:
                 raise
@@ -174,14 +176,51 @@ def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
             raise UserError(f"No picture can be drawn in that --plot-style and --plot-size: {reason}.") from error
 
 
-def _written(figure: Figure) -> dict[str, bytes]:
+def caption(machines: Iterable[str], rows: Iterable[Summary], created: Iterable[str]) -> str:
+    """Such as `AMD EPYC, 2 cores, CPU only; profile quick; cpu; 2026-11-23; kbench`."""
+    rows = list(rows)
+    profiles = dict.fromkeys(row.profile for row in rows if row.profile and not row.unit)
+    parts = [
+        " / ".join(one for one in dict.fromkeys(machines) if one),
+        f"profile {', '.join(profiles)}" if profiles else "",
+        ", ".join(dict.fromkeys(row.device for row in rows)),
+        " / ".join(dict.fromkeys(one[:10] for one in created if one)),
+        "kbench",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def _written(figure: Figure, style: Style) -> dict[str, bytes]:
     png, svg = BytesIO(), BytesIO()
     agg: Any = FigureCanvasAgg(figure)  # Any: their print methods have no types
+    size = points(6)
+    letters = int(figure.get_figwidth() * 72 / (0.56 * size))  # DejaVu's are about as wide
+    lines = textwrap.wrap(plain(style.caption), max(20, letters))
+    below = (1.3 * size * len(lines) + 4) / 72 if lines else 0.0  # inches
+    if style.size and below:
+        figure.set_figheight(max(figure.get_figheight() - below, 0.5))
     # Laid out once and printed without savefig, which would lay out and draw each format twice.
     if engine := figure.get_layout_engine():
         engine.execute(figure)
         figure.set_layout_engine("none")
+    if below:
+        _sign(figure, "\n".join(literal(line, 400) for line in lines), size, below)
     agg.print_png(png, metadata={"Software": None})
     as_svg: Any = FigureCanvasSVG(figure)
     as_svg.print_svg(svg, metadata={"Date": None, "Creator": None})
     return {"png": png.getvalue(), "svg": svg.getvalue()}
+
+
+def _sign(figure: Figure, text: str, size: float, below: float) -> None:
+    """Add a text below a picture that is laid out, which becomes higher by so many inches."""
+    height = figure.get_figheight() + below
+    share = below / height
+    for axes in figure.axes:
+        box = axes.get_position()
+        axes.set_position((box.x0, share + (1 - share) * box.y0, box.width, (1 - share) * box.height))
+    for one in figure.texts:  # the title of the whole
+        one.set_y(share + (1 - share) * one.get_position()[1])
+    for legend_ in figure.legends:
+        legend_.set_bbox_to_anchor((0.0, share, 1.0, 1 - share), transform=figure.transFigure)
+    figure.set_figheight(height)
+    figure.text(0.01, 0.2 * share, text, fontsize=size, color="#666666", va="bottom", linespacing=1.2)

@@ -148,8 +148,43 @@ const kbenchCharts = (() => {
     });
   }
 
+  // Bars of the steady times, each with its interval, and the ratio beside it.
+  function times(chart, styles, hidden) {
+    const values = rows(chart.columns);
+    const end = chart.longest ?? Infinity;
+    for (const value of values) value.shown = value.high === null ? null : Math.min(value.high, end);
+    const used = styles.filter((style) => chart.columns.row.includes(style.label));
+    const scale = chart.longest ? { domain: [0, chart.longest], nice: false } : { zero: true };
+    const x = number("seconds", { title: chart.x, scale, axis: { tickCount: 6, format: "~g" } });
+    const known = values.some((value) => value.low !== null);
+    const tooltip = [
+      row, number("seconds", { title: chart.x, format: ",.4" }),
+      ...(known ? [number("low", { title: "at least", format: ",.4" }), number("high", { title: "at most", format: ",.4" })] : []),
+      { field: "ratio", type: "nominal", title: "ratio" },
+    ];
+    const rule = (color, width) => ({
+      transform: [{ filter: "datum.low !== null" }],
+      mark: { type: "rule", strokeWidth: width, clip: true, tooltip: false },
+      encoding: { x: number("low"), x2: { field: "shown" }, color: { value: color } },
+    });
+    return base(values, hidden, {
+      height: { step: 26 },
+      encoding: {
+        y: { ...row, sort: chart.columns.row, title: null,
+          axis: { labelColor: "var(--ink)", labelLimit: 170, ticks: false, domain: false } },
+      },
+      layer: [
+        { mark: { type: "bar", clip: true },
+          encoding: { x, tooltip, color: { ...row, scale: { domain: used.map((style) => style.label), range: used.map((style) => `var(--s${style.id})`) }, legend: null } } },
+        rule("var(--paper)", 4.5),
+        rule("var(--ink)", 1.6),
+      ],
+    });
+  }
+
   function drawn(chart, styles, hidden) {
     switch (chart.kind) {
+      case "times": return times(chart, styles, hidden);
       case "curve": return curve(chart, styles, hidden);
       case "steps": return steps(chart, styles, hidden);
       case "scaling": return scaling(chart, styles, hidden);

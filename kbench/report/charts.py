@@ -14,6 +14,7 @@ from kbench.analysis import learning_curves, step_times
 from kbench.comparison.scaling import Lines
 from kbench.plots.convergence import METRICS, WIDE
 from kbench.plots.look import Key, Look, key
+from kbench.plots.overview import words as matrix_words
 from kbench.plots.scaling import AXES, ideal_label
 from kbench.text import plain, significant
 from kbench.values import CALL, OK, REST, Measured, Summary
@@ -27,6 +28,7 @@ _PHASES = {
 }
 
 MOST_POINTS = 200  # of one curve; a screen shows hardly more
+_REACH = 1.5  # times the longest bar: intervals are cut there, or they would squeeze the bars
 _FEWEST_POINTS = 10
 _POINTS_OF_A_PAGE = 40_000  # about 2 MB
 
@@ -50,8 +52,38 @@ def of_example(
             metric = next((name for name in choice if any(learning_curves.has(one, name) for one in measured)), None)
             if metric:
                 charts += _curves(metric, cells, labels, most)
-    found = [_phases(rows, cells, labels), _steps(rows, cells, labels, most), _memory(rows, labels)]
-    return [*charts, *(chart for chart in found if chart)]
+    found = [
+        _times(rows, labels),
+        _phases(rows, cells, labels),
+        _steps(rows, cells, labels, most),
+        _memory(rows, labels),
+    ]
+    times, *others = found
+    return [chart for chart in (times, *charts, *others) if chart]
+
+
+def _times(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
+    """Bars of the steady time with its 95 % interval, in the table's order."""
+    found, in_words = [], []
+    for row in rows:
+        infers = row.task == "infer" and not row.unit
+        seconds = row.seconds_per_1000_samples if infers else row.epoch_seconds
+        if seconds is None or not math.isfinite(seconds):
+            continue
+        interval = row.per_1000_interval if infers else row.epoch_interval
+        label, ends = labels[key(row)], (interval.low, interval.high) if interval else (None, None)
+        found.append((label, seconds, *ends, matrix_words(row)))
+        in_words.append(f"{label} {significant(seconds)} s")
+    if not found:
+        return None
+    unit = "1,000 samples" if rows[0].task == "infer" and not rows[0].unit else rows[0].unit or "epoch"
+    what = "seconds of the run" if unit == "run" else f"seconds per {unit}"
+    columns = _columns(("row", "seconds", "low", "high", "ratio"), found)
+    longest = _REACH * max(columns["seconds"])
+    highs = [high for high in columns["high"] if high is not None]
+    cut = "Intervals that end at the right edge go on." if any(high > longest for high in highs) else ""
+    title = f"{what}, with 95 % intervals" if highs else what
+    return {**_chart("times", title, columns, in_words, cut), "x": what, "longest": longest if cut else None}
 
 
 def _curves(

@@ -98,7 +98,89 @@
     button.addEventListener("click", () => sort(button.parentElement));
   }
 
-  const NAMES = { row: "backend", seconds: "seconds", mib: "MiB", throughput: "samples/s", spread: "± sd", low: "at least", high: "at most" };
+  // A table as it stands, sorted as it is: rows of texts, without the sign of sorting.
+  function texts(table) {
+    const text = (cell) => (cell.querySelector("button, span") ?? cell).textContent.replace(/[\s\u200b]+/g, (blank) => blank.includes("\u200b") ? "" : " ").trim();
+    return [...table.rows].map((line) => [...line.cells].map((cell) => [text(cell), cell.classList.contains("number")]));
+  }
+
+  function asMarkdown(table) {
+    const lines = texts(table).map((cells) => cells.map(([text]) => text.replace(/[\\`*_~$[\]|&<>]/g, "\\$&")));
+    const [head, ...body] = table.tHead ? lines : [lines[0].map(() => ""), ...lines];
+    const numbers = texts(table).at(-1).map(([, number]) => number ? "---:" : "---");
+    return [head, numbers, ...body].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
+  }
+
+  // Numbers without separators of thousands, a missing one empty; what a spreadsheet would run as a formula is text.
+  function asCsv(table) {
+    const shown = ([text, number]) => {
+      if (text === "-") return "";
+      const value = number ? text.replace(/,(?=\d{3})/g, "") : text;
+      const safe = /^[=+\-@\uff1d\uff0b\uff0d\uff20]/.test(value) ? `'${value}` : value;
+      return /[",\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
+    };
+    return texts(table).map((cells) => `${cells.map(shown).join(",")}\n`).join("");
+  }
+
+  function copy(text, button) {
+    const said = button.parentElement.querySelector("[role=status]");
+    const tell = (what) => {
+      said.textContent = what;
+      setTimeout(() => { said.textContent = ""; }, 4000);
+    };
+    // Not every browser lets a page from the disk write to the clipboard.
+    const byHand = () => {
+      const field = document.createElement("textarea");
+      field.value = text;
+      document.body.append(field);
+      field.select();
+      const done = document.execCommand("copy");
+      field.remove();
+      button.focus();
+      tell(done ? "Copied" : "The browser refused");
+    };
+    if (navigator.clipboard) navigator.clipboard.writeText(text).then(() => tell("Copied"), byHand);
+    else byHand();
+  }
+
+  function save(text, name) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    link.download = `${name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+|[-.]+$/g, "").slice(0, 80) || "table"}.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  document.addEventListener("click", ({ target }) => {
+    if (!(target instanceof HTMLButtonElement)) return;
+    if ("copy" in target.dataset) copy(target.parentElement.querySelector("code").textContent, target);
+    const area = "take" in target.dataset ? target.closest(".table").querySelector(".scroll") : null;
+    if (!area) return;
+    const table = area.querySelector("table");
+    if (target.dataset.take === "markdown") copy(asMarkdown(table), target);
+    else save(asCsv(table), `${document.title.replace("kbench: ", "")} ${area.getAttribute("aria-label")}`);
+  });
+
+  // Charts that are drawn during a jump move the page: jump again, once it is laid out.
+  document.addEventListener("click", ({ target }) => {
+    const link = target.closest?.("a[href^='#']");
+    const goal = link && document.getElementById(link.hash.slice(1));
+    if (goal) requestAnimationFrame(() => requestAnimationFrame(() => goal.scrollIntoView()));
+  });
+
+  // A table that is wider than the page fades where it goes on.
+  function mark(area) {
+    const more = area.scrollWidth - area.clientWidth;
+    area.dataset.more = [area.scrollLeft > 4 ? "left" : "", area.scrollLeft < more - 4 ? "right" : ""].join(" ").trim();
+    area.parentElement.toggleAttribute("data-wide", more > 4);
+  }
+  const resized = new ResizeObserver((entries) => entries.forEach((one) => mark(one.target)));
+  for (const area of document.querySelectorAll(".table > .scroll")) {
+    area.addEventListener("scroll", () => mark(area), { passive: true });
+    resized.observe(area);
+  }
+
+  const NAMES = { ratio: "ratio", row: "backend", seconds: "seconds", mib: "MiB", throughput: "samples/s", spread: "± sd", low: "at least", high: "at most" };
   function fill(details) {
     const place = details.querySelector(".scroll");
     if (place.firstChild) return;

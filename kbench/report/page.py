@@ -15,13 +15,14 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 from matplotlib.colors import Colormap, LogNorm
 
+from kbench.analysis.learning_curves import unrisen
 from kbench.analysis.ratios import without_fastest
 from kbench.comparison.scaling import Lines
 from kbench.plots.look import Key, Look, key, looks
 from kbench.plots.overview import scale, shown_ratio, sure_ratio
 from kbench.plots.overview import words as matrix_words
 from kbench.report import charts, colors, in_print, words
-from kbench.tables import configuration, keras_cost
+from kbench.tables import configuration, keras_cost, overall
 from kbench.tables.answers import headline
 from kbench.tables.content import by_example, remarks_once, table
 from kbench.tables.page import Run, versions
@@ -133,6 +134,7 @@ def _run(
                 charts.of_example(rows, cells[rows[0].example], chosen, each),
                 styles,
             ),
+            "unrisen": unrisen(cells[rows[0].example]),
             "facts": content.heading.removeprefix(plain(rows[0].example)).strip(" ()"),
             "table": content,
             "marks": [(styles[chosen[key(row)].label], "" if row.status == OK else "missed") for row in rows],
@@ -149,6 +151,7 @@ def _run(
         "headline": headline(run.summaries, run.again) if run.summaries else "Nothing was measured.",
         "learnt": learnt,
         "unlike": unlike,
+        "overall": overall.sentences(run.summaries),
         "remarks": run.remarks,
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,

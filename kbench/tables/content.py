@@ -288,7 +288,7 @@ def _on_comparison(rows: Sequence[Summary]) -> dict[str, bool]:
         f"No x baseline: {plain(baseline)} has no steady time here.": bool(baseline) and not timed,
         "x default: time of the variant / time of the same backend without settings.": _with_default(rows),
         **dict.fromkeys(marks(_verdicts(rows)), True),
-        "From one process, the ratio's interval assumes how much others differ; --repeats 3 or more measures it.": (
+        "One process each: how much processes differ is assumed; --repeats 3 or more measures it.": (
             any(row.relative_processes == 1 for row in rows)
         ),
         f"Intervals are wide because there are few values; --repeats {ENOUGH} or more narrows them.": few,

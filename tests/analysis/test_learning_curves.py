@@ -74,3 +74,18 @@ def test_a_target_is_any_metric_in_either_direction() -> None:
     assert learning_curves.to_target(epochs, "loss <= 0.5") == (3, 3.0)
     assert learning_curves.to_target(epochs, "val_mae >= 3.5") == (1, 1.0)
     assert learning_curves.to_target(epochs, "val_rmse <= 9") == (math.inf, math.inf), "nobody measured that"
+
+
+def test_a_validation_accuracy_that_does_not_rise_is_explained_by_its_few_samples() -> None:
+    def said(*curves: list[float], samples: int = 50) -> str:
+        return learning_curves.unrisen(
+            [measured(cell(validation_samples=samples), 1.0, 1.0, val_accuracy=curve) for curve in curves]
+        )
+
+    assert said([0.3, 0.32]).startswith("The validation accuracy does not rise after the first of 3 epochs")
+    assert said([0.3, 0.06], [0.3, 0.06]).startswith("The validation accuracy falls")
+    assert said([0.3, 0.32], [0.3, 0.7]) == ""  # one backend learns
+    assert said([0.3, 0.32], samples=100_000) == ""  # as many samples show even that
+    assert said([0.3, 0.32], samples=0) == ""
+    assert learning_curves.unrisen([measured(cell(), 1.0, val_accuracy=0.1)]) == ""
+    assert learning_curves.unrisen([]) == ""

@@ -203,6 +203,55 @@ def test_tables_sort_by_pointer_and_keyboard_and_keep_what_is_missing_last(opene
     assert header.get_attribute("aria-sort") is None
 
 
+def test_each_table_can_be_taken_along_as_it_stands(opened: Opener, reference: Path) -> None:
+    page = opened(reference)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    of_example = section(page, "mnist_cnn")
+    shown = column(page, "mnist_cnn", 1)
+    of_example.get_by_role("button", name="Copy as Markdown").click()
+    expect(of_example.get_by_role("status")).to_have_text("Copied")
+    lines = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert lines[0].startswith("| backend | channels | s/epoch |") and set(lines[1]) <= set("| -:")
+    assert [line.split(" | ")[0].removeprefix("| ") for line in lines[2:]] == shown
+    with page.expect_download() as downloading:
+        of_example.get_by_role("button", name="Save as CSV").click()
+    assert downloading.value.suggested_filename == "reference-Table-of-mnist_cnn.csv"
+    table = pd.read_csv(downloading.value.path())
+    assert table.backend.tolist() == shown
+    assert table["samples/s"].dropna().gt(100).all() and table["s/epoch"].isna().sum() == 1
+    matrix = page.locator(".table").filter(has=page.locator("table.matrix"))
+    assert page.locator(".taken").count() == page.locator(".table").count() > 10
+    matrix.get_by_role("button", name="Copy as Markdown").click()
+    expect(matrix.get_by_role("status")).to_have_text("Copied")
+    assert "| keras2/cntk | keras2/mxnet |" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_the_command_of_the_run_is_copied_and_the_contents_lead_there_and_back(
+    opened: Opener, reference: Path
+) -> None:
+    page = opened(reference)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the command").click()
+    expect(page.locator(".command").get_by_role("status")).to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == "python run.py --backends all --budget 25m --name reference"
+    contents = page.get_by_role("navigation", name="Contents")
+    contents.get_by_role("link", name="mnist_mlp").click()
+    expect(page.get_by_role("heading", name="mnist_mlp", exact=True)).to_be_in_viewport()
+    section(page, "mnist_mlp").get_by_role("link", name="↑ Contents").click()
+    expect(contents).to_be_in_viewport()
+
+
+def test_a_table_wider_than_a_phone_says_that_it_scrolls(opened: Opener, reference: Path) -> None:
+    page = opened(reference, **PHONE)
+    area = page.get_by_role("region", name="Matrix of reference")
+    expect(area).to_have_attribute("data-more", "right")
+    area.evaluate("area => area.scrollTo(10000, 0)")
+    expect(area).to_have_attribute("data-more", "left")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(area).to_have_attribute("data-more", "")
+
+
 @pytest.mark.parametrize("how", [{}, {**PHONE, "color_scheme": "dark"}], ids=["light", "dark-phone"])
 def test_an_accessibility_checker_finds_no_serious_fault(
     opened: Opener, reference: Path, how: dict[str, Any]
@@ -329,7 +378,7 @@ def test_eight_backends_seven_examples_three_repeats_are_under_five_megabytes(op
     page_file = fake_page(tmp_path, cells)
     assert page_file.stat().st_size < 5_000_000
     page = opened(page_file)
-    assert page.locator("figure[data-chart]").count() == 7 * 6
+    assert page.locator("figure[data-chart]").count() == 7 * 7
     assert points(chart(page, "example_6", "validation accuracy against epochs")).count() == 8 * 50
 
 

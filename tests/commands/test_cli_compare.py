@@ -139,7 +139,7 @@ def test_another_machine_is_refused_by_row_and_compared_on_request(compare: Comp
     said = compare("before", "other_machine")
     assert said.status == 2
     assert "[1] machine: processor Another processor instead of A processor" in said.out
-    assert said.err == "kbench: error: Nothing could be compared: `--allow machine` compares all the same.\n"
+    assert said.err == "kbench: error: Nothing could be compared: to compare them anyway, add `--allow machine`.\n"
     allowed = compare("before", "other_machine", "--allow", "machine")
     assert (allowed.status, allowed.err) == (0, "")
     assert "[1] machine: processor Another processor instead of A processor" in allowed.out

@@ -78,9 +78,14 @@ def test_on_a_machine_that_has_all_each_line_is_ok(clinic: Bench) -> None:
 def test_without_a_net_or_a_browser_the_commands_work_and_what_they_lack_is_said(clinic: Bench) -> None:
     clinic.patch.setattr(addresses, "ask", lambda asked: dict.fromkeys(asked, "no connection"))
     clinic.patch.setattr(browser, "find", lambda: "")
+    some = "run.py --backends fake --examples mnist_cnn"
+    doctor_data.README.write_text(
+        doctor_data.README.read_text() + f"\n    python {some}\n\n## Commands\n\n    python run.py x\n"
+    )
     said = clinic("doctor")
     found = lines(said)
     assert said.status == 0
+    assert found[some] == "ok: works, on real data" and "run.py x" not in found
     assert said.out.endswith("\nAll works; there are no real data for cifar10_cnn and imdb_gru.\n")
     assert found["mnist_cnn"] == "ok: real data that come with kbench"
     assert found["cifar10_cnn"].startswith(

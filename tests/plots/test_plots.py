@@ -19,7 +19,7 @@ from kbench.plots.bars import _figure as draw_bars
 from kbench.plots.bars import bars
 from kbench.plots.convergence import _figure as draw_curves
 from kbench.plots.convergence import convergence
-from kbench.plots.look import literal, looks
+from kbench.plots.look import OWN, Style, caption, literal, looks
 from kbench.plots.overview import overview, sure_ratio
 from kbench.values import FAILED, NO_DIFFERENCE, NOT_COMPARED, TIMEOUT, Measured
 
@@ -246,3 +246,17 @@ def written(measured: list[Measured], baseline: str) -> set[str]:
 
 def shown(picture: dict[str, bytes]) -> set[str]:
     return set(re.findall(r"<!-- (.*?) -->", picture["svg"].decode()))
+
+
+def test_a_picture_says_where_and_when_it_was_measured_and_is_no_smaller_for_it() -> None:
+    rows = summarise([trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)])
+    text = caption(["A $5 processor, 2 cores"], rows, ["2026-11-23T17:57:00+00:00"])
+    assert text == "A $5 processor, 2 cores; profile quick; cpu; 2026-11-23; kbench"
+    plain, signed = (bars(rows, looks(rows, COLORS), one) for one in (OWN, replace(OWN, caption=text)))
+    assert text.replace("$", r"\$") not in shown(plain) and text in {said.replace("\\", "") for said in shown(signed)}
+    heights = [
+        float(ElementTree.fromstring(one["svg"]).get("height", "0").removesuffix("pt")) for one in (plain, signed)
+    ]
+    assert heights[1] > heights[0]
+    sized = bars(rows, looks(rows, COLORS), Style(size=(4.0, 3.0), caption=text))
+    assert ElementTree.fromstring(sized["svg"]).get("height") == "216pt"

@@ -121,7 +121,7 @@ def test_what_the_marks_mean_stands_below_the_table() -> None:
 
 def test_ratios_of_one_process_say_what_their_intervals_assume_and_what_to_type() -> None:
     (remark,) = table([SURE, dataclasses.replace(FAR, relative_processes=1)]).remarks
-    assert "assumes how much others differ" in remark and "--repeats 3" in remark
+    assert "how much processes differ is assumed" in remark and "--repeats 3" in remark
     assert not table([SURE, dataclasses.replace(FAR, relative_processes=3)]).remarks
 
 

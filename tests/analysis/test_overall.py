@@ -1,0 +1,78 @@
+"""The answer over all examples, against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from fake_runs import summary
+
+from kbench.analysis.overall import overall
+from kbench.tables.overall import sentences
+from kbench.values import FASTEST, NOT_COMPARED, SLOWER, Interval, Summary
+
+
+def rows(ratios: dict[str, list[float]], **changes: object) -> list[Summary]:
+    """Rows of one example for each place of the lists; a ratio of 0 is none."""
+    return [
+        summary(
+            name,
+            f"example_{place}",
+            relative_to_fastest=ratio or None,
+            relative_interval=None if ratio == 1 else Interval(0.9 * ratio, 1.1 * ratio),
+            verdict=FASTEST if ratio == 1 else SLOWER,
+            **changes,
+        )
+        for place in range(len(next(iter(ratios.values()))))
+        for name, ratio in ((name, values[place]) for name, values in ratios.items())
+    ]
+
+
+def test_it_is_the_geometric_mean_of_the_ratios_with_students_interval_over_the_examples() -> None:
+    (found,) = overall(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 4.0, 8.0]}))
+    assert (found.fastest, found.examples, found.missing) == ("a", 3, ())
+    ((name, ratio, ends),) = found.others
+    assert (name, ratio) == ("b", pytest.approx(4.0))
+    half = 4.302653 * math.log(2) / math.sqrt(3)  # of two degrees of freedom, for 95 %
+    assert (ends.low, ends.high) == pytest.approx((4 * math.exp(-half), 4 * math.exp(half)), rel=1e-6)
+
+
+def test_of_more_backends_all_pairs_hold_together() -> None:
+    (found,) = overall(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 4.0, 8.0], "c": [9.0, 9.0, 9.0]}))
+    half = 7.648861 * math.log(2) / math.sqrt(3)  # for 1 - 0.05 / 3
+    assert found.others[0][2].high == pytest.approx(4 * math.exp(half), rel=1e-4)
+
+
+def test_who_is_not_in_every_example_is_named_and_left_out() -> None:
+    (found,) = overall(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2], "c": [0.0, 3.0, 3.0]}))
+    assert [name for name, _, _ in found.others] == ["b"] and found.missing == ("c",)
+    (said,) = sentences(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2], "c": [0.0, 3.0, 3.0]}))
+    assert said.startswith("Over the 3 examples, a takes the least time") and "b 2.10 times as long (" in said
+    assert said.endswith("not in all examples: c.")
+
+
+def test_two_examples_and_examples_without_a_fastest_row_have_no_answer() -> None:
+    assert overall(rows({"a": [1.0, 1.0], "b": [2.0, 2.0]})) == []
+    unknown = [
+        summary(
+            name,
+            f"example_{place}",
+            relative_to_fastest=ratio,
+            relative_interval=None,
+            verdict=NOT_COMPARED,
+        )
+        for place in range(4)
+        for name, ratio in (("a", 1.0), ("b", 2.0))
+    ]
+    assert overall(unknown) == []
+
+
+def test_examples_that_differ_too_much_name_no_fastest_backend() -> None:
+    (said,) = sentences(rows({"a": [1.0, 1.0, 40.0], "b": [30.0, 50.0, 1.0]}))
+    assert (
+        said == "Over the 3 examples no backend can be called fastest: they differ too much from example to example."
+    )
+
+
+def test_calls_of_a_script_are_no_examples() -> None:
+    assert overall(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.0, 2.0]}, unit="epoch")) == []
