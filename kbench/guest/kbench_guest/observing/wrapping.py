@@ -38,5 +38,5 @@ def site_name(method, files):
     """The line of the program that calls a method: "predict, line 12"."""
     method = method.replace("_generator", "").strip("_")  # Keras 3 has no such methods
     file, line = files.line()
-    other = " " + file if file else ""  # of the program itself it is ""
+    other = " " + file if file else ""
     return "%s,%s line %d" % (method, other, line)
