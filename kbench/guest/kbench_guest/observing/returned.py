@@ -38,7 +38,7 @@ def scores(model, found):
         numbers = list(found) if isinstance(found, (list, tuple)) else [found]
         names = _names(model)
         values = dict(zip(names, numbers)) if len(names) == len(numbers) else {}
-    read = {name: _number(value) for name, value in values.items()}
+    read = {name: number(value) for name, value in values.items()}
     return {name: value for name, value in read.items() if value is not None}
 
 
@@ -51,7 +51,8 @@ def _names(model):
     return ordered + sorted(set(there) - set(ordered))
 
 
-def _number(value):
+def number(value):
+    """A score as a float; None for what is no single number."""
     try:
         found = np.asarray(value, dtype="float64")
     except (TypeError, ValueError, RuntimeError):

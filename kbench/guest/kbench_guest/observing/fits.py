@@ -1,0 +1,112 @@
+"""Times a call of fit by its epochs, from callbacks that stand before and after the program's own."""
+
+import time
+
+import keras
+
+from kbench_guest.observing import about, cost
+from kbench_guest.observing.returned import number
+
+
+class Fit(object):
+    """One call of fit. first, last: callbacks that Keras calls before and after the program's own.
+
+    steps: of an epoch, 0 if that is not known.
+    """
+
+    def __init__(self, calls, site, model, facts, steps):
+        self._calls = calls
+        self._site = site
+        self._model = model
+        self._facts = facts
+        self._called = time.perf_counter()
+        # A model that was compiled anew is compiled by the framework, too.
+        self._first = model not in site.models or getattr(model, "train_function", True) is None
+        self._steps = steps
+        self._at_once = calls.framework.steps_of_a_call(model)
+        self._executions = -(-steps // self._at_once)  # of an epoch; 0 if that is not known
+        self._start = None
+        self._end = None
+        self._done = 0
+        self._validated = None  # when the last validation had ended
+        site.models.add(model)
+        callback = keras.callbacks.LambdaCallback
+        # The program's callbacks are no part of a validation.
+        self.first = callback(on_epoch_end=self._validation_ends)
+        self.last = callback(
+            on_epoch_begin=lambda epoch, logs=None: calls.guarded(self._epoch_begins),
+            on_epoch_end=lambda epoch, logs=None: calls.guarded(self._epoch_ends, logs or {}),
+        )
+
+    def _validation_ends(self, epoch, logs=None):
+        self._validated = time.perf_counter()
+
+    def _epoch_begins(self):
+        """Some backends compile in fit before the epoch begins: the very first epoch counts from the call."""
+        now = time.perf_counter()
+        with cost.own_work():
+            if self._done == 0 and about.has_all_weights(self._model):
+                self._calls.describe(self._site, self._model, self._facts)
+        after = time.perf_counter()
+        self._calls.clock(self._model).expected = self._executions
+        self._compiled = self._calls.framework.compilations()
+        self._start = self._called + after - now if self._done == 0 and self._first else after
+        self._end = None
+
+    def training_ends(self):
+        """The last step of this epoch was done, and validation begins."""
+        if self._end is None and self._start is not None:
+            self._end = self._calls.clock(self._model).last_end()
+            if self._end is None:
+                self._calls.framework.wait(self._model)
+                self._end = time.perf_counter()
+
+    def _epoch_ends(self, logs):
+        now = self._validated or time.perf_counter()
+        if self._start is None:
+            return
+        validated = self._end is not None
+        self.training_ends()
+        clock = self._calls.clock(self._model)
+        self._executions = clock.begun
+        steps = clock.begun * self._at_once
+        if self._at_once > 1 and 0 < self._steps < steps:  # the last execution has fewer
+            steps = self._steps
+        timed = cost.in_steps(clock.lap(self._start, self._end), self._at_once, steps)
+        numbers = {name: number(value) for name, value in logs.items()}
+        found = {name: value for name, value in numbers.items() if value is not None}
+        self._done += 1
+        with cost.own_work():
+            self._calls.describe(self._site, self._model, self._facts, trained=True)
+        compiled = self._calls.framework.compilations()
+        self._calls.write_epoch(
+            self._site,
+            compilations=None if compiled is None else compiled - self._compiled,
+            samples=about.samples(self._facts, steps),
+            first=int(self._first and self._done == 1),
+            evaluation_seconds=max(0.0, now - self._end) if validated else None,
+            **dict(timed, **as_scores(found)),
+        )
+        self._start = None
+        most = self._calls.program["max_epochs"]
+        if most and self._done >= most:
+            self._model.stop_training = True
+
+    def write_call(self, seconds, cold, turn, turns):
+        """Write what the call took in all. cold: whether it was the first of its turn; turn: that it began in."""
+        about_turns = {"cold": int(cold), "round": turn, "held": int(turns.round != turn)} if turns else {}
+        first = int(self._first)
+        self._calls.write_fit(self._site, seconds=seconds, epochs=self._done, first=first, **about_turns)
+
+
+def as_scores(found):
+    """Fields of the event `epoch` for scores by their names."""
+    if not found:
+        return {}
+    return {
+        "loss": found.get("loss"),
+        "accuracy": found.get("accuracy", found.get("acc")),
+        "val_loss": found.get("val_loss"),
+        "val_accuracy": found.get("val_accuracy", found.get("val_acc")),
+        "metrics": found,
+    }
