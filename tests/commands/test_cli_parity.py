@@ -322,7 +322,8 @@ def test_a_program_that_trains_and_runs_nothing_has_nothing_to_compare(three: Be
 
 
 def test_of_a_program_that_trains_nothing_each_line_that_runs_a_model_is_compared(three: Bench) -> None:
-    status, out = of_script(three, PROGRAM.replace("model.fit(x, y, 8, 1, 0, False, 0, [])", "model.predict(x, batch_size=8)"))
+    predicts = PROGRAM.replace("model.fit(x, y, 8, 1, 0, False, 0, [])", "model.predict(x, batch_size=8)")
+    status, out = of_script(three, predicts)
     compared = [line.split(" (against")[0] for line in out.splitlines() if " (against" in line]
     assert status == 0, out
     assert compared == ["train.py: predict, line 12"]
