@@ -315,10 +315,19 @@ def test_a_backend_that_computes_something_else_in_a_program_is_found(three: Ben
     assert table(three.runs()[0])["keras9/second"]["verdict"] == "differs"
 
 
-def test_a_program_that_trains_nothing_has_nothing_to_compare(three: Bench) -> None:
+def test_a_program_that_trains_and_runs_nothing_has_nothing_to_compare(three: Bench) -> None:
     status, out = of_script(three, PROGRAM.replace("model.fit", "print"))
     assert status == 1
-    assert "it trains no model by fit or train_on_batch, so there is nothing to" in out
+    assert "it trains no model by fit or train_on_batch and runs none" in " ".join(out.split())
+
+
+def test_of_a_program_that_trains_nothing_each_line_that_runs_a_model_is_compared(three: Bench) -> None:
+    predicts = PROGRAM.replace("model.fit(x, y, 8, 1, 0, False, 0, [])", "model.predict(x, batch_size=8)")
+    status, out = of_script(three, predicts)
+    compared = [line.split(" (against")[0] for line in out.splitlines() if " (against" in line]
+    assert status == 0, out
+    assert compared == ["train.py: predict, line 12"]
+    assert {row["verdict"] for row in table(three.runs()[0]).values()} == {"same"}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from kbench_guest.arrays import leaves, mapped
 from kbench_guest.drivers.first_outputs import drawn
 from kbench_guest.drivers.first_step import norm, plain_numbers, sums
 from kbench_guest.frameworks.layers import find, layers
+from kbench_guest.observing import cost
 from kbench_guest.observing.about import rows
 from kbench_guest.observing.wrapping import by_name, wrap_methods
 from kbench_guest.proof.weights import by_layer
@@ -179,10 +180,12 @@ class Returned(object):
     def _loads(self, method, original):
         @functools.wraps(original)
         def loaded(model, *args, **kwargs):
-            before = self._guarded(self._hashes, model)
+            with cost.own_work():
+                before = self._guarded(self._hashes, model)
             found = original(model, *args, **kwargs)
-            named = by_name(original, args, kwargs) or {}
-            self._guarded(self._mark, model, before, named)
+            with cost.own_work():
+                named = by_name(original, args, kwargs) or {}
+                self._guarded(self._mark, model, before, named)
             return found
 
         return loaded
