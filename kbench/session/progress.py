@@ -54,7 +54,8 @@ class Live:
     def clear(self) -> None:
         """Show nothing, until something is shown again."""
         if self._terminal:
-            self._bar.set_description_str("")
+            self._bar.desc = ""
+            self._bar.clear()  # the cursor is at the start again, for what is printed on stdout
 
 
 def _columns(stream: TextIO) -> int:
@@ -116,14 +117,13 @@ class Progress:
         self._left.ended(task, outcome)
         if self._detail == QUIET:
             return
+        self._live.clear()
         seconds = "" if outcome.seconds is None else f" in {outcome.seconds:.1f} s"
         line = f"[{self._done}/{len(self._tasks)}] {cell_title(task)}: {outcome.status}{seconds}"
         if outcome.status != OK:
             say(f"{line}: {plain(outcome.reason)}")
         elif not sys.stderr.isatty() or self._detail == VERBOSE:
             say(line)
-        if not self._running:
-            self._live.clear()
 
     def _show(self, task: CellTask) -> None:
         if self._detail != QUIET:

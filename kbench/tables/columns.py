@@ -41,6 +41,9 @@ HEADINGS = {
     "accuracy": "final_accuracy",
     "import (s)": "import_seconds",
     "memory (MiB)": "peak_memory_mib",
+    "compile (s)": "compile_seconds",
+    "around (s)": "around_seconds",
+    "total (s)": "total_seconds",
 }
 
 

@@ -42,7 +42,9 @@ class Screen:
         patch.setattr(
             progress,
             "tqdm",
-            lambda **options: SimpleNamespace(desc="", close=lambda: None, set_description_str=self.lines.append),
+            lambda **options: SimpleNamespace(
+                desc="", close=lambda: None, clear=lambda: None, set_description_str=self.lines.append
+            ),
         )
 
 
