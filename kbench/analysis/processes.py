@@ -24,7 +24,7 @@ Row = TypeVar("Row", bound=Hashable)
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 # Of a row with one process nobody knows more than this: up to a spread of 20 %, verdicts then hold.
-OF_ONE = 0.23
+OF_ONE = 0.21
 # The prior of several: spreads from the smallest to the largest are as likely as their logarithms; half of them lie
 # below 6 %, the root mean square of the reference runs (whose robust estimate is 3 %). The largest has more weight:
 # two or three processes that happen to agree do not decide. See docs/measuring.md for the simulation.

@@ -53,7 +53,7 @@ def test_two_runs_stand_side_by_side_with_ratio_interval_verdict_and_losses(comp
     said = compare("before", "after")
     assert (said.status, said.err) == (0, "")
     rows = {line.split()[0]: line for line in said.out.splitlines() if line.startswith("keras3/")}
-    assert rows["keras3/jax"].split()[1:5] == ["1.02", "2.05", "2.00", "1.05-3.81"]
+    assert rows["keras3/jax"].split()[1:5] == ["1.02", "2.05", "2.00", "1.11-3.61"]
     assert rows["keras3/jax"].endswith("slower")
     assert "identical" in rows["keras3/torch"] and rows["keras3/torch"].endswith("no difference shown")
     assert "B against A, 2 rows: 1 slower, 1 no difference shown. " in said.out
@@ -107,7 +107,7 @@ def test_each_format_says_the_same_and_nothing_else(compare: Compare) -> None:
 
 
 def test_fail_above_gives_status_1_and_names_the_row(compare: Compare) -> None:
-    said = compare("before", "after", "--fail-above", "1.04")
+    said = compare("before", "after", "--fail-above", "1.10")
     assert said.status == 1
     assert said.err == "kbench: mnist_cnn on keras3/jax, B against A: 2.000 x.\n"
     assert compare("before", "after", "--fail-above", "2.5").status == 0
