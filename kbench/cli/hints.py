@@ -31,6 +31,10 @@ _SYNONYMS = {
     **dict.fromkeys(_LISTED, "list"),
     "ls": "list",
 }
+# What may stand behind a command.
+_WORDS = {"list": ("all", *_LISTED), "clean": ("environments", "data", "compiled", "all")}
+# Options whose value is a list of anything.
+_LISTS = ("--with", "--columns", "--keras", "--to", "--allow", "--retry", "--jit", "--settings", "--precision-policy")
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"  # which word processors make of --
 
 
@@ -40,8 +44,14 @@ def no_command(arguments: Sequence[str], program: str, commands: Collection[str]
     others = f" {shlex.join(rest)}" if rest else ""
     if word[:1] in _DASHES and word:
         return f"An option begins with two plain dashes: --{word.lstrip(_DASHES)}"
-    if word == "run.py" or word.endswith("/run.py"):
+    if word in ("python", "python3") and rest[:1] and rest[0].endswith("run.py"):
+        word, *rest = rest
+        others = f" {shlex.join(rest)}" if rest else ""
+    if word in ("run.py", "kbench") or word.endswith("/run.py"):
         return f"The name of this program is there twice: `{program}{others}`"
+    option = f"--{word.lstrip('/').partition('=')[0].lower()}"
+    if option in options and (word.startswith("/") or "=" in word):
+        return f"An option begins with two dashes: `{program} --{word.lstrip('/')}{others}`"
     if word.endswith((".py", ".ipynb")):
         return f"To {_how(word, program, rest)}"
     if word.endswith(".npz"):
@@ -79,6 +89,8 @@ def unrecognized(
         return _option(extra, command, called, of)
     if joined := _joined(extra, arguments):
         return joined
+    if command == "new":
+        return f"An example's name has no blanks: `{called} {'_'.join([*arguments[:1], *extra])}`"
     if first in of:
         return f"The command comes first: `{program} {first} ...`"
     if first.endswith((".py", ".ipynb")) and command in ("run", "parity"):
@@ -117,6 +129,8 @@ def _option(extra: Sequence[str], command: str, called: str, of: Mapping[str, Co
     long = f"--{name.lstrip('-')}"
     if long in of[command]:
         return f"It is {long}, with two dashes"
+    if name.lstrip("-") in _WORDS.get(command, ()):
+        return f"It is a word without dashes: `{called} {name.lstrip('-')}`"
     words = {one.lstrip("-"): one for one in sorted(of[command])}
     near = words.get(meant(long.lstrip("-").replace("_", "-"), [one for one in words if one]), "")
     if near and command != "script":
@@ -140,7 +154,7 @@ def _joined(extra: Sequence[str], arguments: Sequence[str]) -> str:
         if word.startswith("--") and "=" not in word and arguments[place + 1 : place + 2]:
             values = _values(arguments[place + 1 :])
             known = {"--backends": is_backends, "--examples": are_examples}.get(word, lambda text: False)
-            of_list = any("," in value for value in values) or all(map(known, values[1:]))
+            of_list = word in _LISTS or any("," in value for value in values) or all(map(known, values[1:]))
             if len(values) > 1 and extra[0] in values[1:] and of_list:
                 whole = ",".join(part for value in values for part in value.split(",") if part)
                 return f"A list has commas and no blanks: `{word} {whole}`"

@@ -14,6 +14,7 @@ from kbench.text import plain
 
 # New objects until garbage collection looks for cycles: a large run has many objects and hardly a cycle.
 _SELDOM = 100_000
+_ENDS = (".", "?", "!", "...")  # of a sentence
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,7 +41,8 @@ def _status(argv: Sequence[str] | None) -> int:
     except SystemExit as stop:  # --help and --version
         return stop.code if isinstance(stop.code, int) else 0
     except UserError as error:
-        print(f"kbench: error: {without_passwords(plain(str(error)))}", file=sys.stderr)
+        text = without_passwords(plain(str(error)))
+        print(f"kbench: error: {text}{'' if text.endswith(_ENDS) else '.'}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("kbench: interrupted.", file=sys.stderr)

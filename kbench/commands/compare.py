@@ -34,8 +34,12 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def main(options: argparse.Namespace) -> int:
     """Compare and print; returns 1 if --fail-above applies. Raises UserError."""
     if not 2 <= len(options.runs) <= len(_LETTERS):
+        first = options.runs[0]
+        if "," in first:
+            raise UserError(f"Runs are named with blanks between them: `compare {' '.join(first.split(','))}`.")
+        two = f"{LATEST} {REFERENCE}" if first.startswith(REFERENCE) else f"{first} {REFERENCE}"
         raise UserError(
-            f"Name two runs to compare, or up to {len(_LETTERS)}: `compare {options.runs[0]} {REFERENCE}`, "
+            f"Name two runs to compare, or up to {len(_LETTERS)}: `compare {two}`, "
             "or two backends of one run: `compare latest:BACKEND latest:BACKEND`."
         )
     if PUBLISHED in options.runs:

@@ -36,6 +36,8 @@ def main(options: argparse.Namespace) -> int:
         _show_published(options)
         return 0
     if options.what == "runs":
+        if options.workload:
+            raise UserError(f"`list runs` shows all runs; `report {options.workload}` shows one.")
         list_runs.show(options)
         return 0
     if options.workload:

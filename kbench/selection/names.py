@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -44,6 +45,9 @@ def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
     named: set[str] = set()
     for item in items:
         wanted = base(item)
+        others = [] if "+" not in item else [*generations, *known, *map(bare, known)]
+        if others and (commas := _meant(item, others)):
+            raise UserError(f"There is no backend {item!r}{commas}")
         if wanted == ALL:
             found = [name for name, backend in known.items() if backend.kind != NATIVE]
         elif wanted in generations:
@@ -120,11 +124,30 @@ def _matches(item: str, known: Mapping[str, Backend]) -> list[str]:
     return [name for name, backend in known.items() if item in (name, backend.generation, bare(name))]
 
 
+def _meant(item: str, words: Sequence[str]) -> str:
+    """What was meant by names with other signs between them or around them, or with a version as pip has it."""
+    parts = [part for part in re.split(r"[\s;:|&/+\[\](){}'\"]+", item.lower()) if part]
+    if len(parts) > 1 and all(part in words for part in parts):
+        return f": a list has commas, {','.join(parts)}."
+    if len(parts) == 1 and parts[0] in words and parts[0] != item.lower():
+        return f": did you mean {parts[0]}?"
+    if found := re.fullmatch(r"([\w/]+)\s*(?:==|=|:|-)\s*(\d[\w.]*)", item.lower()):
+        return f": a version follows an @, {found[1]}@{found[2]}." if found[1] in words else ""
+    short = {word for word in words if 2 <= len(item) <= 4 and "/" not in word and _shortens(item.lower(), word)}
+    return f": did you mean {short.pop()}?" if len(short) == 1 else ""
+
+
+def _shortens(item: str, word: str) -> bool:
+    """Whether the letters of `item` are in `word` in this order, the first one in front."""
+    letters = iter(word)
+    return word.startswith(item[0]) and all(letter in letters for letter in item)
+
+
 def _one_backend(item: str, known: Mapping[str, Backend], certain: set[str], generations: set[str]) -> str:
     found = _matches(item, known)
     if not found:
         words = [*known, *filter(None, map(bare, known)), *sorted(generations)]
-        raise UserError(f"There is no backend {item!r}{nearest(item, words)}")
+        raise UserError(f"There is no backend {item!r}{_meant(item, words) or nearest(item, words)}")
     if len(found) == 1:
         return found[0]
     if len(certain) > 1:

@@ -137,4 +137,7 @@ def _named(text: str, option: str) -> str:
     if wanted in headings:
         return headings[wanted]
     usual = ["backend", *HEADINGS, "verdict", "status"]
-    raise UserError(f"{option}: there is no column {text[:50]!r}{nearest(wanted, [*usual, *known], usual[:9])}")
+    near = f": choose from {', '.join(usual[:9])}, ..." if wanted == "all" else ""  # which is like another
+    raise UserError(
+        f"{option}: there is no column {text[:50]!r}{near or nearest(wanted, [*usual, *known], usual[:9])}"
+    )
