@@ -45,7 +45,7 @@ def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
     named: set[str] = set()
     for item in items:
         wanted = base(item)
-        others = [] if "+" not in item else [*generations, *known, *map(bare, known)]
+        others = [] if "+" not in item.strip("+") else [*generations, *known, *map(bare, known)]
         if others and (commas := _meant(item, others)):
             raise UserError(f"There is no backend {item!r}{commas}")
         if wanted == ALL:
