@@ -191,7 +191,7 @@ def _whole(one: Measured) -> Measured:
     )
     reported = one.facts.get("notes")
     notes = list(reported) if isinstance(reported, list) else []
-    notes += ["it has its own training loop: timed as a whole"] if looped else []
+    notes += ["it calls no fit, evaluate or predict: timed as a whole"] if looped else []
     return replace(
         one,
         cell=replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{WHOLE}"),

@@ -18,6 +18,7 @@ from kbench.tables.columns import ALL, Shown, chosen, is_text
 from kbench.text import MISSING, beside_one, compared, plain, significant
 from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, REST, Interval, Summary, base
 
+UNKNOWN = 1000  # an interval whose ends are more than so many times apart is not shown
 _MARKS = {
     NO_DIFFERENCE: "~: no difference shown, as the interval of the ratio includes 1.",
     NOT_COMPARED: "?: could not be compared, as the ratio has no interval or one wider than a factor of 3 each way.",
@@ -221,8 +222,10 @@ def short_target(target: str) -> str:
 
 
 def ends(interval: Interval | None, shown: Callable[[float], str] = significant) -> str:
-    """An interval as tables show it."""
-    return MISSING if interval is None else f"{shown(interval.low)}-{shown(interval.high)}"
+    """An interval as tables show it; none where it says nothing."""
+    if interval is None or 0 < UNKNOWN * interval.low < interval.high:
+        return MISSING
+    return f"{shown(interval.low)}-{shown(interval.high)}"
 
 
 def accuracy(row: Summary | None) -> str:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from kbench.analysis import call_outputs
 from kbench.epochs import Otherwise
 from kbench.tables.answers import headline
-from kbench.tables.content import table
+from kbench.tables.content import ends, table
 from kbench.tables.markdown import escape, markdown
 from kbench.tables.page import Run, page
 from kbench.tables.text import text
-from kbench.text import plain, significant
+from kbench.text import MISSING, plain, significant
 from kbench.values import (
     FAILED,
     FASTEST,
@@ -375,3 +375,10 @@ def test_what_predicts_otherwise_stands_first_and_once_for_all_lines() -> None:
     assert text(rows, 400).count("flipped") == 1
     assert "ok, other outputs" in text(rows, 400)
     assert text([right], 400).startswith("train.py: predict, line 8")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"), [(0.01, 9.0, "0.0100-9.00"), (4e-10, 3e4, MISSING), (0.0, 1.0, "0-1.00")]
+)
+def test_an_interval_that_says_nothing_is_not_shown(low: float, high: float, shown: str) -> None:
+    assert ends(Interval(low, high)) == shown
