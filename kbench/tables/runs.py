@@ -13,8 +13,10 @@ _MOST = 3  # names of a kind that are listed
 
 
 def verdicts(rows: Sequence[Summary]) -> str:
-    """Which backends were fastest, and how many rows have each other verdict or did not end ok."""
-    fastest = Counter(_short(row.backend, rows) for row in rows if row.verdict == FASTEST)
+    """Which backends were fastest of several, and how many rows have each other verdict or did not end ok."""
+    compared = Counter((row.example, row.device) for row in rows if row.relative_to_fastest is not None)
+    first = [row for row in rows if row.verdict == FASTEST and compared[row.example, row.device] > 1]
+    fastest = Counter(_short(row.backend, rows) for row in first)
     parts = [f"fastest {_counted(fastest)}"] if fastest else []
     rest = Counter(row.verdict for row in rows if row.status == OK and row.verdict not in ("", FASTEST, BASELINE))
     rest += Counter(row.status for row in rows if row.status != OK)

@@ -98,5 +98,6 @@ def test_the_verdicts_of_a_run_are_a_few_words() -> None:
     rows = [*ROWS, summary("keras3/torch", "imdb_gru", verdict=NO_DIFFERENCE)]
     assert runs.verdicts(rows) == "fastest cntk, jax; 1 slower; 1 no difference; 1 failed"
     assert runs.verdicts([summary(), summary("a/b")]) == "2 ok"
+    assert runs.verdicts([summary(verdict=FASTEST)]) == "1 ok", "fastest of one"
     assert runs.verdicts([]) == "-"
     assert runs.named(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
