@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -138,6 +138,11 @@ def bare(name: str) -> str:
 def base(name: str) -> str:
     """The backend's name without version and settings."""
     return re.split(r"[@+]", name, maxsplit=1)[0]
+
+
+def is_among(backend: str, names: Collection[str]) -> bool:
+    """Whether these names, of backends or of generations, stand for it; none stand for all."""
+    return not names or bool({backend, backend.partition("/")[0]} & {*names})
 
 
 class Profile(Struct, frozen=True, forbid_unknown_fields=True):

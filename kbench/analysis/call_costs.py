@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any
 
+from kbench.analysis.step_times import median_of
 from kbench.epochs import Epoch
 
 OFTEN = 3  # calls of a fit: from then on it is timed by its calls
@@ -169,7 +170,7 @@ def figures(calls: Sequence[Call]) -> dict[str, float | int | None]:
     return {
         "calls": number(calls),
         "first_calls": sum(one.first for one in calls),
-        "call_compile_seconds": median(compiled[1:] or compiled) if compiled else None,
+        "call_compile_seconds": median_of(compiled[1:] or compiled),
         "around_seconds": fmean(one.around for one in sample) if sample else None,
-        "steady_epoch_seconds": median(epochs) if epochs else None,
+        "steady_epoch_seconds": median_of(epochs),
     }

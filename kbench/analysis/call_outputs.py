@@ -7,6 +7,7 @@ only such weights differ as are not trained. The yardstick is that of first outp
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,11 +15,13 @@ from kbench.analysis import call_weights, first_outputs
 from kbench.analysis.call_weights import Returned, number
 from kbench.analysis.first_outputs import Outputs
 from kbench.analysis.output_causes import EVALUATE, FROM_FILE, PREDICT, RANDOM, TRAINED, cause, fault
+from kbench.analysis.summaries import Row, row_of
 from kbench.epochs import Otherwise
 from kbench.values import OK, Cell, Measured, Summary
 
 SCORE = 1e-3  # relative, of a score: outputs that agree give the same
 LEAST_SCORE = 1e-4  # absolute
+_SHORT = re.compile("(?<![a-z])acc$")  # Keras 2's name of an accuracy
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,10 @@ def compare(measured: Iterable[Measured]) -> list[tuple[Cell, Otherwise]]:
 
 def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows, with how they predict otherwise: in the first repeat in which they do."""
-    found: dict[tuple[str, ...], Otherwise] = {}
+    found: dict[Row, Otherwise] = {}
     for cell, one in compare(measured):
-        found.setdefault(_row(cell), one)
-    return [_with(row, found[_row(row)]) if _row(row) in found else row for row in rows]
+        found.setdefault(row_of(cell), one)
+    return [_with(row, found[row_of(row)]) if row_of(row) in found else row for row in rows]
 
 
 def sentence(backend: str, one: Otherwise, where: str = "") -> str:
@@ -54,12 +57,13 @@ def sentence(backend: str, one: Otherwise, where: str = "") -> str:
     return f"{first} {one.cause[:1].upper()}{one.cause[1:]}." if one.cause else first
 
 
+def with_long_names(scores: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Scores as Keras 3 calls them."""
+    return {_SHORT.sub("accuracy", name): score for name, score in scores.items()}
+
+
 def _with(row: Summary, one: Otherwise) -> Summary:
     return replace(row, otherwise=one, notes=(*row.notes, sentence(row.backend, one)))
-
-
-def _row(one: Cell | Summary) -> tuple[str, ...]:
-    return one.example, one.backend, one.image_data_format, one.device
 
 
 def _of_group(group: Sequence[_Call]) -> list[tuple[Cell, Otherwise]]:
@@ -123,9 +127,7 @@ def _by(one: _Call, other: _Call) -> str:
 
 def _scores(own: Mapping[str, float | None], others: Mapping[str, float | None]) -> str:
     """The score that differs, an accuracy before all others; empty if none does."""
-    mine, theirs = (
-        {"accuracy" if name == "acc" else name: value for name, value in one.items()} for one in (own, others)
-    )
+    mine, theirs = with_long_names(own), with_long_names(others)
     for name in sorted(mine.keys() & theirs.keys(), key=lambda name: ("accuracy" not in name, name != "loss", name)):
         value, other = number(mine[name]), number(theirs[name])
         if math.isnan(value) and math.isnan(other):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
@@ -18,7 +17,6 @@ from kbench.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, Measured
 WHOLE = "whole program"
 OUTSIDE = "outside Keras"  # all that is in no row of a line
 SEPARATOR = ": "
-_SHORT = re.compile("(?<![a-z])acc$")  # Keras 2's name of an accuracy
 MATTERS = 0.02  # of the program's time: calls that take less have no table, unless they train or give scores
 
 
@@ -44,10 +42,16 @@ def expanded(measured: Sequence[Measured], by_call: bool = True) -> list[Measure
     for one in measured:
         for part in _sites(one, often):
             found.setdefault(part.cell.example, []).append(part)
-    unlike = {cell.example for cell, _ in call_outputs.compare(part for parts in found.values() for part in parts)}
-    shown = [name for name in found if name in unlike or any(map(_matters, found[name]))] or [*found]
+    small = [name for name in found if not any(map(_matters, found[name]))]
+    unlike = {cell.example for cell, _ in call_outputs.compare(part for name in small for part in found[name])}
+    shown = [name for name in found if name in unlike or name not in small] or [*found]
     parts = [part for name in shown for part in found[name]]
-    return [*parts, *(rest for one in measured for rest in _outside(one, parts)), *map(_whole, measured)]
+    taken: dict[str, list[float]] = {}  # by the lines of each cell
+    for part in parts:
+        whole = replace(part.cell, example=program_of(part.cell.example)).id
+        taken.setdefault(whole, []).append(float(str(part.facts["site_seconds"])))
+    outside = [rest for one in measured for rest in _outside(one, taken.get(one.cell.id, ()))]
+    return [*parts, *outside, *map(_whole, measured)]
 
 
 def _often(measured: Sequence[Measured]) -> frozenset[str]:
@@ -161,23 +165,18 @@ def _seconds(calls: Sequence[Call], epochs: Sequence[Epoch]) -> float:
     return call_costs.total(calls) + float(sum(epoch.seconds for epoch in epochs[returned:]))
 
 
-def _outside(one: Measured, shown: Iterable[Measured]) -> Iterable[Measured]:
-    """The row of what the program did outside of the calls that have rows; none if that is not known."""
+def _outside(one: Measured, taken: Sequence[float]) -> Iterable[Measured]:
+    """The row of what the program did outside of the calls that have rows, which took this; none if it is unknown."""
     seconds = _mapping(one.facts.get("program")).get("seconds")
-    its = [part for part in shown if part.cell.backend == one.cell.backend and _same_cell(part, one)]
-    if not isinstance(seconds, int | float) or not its:
+    if not isinstance(seconds, int | float) or not taken:
         return
-    rest = max(0.0, seconds - sum(float(str(part.facts["site_seconds"])) for part in its))
+    rest = max(0.0, seconds - sum(taken))
     yield replace(
         one,
         cell=replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{OUTSIDE}"),
         epochs=(Epoch(2, rest, 0),),
         facts={**_common(one), "unit": REST, "site_seconds": rest, "layers": [[OUTSIDE, {}, []]]},
     )
-
-
-def _same_cell(part: Measured, one: Measured) -> bool:
-    return replace(part.cell, example=program_of(part.cell.example)).id == one.cell.id
 
 
 def _whole(one: Measured) -> Measured:
@@ -189,9 +188,8 @@ def _whole(one: Measured) -> Measured:
     looped = (
         all(name.startswith("call,") for name in sites) and bool(program.get("keras")) and one.outcome.status == OK
     )
-    reported = one.facts.get("notes")
-    notes = list(reported) if isinstance(reported, list) else []
-    notes += ["it calls no fit, evaluate or predict: timed as a whole"] if looped else []
+    remark = ["it calls no fit, evaluate or predict: timed as a whole"] if looped else []
+    notes = [*_listed(one.facts.get("notes")), *remark]
     return replace(
         one,
         cell=replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{WHOLE}"),
@@ -202,8 +200,7 @@ def _whole(one: Measured) -> Measured:
 
 
 def _with_long_names(epoch: Epoch) -> Epoch:
-    scores = {_SHORT.sub("accuracy", name): score for name, score in (epoch.metrics or {}).items()}
-    return msgspec.structs.replace(epoch, metrics=scores or None)
+    return msgspec.structs.replace(epoch, metrics=call_outputs.with_long_names(epoch.metrics or {}) or None)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

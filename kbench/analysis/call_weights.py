@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from kbench.analysis import first_outputs
 from kbench.analysis.first_outputs import Outputs
 from kbench.values import Measured
 
@@ -65,9 +66,7 @@ def outputs(told: Returned) -> Outputs | None:
     """Its outputs, if there are any."""
     if not told.outputs or len(told.outputs) != len(told.scales):
         return None
-    each = [_array(output) for output in told.outputs]
-    scales = [np.full(one.size, number(scale)) for one, scale in zip(each, told.scales, strict=True)]
-    return Outputs(np.concatenate(each), np.concatenate(scales), tuple(one.size for one in each), True)
+    return first_outputs.joined(told.outputs, told.scales)
 
 
 def number(value: float | None) -> float:
@@ -88,13 +87,9 @@ def same_inputs(one: Returned, other: Returned) -> bool:
 def _near(own: Sequence[float | None], other: Sequence[float | None]) -> bool:
     if len(own) != len(other):
         return False
-    mine, theirs = _array(own), _array(other)
+    mine, theirs = np.array(own, dtype=np.float64), np.array(other, dtype=np.float64)  # None is NaN
     scale = float(np.max(np.abs([mine, theirs]), initial=0.0))
     return bool(np.allclose(mine, theirs, rtol=INPUTS, atol=INPUTS * scale, equal_nan=True))
-
-
-def _array(numbers: Sequence[float | None]) -> np.typing.NDArray[np.float64]:
-    return np.array([number(one) for one in numbers], dtype=np.float64)
 
 
 def same_weights(one: Returned, other: Returned) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -36,12 +37,16 @@ def of(one: Measured) -> Outputs | None:
         if not isinstance(scales, list):
             numbers = np.array(found, dtype=np.float64)
             return Outputs(numbers.reshape(-1), np.ones(numbers.size), numbers.shape, False)
-        each = [np.array(output, dtype=np.float64).reshape(-1) for output in found]
-        of_each = [np.full(one.size, scale, dtype=np.float64) for one, scale in zip(each, scales, strict=True)]
-        form = tuple(one.size for one in each)
-        return Outputs(np.concatenate(each), np.concatenate(of_each), form, True) if each else None
+        return joined(found, scales) if found else None
     except (TypeError, ValueError):  # ragged, or no numbers
         return None
+
+
+def joined(outputs: Sequence[Sequence[float | None]], scales: Sequence[float | None]) -> Outputs:
+    """Of a model with outputs, as a guest reports them; None is NaN."""
+    each = [np.array(output, dtype=np.float64).reshape(-1) for output in outputs]
+    of_each = [np.full(one.size, scale, dtype=np.float64) for one, scale in zip(each, scales, strict=True)]
+    return Outputs(np.concatenate(each), np.concatenate(of_each), tuple(one.size for one in each), True)
 
 
 def same(own: Outputs, other: Outputs) -> bool:

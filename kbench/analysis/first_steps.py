@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from kbench.text import significant
-from kbench.values import Measured
+from kbench.values import Measured, is_among
 
 # Measured where nothing is wrong: 1e-7 of the loss and 1e-5 of a weight's change, on all backends.
 LOSS = 1e-4  # relative
@@ -180,7 +180,6 @@ def _declared(part: _Part, one: Measured, other: Measured) -> str:
         layers = one.facts.get("layers")
         classes = {layer[0] for layer in layers} if isinstance(layers, list) else set()
         bound = known.get("bound" if part.what == "loss" else "bound_of_change") or 0.0
-        against = known.get("unlike") or ()
         if (
             part.what in known.get("what", ())
             and not known.get("as_shipped")
@@ -188,7 +187,7 @@ def _declared(part: _Part, one: Measured, other: Measured) -> str:
             and not (known.get("untrained") and part.trained)
             and known.get("optimizer") in (None, "", optimizer)
             and (known.get("with_layer") in (None, "") or known["with_layer"] in classes)
-            and (not against or {other.cell.backend, other.cell.backend.partition("/")[0]} & set(against))
+            and is_among(other.cell.backend, known.get("unlike") or ())
             and part.distance <= bound * part.scale
         ):
             return str(known.get("reason"))

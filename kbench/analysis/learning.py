@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from kbench.text import significant
-from kbench.values import OK, Measured, Summary
+from kbench.values import OK, Measured, Summary, is_among
 
 STANDARD_ERRORS = 3.0  # of the difference of two rows; chance goes beyond that in 3 of 1,000 comparisons
 _ENOUGH_LOSSES = 4  # of the other rows, to know how much losses vary
@@ -77,8 +77,7 @@ def _cause(known: object, facts: Mapping[str, object], others: Sequence[str]) ->
         fits = {one.get("optimizer") or name} == {name} and {one.get("layer"), one.get("with_layer")} <= {
             *classes, "", None,
         }  # fmt: skip
-        unlike = one.get("unlike") or ()
-        against = [other for other in others if not unlike or {other, other.partition("/")[0]} & {*unlike}]
+        against = [other for other in others if is_among(other, one.get("unlike") or ())]
         if fits and {*one.get("what", ())} & {*_TRAINING} and 2 * len(against) > len(others):
             return str(one.get("reason", ""))
     return ""

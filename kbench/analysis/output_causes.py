@@ -8,7 +8,7 @@ from kbench.analysis import call_weights
 from kbench.analysis.call_weights import Returned
 from kbench.analysis.fingerprints import layers_differ
 from kbench.text import significant, texts_in
-from kbench.values import Measured
+from kbench.values import Measured, is_among
 
 PREDICT = "the same weights predict otherwise"
 FROM_FILE = "weights of the same file predict otherwise"
@@ -56,7 +56,6 @@ def _of_averages(
 
 def _declared(what: str, one: Measured, own: Returned, other: Measured, others: Returned) -> str:
     declared = one.facts.get("explained")
-    backend = other.cell.backend
     carried = {weight.kind for weight in call_weights.carried(own, others)}
     averages = {weight.kind for weight, _ in call_weights.averages(own, others)}
     words = texts_in(one.facts.get("layers"))
@@ -69,8 +68,7 @@ def _declared(what: str, one: Measured, own: Returned, other: Measured, others: 
             fits = what == "outputs" and bool(carried) and needed <= carried
         else:
             fits = what in known.get("what", ()) and not averages and needed <= words
-        against = known.get("unlike") or ()
-        if fits and (not against or {backend, backend.partition("/")[0]} & {*against}):
+        if fits and is_among(other.cell.backend, known.get("unlike") or ()):
             found.append(str(known.get("reason", "")).rstrip("."))
     return "; ".join(dict.fromkeys(found))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean, median
 
+from kbench.analysis.step_times import median_of
 from kbench.values import Measured
 
 
@@ -25,5 +26,5 @@ def _part(ok: Sequence[Measured], parts: Sequence[object]) -> float | None:
     known = [(part, one.facts.get("program_seconds")) for part, one in zip(parts, ok, strict=True)]
     times = [(part, whole) for part, whole in known if isinstance(part, float) and isinstance(whole, float) and whole]
     if not times:  # no program has ended
-        return median(there) if (there := [part for part in parts if isinstance(part, float)]) else None
+        return median_of(part for part in parts if isinstance(part, float))
     return median(whole for _, whole in times) * fmean(part / whole for part, whole in times)

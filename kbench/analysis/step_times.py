@@ -42,10 +42,10 @@ def p95_seconds(steps: Sequence[float]) -> float | None:
     return float(np.percentile(steps, 95)) if steps else None
 
 
-def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int, unit: str = "step") -> str:
+def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int, by_call: bool = False) -> str:
     """A sentence if the steady epochs of a row keep getting faster or slower; else empty.
 
-    repeats: the epochs of each; epochs: the number asked for, 0 for a script; unit: "call" if each is a call. The
+    repeats: the epochs of each; epochs: the number asked for, 0 for a script; by_call: whether each is a call. The
     first halves of all repeats' steady epochs are compared with the second halves (without an epoch in the middle),
     by each epoch's median step.
     """
@@ -63,7 +63,7 @@ def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int, unit: str = 
     if 1 / (1 + CHANGE) <= change <= 1 + CHANGE or not _beyond_chance(early, late):
         return ""
     how = f"{change:.2f} times slower" if change > 1 else f"{1 / change:.2f} times faster"
-    if unit == "call":
+    if by_call:
         return f"{NOT_STEADY}: its calls became {how} from the first half of them to the second"
     return (
         f"{NOT_STEADY}: its steps became {how} from the first half of its steady epochs to the second; "

@@ -308,8 +308,8 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
     if ok := [one for one in repeats if one.outcome.status == OK]:
         asked = 0 if ok[0].facts.get("unit") else ok[0].cell.epochs
-        unit = _text(ok[0].facts.get("unit"))
-        notes[step_times.still_changing([one.epochs for one in ok], asked, "call" if unit == CALL else "step")] = None
+        by_call = ok[0].facts.get("unit") == CALL
+        notes[step_times.still_changing([one.epochs for one in ok], asked, by_call)] = None
     if learning_curves.deterministic(ok) is False:
         notes["not deterministic: repeats with the same seed have different losses"] = None
     return tuple(note for note in notes if note)

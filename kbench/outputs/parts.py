@@ -19,8 +19,7 @@ def reconciled(rows: Sequence[Summary]) -> list[str]:
     """A sentence for each program and device where that is so, on the line that takes most."""
     found = []
     for _, group in groupby(sorted(rows, key=_place), key=_place):
-        its = list(group)
-        found += _of_program([row for row in rows if row in its])
+        found += _of_program(list(group))
     return found
 
 

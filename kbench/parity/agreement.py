@@ -19,7 +19,7 @@ from kbench.parity import faults
 from kbench.parity.deviations import Scale, form, loss_deviation, output_deviation, scale_of, step_deviation
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, Step
 from kbench.text import texts_in
-from kbench.values import Measured
+from kbench.values import Measured, is_among
 
 if TYPE_CHECKING:
     from kbench.parity.values import Array
@@ -112,12 +112,8 @@ def _of_both(pair: Sequence[Subject], subject: Subject) -> tuple[Explanation, ..
         replace(known, unlike=(), reason=known.reason if one is subject else f"{backend}: {known.reason}")
         for one, backend, against in zip(pair, backends, reversed(backends), strict=True)
         for known in one.explained
-        if _is_against(known, against)
+        if is_among(against, known.unlike)
     )
-
-
-def _is_against(known: Explanation, backend: str) -> bool:
-    return not known.unlike or any(name in (backend, backend.partition("/")[0]) for name in known.unlike)
 
 
 _Scales = Mapping[object, Scale]  # by the model's form
@@ -246,11 +242,9 @@ def _reasons(what: str, deviation: Deviation, explained: Sequence[Explanation]) 
     if deviation.size <= TOLERANCES[what]:
         return []
     for one in explained:
-        # "TimeDistributed(LSTM)" is explained by what explains an LSTM.
-        parts = deviation.class_name.rstrip(")").split("(")
-        layer_fits = one.layer in ("", deviation.class_name, *parts)
+        layer_fits = one.layer in ("", *faults.parts(deviation.class_name))
         if not (
-            what in one.what and layer_fits and _is_within(one, deviation) and _is_against(one, deviation.against)
+            what in one.what and layer_fits and _is_within(one, deviation) and is_among(deviation.against, one.unlike)
         ):
             continue
         if not one.untrained:

@@ -23,9 +23,7 @@ def named(
     found = dict[str, None]()
     for fault in (one for one in known if one.fault):
         fits = {
-            what
-            for what in fault.what
-            if what in beyond and fault.layer in ("", *_parts(deviations[what].class_name))
+            what for what in fault.what if what in beyond and fault.layer in ("", *parts(deviations[what].class_name))
         }
         if fits and (carried or not fault.carried) and (not fault.setting or fault.setting in words):
             found[fault.reason] = None
@@ -34,13 +32,11 @@ def named(
 
 def has(known: Sequence[Explanation], classes: Sequence[str], carried: bool) -> bool:
     """Whether a model with layers of these classes has one of its backend's faults."""
-    parts = {"", *(part for name in classes for part in _parts(name))}
-    return any(
-        one.fault and "outputs" in one.what and one.layer in parts and (carried or not one.carried) and not one.unlike
-        for one in known
-    )
+    inside = {"", *(part for name in classes for part in parts(name))}
+    there = (one for one in known if one.fault and one.layer in inside and not one.unlike)
+    return any("outputs" in one.what and (carried or not one.carried) for one in there)
 
 
-def _parts(class_name: str) -> tuple[str, ...]:
-    """ "TimeDistributed(LSTM)" has the faults of an LSTM."""
+def parts(class_name: str) -> tuple[str, ...]:
+    """What is known of these is known of the class: of "TimeDistributed(LSTM)" what is known of an LSTM."""
     return (class_name, *class_name.rstrip(")").split("("))

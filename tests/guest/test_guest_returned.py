@@ -38,8 +38,8 @@ class Model:
 class Framework:
     eager = False
 
-    def values(self, weights: list[np.ndarray]) -> list[np.ndarray]:
-        return [one.copy() for one in weights]
+    def own_weights(self, model: Model) -> list[tuple[Layer, list[np.ndarray]]]:
+        return [(layer, [one.copy() for one in layer.weights]) for layer in model.layers]
 
     def to_shared(self, owner: object, name: str, value: np.ndarray) -> np.ndarray:
         return value[::-1]
@@ -62,7 +62,7 @@ def test_the_first_call_of_a_line_is_reported_with_its_inputs_and_weights(tmp_pa
     with guest(tmp_path, "observing.returned") as (returned,):
         kept = returned.Returned(Framework(), written, guarded)
         for _ in range(2):
-            kept.keep("predict, line 3", "predict", model, ((X,), {}), X @ model.layers[0].kernel)
+            kept.keep("predict, line 3", "predict", model, lambda: {"x": X}, X @ model.layers[0].kernel)
     (only,) = written
     assert only["outputs"] == [[float(3 * row.sum()) for row in X[:32]]]
     assert only["inputs"]["norms"] == [pytest.approx(np.linalg.norm(X[:32]), rel=1e-6)]
@@ -76,7 +76,7 @@ def test_outputs_of_evaluate_are_computed_at_the_end_unless_the_model_was_traine
     with guest(tmp_path, "observing.returned") as (returned,):
         kept = returned.Returned(Framework(), written, guarded)
         for line, one in enumerate((model, trained, noisy)):
-            kept.keep(f"evaluate, line {line}", "evaluate", one, ((X, X), {"batch_size": 8}), [0.5, 0.25])
+            kept.keep(f"evaluate, line {line}", "evaluate", one, lambda: {"x": X, "batch_size": 8}, [0.5, 0.25])
         kept.trains(trained)
         before = len(written)
         kept.finish()
@@ -122,3 +122,14 @@ def test_weights_that_a_file_of_the_users_gave_are_marked(tmp_path: Path) -> Non
 def test_scores_go_by_their_names(model: Any, found: Any, expected: dict[str, float], tmp_path: Path) -> None:
     with guest(tmp_path, "observing.returned") as (returned,):
         assert returned.scores(model, found) == expected
+
+
+def test_arguments_of_a_call_go_by_the_names_of_its_method(tmp_path: Path) -> None:
+    def evaluate(self: Model, x: Any = None, y: Any = None, batch_size: int = 32) -> None: ...
+    def predict_generator(self: Model, generator: Any, steps: int = 1) -> None: ...
+    def called(self: Model, *args: Any, **kwargs: Any) -> None: ...
+
+    with guest(tmp_path, "observing.wrapping") as (wrapping,):
+        assert wrapping.given_to(evaluate, (1, 2, 8), {}) == {"x": 1, "y": 2, "batch_size": 8}
+        assert wrapping.given_to(predict_generator, (1, 2), {}) == {"x": 1, "generator": 1, "steps": 2}
+        assert wrapping.given_to(called, (1,), {"training": True}) == {"x": 1, "training": True}

@@ -15,14 +15,14 @@ from kbench_guest.drivers.feeding import Batch
 from kbench_guest.drivers.script_outputs import Sites
 from kbench_guest.observing import about
 from kbench_guest.observing.batches import first_batches
-from kbench_guest.observing.calls import CALL, CALLS, FITS, TRAINS, has_numbers
+from kbench_guest.observing.calls import has_numbers
 from kbench_guest.observing.errors import show_error
-from kbench_guest.observing.wrapping import by_name, in_main_thread, site_name, wrap_methods
+from kbench_guest.observing.methods import CALL, FITS, RUNS, TRAINS
+from kbench_guest.observing.wrapping import by_name, given_to, in_main_thread, site_name, wrap_methods
 from kbench_guest.proof import forms, weights
 from kbench_guest.protocol import in_a_line, reason
 
 GIVEN = "_kbench_compiled"
-RUNS = tuple(name for name in CALLS if name not in TRAINS)
 COMPARED = ("layers", "optimizer")  # of the facts about a model
 
 
@@ -66,8 +66,7 @@ class FirstModel(object):
             self._inside = True
             try:
                 found = original(model, *args, **kwargs)
-                given = {"x": args[0] if args else None} if method == CALL else by_name(original, args, kwargs) or {}
-                self._keep(method, model, dict(kwargs, **given))
+                self._keep(method, model, given_to(original, args, kwargs))
                 return found
             finally:
                 self._inside = False
@@ -75,11 +74,10 @@ class FirstModel(object):
         return called
 
     def _keep(self, method, model, given):
-        x = given.get("x", given.get("generator"))
-        if given.get("training") or (method == CALL and not has_numbers(x)):
+        if given.get("training") or (method == CALL and not has_numbers(given["x"])):
             return
         try:
-            self._sites.keep(site_name(method, self._files), model, x, given.get("batch_size"))
+            self._sites.keep(site_name(method, self._files), model, given["x"], given.get("batch_size"))
         except Exception as error:  # the program goes on
             self._note("a call could not be compared (%s)" % in_a_line(error))
 

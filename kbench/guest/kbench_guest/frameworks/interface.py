@@ -63,6 +63,10 @@ class Framework(object):
         """[(layer, its weights as float32 arrays in the layout that all frameworks share)], as they are now."""
         raise NotImplementedError
 
+    def own_weights(self, model):
+        """The same as this framework keeps them."""
+        raise NotImplementedError
+
     def values(self, weights):
         """The values of many weights, as arrays of their own."""
         raise NotImplementedError

@@ -34,9 +34,15 @@ class KerasModels(Framework):
         return [layer_settings.describe(self, layer, frozen) for layer, frozen in layers(model)]
 
     def weights(self, model):
+        return [
+            (layer, [self._shared(layer, weight, value) for weight, value in zip(layer.weights, values)])
+            for layer, values in self.own_weights(model)
+        ]
+
+    def own_weights(self, model):
         found = [layer for layer, _ in layers(model) if layer.weights]
         values = iter(self.values([weight for layer in found for weight in layer.weights]))
-        return [(layer, [self._shared(layer, weight, next(values)) for weight in layer.weights]) for layer in found]
+        return [(layer, [next(values) for _ in layer.weights]) for layer in found]
 
     def _shared(self, layer, weight, value):
         name, _, owner = find(layer, weight)

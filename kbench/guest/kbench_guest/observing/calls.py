@@ -15,17 +15,11 @@ import numpy as np
 from kbench_guest.clock import StepClock
 from kbench_guest.observing import about, changes, cost, cutting
 from kbench_guest.observing.fits import Fit, as_scores
-from kbench_guest.observing.returned import SCORES, Returned, scores
-from kbench_guest.observing.wrapping import by_name, in_main_thread, site_name, wrap_methods
+from kbench_guest.observing.methods import CALL, FITS, RUNS, SCORES, TRAINS
+from kbench_guest.observing.returned import Returned, scores
+from kbench_guest.observing.wrapping import by_name, given_to, in_main_thread, site_name, wrap_methods
 from kbench_guest.proof import weights
 
-FITS = ("fit", "fit_generator")
-CALLS = (
-    "train_on_batch", "evaluate", "evaluate_generator", "test_on_batch", "predict", "predict_generator",
-    "predict_on_batch",
-)  # fmt: skip
-TRAINS = FITS + ("train_on_batch",)
-CALL = "__call__"
 REPORT_SECONDS = 0.5  # calls of one site are reported together, at most this often
 REPORTED_AT_ONCE = 10
 SHORT_FIT = 0.5  # seconds: turns end between fits that take less, and within others
@@ -72,7 +66,7 @@ class Calls(object):
         if self.program["variant"] == "other-jit":
             changes.compile_otherwise(model_class, self.framework)
         self.returned.watch(model_class)
-        wrap_methods(model_class, FITS + CALLS, self._wrapped)
+        wrap_methods(model_class, TRAINS + RUNS, self._wrapped)
         if self.framework.eager:
             model_class.__call__ = self._wrapped(CALL, model_class.__call__)
         if self.program["max_steps"]:
@@ -233,7 +227,8 @@ class Calls(object):
                 if method in TRAINS:
                     self.returned.trains(model)
                 elif found is not None:
-                    self.returned.keep(site.name, method, model, (args, kwargs), found)
+                    given = functools.partial(given_to, original, args, kwargs)
+                    self.returned.keep(site.name, method, model, given, found)
 
         return args, kwargs, end
 

@@ -12,11 +12,9 @@ import keras
 import numpy as np
 
 from kbench_guest.observing.about import is_array, rows
+from kbench_guest.observing.methods import EVALUATES, FITS, PREDICTS
 from kbench_guest.observing.wrapping import by_name, wrap_methods
 
-EVALUATES = ("evaluate", "evaluate_generator")
-PREDICTS = ("predict", "predict_generator")
-FITS = ("fit", "fit_generator")
 UTILS = getattr(keras, "utils", None)
 SEQUENCE = getattr(UTILS, "PyDataset", None) or getattr(UTILS, "Sequence", type("Sequence", (), {}))
 OF_SEQUENCE = ("workers", "use_multiprocessing", "max_queue_size")  # settings of Keras 3's

@@ -5,7 +5,7 @@ import time
 import keras
 
 from kbench_guest.observing import about, cost
-from kbench_guest.observing.returned import number
+from kbench_guest.observing.returned import numbers
 
 
 class Fit(object):
@@ -73,8 +73,6 @@ class Fit(object):
         if self._at_once > 1 and 0 < self._steps < steps:  # the last execution has fewer
             steps = self._steps
         timed = cost.in_steps(clock.lap(self._start, self._end), self._at_once, steps)
-        numbers = {name: number(value) for name, value in logs.items()}
-        found = {name: value for name, value in numbers.items() if value is not None}
         self._done += 1
         with cost.own_work():
             self._calls.describe(self._site, self._model, self._facts, trained=True)
@@ -85,7 +83,7 @@ class Fit(object):
             samples=about.samples(self._facts, steps),
             first=int(self._first and self._done == 1),
             evaluation_seconds=max(0.0, now - self._end) if validated else None,
-            **dict(timed, **as_scores(found)),
+            **dict(timed, **as_scores(numbers(logs))),
         )
         self._start = None
         most = self._calls.program["max_epochs"]

@@ -4,6 +4,7 @@ Scores are of every call. Outputs are of the first rows of a call, and nothing o
 what has to be computed, such as the outputs of `evaluate`, is computed when the program has ended.
 """
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -19,6 +20,7 @@ from kbench_guest.drivers.first_step import norm, plain_numbers, sums
 from kbench_guest.frameworks.layers import find, layers
 from kbench_guest.observing import cost
 from kbench_guest.observing.about import rows
+from kbench_guest.observing.methods import SCORES
 from kbench_guest.observing.wrapping import by_name, wrap_methods
 from kbench_guest.proof.weights import by_layer
 
@@ -26,9 +28,6 @@ MOST_ROWS = 32
 MOST_NUMBERS = 1 << 22  # of a weight that are hashed, from the front
 MOST_WEIGHTS = 1000
 CLOSE = 1e-4  # of the largest number: outputs of one model for one batch are no farther apart, unless they are random
-SCORES = ("evaluate", "evaluate_generator", "test_on_batch")
-OUTPUTS = ("predict", "predict_generator", "predict_on_batch", "__call__")
-BATCH = 32
 
 
 def scores(model, found):
@@ -36,11 +35,10 @@ def scores(model, found):
     if isinstance(found, dict):
         values = found
     else:
-        numbers = list(found) if isinstance(found, (list, tuple)) else [found]
+        each = list(found) if isinstance(found, (list, tuple)) else [found]
         names = _names(model)
-        values = dict(zip(names, numbers)) if len(names) == len(numbers) else {}
-    read = {name: number(value) for name, value in values.items()}
-    return {name: value for name, value in read.items() if value is not None}
+        values = dict(zip(names, each)) if len(names) == len(each) else {}
+    return numbers(values)
 
 
 def _names(model):
@@ -52,13 +50,15 @@ def _names(model):
     return ordered + sorted(set(there) - set(ordered))
 
 
-def number(value):
-    """A score as a float; None for what is no single number."""
-    try:
-        found = np.asarray(value, dtype="float64")
-    except (TypeError, ValueError, RuntimeError):
-        return None
-    return float(found) if found.ndim == 0 else None
+def numbers(values):
+    """{name: score as a float} without what is no single number."""
+    found = {}
+    for name, value in values.items():
+        with contextlib.suppress(TypeError, ValueError, RuntimeError):
+            one = np.asarray(value, dtype="float64")
+            if one.ndim == 0:
+                found[name] = float(one)
+    return found
 
 
 class Returned(object):
@@ -89,22 +89,18 @@ class Returned(object):
         return any(layer in self._trained for layer, _ in layers(model))
 
     def keep(self, site, method, model, given, found):
-        """The first call of a site has returned. given: (positional arguments, others)."""
+        """The first call of a site has returned. given: makes its arguments by their names."""
         if site in self._seen:
             return
         self._seen.add(site)
-        args, others = given
-        x = args[0] if args else others.get("x", others.get("generator"))
-        if others.get("training") or not self._is_plain(model):
+        given = given()
+        if given.get("training") or not self._is_plain(model):
             return
         told = {"trained": int(self.is_trained(model)), "weights": self.weights(model)}
         told["scores"] = scores(model, found) if method in SCORES else {}
-        size = others.get("batch_size") or (args[2] if method.startswith("evaluate") and len(args) > 2 else None)
-        if size is None and method.startswith("predict") and len(args) > 1:
-            size = args[1]
-        most = min(MOST_ROWS, int(size) if isinstance(size, (int, np.integer)) else BATCH)
+        x, most = given["x"], _most(given.get("batch_size"))
         batch = self._first(x, most) if rows(x) else None
-        outputs = self._arrays(mapped(lambda one: one[:most], found)) if method in OUTPUTS else None
+        outputs = None if method in SCORES else self._arrays(mapped(lambda one: one[:most], found))
         if batch is not None:
             told["inputs"] = _sampled(self._arrays(batch))
         if outputs is not None:
@@ -128,8 +124,7 @@ class Returned(object):
         if self.weights(model) != its_weights:  # changed by the program itself
             return
         if not rows(batch):
-            batch = batch[0]
-            batch = self._first(batch[0] if isinstance(batch, (list, tuple)) else batch, most)
+            batch = self.first_rows(batch, most)
             more["inputs"] = _sampled(self._arrays(batch))
         again = self._arrays(mapped(lambda one: one[:most], model.predict_on_batch(batch)))
         if outputs is None:
@@ -145,13 +140,10 @@ class Returned(object):
 
         sha256: of the numbers as this backend keeps them; shared: as all would keep those that compute the same.
         """
-        its_layers = [layer for layer, _ in layers(model) if layer.weights]
-        values = iter(self._framework.values([weight for layer in its_layers for weight in layer.weights]))
         found = []
-        for name, layer in by_layer([(layer, layer) for layer in its_layers]):
+        for name, (layer, values) in by_layer([(one[0], one) for one in self._framework.own_weights(model)]):
             trained = list(getattr(layer, "trainable_weights", layer.weights))
-            for place, weight in enumerate(layer.weights):
-                value = next(values)
+            for place, (weight, value) in enumerate(zip(layer.weights, values)):
                 kind, _, owner = find(layer, weight)
                 own = np.asarray(value, "float32")
                 shared = np.asarray(self._framework.to_shared(owner, kind, value), "float32")
@@ -203,20 +195,18 @@ class Returned(object):
 
     def _hashes(self, model):
         """{layer: {place of a weight: its hash}}; {} of a model that is not built."""
-        its_layers = [layer for layer, _ in layers(model) if layer.weights]
-        values = iter(self._framework.values([weight for layer in its_layers for weight in layer.weights]))
-        return {layer: dict(enumerate(_sha256(next(values)) for _ in layer.weights)) for layer in its_layers}
+        return {layer: dict(enumerate(map(_sha256, values))) for layer, values in self._framework.own_weights(model)}
 
     # outputs
 
     def first_rows(self, x, size=None):
         """A copy of the first rows of what a call is given; None if they cannot be had."""
-        most = min(MOST_ROWS, int(size) if isinstance(size, (int, np.integer)) else BATCH)
         if not rows(x):
             if not (hasattr(x, "__getitem__") and hasattr(x, "__len__") and len(x)):
                 return None
-            x = x[0][0] if isinstance(x[0], (list, tuple)) else x[0]  # a Sequence
-        return self._first(x, most)
+            x = x[0]  # a Sequence
+            x = x[0] if isinstance(x, (list, tuple)) else x
+        return self._first(x, _most(size))
 
     def _is_plain(self, model):
         """Whether it computes in the precision in which numbers are compared, and has no state of its own."""
@@ -227,7 +217,11 @@ class Returned(object):
 
     def _first(self, x, most):
         """A copy of the first rows, as the model takes them."""
-        return mapped(lambda one: one, _first_rows(x, most, self._array))
+        if isinstance(x, dict):
+            return {name: self._first(one, most) for name, one in x.items()}
+        if isinstance(x, (list, tuple)) and x and hasattr(x[0], "shape") and len(x[0].shape):
+            return [self._first(one, most) for one in x]
+        return self._array((x.iloc if hasattr(x, "iloc") else x)[:most])
 
     def _arrays(self, value):
         return [self._array(one) for one in leaves(value)]
@@ -240,12 +234,9 @@ class Returned(object):
         return np.array(value)
 
 
-def _first_rows(x, most, array):
-    if isinstance(x, dict):
-        return {name: _first_rows(one, most, array) for name, one in x.items()}
-    if isinstance(x, (list, tuple)) and x and hasattr(x[0], "shape") and len(x[0].shape):
-        return [_first_rows(one, most, array) for one in x]
-    return array((x.iloc if hasattr(x, "iloc") else x)[:most])
+def _most(size):
+    """Of how many rows the outputs are, for a batch of this size."""
+    return min(MOST_ROWS, int(size)) if isinstance(size, (int, np.integer)) else MOST_ROWS
 
 
 def _sampled(outputs):

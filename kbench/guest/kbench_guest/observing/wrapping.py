@@ -34,6 +34,12 @@ def by_name(function, args, kwargs):
     return dict(named, **kwargs)
 
 
+def given_to(function, args, kwargs):
+    """The arguments of a call that has returned by their names, its inputs as `x`, whatever the method calls them."""
+    named = by_name(function, args, kwargs) or kwargs
+    return dict(named, x=named.get("x", named.get("generator", args[0] if args else None)))
+
+
 def site_name(method, files):
     """The line of the program that calls a method: "predict, line 12"."""
     method = method.replace("_generator", "").strip("_")  # Keras 3 has no such methods
