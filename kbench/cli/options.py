@@ -71,7 +71,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--settings": {
         "type": list_of(("default", "tuned")),
         "metavar": "LIST",
-        "help": "tuned (default): with the variables that kbench sets to make backends faster; default: without them; "
+        "help": "tuned (default): with the variables that kbench sets to make backends faster; default: without; "
         "default,tuned: one row each. `list backends --variables` prints them",
     },
     "--precision-policy": {**_LIST, "help": "Keras dtype policies to measure, such as float32,mixed_bfloat16"},
@@ -127,8 +127,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--repeats": {
         "type": whole(1, 1000),
         "metavar": "N",
-        "help": "measure each example on each backend N times, in new processes (default: as often as --precision and "
-        "--budget require)",
+        "help": "measure each example on each backend N times, in new processes (default: as often as --precision "
+        "and --budget require)",
     },
     "--precision": {
         "type": share,
@@ -144,8 +144,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--budget of resume": {**_TIME, "help": "also repeat undecided rows for up to this time, such as 90s, 10m or 1h"},
     "--interleave": {
         **_choices("interleave"),
-        "help": "on (default): the backends of an example take turns of up to two seconds; off: one after the other, as "
-        "always on a GPU",
+        "help": "on (default): the backends of an example take turns of up to two seconds; off: one after the other, "
+        "as always on a GPU",
     },
     "--seed": {
         "type": whole(0, LAST_SEED),
@@ -225,8 +225,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "type": packages,
         "default": (),
         "metavar": "LIST",
-        "help": "further packages to install, such as pandas,scikit-learn; those of its `# /// script` block (PEP 723) "
-        "are installed anyway",
+        "help": "further packages to install, such as pandas,scikit-learn; those of its `# /// script` block (PEP "
+        "723) are installed anyway",
     },
     "--with of resume": {
         "dest": "packages",
@@ -279,7 +279,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--data": {
         "dest": "data_source",
         **_choices("data_source"),
-        "help": "auto (default): real data if they can be had, else synthetic data; real: an error if there are none; "
+        "help": "auto (default): real data if they can be had, else synthetic data; real: an error without them; "
         "synthetic: downloads nothing",
     },
     "--data-dir": {**_FOLDER, "help": "folder with the published data files (default: KBENCH_DATA)"},
