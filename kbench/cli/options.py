@@ -71,8 +71,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--settings": {
         "type": list_of(("default", "tuned")),
         "metavar": "LIST",
-        "help": "tuned: with the variables that kbench sets to make backends faster (default); default: without, as "
-        "backends come; default,tuned: both, one row each. `list backends --variables` prints them",
+        "help": "tuned (default): with the variables that kbench sets to make backends faster; default: without; "
+        "default,tuned: one row each. `list backends --variables` prints them",
     },
     "--precision-policy": {**_LIST, "help": "Keras dtype policies to measure, such as float32,mixed_bfloat16"},
     "--env-set": {
@@ -127,8 +127,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--repeats": {
         "type": whole(1, 1000),
         "metavar": "N",
-        "help": "measure each example on each backend exactly N times, each in a new process (default: as often "
-        "as --precision and --budget require)",
+        "help": "measure each example on each backend N times, in new processes (default: as often as --precision "
+        "and --budget require)",
     },
     "--precision": {
         "type": share,
@@ -144,8 +144,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--budget of resume": {**_TIME, "help": "also repeat undecided rows for up to this time, such as 90s, 10m or 1h"},
     "--interleave": {
         **_choices("interleave"),
-        "help": "on (default): the backends of an example take turns of up to two seconds, so a slow moment of the "
-        "machine affects all of them; off: one after the other, as always on a GPU",
+        "help": "on (default): the backends of an example take turns of up to two seconds; off: one after the other, "
+        "as always on a GPU",
     },
     "--seed": {
         "type": whole(0, LAST_SEED),
@@ -206,8 +206,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--script": {
         "dest": "file",
         "metavar": "FILE",
-        "help": "compare the first model that this program trains, instead of examples: a file, a notebook, a folder "
-        "with a __main__.py, or -m MODULE; the program's own arguments follow --",
+        "help": "compare the first model that this program trains, instead of examples: FILE or -m MODULE, as for "
+        "`script`; its own arguments follow --",
     },
     "--init of a script": {
         **_choices("init"),
@@ -225,8 +225,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "type": packages,
         "default": (),
         "metavar": "LIST",
-        "help": "further packages to install, such as pandas,scikit-learn. Those in the script's `# /// script` "
-        "block (PEP 723) are installed anyway, except Keras and frameworks",
+        "help": "further packages to install, such as pandas,scikit-learn; those of its `# /// script` block (PEP "
+        "723) are installed anyway",
     },
     "--with of resume": {
         "dest": "packages",
@@ -279,8 +279,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--data": {
         "dest": "data_source",
         **_choices("data_source"),
-        "help": "auto (default): real data that are here, come with kbench or can be downloaded, or else synthetic "
-        "data; real: an error if there are none; synthetic: downloads nothing",
+        "help": "auto (default): real data if they can be had, else synthetic data; real: an error without them; "
+        "synthetic: downloads nothing",
     },
     "--data-dir": {**_FOLDER, "help": "folder with the published data files (default: KBENCH_DATA)"},
     # Which run, and where.
@@ -291,7 +291,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--no-plots": {
         "dest": "plots",
         "action": "store_false",
-        "help": "draw no plots, which saves seconds, and leave earlier ones; `report` can draw them later",
+        "help": "draw no plots; earlier ones stay, and `report` draws them later",
     },
     "--dry-run": {**_FLAG, "help": "print the plan and stop"},
     "--retry": {

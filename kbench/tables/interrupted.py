@@ -42,7 +42,7 @@ def table(measured: Sequence[Measured]) -> Table | None:
         accuracy = _accuracy(one)
         cells += [MISSING if accuracy is None else f"{accuracy:.4f}"] if scores else []
         rows.append(tuple(cells))
-    remark = "Nothing is compared of what did not end."
+    remark = "What did not end is not compared."
     return Table("Epochs that were done when the run was stopped", heads, tuple(rows), _TEXT, remarks=(remark,))
 
 
