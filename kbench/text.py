@@ -6,9 +6,10 @@ import json
 import math
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
-from kbench.values import NO_DIFFERENCE, NOT_COMPARED
+from kbench.values import NO_DIFFERENCE, NOT_COMPARED, bare
 
 MISSING = "-"
 
@@ -47,6 +48,13 @@ def at_blanks(text: str, width: int, indent: str = "") -> str:
     whole = re.sub(command, lambda found: found[0].replace(" ", "\xa0"), text)
     lines = textwrap.fill(whole, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return lines.replace("\xa0", " ")
+
+
+def short_names(backends: Iterable[str]) -> dict[str, str]:
+    """Each backend by its name without the generation, if no other of them is called so."""
+    shorter = {one: bare(one) or one for one in backends}
+    counts = Counter(shorter.values())
+    return {one: short if counts[short] == 1 else one for one, short in shorter.items()}
 
 
 def no_formula(text: str) -> str:

@@ -84,6 +84,23 @@ class Said:
     err: str
 
 
+def call(capture: pytest.CaptureFixture[str], *argv: str) -> Said:
+    """Run a command in this process."""
+    capture.readouterr()
+    status = main.main(argv)
+    printed = capture.readouterr()
+    return Said(status, printed.out, printed.err)
+
+
+def refused(said: Said, *words: str) -> None:
+    """The command was refused in one sentence with these words."""
+    assert said.status == 2, said
+    (line,) = said.err.splitlines()
+    assert line.startswith("kbench: error: "), line
+    for word in words:
+        assert word in line, line
+
+
 class Bench:
     """The current folder with my_example.py, a folder of backends with keras9/fake, a home, and results."""
 
@@ -141,10 +158,7 @@ class Bench:
 
     def __call__(self, *argv: str) -> Said:
         """Run a command in this process."""
-        self._capture.readouterr()
-        status = main.main(argv if self._plots else without_plots(argv))
-        printed = self._capture.readouterr()
-        return Said(status, printed.out, printed.err)
+        return call(self._capture, *(argv if self._plots else without_plots(argv)))
 
     def measure(self, *options: str, backends: str = "fake", examples: str = "my_example.py") -> Said:
         """`run`, on the CPU and in the smallest profile."""

@@ -168,6 +168,10 @@ def _no_command(arguments: Sequence[str]) -> str:
     start = f"There is no command {word[:50]!r}"
     if not likely or (meant(word, [*COMMANDS, HELP]) and not likely.endswith("?")):
         return f"{start}{nearest(word, [*COMMANDS, HELP])}"
+    return _with_hint(start, likely)
+
+
+def _with_hint(start: str, likely: str) -> str:
     return f"{start}: {likely}" if likely.endswith("?") else f"{start}. {likely}."
 
 
@@ -187,9 +191,8 @@ def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str], command: 
     if missing and not likely:
         raise missing
     if extra:
-        end = f". {likely}." if likely else f"; see `{parser.prog} --help`."
-        end = f": {likely}" if likely.endswith("?") else end
-        raise UserError(f"Unrecognized arguments: {' '.join(extra)[:200]}{end}")
+        start = f"Unrecognized arguments: {' '.join(extra)[:200]}"
+        raise UserError(_with_hint(start, likely) if likely else f"{start}; see `{parser.prog} --help`.")
     return found
 
 

@@ -41,12 +41,11 @@ _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"  # which word processors 
 def no_command(arguments: Sequence[str], program: str, commands: Collection[str], options: Collection[str]) -> str:
     """What to type instead of a first word that is no command; empty if nothing is likely."""
     word, *rest = arguments
-    others = f" {shlex.join(rest)}" if rest else ""
-    if word[:1] in _DASHES and word:
+    if word.startswith(tuple(_DASHES)):
         return f"An option begins with two plain dashes: --{word.lstrip(_DASHES)}"
     if word in ("python", "python3") and rest[:1] and rest[0].endswith("run.py"):
         word, *rest = rest
-        others = f" {shlex.join(rest)}" if rest else ""
+    others = f" {shlex.join(rest)}" if rest else ""
     if word in ("run.py", "kbench") or word.endswith("/run.py"):
         return f"The name of this program is there twice: `{program}{others}`"
     option = f"--{word.lstrip('/').partition('=')[0].lower()}"
@@ -83,7 +82,7 @@ def unrecognized(
     """What to type instead of words that a command does not take; `of` has the options of every command."""
     first = extra[0]
     called = f"{program} {command}"
-    if first[:1] in _DASHES and first:
+    if first.startswith(tuple(_DASHES)):
         return f"An option begins with two plain dashes: --{first.lstrip(_DASHES)}"
     if first.startswith("-") and first.strip("-"):
         return _option(extra, command, called, of)
@@ -111,16 +110,19 @@ def unrecognized(
 
 def is_backends(word: str) -> bool:
     """Whether all parts of a list name backends, or groups of them."""
-    parts = [part.strip() for part in word.split(",") if part.strip()]
     known = _backends()
-    return bool(parts) and all(base(part).lower() in known for part in parts)
+    return all(base(part).lower() in known for part in _parts(word))
 
 
 def are_examples(word: str) -> bool:
     """Whether all parts of a list are examples that come with kbench."""
     known = {path.stem for path in paths.project_folder("examples_models").glob("[!_]*.py")}
-    parts = [part.strip() for part in word.split(",") if part.strip()]
-    return bool(parts) and all(part in known for part in parts)
+    return all(part in known for part in _parts(word))
+
+
+def _parts(word: str) -> list[str]:
+    """Of a list; one that is empty has an empty part, which is no name."""
+    return [part.strip() for part in word.split(",") if part.strip()] or [""]
 
 
 def _option(extra: Sequence[str], command: str, called: str, of: Mapping[str, Collection[str]]) -> str:

@@ -14,7 +14,7 @@ from kbench.text import plain
 
 # New objects until garbage collection looks for cycles: a large run has many objects and hardly a cycle.
 _SELDOM = 100_000
-_ENDS = (".", "?", "!", "...")  # of a sentence
+_ENDS = (".", "?", "!")  # of a sentence
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -52,7 +52,8 @@ def main(options: argparse.Namespace) -> int:
     except Refused:  # the results of somebody else, or on a full disk: they can be shown all the same
         output.print_rows(measured, rows, wanted)
         raise
-    output.print_results(measured, rows, wanted, options.plots)
+    output.print_rows(measured, rows, wanted)
+    output.print_written(measured, wanted.form, options.plots)
     return 0
 
 

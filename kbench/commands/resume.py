@@ -21,7 +21,7 @@ from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
 from kbench.selection import scripts
-from kbench.session import choices, measure, prepare, racing, record, terminal
+from kbench.session import choices, measure, output, prepare, racing, record, terminal
 from kbench.store import RunResults
 from kbench.values import INTERRUPTED, UNAVAILABLE, Device
 
@@ -38,6 +38,7 @@ OTHERWISE = "{0.example} on {0.backend}: its settings have changed"
 
 def main(options: argparse.Namespace) -> int:
     """Measure what is missing and print the tables of the whole run; returns the exit status. Raises UserError."""
+    output.asked(options)
     folder = store.find(options.run, options.results, timed=True).absolute()
     if store.is_cluster(folder):
         return session.go_on(folder, options)

@@ -29,10 +29,7 @@ class Difference:
 
 def differences(sides: Sequence[Side]) -> list[Difference]:
     """In the order of the kinds. Of environments only those that all sides have are compared."""
-    asked = [_flat(one.plan.get("request") or one.plan) for one in sides]
-    found = _unlike(
-        SETTING, [{key: value for key, value in one.items() if key not in _NOT_SETTINGS} for one in asked]
-    )
+    found = _unlike(SETTING, [_flat(one.plan.get("request") or one.plan) for one in sides])
     found += _unlike(MACHINE, [_machine(one.provenance) for one in sides])
     for kind, key in ((PACKAGE, "packages"), (VARIABLE, "variables")):
         of_backends: dict[tuple[str, tuple[str, ...]], list[str]] = {}
@@ -66,12 +63,9 @@ def _shown(value: object) -> str:
 def _flat(asked: object, before: str = "") -> dict[str, Any]:
     """A request's fields; those of a script or of --python by their own names."""
     found: dict[str, Any] = {}
-    kept = (
-        {key: value for key, value in asked.items() if before or key not in _NOT_SETTINGS}
-        if isinstance(asked, Mapping)
-        else {}
-    )
-    for key, value in kept.items():
+    for key, value in asked.items() if isinstance(asked, Mapping) else ():
+        if not before and key in _NOT_SETTINGS:
+            continue
         if isinstance(value, Mapping):
             found |= _flat(value, f"{before}{key} ")
         else:

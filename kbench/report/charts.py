@@ -17,7 +17,7 @@ from kbench.plots.look import Key, Look, key
 from kbench.plots.overview import words as matrix_words
 from kbench.plots.scaling import AXES, ideal_label
 from kbench.text import plain, significant
-from kbench.values import CALL, OK, REST, Measured, Summary
+from kbench.values import CALL, EPOCH, OK, REST, RUN, Measured, Summary
 
 _PHASES = {
     "import": "import",
@@ -52,21 +52,15 @@ def of_example(
             metric = next((name for name in choice if any(learning_curves.has(one, name) for one in measured)), None)
             if metric:
                 charts += _curves(metric, cells, labels, most)
-    found = [
-        _times(rows, labels),
-        _phases(rows, cells, labels),
-        _steps(rows, cells, labels, most),
-        _memory(rows, labels),
-    ]
-    times, *others = found
-    return [chart for chart in (times, *charts, *others) if chart]
+    others = (_phases(rows, cells, labels), _steps(rows, cells, labels, most), _memory(rows, labels))
+    return [chart for chart in (_times(rows, labels), *charts, *others) if chart]
 
 
 def _times(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
     """Bars of the steady time with its 95 % interval, in the table's order."""
     found, in_words = [], []
+    infers = rows[0].task == "infer" and not rows[0].unit
     for row in rows:
-        infers = row.task == "infer" and not row.unit
         seconds = row.seconds_per_1000_samples if infers else row.epoch_seconds
         if seconds is None or not math.isfinite(seconds):
             continue
@@ -76,8 +70,8 @@ def _times(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
         in_words.append(f"{label} {significant(seconds)} s")
     if not found:
         return None
-    unit = "1,000 samples" if rows[0].task == "infer" and not rows[0].unit else rows[0].unit or "epoch"
-    what = "seconds of the run" if unit == "run" else f"seconds per {unit}"
+    unit = "1,000 samples" if infers else rows[0].unit or EPOCH
+    what = "seconds of the run" if unit == RUN else f"seconds per {unit}"
     columns = _columns(("row", "seconds", "low", "high", "ratio"), found)
     longest = _REACH * max(columns["seconds"])
     highs = [high for high in columns["high"] if high is not None]

@@ -180,7 +180,7 @@
     resized.observe(area);
   }
 
-  const NAMES = { ratio: "ratio", row: "backend", seconds: "seconds", mib: "MiB", throughput: "samples/s", spread: "± sd", low: "at least", high: "at most" };
+  const NAMES = { row: "backend", mib: "MiB", throughput: "samples/s", spread: "± sd", low: "at least", high: "at most" };
   function fill(details) {
     const place = details.querySelector(".scroll");
     if (place.firstChild) return;

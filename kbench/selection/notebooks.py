@@ -95,28 +95,30 @@ def _begins_a_statement(lines: list[str]) -> bool:
         for _ in tokenize.generate_tokens(io.StringIO(text).readline):
             pass
     except tokenize.TokenError as error:
-        return not any(
-            words in str(error.args[0]) for words in ("multi-line", "triple-quoted")
-        )  # by Python's version
+        # By Python's version.
+        return not any(words in str(error.args[0]) for words in ("multi-line", "triple-quoted"))
     except SyntaxError:  # of its indentation
         pass
     return True
 
 
 def _is_python(text: str) -> bool:
-    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on its literals
-        ast.parse(text)
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        _parse(text)
         return True
     return False
+
+
+def _parse(text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on its literals
+        ast.parse(text)
 
 
 def _check(cell: str, number: int, name: str) -> None:
     """Raises UserError if the cell is not Python."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(cell)
+        _parse(cell)
     except SyntaxError as error:
         where = f"cell {number}, line {error.lineno}"
         raise UserError(f"The notebook {name} is not valid Python, {where}: {error.msg}.") from None

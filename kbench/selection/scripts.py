@@ -119,21 +119,23 @@ def cells(path: Path) -> tuple[str, ...]:
 
 def of_its_own(path: Path, known: Mapping[str, Backend]) -> Declared:
     """What the program, which was parsed before, says itself of its packages and its Python. Raises UserError."""
-    if path.suffix == notebooks.ENDING:
-        return declared.read("\n".join(notebooks.code(path)), path.name, known)
-    return declared.read(importlib.util.decode_source(read_bytes(path)), path.name, known)
+    return declared.read(_source(path), path.name, known)
 
 
 def text(path: Path, module: str = "") -> str:
     """The text of the program, and of the files that are its own: its package, or what it imports from beside it."""
-    own = cells(path)
-    found = ["\n".join(own) if own else read_bytes(path).decode(errors="replace")]
+    found = [_source(path)]
     if module:
         package = root(path, module) / module.partition(".")[0]
         beside = sorted(package.rglob("*.py"))[:MOST_FILES] if package.is_dir() else []
     else:
         beside = [path.parent / f"{name}.py" for name in sorted(_imported(found[0]))]
     return "\n".join([*found, *(_text_of(one) for one in beside if one.is_file() and one != path)])
+
+
+def _source(path: Path) -> str:
+    """The code of the program, which was parsed before."""
+    return "\n".join(cells(path)) or importlib.util.decode_source(read_bytes(path))
 
 
 def _text_of(path: Path) -> str:

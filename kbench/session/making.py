@@ -24,7 +24,7 @@ class Line:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._live.__exit__()
+        self._live.close()
 
     @contextlib.contextmanager
     def of(self, backend: str) -> Iterator[None]:

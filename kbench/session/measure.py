@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import math
 import os
 import shutil
 import sys
@@ -139,8 +138,8 @@ def finish(the_plan: Plan, run: Path, options: argparse.Namespace, instead: str 
     beside = None if wanted.form == terminal.TABLE else sys.stderr
     if instead:
         terminal.print_sentence(instead, beside)
-    else:
-        terminal.print_open(there, open_rows(rows, asked.precision or math.inf), beside)
+    elif asked.precision:  # else nothing is repeated, and what could not be compared says so and why
+        terminal.print_open(there, open_rows(rows, asked.precision), beside)
     terminal.print_resuming(there, beside)
     return 0 if plan.acceptable(asked.named_backends, asked.named_examples, there.measured) else 1
 

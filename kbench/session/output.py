@@ -30,9 +30,9 @@ FORMATS = {".md": "markdown", ".csv": "csv", ".json": "json"}  # of a file, by t
 class Output:
     """What the user wants to see, and in which files."""
 
-    form: str = TABLE
-    shown: Shown = columns.ALL
-    files: tuple[Path, ...] = ()
+    form: str
+    shown: Shown
+    files: tuple[Path, ...]
 
 
 def asked(options: argparse.Namespace) -> Output:
@@ -56,13 +56,7 @@ def export(files: Sequence[Path], made: Callable[[str], str]) -> None:
         terminal.say(f"Wrote {file}.")
 
 
-def print_results(run: store.RunResults, rows: Sequence[Summary], wanted: Output, plots: bool = True) -> None:
-    """Print and export the rows, and say where the results are (on stderr unless it is the table)."""
-    print_rows(run, rows, wanted)
-    print_written(run, wanted.form, plots)
-
-
-def print_written(run: store.RunResults, form: str = TABLE, plots: bool = True) -> None:
+def print_written(run: store.RunResults, form: str, plots: bool) -> None:
     """Print where the results are (on stderr unless stdout has the table)."""
     earlier = not plots and any((run.folder / "plots").glob("*.png"))
     what = "Tables, plots and raw measurements" if plots else "Tables and raw measurements"
@@ -99,11 +93,10 @@ def _as(form: str, run: store.RunResults, rows: Sequence[Summary], shown: Shown)
         tables = [markdown.markdown(rows, terminal.repeating(run), shown)]
         tables += [markdown.together([one]) for one in _further(run, rows)]
         return "\n\n".join([*notes, *tables, f"Machine: {markdown.escape(machine)}."])
-    records = columns.of_records(csv.summary_records(rows), shown)
     if form == "csv":
-        return csv.records_csv(records).rstrip() if records else ",".join(shown.columns or columns.names())
+        return csv.summary_csv(rows, shown.columns).rstrip()
     about = {"name": run.name, "created": run.created, "machine": machine, "remarks": remarks}
-    return as_json({"schema": 1, **about, "rows": records})
+    return as_json({"schema": 1, **about, "rows": csv.summary_records(rows, shown.columns)})
 
 
 def _further(run: store.RunResults, rows: Sequence[Summary]) -> list[Table]:

@@ -7,7 +7,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TextIO
 
 from tqdm import tqdm
 
@@ -15,8 +14,8 @@ from kbench.cells.runner import EpochProgress, Listener
 from kbench.planning.tasks import CellTask
 from kbench.session.terminal import QUIET, USUAL, VERBOSE, cell_title, say
 from kbench.session.time_left import TimeLeft
-from kbench.text import plain, significant
-from kbench.values import CHANNELS_FIRST, OK, Outcome, bare
+from kbench.text import plain, short_names, significant
+from kbench.values import CHANNELS_FIRST, OK, Outcome
 
 SILENT_SECONDS = 30.0  # between two lines where there is no terminal
 
@@ -34,16 +33,14 @@ class Live:
             bar_format="{desc}", disable=not (shown and self._terminal), file=sys.stderr, leave=False, total=0
         )
 
-    def __enter__(self) -> Live:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Show nothing any more."""
         self._bar.close()
 
     def show(self, *forms: str) -> None:
         """Show the first of these forms of the line that fits, or else the last."""
         if self._terminal:
-            width = _columns(sys.stderr)
+            width = _columns()
             text = next((one for one in forms if len(one) <= width), forms[-1][:width])
             if text != self._bar.desc:
                 self._bar.set_description_str(text)
@@ -58,7 +55,7 @@ class Live:
             self._bar.clear()  # the cursor is at the start again, for what is printed on stdout
 
 
-def _columns(stream: TextIO) -> int:
+def _columns() -> int:
     """Of the terminal, less one: some begin a new line after the last."""
     return max(20, shutil.get_terminal_size((80, 24)).columns - 1)
 
@@ -91,7 +88,7 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._live.__exit__()
+        self._live.close()
 
     def compiling(self, text: str) -> None:
         """Show what is done before the cells."""
@@ -159,18 +156,13 @@ class Progress:
 
 def labels(tasks: Sequence[CellTask]) -> dict[str, str]:
     """A short name of each cell among those of its example: the backend, if needed with generation and layout."""
-    backends = {task.backend for task in tasks}
-    names = {one: bare(one) or one for one in backends}
-    twice = {one for one in names.values() if list(names.values()).count(one) > 1}
+    names = short_names(task.backend for task in tasks)
     rows = {(task.example, task.backend, task.image_data_format) for task in tasks}
     layouts = Counter((example, backend) for example, backend, _ in rows)
     found = {}
     for task in tasks:
-        name = names[task.backend]
-        layout = "first" if task.image_data_format == CHANNELS_FIRST else "last"
-        found[task.id] = (task.backend if name in twice else name) + (
-            f" {layout}" if layouts[task.example, task.backend] > 1 else ""
-        )
+        layout = " first" if task.image_data_format == CHANNELS_FIRST else " last"
+        found[task.id] = names[task.backend] + layout * (layouts[task.example, task.backend] > 1)
     return found
 
 

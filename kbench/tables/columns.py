@@ -97,7 +97,7 @@ def chosen(
     if not shown.columns:
         return dict(usual)
     found: dict[str, Callable[[Summary], str]] = {}
-    values = summary_columns(rows)
+    values = summary_columns(rows, shown.columns)
     for name in shown.columns:
         headings = [heading for heading in usual if HEADINGS.get(heading, heading) == name]
         found |= {heading: usual[heading] for heading in headings}
@@ -106,14 +106,10 @@ def chosen(
     return found
 
 
-def is_text(rows: Sequence[Summary], name: str) -> bool:
-    """Whether a column of summary.csv has text."""
-    return any(isinstance(value, str) for value in summary_columns(rows).get(name, ()))
-
-
-def of_records(records: Sequence[Mapping[str, Any]], shown: Shown) -> list[dict[str, Any]]:
-    """The wanted columns of records."""
-    return [{name: one[name] for name in shown.columns or one} for one in records]
+def texts(rows: Sequence[Summary], shown: Shown) -> set[str]:
+    """Those of the wanted columns that have text."""
+    found = summary_columns(rows, shown.columns) if shown.columns else {}
+    return {name for name, values in found.items() if any(isinstance(value, str) for value in values)}
 
 
 def _cell(rows: Sequence[Summary], values: Sequence[Any]) -> Callable[[Summary], str]:

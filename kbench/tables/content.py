@@ -14,7 +14,7 @@ from kbench.analysis.call_sites import is_fit
 from kbench.analysis.intervals import ENOUGH
 from kbench.tables import data, of_script
 from kbench.tables.answers import answer
-from kbench.tables.columns import ALL, Shown, chosen, is_text
+from kbench.tables.columns import ALL, Shown, chosen, texts
 from kbench.text import MISSING, beside_one, compared, plain, significant
 from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, REST, Interval, Summary, base
 
@@ -84,7 +84,7 @@ def table(rows: Sequence[Summary], footnotes: list[str] | None = None, again: st
         heading=heading(rows),
         columns=tuple(columns),
         rows=tuple(tuple(cell(row) for cell in columns.values()) for row in rows),
-        text_columns=frozenset({one for one in columns if one in usual or is_text(rows, one)}),
+        text_columns=frozenset(usual | texts(rows, shown)),
         footnotes=tuple(footnotes[above:]),
         first=above + 1,
         remarks=_remarks(rows),

@@ -41,19 +41,20 @@ def _columns(one: Field[object], summaries: Sequence[Summary]) -> dict[str, list
     return {name: values}
 
 
-def summary_csv(summaries: Sequence[Summary]) -> str:
+def summary_csv(summaries: Sequence[Summary], only: Sequence[str] = ()) -> str:
     """One line a row of the tables. Empty: not applicable or not measured; nan: measured as not a number."""
-    return csv_text(summary_columns(summaries))
+    return csv_text(summary_columns(summaries, only))
 
 
-def summary_columns(summaries: Sequence[Summary]) -> dict[str, list[Any]]:
-    """The columns of summary.csv by name; None is not applicable or not measured."""
-    return {name: values for one in fields(Summary) for name, values in _columns(one, summaries).items()}
+def summary_columns(summaries: Sequence[Summary], only: Sequence[str] = ()) -> dict[str, list[Any]]:
+    """The columns of summary.csv by name, or `only` some; None is not applicable or not measured."""
+    found = {name: values for one in fields(Summary) for name, values in _columns(one, summaries).items()}
+    return {name: found[name] for name in only or found}
 
 
-def summary_records(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
+def summary_records(summaries: Sequence[Summary], only: Sequence[str] = ()) -> list[dict[str, Any]]:
     """One object a row, with the names of summary.csv's columns."""
-    columns = summary_columns(summaries)
+    columns = summary_columns(summaries, only)
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 

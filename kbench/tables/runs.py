@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from kbench.text import MISSING
-from kbench.values import BASELINE, FASTEST, OK, Summary, bare
+from kbench.text import MISSING, short_names
+from kbench.values import BASELINE, FASTEST, OK, Summary
 
 HEADS = ["name", "when", "machine", "backends", "examples", "verdicts"]
 _MOST = 3  # names of a kind that are listed
@@ -16,7 +16,8 @@ def verdicts(rows: Sequence[Summary]) -> str:
     """Which backends were fastest of several, and how many rows have each other verdict or did not end ok."""
     compared = Counter((row.example, row.device) for row in rows if row.relative_to_fastest is not None)
     first = [row for row in rows if row.verdict == FASTEST and compared[row.example, row.device] > 1]
-    fastest = Counter(_short(row.backend, rows) for row in first)
+    names = short_names(row.backend for row in rows)
+    fastest = Counter(names[row.backend] for row in first)
     parts = [f"fastest {_counted(fastest)}"] if fastest else []
     rest = Counter(row.verdict for row in rows if row.status == OK and row.verdict not in ("", FASTEST, BASELINE))
     rest += Counter(row.status for row in rows if row.status != OK)
@@ -33,12 +34,6 @@ def named(names: Sequence[str]) -> str:
     """The first few names, and how many more there are."""
     more = len(names) - _MOST
     return ", ".join(names[:_MOST]) + (f" and {more} more" if more > 0 else "")
-
-
-def _short(name: str, rows: Sequence[Summary]) -> str:
-    short = bare(name)
-    alike = {row.backend for row in rows if short and bare(row.backend) == short}
-    return short if len(alike) == 1 else name
 
 
 def _counted(counts: Counter[str]) -> str:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fake_bench import Bench, Said
+from fake_bench import Bench, Said, refused
 from test_cli_script import BEGIN, fate, measure
 
 from kbench import store
@@ -224,7 +224,7 @@ def test_what_cannot_be_run_is_one_sentence(bench: Bench, name: str, content: st
     path.write_text(content)
     for command in (("script", str(path)), ("parity", "--script", str(path))):
         said = bench(*command, "--backends", "fake", "--device", "cpu")
-        assert said.status == 2 and said.err.count("\n") == 1 and sentence in said.err
+        refused(said, sentence)
 
 
 @pytest.mark.parametrize(
@@ -244,4 +244,4 @@ def test_what_is_not_there_is_one_sentence(bench: Bench, asked: tuple[str, ...],
     package(bench)
     (bench.folder / "bare").mkdir()
     said = bench("script", *asked, "--backends", "fake", "--device", "cpu")
-    assert said.status == 2 and said.err.count("\n") == 1 and sentence in said.err, said.err
+    refused(said, sentence)

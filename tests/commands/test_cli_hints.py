@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from fake_bench import EXAMPLE
+from fake_bench import EXAMPLE, call, refused
 from fake_runs import cell, fake_run
 
-from kbench.cli import main
 from kbench.values import OK, Outcome
 
 PROGRAM = "import keras\nkeras.Sequential().fit([], [])\n"
@@ -114,15 +113,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_likely_mistake_gets_its_hint(
     folder: Path, capsys: pytest.CaptureFixture[str], typed: str, hint: str
 ) -> None:
-    status = main.main(typed.split())
-    said = capsys.readouterr()
-    (line,) = said.err.splitlines()
-    assert (status, said.out) == (2, "")
-    assert line.startswith("kbench: error: ") and hint in line, line
-    assert line.endswith((".", "?")), line
-    assert len(line) < 400
+    said = call(capsys, *typed.split())
+    refused(said, hint)
+    line = said.err.rstrip("\n")
+    assert said.out == "" and line.endswith((".", "?")) and len(line) < 400, line
 
 
 def test_the_help_is_not_a_mistake(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["help"]) == 0
-    assert "commands:" in capsys.readouterr().out
+    said = call(capsys, "help")
+    assert said.status == 0 and "commands:" in said.out

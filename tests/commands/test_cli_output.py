@@ -10,11 +10,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fake_bench import Bench, Said
+from fake_bench import Bench, call
 from fake_runs import PROVENANCE, cell, fake_run
 
 from kbench.cells.runner import EpochProgress
-from kbench.cli import main
 from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
 from kbench.session import colors, measure, progress, terminal
@@ -31,13 +30,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (cell(backend="keras3/openvino"), 2.0, Outcome(UNSUPPORTED, "it only runs models")),
     ]
     return fake_run(tmp_path / "results", fates, "mine")
-
-
-def call(capture: pytest.CaptureFixture[str], *argv: str) -> Said:
-    capture.readouterr()
-    status = main.main(argv)
-    printed = capture.readouterr()
-    return Said(status, printed.out, printed.err)
 
 
 def test_report_prints_one_format_on_stdout_and_the_folder_beside_it(

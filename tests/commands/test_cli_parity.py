@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_bench import EXAMPLE, INFERENCE, Bench
+from fake_bench import EXAMPLE, INFERENCE, Bench, refused
 
 from kbench import store
 
@@ -213,10 +213,7 @@ def test_arrays_outside_the_cells_folder_or_of_objects_are_not_read(three: Bench
     ],
 )
 def test_a_wrong_request_is_one_sentence_and_status_2(bench: Bench, arguments: tuple[str, ...], words: str) -> None:
-    said = bench("parity", *arguments)
-    assert said.status == 2
-    (line,) = said.err.splitlines()
-    assert line.startswith("kbench: error: ") and words in line
+    refused(bench("parity", *arguments), words)
     assert bench.runs() == []
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_bench import LIMITS, Bench
+from fake_bench import LIMITS, Bench, refused
 
 from kbench import paths
 from kbench.cells import launcher
@@ -109,7 +109,7 @@ def test_a_settled_run_is_left_as_it_is_whatever_the_budget(race: Bench) -> None
 
 def test_a_run_with_a_fixed_number_of_repeats_gets_more_if_that_is_asked_for(race: Bench) -> None:
     said = measure(race, "--repeats", "1")
-    assert processes(race) == {"x": 1, "y": 1, "z": 1} and "Not settled yet: both on keras9/y." in said.out
+    assert processes(race) == {"x": 1, "y": 1, "z": 1} and "Not settled yet" not in said.out
     assert race("resume", "mine", "--budget", "10m").status == 0
     assert processes(race)["y"] > 1
 
@@ -175,4 +175,4 @@ def test_nothing_is_measured_more_often_than_ten_times(race: Bench) -> None:
 )
 def test_wrong_input_is_one_sentence(race: Bench, options: tuple[str, ...], sentence: str) -> None:
     said = measure(race, *options)
-    assert said.status == 2 and said.err.count("\n") == 1 and sentence in said.err
+    refused(said, sentence)

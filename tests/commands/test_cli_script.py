@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from fake_backends import wheel
-from fake_bench import Bench, Said
+from fake_bench import Bench, Said, refused
 
 from kbench import store
 
@@ -282,7 +282,7 @@ def test_what_is_no_program_is_one_sentence(
     elif content is not None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     said = measure(bench, path)
-    assert said.status == 2 and said.err.count("\n") == 1 and sentence in said.err
+    refused(said, sentence)
 
 
 @pytest.fixture
@@ -316,7 +316,7 @@ def test_packages_are_added_and_named_in_the_spec(shelf: Bench, how: str) -> Non
 def test_dependencies_that_are_no_list_are_one_sentence(bench: Bench) -> None:
     for wrong in ("5", "{a = 1}", f"{'[' * 3000}{']' * 3000}"):
         said = measure(bench, bench.example("named.py", f"# /// script\n# dependencies = {wrong}\n# ///\n"))
-        assert said.status == 2 and said.err.count("\n") == 1 and "of named.py is not" in said.err
+        refused(said, "of named.py is not")
 
 
 def test_what_does_not_go_with_the_backend_makes_it_unavailable(shelf: Bench) -> None:
@@ -342,7 +342,7 @@ def test_a_missing_package_says_how_to_add_it(bench: Bench) -> None:
 )
 def test_wrong_options_are_one_sentence(bench: Bench, options: tuple[str, ...], sentence: str) -> None:
     said = script(bench, "fit(2)\n", *options)
-    assert said.status == 2 and said.err.count("\n") == 1 and sentence in said.err
+    refused(said, sentence)
 
 
 def test_standard_input_is_given_to_each(bench: Bench, tmp_path: Path) -> None:

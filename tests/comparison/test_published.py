@@ -11,10 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_bench import Said
+from fake_bench import call
 from fake_runs import cell, fake_run, summary
 
-from kbench.cli import main
 from kbench.comparison import published
 from kbench.comparison.published import Figure
 from kbench.errors import UserError
@@ -38,13 +37,6 @@ FIGURE = Figure(
     unit="s",
     note="",
 )
-
-
-def run(capture: pytest.CaptureFixture[str], *argv: str) -> Said:
-    capture.readouterr()
-    status = main.main(argv)
-    printed = capture.readouterr()
-    return Said(status, printed.out, printed.err)
 
 
 @pytest.fixture(autouse=True)
@@ -135,21 +127,22 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path, text: str) -> None:
 
 
 def test_list_published_shows_workloads_and_the_figures_of_one(capsys: pytest.CaptureFixture[str]) -> None:
-    said = run(capsys, "list", "published")
+    said = call(capsys, "list", "published")
     assert said.status == 0
     assert re.search(r"^imdb_gru +15 +8 +microsoft2018$", said.out, re.MULTILINE)
-    one = run(capsys, "list", "published", "mnist_cnn").out
+    one = call(capsys, "list", "published", "mnist_cnn").out
     assert re.search(r"^Keras\(TF\) +Azure NC6, Tesla K80 / CUDA 8 +- +epoch time +10.3 s", one, re.MULTILINE)
-    rows = list(csv.DictReader(io.StringIO(run(capsys, "list", "published", "mnist_cnn", "--format", "csv").out)))
+    rows = list(csv.DictReader(io.StringIO(call(capsys, "list", "published", "mnist_cnn", "--format", "csv").out)))
     assert [row["value"] for row in rows] == ["10.3", "14.9"]
-    listed = json.loads(run(capsys, "list", "published", "mnist_cnn", "--format", "json").out)
+    listed = json.loads(call(capsys, "list", "published", "mnist_cnn", "--format", "json").out)
     assert [row["hardware"] for row in listed] == ["Azure NC6, Tesla K80 / CUDA 8"] * 2
 
 
 def test_list_prints_each_format(capsys: pytest.CaptureFixture[str]) -> None:
-    assert json.loads(run(capsys, "list", "examples", "--format", "json").out)["examples"][0]["example"] == "babi_rnn"
-    assert run(capsys, "list", "examples", "--format", "csv").out.startswith("example,does,data,")
-    assert run(capsys, "list", "examples", "--format", "markdown").out.startswith("| example ")
+    by_json = json.loads(call(capsys, "list", "examples", "--format", "json").out)
+    assert by_json["examples"][0]["example"] == "babi_rnn"
+    assert call(capsys, "list", "examples", "--format", "csv").out.startswith("example,does,data,")
+    assert call(capsys, "list", "examples", "--format", "markdown").out.startswith("| example ")
 
 
 @pytest.mark.parametrize(
@@ -170,7 +163,7 @@ def test_a_wrong_request_is_one_sentence(
 ) -> None:
     fake_run(here / "results", [(cell(), 1.0, Outcome(OK))], "own")
     fake_run(here / "results", [(cell("my_own"), 1.0, Outcome(OK))], "other")
-    said = run(capsys, *argv)
+    said = call(capsys, *argv)
     assert said.status == 2
     assert words in said.err, said.err
 
@@ -179,7 +172,7 @@ def test_compare_published_sets_a_run_beside_print_in_each_format(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake_run(here / "results", [(cell(backend="keras2/cntk"), 1.0, Outcome(OK))], "own")
-    said = run(capsys, "compare", "own", "published")
+    said = call(capsys, "compare", "own", "published")
     assert said.status == 0
     assert said.out.startswith("here: A processor, 2 cores")
     lines = [line.split() for line in said.out.splitlines()]
@@ -187,7 +180,7 @@ def test_compare_published_sets_a_run_beside_print_in_each_format(
     assert printed[-3:] == ["4.13", "(keras2)", "bhatia2017-notebooks"]
     (own,) = [line for line in lines if line[:2] == ["keras2/cntk", "here"]]
     assert own[2:] == ["(cpu)", "61.5", "-", "this", "run"]
-    by_csv = list(csv.DictReader(io.StringIO(run(capsys, "compare", "own", "published", "--format", "csv").out)))
-    by_json = json.loads(run(capsys, "compare", "published", "own", "--format", "json").out)["rows"]
+    by_csv = list(csv.DictReader(io.StringIO(call(capsys, "compare", "own", "published", "--format", "csv").out)))
+    by_json = json.loads(call(capsys, "compare", "published", "own", "--format", "json").out)["rows"]
     assert [float(row["ratio"]) for row in by_csv] == [row["ratio"] for row in by_json]
-    assert "| Keras(CNTK) " in run(capsys, "compare", "own", "published", "--format", "markdown").out
+    assert "| Keras(CNTK) " in call(capsys, "compare", "own", "published", "--format", "markdown").out

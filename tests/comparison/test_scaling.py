@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_bench import Said
+from fake_bench import Said, call
 from fake_runs import COLORS, PROVENANCE, cell, fake_run, summary
 
-from kbench.cli import main
 from kbench.comparison.scaling import BATCH_SIZE, SAMPLES, THREADS, Lines, Side, lines
 from kbench.plots.look import looks
 from kbench.plots.scaling import _figure as draw
@@ -172,10 +171,7 @@ def four(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def report(capture: pytest.CaptureFixture[str], *options: str) -> Said:
-    capture.readouterr()
-    status = main.main(("report", *options))
-    printed = capture.readouterr()
-    return Said(status, printed.out, printed.err)
+    return call(capture, "report", *options)
 
 
 def test_a_page_of_runs_that_differ_in_threads_has_lines_and_pictures_beside_it(

@@ -13,13 +13,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fake_bench import Said
+from fake_bench import Said, call, refused
 from fake_runs import PROVENANCE, cell, fake_run, write_events
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import kbench
 from kbench import store
-from kbench.cli import main
 from kbench.errors import UserError
 from kbench.outputs import one_run
 from kbench.values import FAILED, OK, Outcome
@@ -51,10 +50,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def export(capture: pytest.CaptureFixture[str], *argv: str) -> Said:
-    capture.readouterr()
-    status = main.main(["export", *argv])
-    printed = capture.readouterr()
-    return Said(status, printed.out, printed.err)
+    return call(capture, "export", *argv)
 
 
 def test_load_gives_frames_with_the_columns_of_the_csv_files_and_numbers_as_numbers(here: Path) -> None:
@@ -202,8 +198,8 @@ def test_mlflow_gets_a_run_for_each_cell(
     again = export(capsys, "mine", "--to", "mlflow", "--out", "there")
     assert (again.status, "already has an experiment 'kbench mine'" in again.err) == (2, True)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://nowhere")
-    refused = export(capsys, "mine", "--to", "mlflow")
-    assert refused.err == "kbench: error: MLflow at http://nowhere refuses: no server.\n"
+    unable = export(capsys, "mine", "--to", "mlflow")
+    assert unable.err == "kbench: error: MLflow at http://nowhere refuses: no server.\n"
 
 
 @pytest.mark.parametrize(("target", "package"), [("parquet", "pyarrow"), ("tensorboard", "tensorboard")])
@@ -216,9 +212,7 @@ def test_where_a_package_is_missing_it_is_said_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     said = export(capsys, "mine", "--to", target)
-    assert said.status == 2
-    (line,) = said.err.splitlines()
-    assert f"-m uv pip install {package}`" in line and f"'kbench[{target}]'" in line
+    refused(said, f"-m uv pip install {package}`", f"'kbench[{target}]'")
 
 
 def test_where_a_package_is_missing_the_other_formats_are_written(
@@ -246,7 +240,4 @@ def test_a_wrong_request_is_one_sentence(
     here: Path, capsys: pytest.CaptureFixture[str], argv: tuple[str, ...], words: str
 ) -> None:
     (here / "a_file").write_text("")
-    said = export(capsys, *argv)
-    assert said.status == 2
-    (line,) = said.err.splitlines()
-    assert words in line, line
+    refused(export(capsys, *argv), words)

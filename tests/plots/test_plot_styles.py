@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from fake_bench import Said
+from fake_bench import Said, call, refused
 from fake_runs import COLORS, cell, fake_run
 
 from kbench import store
-from kbench.cli import main
 from kbench.outputs import one_run
 from kbench.plots.look import Style
 from kbench.values import OK, Outcome
@@ -37,10 +36,7 @@ def one(run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def report(capture: pytest.CaptureFixture[str], *options: str) -> Said:
-    capture.readouterr()
-    status = main.main(("report", "mine", *options))
-    printed = capture.readouterr()
-    return Said(status, printed.out, printed.err)
+    return call(capture, "report", "mine", *options)
 
 
 def pixels(png: bytes) -> tuple[int, int]:
@@ -122,7 +118,5 @@ def test_a_wrong_style_or_size_is_one_sentence_and_nothing_is_written(
     os.truncate("sparse.mplstyle", 1 << 40)
     before = files(one)
     said = report(capsys, f"--plot-{option}={value}")
-    assert said.status == 2 and said.out == ""
-    (line,) = said.err.splitlines()
-    assert line.startswith("kbench: error: ") and words in line
-    assert files(one) == before
+    refused(said, words)
+    assert said.out == "" and files(one) == before

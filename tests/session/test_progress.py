@@ -38,7 +38,7 @@ class Screen:
         patch.setattr(
             sys, "stderr", SimpleNamespace(isatty=lambda: True, write=lambda text: None, flush=lambda: None)
         )
-        patch.setattr(progress, "_columns", lambda stream: columns - 1)
+        patch.setattr(progress, "_columns", lambda: columns - 1)
         patch.setattr(
             progress,
             "tqdm",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv as reader
-import io
-
 import pytest
 from fake_runs import cell, measured, summary
 
@@ -41,13 +38,9 @@ def test_columns_are_named_as_in_the_table_or_in_summary_csv() -> None:
     assert one.rows[0][:3] == ("keras3/jax", "2.00", "512.2")
     assert one.rows[1][:3] == ("keras3/torch", "-", "-")
     assert one.optional == () and not one.footnotes
-    records = columns.of_records(csv.summary_records(ROWS), shown)
-    assert list(next(reader.DictReader(io.StringIO(csv.records_csv(records))))) == [
-        "backend",
-        "epoch_seconds",
-        "peak_memory_mib",
-        "verdict",
-    ]
+    for rows in (ROWS, []):
+        first, *_ = csv.summary_csv(rows, shown.columns).splitlines()
+        assert first == "backend,epoch_seconds,peak_memory_mib,verdict"
 
 
 @pytest.mark.parametrize(
