@@ -35,7 +35,8 @@ from kbench.environments import ensure
 from kbench.errors import UserError
 from kbench.machine import devices
 from kbench.selection import backends, builds, examples, names
-from kbench.values import OK, Backend, Example, Interval, Measured, Summary
+from kbench.summary import Summary
+from kbench.values import OK, Backend, Example, Interval, Measured
 
 LIMIT = 1.05
 CANDIDATES = Path(__file__).with_suffix(".toml")

@@ -32,7 +32,8 @@ from kbench.analysis.rows import open_rows
 from kbench.analysis.summaries import summarise
 from kbench.epochs import Epoch
 from kbench.planning.request import PRECISION
-from kbench.values import OK, SLOWER, Cell, Measured, Outcome, Summary
+from kbench.summary import Summary
+from kbench.values import OK, SLOWER, Cell, Measured, Outcome
 
 EPOCHS, TURNS, STEPS = 5, 2, 3  # steady epochs; turns of an epoch, and steps of a turn
 NAMES = "abcdefgh"

@@ -1,4 +1,4 @@
-"""The values that all wings share, such as Backend, Example, Cell and Summary. They are frozen."""
+"""The values that all wings share, such as Backend, Example and Cell. They are frozen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from kbench.backend_keys import Flag, Forms, Known, Layout, Pythons, Sources, Table, Text, Texts, Times, Variables
-from kbench.epochs import Epoch, Otherwise
+from kbench.epochs import Epoch
 
 # Statuses of a cell, from best to worst.
 OK = "ok"
@@ -273,107 +273,3 @@ class Interval:
 
     low: float
     high: float
-
-
-def column(name: str, of_task: str = "") -> dict[str, str]:
-    """The name of a field of Summary in summary.csv; empty: no column. `of_task`: the only task that has it."""
-    return {"column": name, "of_task": of_task}
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A row of an example's table. Its fields are summary.csv's columns: programs read the first 19 by position."""
-
-    example: str
-    backend: str
-    image_data_format: str
-    device: str
-    profile: str
-    status: str
-    reason: str
-    repeats: int  # how many of them ended ok
-    epoch_seconds: float | None  # median of the steady epochs
-    first_epoch_seconds: float | None
-    samples_per_second: float | None  # of the steady epochs
-    relative_to_fastest: float | None
-    final_loss: float | None
-    final_accuracy: float | None
-    final_val_loss: float | None
-    final_val_accuracy: float | None
-    parameters: int | None
-    keras_version: str
-    backend_version: str
-    # The position of the columns up to here never changes.
-    task: str = "train"
-    form: str = ""  # the form of the recurrent layers; empty if there are none
-    phases: Mapping[str, float] = field(default_factory=dict)  # seconds, medians over the repeats
-    evaluation_seconds: float | None = None  # of one evaluation: median over epochs and repeats
-    # of the steady epochs
-    seconds_per_1000_samples: float | None = field(default=None, metadata=column("seconds_per_1000_images", "infer"))
-    batch_size: int = 0
-    samples: int = 0  # in an epoch, as asked for
-    validation_samples: int = 0
-    epochs: int = 0  # as asked for
-    data: str = ""  # the dataset's name
-    data_source: str = ""  # "real" or "synthetic"
-    data_sha256: str = ""
-    notes: tuple[str, ...] = ()  # for the reader of this row
-    epoch_interval: Interval | None = field(default=None, metadata=column("epoch_seconds"))  # of epoch_seconds
-    relative_interval: Interval | None = field(default=None, metadata=column("relative"))  # of relative_to_fastest
-    verdict: str = ""  # FASTEST, BASELINE, FASTER, SLOWER, NO_DIFFERENCE, NOT_COMPARED; empty without a ratio
-    baseline: str = ""  # the backend that the user named as the baseline
-    relative_to_baseline: float | None = None
-    baseline_interval: Interval | None = field(default=None, metadata=column("relative_to_baseline"))
-    resampled: str = ""  # REPEATS or EPOCHS, the source of epoch_interval; empty if there is none
-    resampled_values: int | None = None  # how many of them
-    final_accuracy_sd: float | None = None  # over the repeats that ended ok: sample standard deviation
-    final_val_accuracy_sd: float | None = None
-    target: str = ""  # the example's own: "val_accuracy >= 0.99"
-    epochs_to_target: float | None = None  # until it is first reached: median over repeats
-    seconds_to_target: float | None = None  # of training, the first epoch included
-    repeats_to_target: int | None = None  # how many reached it; None without a target
-    deterministic: bool | None = None  # whether repeats with the same seed gave the same losses; None without repeats
-    peak_memory_mib: float | None = None  # peak of the guest's process: median over the repeats
-    import_memory_mib: float | None = None  # the same after the import of the framework
-    tree_memory_mib: float | None = None  # peak with its child processes, such as compilers
-    weights: str = ""  # where the initial weights are from: "seeded", "backend" or "published"
-    fingerprint: str = ""  # a short hash of everything that must be equal to compare rows
-    differs: tuple[str, ...] = ()  # how this row differs from the others; it then has no ratio
-    step_seconds_median: float | None = None  # of all steps of the steady epochs
-    step_seconds_p95: float | None = None
-    compile_seconds: float | None = None  # of the first step, minus a steady one: median over the repeats
-    device_memory_mib: float | None = None  # peak on the GPU: median over the repeats
-    device_memory_source: str = ""  # "process", "device", or both
-    allocator_peak_mib: float | None = None  # peak of the framework's own allocator on the GPU
-    operations_per_sample: int | None = None  # floating-point operations, counted from the layers
-    percent_of_limit: float | None = None  # 100: the speed that this machine's arithmetic and memory allow
-    teardown_seconds: float | None = None  # from the last batch until fit or predict returned: mean of steady epochs
-    # 95 % of its processes take at most so many times as long as the usual one, or as short; as the ratios assume
-    between_process_factor: float | None = None
-    unit: str = ""  # of its times, for a script: EPOCH, CALL, RUN or REST
-    metrics: Mapping[str, float] = field(default_factory=dict, metadata=column("final_metrics"))  # by name
-    relative_to_default: float | None = None  # a variant's ratio to its backend without settings
-    default_interval: Interval | None = field(default=None, metadata=column("relative_to_default"))
-    native: str = ""  # the backend of its framework without Keras, where the run has that
-    relative_to_native: float | None = None
-    native_interval: Interval | None = field(default=None, metadata=column("relative_to_native"))
-    turns: int = 0  # of its processes with those of other rows; 0 if they did not take turns
-    disturbed_turns: int = 0  # those during which other programs used the processor: left out
-    relative_processes: int | None = None  # the repeats that this row and the fastest have in common
-    # of relative_to_fastest, if that is from one process: what others would show is not in it
-    process_interval: Interval | None = field(default=None, metadata=column("relative_in_process"))
-    # Of a script's line.
-    calls: int | None = None
-    first_calls: int | None = None  # of a new model, or of one compiled anew
-    total_seconds: float | None = None  # of all calls, each from its start to its return: its part of the program
-    around_seconds: float | None = None  # of a call of fit, outside its epochs and their validation: mean
-    steady_epoch_seconds: float | None = None  # of all epochs of a fit but those that compile: median
-    # No columns.
-    input: str = field(default="", metadata=column(""))  # "image", "flat" or "sequence"
-    available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting
-    per_1000_interval: Interval | None = field(default=None, metadata=column(""))  # of seconds_per_1000_samples
-    steps: int = field(default=0, metadata=column(""))  # per epoch; 0 if unknown
-    # A known difference of its backend, if it does not learn like the others.
-    learning_cause: str = field(default="", metadata=column(""))
-    otherwise: Otherwise | None = field(default=None, metadata=column(""))
-    seeds: int = field(default=0, metadata=column(""))  # the number of different seeds of the repeats that ended ok

@@ -11,7 +11,8 @@ from typing import Any
 
 from kbench import store
 from kbench.epochs import Epoch
-from kbench.values import OK, Cell, Measured, Outcome, Summary
+from kbench.summary import Summary
+from kbench.values import OK, Cell, Measured, Outcome
 
 COLORS = {
     "keras2/tensorflow": "#e69f00",

@@ -17,7 +17,8 @@ from kbench.analysis.first_outputs import Outputs
 from kbench.analysis.output_causes import EVALUATE, FROM_FILE, PREDICT, RANDOM, TRAINED, cause, fault
 from kbench.analysis.summaries import Row, row_of
 from kbench.epochs import Otherwise
-from kbench.values import OK, Cell, Measured, Summary
+from kbench.summary import Summary
+from kbench.values import OK, Cell, Measured
 
 SCORE = 1e-3  # relative, of a score: outputs that agree give the same
 LEAST_SCORE = 1e-4  # absolute

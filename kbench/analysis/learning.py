@@ -9,8 +9,9 @@ from itertools import groupby
 from statistics import median
 from typing import Any
 
+from kbench.summary import Summary
 from kbench.text import significant
-from kbench.values import OK, Measured, Summary, is_among
+from kbench.values import OK, Measured, is_among
 
 STANDARD_ERRORS = 3.0  # of the difference of two rows; chance goes beyond that in 3 of 1,000 comparisons
 _ENOUGH_LOSSES = 4  # of the other rows, to know how much losses vary

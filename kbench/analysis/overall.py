@@ -10,7 +10,8 @@ import numpy as np
 from scipy import stats
 
 from kbench.analysis import intervals, ratios
-from kbench.values import Interval, Summary
+from kbench.summary import Summary
+from kbench.values import Interval
 
 FEWEST = 3  # examples: of two, an interval would say nothing
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from kbench.analysis import intervals, processes
 from kbench.analysis.processes import Level
+from kbench.summary import Summary
 from kbench.values import (
     BASELINE,
     FASTER,
@@ -22,7 +23,6 @@ from kbench.values import (
     REST,
     SLOWER,
     Interval,
-    Summary,
     base,
 )
 

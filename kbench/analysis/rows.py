@@ -16,7 +16,8 @@ from kbench.analysis.roofline import Limits
 from kbench.analysis.summaries import summarise
 from kbench.store.reading import RunRecord, RunResults, objects
 from kbench.store.runs import MACHINES
-from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, NOT_COMPARED, OK, SCRIPT, SLOWER, Interval, Summary, base
+from kbench.summary import Summary
+from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, NOT_COMPARED, OK, SCRIPT, SLOWER, Interval, base
 
 TUNED = (
     "kbench sets variables that make it faster than it comes (`list backends --variables` prints them); "

@@ -23,8 +23,9 @@ from kbench.analysis import (
 from kbench.analysis.processes import Level, Process
 from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, compare, holding
 from kbench.epochs import Epoch
+from kbench.summary import Summary
 from kbench.text import significant
-from kbench.values import CALL, EPOCHS, OK, REPEATS, REST, STATUSES, Cell, Interval, Measured, Summary
+from kbench.values import CALL, EPOCHS, OK, REPEATS, REST, STATUSES, Cell, Interval, Measured
 
 Row = tuple[str, str, str, str]  # see row_of
 LATE = 0.05  # of an epoch's time: if fit takes more after its last batch, a note says so

@@ -12,7 +12,8 @@ from kbench.analysis.ratios import Timed, holding, verdict
 from kbench.analysis.roofline import Limits
 from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
 from kbench.machine.provenance import machine_differences
-from kbench.values import NOT_COMPARED, OK, Interval, Measured, Summary
+from kbench.summary import Summary
+from kbench.values import NOT_COMPARED, OK, Interval, Measured
 
 
 @dataclass(frozen=True)

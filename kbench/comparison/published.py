@@ -11,7 +11,8 @@ import msgspec
 
 from kbench import paths
 from kbench.errors import UserError
-from kbench.values import NATIVE, OK, Summary
+from kbench.summary import Summary
+from kbench.values import NATIVE, OK
 
 
 @dataclass(frozen=True, kw_only=True)

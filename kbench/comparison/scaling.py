@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kbench.values import OK, Interval, Summary
+from kbench.summary import Summary
+from kbench.values import OK, Interval
 
 THREADS, BATCH_SIZE, SAMPLES = "threads", "batch size", "number of samples"
 

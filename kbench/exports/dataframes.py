@@ -17,10 +17,11 @@ from kbench.analysis import machine_stability
 from kbench.analysis.call_sites import expanded
 from kbench.analysis.rows import again, summarised
 from kbench.machine.provenance import describe
+from kbench.summary import Summary
 from kbench.tables import content
 from kbench.tables.answers import headline
 from kbench.tables.csv import epochs_columns, summary_columns
-from kbench.values import Cell, Measured, Outcome, Summary
+from kbench.values import Cell, Measured, Outcome
 
 _WHOLE = {"epoch", "epochs_done"} | {
     one.name for kind in (Summary, Cell, Outcome) for one in fields(kind) if one.type in ("int", "int | None")

@@ -23,8 +23,9 @@ from kbench.parity import agreement
 from kbench.parity.values import Agreement
 from kbench.planning.request import OTHER_JIT, SAME_BATCH
 from kbench.store.reading import RunResults
+from kbench.summary import Summary
 from kbench.text import significant
-from kbench.values import CALL, OK, Interval, Summary
+from kbench.values import CALL, OK, Interval
 
 # Of a step's time. The changed program runs in a process of its own, and processes of one backend differ by 3 to 6 %
 # (standard deviation): two of them by up to this much.

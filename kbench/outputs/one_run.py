@@ -23,11 +23,12 @@ from kbench.plots.overview import overview
 from kbench.report.page import html
 from kbench.store.files import may_be_refused, remove_others, replace
 from kbench.store.reading import RunResults
+from kbench.summary import Summary
 from kbench.tables.content import by_example
 from kbench.tables.csv import epochs_csv, summary_csv
 from kbench.tables.latex import latex
 from kbench.tables.page import Run, page
-from kbench.values import FAILED, REST, TIMEOUT, Measured, Summary
+from kbench.values import FAILED, REST, TIMEOUT, Measured
 
 # Files in plots/ with these names are kbench's; all others are the user's.
 PICTURES = tuple(

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from kbench.analysis.call_sites import SEPARATOR, is_fit, program_of
+from kbench.summary import Summary
 from kbench.tables.content import by_example
 from kbench.text import significant
-from kbench.values import CALL, EPOCH, FASTEST, REST, RUN, SLOWER, Summary
+from kbench.values import CALL, EPOCH, FASTEST, REST, RUN, SLOWER
 
 MATTERS = 0.05  # of the whole program's time; less is no contradiction
 SHARE = 0.2  # of what lies between; less is not named

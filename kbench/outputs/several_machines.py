@@ -12,11 +12,11 @@ from kbench.plots.look import OWN, looks
 from kbench.plots.overview import overview
 from kbench.store.files import may_be_refused, replace
 from kbench.store.reading import RunResults
+from kbench.summary import Summary
 from kbench.tables import markdown
 from kbench.tables.answers import answer
 from kbench.tables.content import by_example
 from kbench.tables.machines import Rows, machines_csv, table
-from kbench.values import Summary
 
 
 def write(run: Path, there: Sequence[RunResults], plots: bool = True) -> Rows:

@@ -15,7 +15,7 @@ from kbench.plots.scaling import scaling
 from kbench.report.page import html
 from kbench.store.files import may_be_refused, remove_others, replace
 from kbench.store.reading import RunResults
-from kbench.values import Summary
+from kbench.summary import Summary
 
 _OWN = ("scaling-*.png", "scaling-*.svg")
 

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 
 from kbench.plots.look import OWN, Key, Look, Style, key, literal, points, render
 from kbench.plots.overview import shown_ratio
+from kbench.summary import Summary
 from kbench.text import compared, significant
-from kbench.values import OK, Interval, Summary
+from kbench.values import OK, Interval
 
 _REACH = 1.5  # times the longest bar: intervals are cut there, or they would squeeze the bars
 

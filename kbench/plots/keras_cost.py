@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from kbench.plots.look import OWN, Key, Look, Style, key, literal, points, render
-from kbench.values import Summary
+from kbench.summary import Summary
 
 _REACH = 3.0  # times the outermost ratios: longer intervals are cut, so that the points stay apart
 

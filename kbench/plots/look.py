@@ -19,8 +19,9 @@ from matplotlib.lines import Line2D
 
 from kbench.errors import UserError
 from kbench.paths import expanded
+from kbench.summary import Summary
 from kbench.text import nearest, plain
-from kbench.values import Cell, Summary
+from kbench.values import Cell
 
 _MARKERS = "osD^vPX*<>hpd8"
 _FURTHER_COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#222222", "#999933")

@@ -13,8 +13,9 @@ from matplotlib.colors import Colormap, LogNorm
 from matplotlib.figure import Figure
 
 from kbench.plots.look import OWN, Key, Look, Style, key, literal, luminance, points, render
+from kbench.summary import Summary
 from kbench.text import compared, plain
-from kbench.values import NO_DIFFERENCE, NOT_COMPARED, OK, Summary
+from kbench.values import NO_DIFFERENCE, NOT_COMPARED, OK
 
 _COLORS = "YlOrBr"  # light for the fastest; stays in order in grey print
 _BOTH_SIDES = "PuOr_r"  # for a baseline: violet is faster, orange slower, white equal

@@ -16,8 +16,9 @@ from kbench.plots.convergence import METRICS, WIDE
 from kbench.plots.look import Key, Look, key
 from kbench.plots.overview import words as matrix_words
 from kbench.plots.scaling import AXES, ideal_label
+from kbench.summary import Summary
 from kbench.text import plain, significant
-from kbench.values import CALL, EPOCH, OK, REST, RUN, Measured, Summary
+from kbench.values import CALL, EPOCH, OK, REST, RUN, Measured
 
 _PHASES = {
     "import": "import",

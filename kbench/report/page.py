@@ -22,12 +22,13 @@ from kbench.plots.look import Key, Look, key, looks
 from kbench.plots.overview import scale, shown_ratio, sure_ratio
 from kbench.plots.overview import words as matrix_words
 from kbench.report import charts, colors, in_print, words
+from kbench.summary import Summary
 from kbench.tables import configuration, keras_cost, overall
 from kbench.tables.answers import headline
 from kbench.tables.content import by_example, remarks_once, table
 from kbench.tables.page import Run, versions
 from kbench.text import plain
-from kbench.values import NOT_COMPARED, OK, Measured, Summary
+from kbench.values import NOT_COMPARED, OK, Measured
 
 _HERE = Path(__file__).resolve().parent
 _SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-embed.min.js", "charts.js", "page.js")

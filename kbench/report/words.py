@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kbench.analysis.learning import advice, compared, how, single
-from kbench.values import Summary
+from kbench.summary import Summary
 
 _NAMED = 4  # rows, in the sentence at the top of the page
 

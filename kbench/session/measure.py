@@ -28,7 +28,8 @@ from kbench.planning.tasks import CellTask
 from kbench.selection import scripts
 from kbench.session import explaining, interrupts, output, prepare, racing, record, terminal, time_left
 from kbench.session.progress import Progress
-from kbench.values import Device, Outcome, Summary
+from kbench.summary import Summary
+from kbench.values import Device, Outcome
 
 
 def place(options: argparse.Namespace, asked: Request) -> Path:

@@ -17,11 +17,11 @@ from kbench.outputs import causes
 from kbench.session import terminal
 from kbench.session.terminal import TABLE
 from kbench.store.files import replace
+from kbench.summary import Summary
 from kbench.tables import columns, csv, interrupted, keras_cost, markdown, text
 from kbench.tables.columns import Shown
 from kbench.tables.content import Table
 from kbench.text import as_json, at_blanks
-from kbench.values import Summary
 
 FORMATS = {".md": "markdown", ".csv": "csv", ".json": "json"}  # of a file, by the end of its name
 

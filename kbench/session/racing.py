@@ -16,7 +16,7 @@ from kbench.analysis.summaries import row_of
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
 from kbench.store import RunResults
-from kbench.values import Summary
+from kbench.summary import Summary
 
 MOST_REPEATS = intervals.LOOKS  # of a cell
 

@@ -21,12 +21,13 @@ from kbench.planning.tasks import CellTask
 from kbench.session import planned_data, planned_program
 from kbench.session.colors import colored
 from kbench.store.files import read_bytes
+from kbench.summary import Summary
 from kbench.tables import markdown, text
 from kbench.tables import parity as parity_tables
 from kbench.tables.answers import answer
 from kbench.tables.content import by_example
 from kbench.text import as_json, at_blanks, plain
-from kbench.values import FAILED, INTERRUPTED, TIMEOUT, Summary
+from kbench.values import FAILED, INTERRUPTED, TIMEOUT
 
 TABLE = "table"
 

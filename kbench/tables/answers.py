@@ -9,9 +9,10 @@ from itertools import groupby
 
 from kbench.analysis import call_costs, ratios
 from kbench.analysis.machine_stability import SHARE
+from kbench.summary import Summary
 from kbench.tables import data, otherwise
 from kbench.text import beside_one, plain, significant
-from kbench.values import NO_DIFFERENCE, NOT_COMPARED, REST, Summary
+from kbench.values import NO_DIFFERENCE, NOT_COMPARED, REST
 
 
 def answer(rows: Sequence[Summary], again: str = "") -> str:

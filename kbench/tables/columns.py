@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kbench.errors import UserError
+from kbench.summary import Summary
 from kbench.tables.csv import summary_columns
 from kbench.text import MISSING, nearest, plain, significant
-from kbench.values import Summary
 
 # Heading of a table -> column of summary.csv.
 HEADINGS = {

@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 from kbench.analysis import roofline
 from kbench.store.reading import objects
+from kbench.summary import Summary
 from kbench.tables.content import Table
 from kbench.tables.markdown import body, code, escape
 from kbench.text import MISSING, significant
-from kbench.values import Measured, Summary
+from kbench.values import Measured
 
 T = TypeVar("T")
 

@@ -12,11 +12,12 @@ from kbench.analysis import ratios
 from kbench.analysis.call_outputs import sentence
 from kbench.analysis.call_sites import is_fit
 from kbench.analysis.intervals import ENOUGH
+from kbench.summary import Summary
 from kbench.tables import data, of_script
 from kbench.tables.answers import answer
 from kbench.tables.columns import ALL, Shown, chosen, texts
 from kbench.text import MISSING, beside_one, compared, plain, significant
-from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, REST, Interval, Summary, base
+from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, REST, Interval, base
 
 UNKNOWN = 1000  # an interval whose ends are more than so many times apart is not shown
 _MARKS = {

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, fields
 from typing import Any
 
+from kbench.summary import Summary
 from kbench.text import no_formula
-from kbench.values import Measured, Summary
+from kbench.values import Measured
 
 # The order of these is a promise: programs read them by place. Further columns follow.
 EPOCHS_COLUMNS = (

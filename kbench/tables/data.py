@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kbench import datasets
 from kbench.datasets import SYNTHETIC
-from kbench.values import Summary
+from kbench.summary import Summary
 
 
 def in_short(row: Summary) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kbench.analysis import ratios
+from kbench.summary import Summary
 from kbench.tables.content import Table, ends
 from kbench.text import MISSING, beside_one, compared, plain, significant
-from kbench.values import NATIVE, Summary
+from kbench.values import NATIVE
 
 _REMARK = (
     "extra: Keras's time minus that of its framework: per step (medians), in the first step, which includes "

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from kbench.summary import Summary
 from kbench.tables.content import Table, by_example, table
 from kbench.text import plain
-from kbench.values import Summary
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

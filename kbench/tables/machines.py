@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kbench.summary import Summary
 from kbench.tables.content import Table, marks
 from kbench.tables.csv import csv_text, summary_columns
 from kbench.text import MISSING, compared, plain, significant
-from kbench.values import OK, Summary
+from kbench.values import OK
 
 Rows = Mapping[str, Sequence[Summary]]  # by the kind of machine
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 from kbench.analysis import call_costs
 from kbench.analysis.call_sites import is_fit
+from kbench.summary import Summary
 from kbench.text import plain, significant
-from kbench.values import CALL, EPOCH, OK, REST, RUN, Summary
+from kbench.values import CALL, EPOCH, OK, REST, RUN
 
 Columns = dict[str, Callable[[Summary], str]]
 

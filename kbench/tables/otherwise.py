@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from kbench.analysis.call_outputs import sentence
 from kbench.analysis.call_sites import SEPARATOR
 from kbench.epochs import Otherwise
+from kbench.summary import Summary
 from kbench.text import plain
-from kbench.values import Summary
 
 
 def sentences(summaries: Iterable[Summary]) -> list[str]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from kbench.analysis.overall import Overall, overall
 from kbench.analysis.ratios import verdict
+from kbench.summary import Summary
 from kbench.text import beside_one, plain
-from kbench.values import NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval, Summary
+from kbench.values import NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 
 def sentences(summaries: Sequence[Summary]) -> list[str]:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kbench.comparison.published import Held
+from kbench.summary import Summary
 from kbench.tables import keras_cost
 from kbench.tables.answers import headline
 from kbench.tables.configuration import configuration
 from kbench.tables.content import tables
 from kbench.tables.markdown import body, code, escape
 from kbench.text import plain
-from kbench.values import NATIVE, Measured, Summary
+from kbench.values import NATIVE, Measured
 
 
 @dataclass(frozen=True)

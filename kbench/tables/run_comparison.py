@@ -9,12 +9,13 @@ from typing import Any
 from kbench.analysis.intervals import differing_by_chance
 from kbench.comparison.configuration import Difference
 from kbench.comparison.values import EQUAL, HIGHER, LOWER, WITHIN, About, Pair
+from kbench.summary import Summary
 from kbench.tables import markdown as as_markdown
 from kbench.tables import setup
 from kbench.tables import text as as_text
 from kbench.tables.content import Table, accuracy, ends, heading, marked, marks, short_target
 from kbench.text import MISSING, beside_one, compared, plain, significant
-from kbench.values import FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval, Summary
+from kbench.values import FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 _OPTIONAL = ("s to ", "losses", "val. accuracy")  # what these begin with is left out of a narrow page, in this order
 _NUMBERS = ("s/epoch", "s/1,000 samples", "x ", "95 %")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from kbench.summary import Summary
 from kbench.text import MISSING, short_names
-from kbench.values import BASELINE, FASTEST, OK, Summary
+from kbench.values import BASELINE, FASTEST, OK
 
 HEADS = ["name", "when", "machine", "backends", "examples", "verdicts"]
 _MOST = 3  # names of a kind that are listed

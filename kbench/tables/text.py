@@ -8,11 +8,11 @@ from itertools import zip_longest
 
 from tabulate import tabulate
 
+from kbench.summary import Summary
 from kbench.tables import otherwise
 from kbench.tables.columns import ALL, Shown
 from kbench.tables.content import Table, tables
 from kbench.text import at_blanks
-from kbench.values import Summary
 
 _NARROWEST = 8  # columns of the terminal, of a column that is wrapped, if its words are not longer
 _MOST_LINES = 4  # of titles that could be narrower

@@ -12,7 +12,8 @@ from kbench.analysis import call_costs
 from kbench.analysis.call_sites import expanded
 from kbench.analysis.summaries import summarise
 from kbench.epochs import Epoch
-from kbench.values import CALL, EPOCH, OK, REST, RUN, SCRIPT, Measured, Outcome, Summary
+from kbench.summary import Summary
+from kbench.values import CALL, EPOCH, OK, REST, RUN, SCRIPT, Measured, Outcome
 
 FIT, EVALUATE = "fit, line 9", "evaluate, line 10"
 AROUND = 0.25  # seconds of each fit, outside its epochs

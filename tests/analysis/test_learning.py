@@ -8,7 +8,7 @@ import pytest
 from fake_runs import cell, measured, summary
 
 from kbench.analysis import learning
-from kbench.values import Summary
+from kbench.summary import Summary
 
 EXPLAINED = {
     "what": ("1 step", "10 steps"),

@@ -8,8 +8,9 @@ import pytest
 from fake_runs import summary
 
 from kbench.analysis.overall import overall
+from kbench.summary import Summary
 from kbench.tables.overall import sentences
-from kbench.values import FASTEST, NOT_COMPARED, SLOWER, Interval, Summary
+from kbench.values import FASTEST, NOT_COMPARED, SLOWER, Interval
 
 
 def rows(ratios: dict[str, list[float]], **changes: object) -> list[Summary]:

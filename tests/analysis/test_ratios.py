@@ -12,6 +12,7 @@ from fake_runs import cell, measured
 
 from kbench.analysis import intervals, ratios
 from kbench.analysis.summaries import summarise
+from kbench.summary import Summary
 from kbench.values import (
     BASELINE,
     EPOCHS,
@@ -24,7 +25,6 @@ from kbench.values import (
     SLOWER,
     Interval,
     Measured,
-    Summary,
 )
 
 

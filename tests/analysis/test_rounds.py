@@ -11,7 +11,8 @@ from fake_runs import cell
 
 from kbench.analysis import rounds, summaries
 from kbench.epochs import AGAIN, Epoch
-from kbench.values import FASTEST, NO_DIFFERENCE, NOT_COMPARED, OK, SLOWER, Measured, Outcome, Summary
+from kbench.summary import Summary
+from kbench.values import FASTEST, NO_DIFFERENCE, NOT_COMPARED, OK, SLOWER, Measured, Outcome
 
 STEPS = 10  # of a turn; an epoch has two turns
 

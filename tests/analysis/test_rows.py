@@ -9,7 +9,8 @@ import pytest
 from fake_runs import summary
 
 from kbench.analysis.rows import half_width, open_rows
-from kbench.values import BASELINE, FASTER, FASTEST, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval, Summary
+from kbench.summary import Summary
+from kbench.values import BASELINE, FASTER, FASTEST, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 FIRST = replace(summary("keras3/a"), relative_to_fastest=1.0, verdict=FASTEST)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kbench.analysis import step_times
 from kbench.analysis.summaries import summarise
 from kbench.epochs import Epoch
-from kbench.values import Summary
+from kbench.summary import Summary
 
 NOISE = [1.0, 1.4, 0.7, 1.1, 0.8, 1.3, 0.9, 1.2, 0.75, 1.25]
 

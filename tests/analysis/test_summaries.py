@@ -12,19 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench.analysis.summaries import summarise
+from kbench.summary import Summary
 from kbench.tables.answers import answer, headline
-from kbench.values import (
-    FAILED,
-    FASTEST,
-    INTERRUPTED,
-    OK,
-    STATUSES,
-    TIMEOUT,
-    UNSUPPORTED,
-    Measured,
-    Outcome,
-    Summary,
-)
+from kbench.values import FAILED, FASTEST, INTERRUPTED, OK, STATUSES, TIMEOUT, UNSUPPORTED, Measured, Outcome
 
 
 def test_steady_time_is_the_median_over_all_but_the_first_epoch_of_all_repeats() -> None:

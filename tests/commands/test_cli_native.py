@@ -12,7 +12,7 @@ from fake_bench import EXAMPLE, INFERENCE, Bench, events_of
 from fake_native import TOML, TWIN, add_native
 
 from kbench.analysis.rows import summarised
-from kbench.values import Summary
+from kbench.summary import Summary
 
 BOTH = "fake,native/fake"
 

@@ -17,7 +17,8 @@ from kbench.comparison.scaling import BATCH_SIZE, SAMPLES, THREADS, Lines, Side,
 from kbench.plots.look import looks
 from kbench.plots.scaling import _figure as draw
 from kbench.report import charts
-from kbench.values import FAILED, OK, Interval, Outcome, Summary
+from kbench.summary import Summary
+from kbench.values import FAILED, OK, Interval, Outcome
 
 NOTHING = "threads, batch size and number of samples are the same in all runs"
 

@@ -8,7 +8,8 @@ import pytest
 from fake_runs import summary
 
 from kbench.outputs.parts import reconciled
-from kbench.values import CALL, EPOCH, FASTEST, NO_DIFFERENCE, REST, RUN, SLOWER, Summary
+from kbench.summary import Summary
+from kbench.values import CALL, EPOCH, FASTEST, NO_DIFFERENCE, REST, RUN, SLOWER
 
 LINE = "train.py: fit, line 9"
 

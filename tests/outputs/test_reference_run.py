@@ -13,8 +13,9 @@ from kbench import paths, store
 from kbench.analysis.rows import summarised
 from kbench.outputs import one_run
 from kbench.selection import backends, examples
+from kbench.summary import Summary
 from kbench.tables import markdown, text
-from kbench.values import OK, UNSUPPORTED, Summary
+from kbench.values import OK, UNSUPPORTED
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 REFERENCE = CHECKOUT / "results" / "reference"

@@ -22,8 +22,9 @@ from kbench.outputs import one_run
 from kbench.plots.overview import scale
 from kbench.report import charts, colors, words
 from kbench.report.page import html
+from kbench.summary import Summary
 from kbench.tables.page import Run
-from kbench.values import FAILED, OK, TIMEOUT, Measured, Outcome, Summary
+from kbench.values import FAILED, OK, TIMEOUT, Measured, Outcome
 
 HERE = Path(charts.__file__).parent
 

@@ -11,23 +11,14 @@ from hypothesis import strategies as st
 
 from kbench.analysis import call_outputs
 from kbench.epochs import Otherwise
+from kbench.summary import Summary
 from kbench.tables.answers import headline
 from kbench.tables.content import ends, table
 from kbench.tables.markdown import escape, markdown
 from kbench.tables.page import Run, page
 from kbench.tables.text import text
 from kbench.text import MISSING, plain, significant
-from kbench.values import (
-    FAILED,
-    FASTEST,
-    NO_DIFFERENCE,
-    NOT_COMPARED,
-    REPEATS,
-    SLOWER,
-    UNSUPPORTED,
-    Interval,
-    Summary,
-)
+from kbench.values import FAILED, FASTEST, NO_DIFFERENCE, NOT_COMPARED, REPEATS, SLOWER, UNSUPPORTED, Interval
 
 FAST = summary("keras3/jax", epoch_seconds=1.0, samples_per_second=1000.0)
 SLOW = summary("keras2/cntk", epoch_seconds=12345.6, relative_to_fastest=12345.6, samples_per_second=0.081)
