@@ -154,7 +154,7 @@ def table(random: Random, machine: Machine, truth: Sequence[float], times: int) 
         still_open = open_rows(rows, PRECISION)
         if times or not still_open:
             break
-        active = sorted(NAMES.index(row.backend) for row in still_open[rows[0].example])
+        active = sorted(NAMES.index(row.backend) for row in still_open[rows[0].place])
     return rows, sum(map(len, found.values()))
 
 

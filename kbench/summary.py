@@ -5,8 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kbench import axes
+from kbench.axes import Point, RowKey, Value
 from kbench.epochs import Otherwise
 from kbench.values import Interval
+
+# What a row is compared with.
+TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE = "fastest", "baseline", "default", "native"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The steady time of a row over that of a reference row: the same point but for some axes."""
+
+    kind: str  # TO_FASTEST, TO_BASELINE, TO_DEFAULT or TO_NATIVE
+    reference: str  # backend of the other row
+    value: float
+    interval: Interval | None = None
+    verdict: str = ""  # FASTEST and BASELINE for the reference itself
+    processes: int | None = None  # the repeats that both rows have in common
+    within: Interval | None = None  # if that is one: what other processes would show is not in it
 
 
 def column(name: str, of_task: str = "") -> dict[str, str]:
@@ -29,7 +47,7 @@ class Summary:
     epoch_seconds: float | None  # median of the steady epochs
     first_epoch_seconds: float | None
     samples_per_second: float | None  # of the steady epochs
-    relative_to_fastest: float | None
+    relative_to_fastest: float | None = field(init=False)  # this and other ratios: see `ratios`
     final_loss: float | None
     final_accuracy: float | None
     final_val_loss: float | None
@@ -53,11 +71,11 @@ class Summary:
     data_sha256: str = ""
     notes: tuple[str, ...] = ()  # for the reader of this row
     epoch_interval: Interval | None = field(default=None, metadata=column("epoch_seconds"))  # of epoch_seconds
-    relative_interval: Interval | None = field(default=None, metadata=column("relative"))  # of relative_to_fastest
+    relative_interval: Interval | None = field(init=False, metadata=column("relative"))  # of relative_to_fastest
     verdict: str = ""  # FASTEST, BASELINE, FASTER, SLOWER, NO_DIFFERENCE, NOT_COMPARED; empty without a ratio
     baseline: str = ""  # the backend that the user named as the baseline
-    relative_to_baseline: float | None = None
-    baseline_interval: Interval | None = field(default=None, metadata=column("relative_to_baseline"))
+    relative_to_baseline: float | None = field(init=False)
+    baseline_interval: Interval | None = field(init=False, metadata=column("relative_to_baseline"))
     resampled: str = ""  # REPEATS or EPOCHS, the source of epoch_interval; empty if there is none
     resampled_values: int | None = None  # how many of them
     final_accuracy_sd: float | None = None  # over the repeats that ended ok: sample standard deviation
@@ -86,23 +104,28 @@ class Summary:
     between_process_factor: float | None = None
     unit: str = ""  # of its times, for a script: EPOCH, CALL, RUN or REST
     metrics: Mapping[str, float] = field(default_factory=dict, metadata=column("final_metrics"))  # by name
-    relative_to_default: float | None = None  # a variant's ratio to its backend without settings
-    default_interval: Interval | None = field(default=None, metadata=column("relative_to_default"))
-    native: str = ""  # the backend of its framework without Keras, where the run has that
-    relative_to_native: float | None = None
-    native_interval: Interval | None = field(default=None, metadata=column("relative_to_native"))
+    relative_to_default: float | None = field(init=False)  # a variant's ratio to its backend without settings
+    default_interval: Interval | None = field(init=False, metadata=column("relative_to_default"))
+    native: str = field(init=False)  # the backend of its framework without Keras, where the run has that
+    relative_to_native: float | None = field(init=False)
+    native_interval: Interval | None = field(init=False, metadata=column("relative_to_native"))
     turns: int = 0  # of its processes with those of other rows; 0 if they did not take turns
     disturbed_turns: int = 0  # those during which other programs used the processor: left out
-    relative_processes: int | None = None  # the repeats that this row and the fastest have in common
+    relative_processes: int | None = field(init=False)  # the repeats that this row and the fastest have in common
     # of relative_to_fastest, if that is from one process: what others would show is not in it
-    process_interval: Interval | None = field(default=None, metadata=column("relative_in_process"))
+    process_interval: Interval | None = field(init=False, metadata=column("relative_in_process"))
     # Of a script's line.
     calls: int | None = None
     first_calls: int | None = None  # of a new model, or of one compiled anew
     total_seconds: float | None = None  # of all calls, each from its start to its return: its part of the program
     around_seconds: float | None = None  # of a call of fit, outside its epochs and their validation: mean
     steady_epoch_seconds: float | None = None  # of all epochs of a fit but those that compile: median
+    threads: int | None = None  # of each of its processes
     # No columns.
+    ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column(""))  # by kind
+    axes: Mapping[str, Value] = field(
+        default_factory=dict, metadata=column("")
+    )  # of its cells; they follow as columns
     input: str = field(default="", metadata=column(""))  # "image", "flat" or "sequence"
     available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting
     per_1000_interval: Interval | None = field(default=None, metadata=column(""))  # of seconds_per_1000_samples
@@ -111,3 +134,33 @@ class Summary:
     learning_cause: str = field(default="", metadata=column(""))
     otherwise: Otherwise | None = field(default=None, metadata=column(""))
     seeds: int = field(default=0, metadata=column(""))  # the number of different seeds of the repeats that ended ok
+
+    def __post_init__(self) -> None:
+        fastest, baseline, default, native = (
+            self.ratios.get(kind) for kind in (TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE)
+        )
+        found = {
+            "relative_to_fastest": fastest and fastest.value,
+            "relative_interval": fastest and fastest.interval,
+            "relative_processes": fastest and fastest.processes,
+            "process_interval": fastest and fastest.within,
+            "relative_to_baseline": baseline and baseline.value,
+            "baseline_interval": baseline and baseline.interval,
+            "relative_to_default": default and default.value,
+            "default_interval": default and default.interval,
+            "relative_to_native": native and native.value,
+            "native_interval": native and native.interval,
+            "native": native.reference if native else "",
+        }
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def key(self) -> RowKey:
+        """What identifies it in its run."""
+        return axes.key(self)
+
+    @property
+    def place(self) -> Point:
+        """What it has in common with the rows that it is ranked against."""
+        return self.key.place

@@ -10,6 +10,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from kbench import axes
+from kbench.axes import RowKey, Value
 from kbench.backend_keys import Flag, Forms, Known, Layout, Pythons, Sources, Table, Text, Texts, Times, Variables
 from kbench.epochs import Epoch
 
@@ -226,6 +228,8 @@ class Cell:
     validation_samples: int
     epochs: int
     seed: int
+    threads: int = 0  # of its process; 0 if unknown
+    axes: Mapping[str, Value] = field(default_factory=dict)  # what else varies in its run, such as {"batch_size": 64}
 
     @property
     def id(self) -> str:
@@ -236,7 +240,13 @@ class Cell:
     def row_id(self) -> str:
         """The same for all its repeats."""
         parts = (self.example, self.backend, self.image_data_format, self.device)
-        return "__".join(parts).replace("/", "-").replace(":", "")
+        name = "__".join(parts).replace("/", "-").replace(":", "")
+        return "__".join([name, *(axes.file_part(*one) for one in axes.point(self.axes).values)])
+
+    @property
+    def key(self) -> RowKey:
+        """The row that it belongs to."""
+        return axes.key(self)
 
 
 @dataclass(frozen=True)

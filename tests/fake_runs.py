@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -10,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from kbench import store
+from kbench.analysis.ratios import verdict
 from kbench.epochs import Epoch
-from kbench.summary import Summary
-from kbench.values import OK, Cell, Measured, Outcome
+from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Ratio, Summary
+from kbench.values import FASTEST, OK, Cell, Measured, Outcome
 
 COLORS = {
     "keras2/tensorflow": "#e69f00",
@@ -74,6 +76,36 @@ def measured(
     return Measured(the_cell, Outcome(status, reason), told, phases or {}, facts or {})
 
 
+# Kind of a ratio -> the columns that show its value, interval and processes.
+_COLUMNS = {
+    TO_FASTEST: ("relative_to_fastest", "relative_interval", "relative_processes"),
+    TO_BASELINE: ("relative_to_baseline", "baseline_interval", ""),
+    TO_DEFAULT: ("relative_to_default", "default_interval", ""),
+    TO_NATIVE: ("relative_to_native", "native_interval", ""),
+}
+
+
+def replace(row: Any, **changes: Any) -> Any:
+    """A value with changes, as of dataclasses; a row's ratios are given by the columns that show them."""
+    if not isinstance(row, Summary):
+        return dataclasses.replace(row, **changes)
+    names = {name for columns in _COLUMNS.values() for name in columns}
+    others = {name: value for name, value in changes.items() if name not in names}
+    row = dataclasses.replace(row, **others)
+    found = dict(row.ratios)
+    for kind, (value, interval, processes) in _COLUMNS.items():
+        was = found.pop(kind, None)
+        ratio = changes.get(value, was and was.value)
+        ends = changes.get(interval, was and was.interval)
+        if ratio is not None:
+            word = row.verdict if row.verdict and bool(row.baseline) == (kind == TO_BASELINE) else verdict(ends)
+            word = FASTEST if kind == TO_FASTEST and ratio == 1 else word
+            found[kind] = Ratio(
+                kind, "keras3/other", ratio, ends, word, changes.get(processes, was and was.processes)
+            )
+    return dataclasses.replace(row, ratios=found)
+
+
 def summary(backend: str = "keras2/cntk", example: str = "mnist_cnn", **changes: Any) -> Summary:
     values: dict[str, Any] = {
         "image_data_format": "channels_last",
@@ -101,7 +133,10 @@ def summary(backend: str = "keras2/cntk", example: str = "mnist_cnn", **changes:
         "available_samples": 60000,
         "data_source": "real",
     }
-    return Summary(example=example, backend=backend, **(values | changes))
+    given = values | changes
+    fields = {one.name for one in dataclasses.fields(Summary) if one.init}
+    row = Summary(example=example, backend=backend, **{name: one for name, one in given.items() if name in fields})
+    return replace(row, **{name: one for name, one in given.items() if name not in fields})
 
 
 def plan(cells: Iterable[Cell], **example_facts: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from kbench.analysis import call_weights, first_outputs
 from kbench.analysis.call_weights import Returned, number
 from kbench.analysis.first_outputs import Outputs
 from kbench.analysis.output_causes import EVALUATE, FROM_FILE, PREDICT, RANDOM, TRAINED, cause, fault
-from kbench.analysis.summaries import Row, row_of
+from kbench.axes import Point, RowKey
 from kbench.epochs import Otherwise
 from kbench.summary import Summary
 from kbench.values import OK, Cell, Measured
@@ -35,20 +35,20 @@ class _Call:
 
 def compare(measured: Iterable[Measured]) -> list[tuple[Cell, Otherwise]]:
     """The cells of call sites whose calls return something else than those of most, and how."""
-    groups: dict[tuple[str, int], list[_Call]] = {}
+    groups: dict[tuple[Point, int], list[_Call]] = {}
     for one in measured:
         if one.outcome.status == OK and (told := call_weights.of(one)) is not None:
-            group = groups.setdefault((one.cell.example, one.cell.repeat), [])
+            group = groups.setdefault((one.cell.key.work, one.cell.repeat), [])
             group.append(_Call(one, told, call_weights.outputs(told), len(group)))
     return [found for group in groups.values() if len(group) > 1 for found in _of_group(group)]
 
 
 def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows, with how they predict otherwise: in the first repeat in which they do."""
-    found: dict[Row, Otherwise] = {}
+    found: dict[RowKey, Otherwise] = {}
     for cell, one in compare(measured):
-        found.setdefault(row_of(cell), one)
-    return [_with(row, found[row_of(row)]) if row_of(row) in found else row for row in rows]
+        found.setdefault(cell.key, one)
+    return [_with(row, found[row.key]) if row.key in found else row for row in rows]
 
 
 def sentence(backend: str, one: Otherwise, where: str = "") -> str:

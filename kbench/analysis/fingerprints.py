@@ -11,6 +11,7 @@ from dataclasses import replace
 import msgspec
 
 from kbench.analysis import first_epochs, first_outputs, first_steps, flops, trainings
+from kbench.axes import Point
 from kbench.values import Measured
 
 
@@ -81,20 +82,24 @@ def described(measured: Sequence[Measured]) -> list[Measured]:
 
     That is the commonest model of its example and repeat that has the same weights and, from them, the same outputs.
     """
-    models: dict[tuple[str, int, bytes], list[Measured]] = {}
+    models: dict[tuple[Point, int, bytes], list[Measured]] = {}
     for one in measured:
         if one.facts.get("layers") is not None and one.facts.get("probe") is not None:
-            models.setdefault((one.cell.example, one.cell.repeat, _form(_weights(one))), []).append(one)
+            models.setdefault(_of_model(one), []).append(one)
     return [_as_described(one, models) for one in measured]
 
 
-def _as_described(one: Measured, models: Mapping[tuple[str, int, bytes], Sequence[Measured]]) -> Measured:
+def _of_model(one: Measured) -> tuple[Point, int, bytes]:
+    return one.cell.key.work, one.cell.repeat, _form(_weights(one))
+
+
+def _as_described(one: Measured, models: Mapping[tuple[Point, int, bytes], Sequence[Measured]]) -> Measured:
     outputs = first_outputs.of(one)
     if one.facts.get("layers") is not None or outputs is None:
         return one
     alike = [
         other
-        for other in models.get((one.cell.example, one.cell.repeat, _form(_weights(one))), ())
+        for other in models.get(_of_model(one), ())
         if (others := first_outputs.of(other)) is not None and first_outputs.same(outputs, others)
     ]
     if not alike:
@@ -106,7 +111,7 @@ def _as_described(one: Measured, models: Mapping[tuple[str, int, bytes], Sequenc
 
 
 def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
-    """For each cell (by id) that differs from the majority of its example and repeat, or else from the first: how."""
+    """For each cell (by id) that differs from most of those that should do the same work: how; of two, the second."""
     found: dict[str, list[str]] = {}
     for group in _groups(measured):
         for name, aspect in _ASPECTS.items():
@@ -143,11 +148,11 @@ def _with_notes(one: Measured, notes: Sequence[str]) -> Measured:
 
 
 def _groups(measured: Sequence[Measured]) -> list[list[Measured]]:
-    """Those of an example and repeat, as far as they can be compared."""
-    groups: dict[tuple[str, int], list[Measured]] = {}
+    """Those of a repeat that should do the same work, as far as they can be compared."""
+    groups: dict[tuple[Point, int], list[Measured]] = {}
     for one in measured:
         if fingerprint(reported(one)):
-            groups.setdefault((one.cell.example, one.cell.repeat), []).append(one)
+            groups.setdefault((one.cell.key.work, one.cell.repeat), []).append(one)
     return list(groups.values())
 
 

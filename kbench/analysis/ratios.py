@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+from kbench import axes
 from kbench.analysis import intervals, processes
 from kbench.analysis.processes import Level
-from kbench.summary import Summary
+from kbench.axes import Point, RowKey
+from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Ratio, Summary
 from kbench.values import (
     BASELINE,
     FASTER,
@@ -64,111 +64,112 @@ def compare(
 ) -> list[Summary]:
     """The rows with their ratios and verdicts; `timed` is in the order of the tables, fastest first.
 
-    Every comparable row gets its ratio to the fastest; rows that tie are all the fastest. The intervals of an example
-    and device hold together at `level`, by Bonferroni's inequality: those of all pairs, since the fastest is chosen
-    by the same data, or those of all rows with the baseline. The verdict is against the fastest, or against the
-    backend `baseline` if one is named (its fastest row). A variant of a backend is also compared with that backend
-    as it is, if that has a row, and a Keras backend with its framework without Keras, which `natives` names; as a
-    baseline, NATIVE means that one.
+    Every comparable row gets its ratio to the fastest; rows that tie are all the fastest. The intervals of the rows
+    that are ranked together hold together at `level`, by Bonferroni's inequality: those of all pairs, since the
+    fastest is chosen by the same data, or those of all rows with the baseline. The verdict is against the fastest, or
+    against the backend `baseline` if one is named (its fastest row). A variant of a backend is also compared with
+    that backend as it is, if that has a row, and a Keras backend with its framework without Keras, which `natives`
+    names; as a baseline, NATIVE means that one.
     """
-    comparable = [one for one in reversed(timed) if _comparable(one)]  # so that the fastest comes last, and stays
-    fastest = {_place(one.row): one for one in comparable}
-    of_baseline = {_place(one.row): one for one in comparable if one.row.backend == baseline}
-    rows = Counter(_place(one.row) for one in comparable)
-    compared = [_compared(one, fastest, of_baseline, rows, baseline, level) for one in timed]
-    as_it_is = {(_place(one.row), one.row.backend): one for one in comparable}
-    varied = [_with_default(row, one, as_it_is, level) for row, one in zip(compared, timed, strict=True)]
-    found = [_with_native(row, one, as_it_is, natives or {}, level) for row, one in zip(varied, timed, strict=True)]
-    unknown = without_fastest(found)
+    rows, natives = [one for one in timed if _comparable(one)], natives or {}
+
+    def chance(pairs: int) -> float:
+        return (1 - level) / max(1, pairs)
+
+    def to_native(kind: str) -> dict[RowKey, Ratio]:
+        found = along(rows, axes.ranked(), lambda one, other: other.row.backend == natives.get(one.row.backend, ""))
+        return _ratios(kind, found, lambda together, pairs: chance(pairs))
+
+    def to_baseline() -> dict[RowKey, Ratio]:
+        if baseline == NATIVE:
+            return to_native(TO_BASELINE)
+        found = along(rows, axes.ranked(), lambda one, other: other.row.backend == baseline)
+        return _ratios(TO_BASELINE, found, lambda together, pairs: chance(together - 1))
+
+    first = along(rows, axes.ranked(), lambda one, other: True)
+    variants = [one for one in axes.of_backends() if one != axes.BACKEND]
+    as_is = along(rows, variants, lambda one, other: one is not other and other.row.backend == base(one.row.backend))
+    found = [
+        _ratios(TO_FASTEST, first, lambda together, pairs: chance(math.comb(together, 2))),
+        to_baseline(),
+        _ratios(TO_DEFAULT, as_is, lambda together, pairs: chance(pairs)),
+        to_native(TO_NATIVE),
+    ]
+    compared = [
+        _with(one.row, baseline, [kind[key] for kind in found if (key := one.row.key) in kind]) for one in timed
+    ]
+    if baseline == NATIVE:
+        compared = [
+            replace(row, verdict=BASELINE) if row.backend in natives.values() and row.ratios else row
+            for row in compared
+        ]
+    unknown = without_fastest(compared)
     return [
-        replace(row, verdict=NOT_COMPARED) if row.verdict == FASTEST and _place(row) in unknown else row
-        for row in found
+        replace(row, verdict=NOT_COMPARED) if row.verdict == FASTEST and row.place in unknown else row
+        for row in compared
     ]
 
 
-def without_fastest(rows: Sequence[Summary]) -> set[tuple[str, str]]:
-    """The examples and devices of which no fastest row is known, since no other could be compared with it."""
-    others = [row for row in rows if row.relative_to_fastest is not None and row.relative_to_fastest != 1]
-    compared = {_place(row) for row in others if to_fastest(row) != NOT_COMPARED}
-    return {_place(row) for row in others} - compared
+def along(
+    rows: Sequence[Timed], names: Collection[str], is_reference: Callable[[Timed, Timed], bool]
+) -> list[tuple[list[Timed], list[tuple[Timed, Timed]]]]:
+    """Rows that are the same point but for the axes `names`, and each with its reference.
+
+    A row's reference is the first of the rows beside it for which `is_reference(row, other)` holds; a row without one
+    is left out.
+    """
+    found = []
+    for together in axes.beside(rows, lambda one: one.row.key, names).values():
+        pairs = [
+            (one, reference)
+            for one in together
+            if (reference := next((other for other in together if is_reference(one, other)), None))
+        ]
+        found.append((together, pairs))
+    return found
 
 
-def to_fastest(row: Summary) -> str:
-    """The verdict on a slower row against the fastest, whatever the baseline."""
-    return verdict(row.relative_interval) if row.baseline or not row.verdict else row.verdict
+def _ratios(
+    kind: str,
+    found: Sequence[tuple[Sequence[Timed], Sequence[tuple[Timed, Timed]]]],
+    chance: Callable[[int, int], float],
+) -> dict[RowKey, Ratio]:
+    """The ratio of each row to its reference; `chance` of an error, from the numbers of rows and of pairs."""
+    return {
+        one.row.key: _ratio(kind, one, reference, chance(len(together), len(pairs)))
+        for together, pairs in found
+        for one, reference in pairs
+    }
 
 
-def _with_native(
-    row: Summary,
-    one: Timed,
-    as_it_is: Mapping[tuple[tuple[str, str], str], Timed],
-    natives: Mapping[str, str],
-    level: float,
-) -> Summary:
-    """The row with its ratio to its framework without Keras, where the run has that."""
-    place, name = _place(row), natives.get(row.backend, "")
-    native = as_it_is.get((place, name))
-    if not _comparable(one):
-        return row
-    if native is None:
-        reference = row.baseline == NATIVE and row.backend in natives.values()
-        return replace(row, verdict=BASELINE if reference else "") if row.baseline == NATIVE else row
-    pairs = sum((place, natives.get(other)) in as_it_is for where, other in as_it_is if where == place)
-    ratio, interval = _ratio(one, native, (1 - level) / pairs)
-    row = replace(row, native=name, relative_to_native=ratio, native_interval=interval)
-    if row.baseline != NATIVE:
-        return row
-    return replace(row, relative_to_baseline=ratio, baseline_interval=interval, verdict=verdict(interval))
+def _with(row: Summary, baseline: str, found: Sequence[Ratio]) -> Summary:
+    """The row with its ratios, and the verdict of the one that counts."""
+    by_kind = {one.kind: one for one in found}
+    counts = by_kind.get(TO_BASELINE if baseline else TO_FASTEST)
+    return replace(row, baseline=baseline, ratios=by_kind, verdict=counts.verdict if counts else "")
 
 
-def _with_default(
-    row: Summary, one: Timed, as_it_is: Mapping[tuple[tuple[str, str], str], Timed], level: float
-) -> Summary:
-    """The row of a variant with its ratio to its backend as it is."""
-    default = as_it_is.get((_place(row), base(row.backend)))
-    if default is None or base(row.backend) == row.backend or not _comparable(one):
-        return row
-    variants = sum(place == _place(row) and base(name) != name for place, name in as_it_is)
-    ratio, interval = _ratio(one, default, (1 - level) / variants)
-    return replace(row, relative_to_default=ratio, default_interval=interval)
+def without_fastest(rows: Sequence[Summary]) -> set[Point]:
+    """The places of which no fastest row is known, since no other could be compared with it."""
+    others = [row for row in rows if (ratio := row.ratios.get(TO_FASTEST)) and ratio.value != 1]
+    compared = {row.place for row in others if row.ratios[TO_FASTEST].verdict != NOT_COMPARED}
+    return {row.place for row in others} - compared
 
 
-def _compared(
-    one: Timed,
-    fastest: Mapping[tuple[str, str], Timed],
-    of_baseline: Mapping[tuple[str, str], Timed],
-    rows: Mapping[tuple[str, str], int],
-    baseline: str,
-    level: float,
-) -> Summary:
-    row = replace(one.row, baseline=baseline)
-    if not _comparable(one):
-        return row
-    together = rows[_place(row)]
-    first = fastest[_place(row)]
-    to_fastest, interval = _ratio(one, first, (1 - level) / math.comb(together, 2) if one is not first else 1.0)
-    ties = to_fastest == 1
-    row = replace(row, relative_to_fastest=to_fastest, relative_interval=None if ties else interval)
-    if not ties:
-        row = replace(row, **_behind(one, first))
-    if not baseline:
-        return replace(row, verdict=FASTEST if ties else verdict(interval))
-    reference = of_baseline.get(_place(row))
-    if reference is None:
-        return row
-    to_baseline, interval = _ratio(one, reference, (1 - level) / max(1, together - 1))
-    shown = BASELINE if one is reference else verdict(interval)
-    return replace(row, relative_to_baseline=to_baseline, baseline_interval=interval, verdict=shown)
-
-
-def _ratio(one: Timed, reference: Timed, chance: float) -> tuple[float, Interval | None]:
+def _ratio(kind: str, one: Timed, reference: Timed, chance: float) -> Ratio:
     """The ratio of two comparable rows' steady times, with an interval that is wrong with at most this chance.
 
-    No interval for a row and itself.
+    No interval for a row and itself, or for one that is as fast as the fastest.
     """
-    ratio = one.seconds / reference.seconds
+    value, name = one.seconds / reference.seconds, reference.row.backend
+    if one is reference or (kind == TO_FASTEST and value == 1):
+        return Ratio(kind, name, value, None, FASTEST if kind == TO_FASTEST else BASELINE)
     levels = _levels(one, reference)
-    return ratio, None if one is reference or levels is None else processes.of_ratio(ratio, *levels, chance)
+    if levels is None:
+        return Ratio(kind, name, value, None, NOT_COMPARED)
+    interval = processes.of_ratio(value, *levels, chance)
+    common = len(levels[0].repeats & levels[1].repeats)
+    return Ratio(kind, name, value, interval, verdict(interval), common, processes.within(value, *levels))
 
 
 def _levels(one: Timed, reference: Timed) -> tuple[Level, Level] | None:
@@ -179,18 +180,6 @@ def _levels(one: Timed, reference: Timed) -> tuple[Level, Level] | None:
         return None
     kinds = ((one.in_turns, reference.in_turns), (one.of_epochs, reference.of_epochs))
     return next(((mine, its) for mine, its in kinds if mine and its and mine.repeats & its.repeats), None)
-
-
-def _behind(one: Timed, reference: Timed) -> dict[str, Any]:
-    """What stands behind a row's ratio: how many processes of each, and what one alone showed."""
-    levels = _levels(one, reference)
-    if levels is None:
-        return {}
-    common = len(levels[0].repeats & levels[1].repeats)
-    return {
-        "relative_processes": common,
-        "process_interval": processes.within(one.seconds / reference.seconds, *levels),
-    }
 
 
 def verdict(interval: Interval | None) -> str:
@@ -212,7 +201,3 @@ def holding(interval: Interval, estimate: float) -> Interval:
 
 def _comparable(one: Timed) -> bool:
     return one.row.status == OK and not one.row.differs and 0 < one.seconds < math.inf and one.row.unit != REST
-
-
-def _place(row: Summary) -> tuple[str, str]:
-    return row.example, row.device

@@ -14,9 +14,10 @@ from kbench.analysis import call_outputs, intervals, learning, roofline
 from kbench.analysis.call_sites import expanded
 from kbench.analysis.roofline import Limits
 from kbench.analysis.summaries import summarise
+from kbench.axes import Point
 from kbench.store.reading import RunRecord, RunResults, objects
 from kbench.store.runs import MACHINES
-from kbench.summary import Summary
+from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
 from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, NOT_COMPARED, OK, SCRIPT, SLOWER, Interval, base
 
 TUNED = (
@@ -66,24 +67,24 @@ def natives(backends: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
     return found
 
 
-def open_rows(rows: Sequence[Summary], precision: float) -> dict[str, list[Summary]]:
-    """Example -> the row to compare with, then its open rows; only examples that have some.
+def open_rows(rows: Sequence[Summary], precision: float) -> dict[Point, list[Summary]]:
+    """Place -> the row to compare with, then its open rows; only places that have some.
 
     Open: neither shown to differ from the row that it is compared with, nor known to within `precision`.
     """
-    found: dict[str, list[Summary]] = {}
+    found: dict[Point, list[Summary]] = {}
     alone = all(row.task == SCRIPT for row in rows)
     for row in rows:
         if row.task == SCRIPT and not alone:  # a whole program is not repeated where its parts say more
             continue
-        if row.relative_to_fastest is not None and row.verdict not in (SLOWER, FASTER, FASTEST, BASELINE):
-            interval, ratio = _ratio(row)
-            unknown = interval is None or not ratio or half_width(interval, ratio) > precision
+        ratio = row.ratios.get(TO_BASELINE) or row.ratios.get(TO_FASTEST)
+        if ratio and row.verdict not in (SLOWER, FASTER, FASTEST, BASELINE):
+            unknown = ratio.interval is None or half_width(ratio.interval, ratio.value) > precision
             if row.verdict == NOT_COMPARED or unknown:
-                found.setdefault(row.example, []).append(row)
-    references = {example: _compared_with(rows, example) for example in found}
-    others = {example: [row for row in there if row not in references[example]] for example, there in found.items()}
-    return {example: [*references[example], *there] for example, there in others.items() if there}
+                found.setdefault(row.place, []).append(row)
+    references = {place: _compared_with(rows, place) for place in found}
+    others = {place: [row for row in there if row not in references[place]] for place, there in found.items()}
+    return {place: [*references[place], *there] for place, there in others.items() if there}
 
 
 def again(run: RunRecord, folder: str = "") -> str:
@@ -106,14 +107,8 @@ def half_width(interval: Interval, ratio: float) -> float:
     return max(interval.high / ratio, ratio / interval.low) - 1
 
 
-def _ratio(row: Summary) -> tuple[Interval | None, float | None]:
-    if row.relative_to_baseline is not None:
-        return row.baseline_interval, row.relative_to_baseline
-    return row.relative_interval, row.relative_to_fastest
-
-
-def _compared_with(rows: Sequence[Summary], example: str) -> list[Summary]:
+def _compared_with(rows: Sequence[Summary], place: Point) -> list[Summary]:
     """The baseline's row if there is one, and else the fastest, whether that is sure or not."""
-    there = [row for row in rows if row.example == example]
+    there = [row for row in rows if row.place == place]
     verdicts = [row for shown in (BASELINE, FASTEST) for row in there if row.verdict == shown]
     return [*verdicts, *(row for row in there if row.relative_to_fastest == 1)][:1]

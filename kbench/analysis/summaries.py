@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from statistics import median, stdev
 
+from kbench import axes
 from kbench.analysis import (
     fingerprints,
     intervals,
@@ -22,12 +23,12 @@ from kbench.analysis import (
 )
 from kbench.analysis.processes import Level, Process
 from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, compare, holding
+from kbench.axes import Point, RowKey
 from kbench.epochs import Epoch
 from kbench.summary import Summary
 from kbench.text import significant
 from kbench.values import CALL, EPOCHS, OK, REPEATS, REST, STATUSES, Cell, Interval, Measured
 
-Row = tuple[str, str, str, str]  # see row_of
 LATE = 0.05  # of an epoch's time: if fit takes more after its last batch, a note says so
 
 
@@ -38,7 +39,7 @@ def summarise(
     level: float = intervals.LEVEL,
     natives: Mapping[str, str] | None = None,
 ) -> list[Summary]:
-    """One row per example, backend, image_data_format and device, over all repeats of its cell.
+    """One row per RowKey (example, backend, layout, device and whatever else varies), over all repeats of its cell.
 
     Examples are in the order of `measured`; the rows of one example fastest first, then those that did not end ok.
     Steady epochs are all but the first, so a single epoch has no steady time. Figures are of the repeats that ended
@@ -52,30 +53,31 @@ def summarise(
 def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:
     """The rows of `summarise`, in its order and not yet compared, with the samples for their intervals."""
     measured = fingerprints.noted(fingerprints.described(measured))
-    groups: dict[Row, list[Measured]] = {}
+    groups: dict[RowKey, list[Measured]] = {}
     for one in measured:
-        groups.setdefault(row_of(one.cell), []).append(one)
+        groups.setdefault(one.cell.key, []).append(one)
     differs = fingerprints.differences(measured)
     ok = {row: [one for one in group if one.outcome.status == OK] for row, group in groups.items()}
     in_turns, of_epochs = _levels(ok, _in_turns), _levels(ok, _of_epochs)
     compared = [
         _timed(group, differs, limits, in_turns.get(row), of_epochs.get(row)) for row, group in groups.items()
     ]
-    order = {name: place for place, name in enumerate(dict.fromkeys(one.row.example for one in compared))}
-    return sorted(compared, key=lambda one: (order[one.row.example], *_rank(one)))
+    order = axes.order_of([row.place.without([axes.DEVICE]) for row in groups])
+    return sorted(compared, key=lambda one: (order(one.row.place.without([axes.DEVICE])), *_rank(one)))
 
 
 def _levels(
-    ok: Mapping[Row, Sequence[Measured]], times: Callable[[Mapping[Row, Measured]], Mapping[Row, Process]]
-) -> dict[Row, Level]:
-    """The level of each row among those of its example and device; `times` gives those of one repeat."""
-    by_place: dict[tuple[str, str], dict[int, dict[Row, Measured]]] = {}
+    ok: Mapping[RowKey, Sequence[Measured]],
+    times: Callable[[Mapping[RowKey, Measured]], Mapping[RowKey, Process]],
+) -> dict[RowKey, Level]:
+    """The level of each row among those that it is ranked against; `times` gives those of one repeat."""
+    by_place: dict[Point, dict[int, dict[RowKey, Measured]]] = {}
     for row, repeats in ok.items():
         for one in repeats:
-            by_place.setdefault((row[0], row[3]), {}).setdefault(one.cell.repeat, {})[row] = one
-    found: dict[Row, Level] = {}
+            by_place.setdefault(row.place, {}).setdefault(one.cell.repeat, {})[row] = one
+    found: dict[RowKey, Level] = {}
     for by_repeat in by_place.values():
-        table: dict[Row, dict[int, Process]] = {}
+        table: dict[RowKey, dict[int, Process]] = {}
         for repeat, of_repeat in by_repeat.items():
             for row, process in times(of_repeat).items():
                 table.setdefault(row, {})[repeat] = process
@@ -83,17 +85,12 @@ def _levels(
     return found
 
 
-def _in_turns(of_repeat: Mapping[Row, Measured]) -> Mapping[Row, Process]:
+def _in_turns(of_repeat: Mapping[RowKey, Measured]) -> Mapping[RowKey, Process]:
     return rounds.of_repeat({row: rounds.of_process(one) for row, one in of_repeat.items()})
 
 
-def _of_epochs(of_repeat: Mapping[Row, Measured]) -> Mapping[Row, Process]:
+def _of_epochs(of_repeat: Mapping[RowKey, Measured]) -> Mapping[RowKey, Process]:
     return {row: process for row, one in of_repeat.items() if (process := processes.of_epochs(one))}
-
-
-def row_of(cell: Cell | Summary) -> Row:
-    """What identifies a row in its run, and its repeats have in common."""
-    return cell.example, cell.backend, cell.image_data_format, cell.device
 
 
 def _rank(one: Timed) -> tuple[object, ...]:
@@ -148,7 +145,6 @@ def _summary(
             [one.epochs[0].seconds for one in cold if one.epochs and one.epochs[0].epoch == 1]
         ),
         samples_per_second=step_times.median_of([epoch.samples / epoch.seconds for epoch in timed]),
-        relative_to_fastest=None,
         final_loss=_mean(epoch.loss for epoch in last),
         final_accuracy=_mean(epoch.accuracy for epoch in last),
         final_val_loss=_mean(epoch.val_loss for epoch in last),
@@ -159,6 +155,8 @@ def _summary(
         task=_text(facts.get("task")) or "train",
         form=_text(facts.get("form")),
         input=_text(facts.get("input")),
+        axes=cell.axes,
+        threads=cell.threads or None,
         batch_size=cell.batch_size,
         samples=cell.samples,
         validation_samples=cell.validation_samples,

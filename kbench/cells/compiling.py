@@ -77,7 +77,7 @@ def compile_first(
 
 def _compiled(task: CellTask, here: Here) -> Path | None:
     """The folder of the backend's compiled code for the task's example, if it has one."""
-    environment = here.environments.get(task.backend)
+    environment = here.environments.get(task.environment)
     if task.script is not None:  # it cannot be shortened
         return None
     if not isinstance(environment, Environment) or not environment.compiles:

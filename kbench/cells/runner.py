@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kbench import store
+from kbench.axes import Point
 from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
 from kbench.cells import workdir
@@ -62,10 +63,11 @@ def run(
 ) -> list[Outcome]:
     """Run the tasks and record each outcome in the run's folder as soon as it is known.
 
-    They run one after the other, or with `interleave` those of an example side by side, in turns. `verdicts`: the
-    outcomes of cells that cannot run, by id. `before` is called with the first task of each measurement. No failed
-    cell stops the run. On an interrupt the running cells are recorded as interrupted, and KeyboardInterrupt is raised
-    again. Raises UserError if results cannot be written, or if the run's folder is gone.
+    They run one after the other, or with `interleave` those that are ranked together side by side, in turns; not on a
+    GPU, because frameworks take all its memory. `verdicts`: the outcomes of cells that cannot run, by id. `before` is
+    called with the first task of each measurement. No failed cell stops the run. On an interrupt the running cells
+    are recorded as interrupted, and KeyboardInterrupt is raised again. Raises UserError if results cannot be written,
+    or if the run's folder is gone.
     """
     known = {task.id: verdict for task in tasks if (verdict := verdicts.get(task.id) or _unavailable(task, here))}
     outcomes: dict[str, Outcome] = {}
@@ -96,13 +98,13 @@ def run(
         return replace(outcome, disturbed_rounds=tuple(turn.disturbed) if turn else ())
 
     try:
-        for of_example in _of_examples(tasks) if interleave else ([task] for task in tasks):
-            before(of_example[0])
-            for task in of_example:
+        for together in _of_places(tasks) if interleave else ([task] for task in tasks):
+            before(together[0])
+            for task in together:
                 if task.id in known:
                     started(task)
                     ended(task, known[task.id])
-            unknown = [task for task in of_example if task.id not in known]
+            unknown = [task for task in together if task.id not in known]
             if len(unknown) == 1:
                 ended(unknown[0], to_its_end(cell(unknown[0])))
             elif unknown:
@@ -114,12 +116,13 @@ def run(
     return [outcomes[task.id] for task in tasks]
 
 
-def _of_examples(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
-    """The tasks grouped by example and repeat: those of a group are compared."""
-    groups: dict[tuple[str, int], list[CellTask]] = {}
+def _of_places(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
+    """The tasks that are ranked against each other, of a repeat: they take turns."""
+    groups: dict[tuple[Point, int], list[CellTask]] = {}
     for task in tasks:
-        groups.setdefault((task.example, task.repeat), []).append(task)
-    return list(groups.values())
+        groups.setdefault((task.key.place, task.repeat), []).append(task)
+    alone = ([task] for group in groups.values() for task in group if task.device != "cpu")
+    return [*(group for group in groups.values() if group[0].device == "cpu"), *alone]
 
 
 def _in_turns(
@@ -159,7 +162,7 @@ def _in_turns(
 
 
 def _unavailable(task: CellTask, here: Here) -> Outcome | None:
-    environment = here.environments.get(task.backend, "its environment was not made")
+    environment = here.environments.get(task.environment, "its environment was not made")
     return Outcome(UNAVAILABLE, environment) if isinstance(environment, str) else None
 
 
@@ -167,7 +170,7 @@ def measure(
     task: CellTask, here: Here, launcher: Launcher, listener: Listener, turn: Turn | None = None
 ) -> Running[Outcome]:
     """Measure a task on this machine, in its backend's environment; returns the outcome."""
-    environment = here.environments[task.backend]
+    environment, device = here.environments[task.environment], here.devices[task.device]
     assert not isinstance(environment, str)
     files = store.cell_folder(here.run, task)
     with contextlib.ExitStack() as stack:
@@ -184,7 +187,7 @@ def measure(
         variables = specs.environment_variables(
             os.environ,
             {**here.passed, **of_backend, **of_task},
-            devices.pin_variables(here.device),
+            devices.pin_variables(device),
             files.keras_home,
             of_program=work is not None,
         )
@@ -200,6 +203,7 @@ def measure(
                 memory_limit_mib=task.memory_limit_mib,
                 watch=lambda: listener.epoch(task, progress.look()),
                 turn=turn,
+                gpu=device.index,
                 **streams,
             )
         except OSError as error:

@@ -53,14 +53,14 @@ def that_matter(variables: Mapping[str, str], of_backend: Collection[str]) -> di
 
 @dataclass(frozen=True, kw_only=True)
 class Here:
-    """What this machine adds to the tasks of a run: the device and paths."""
+    """What this machine adds to the tasks of a run: devices and paths."""
 
     run: Path  # the run's folder
-    device: Device
+    devices: Mapping[str, Device]  # by label
     examples: Mapping[str, Path]
     data: Mapping[tuple[str, str], Data]  # by example and image_data_format
     published_weights: Mapping[str, Path]  # by example
-    environments: Mapping[str, Environment | str]  # by backend; a sentence if there is none
+    environments: Mapping[tuple[str, str], Environment | str]  # by backend and build; a sentence if there is none
     passed: Mapping[str, str]  # the variables of --pass-env
     arguments: Sequence[str] = ()  # of the script, with its secrets
     cells: Sequence[str] = ()  # of the script, if it is a notebook
@@ -103,7 +103,7 @@ def spec(task: CellTask, here: Here, script: Work | None = None) -> dict[str, An
         "schema": 1,
         "identity": task.identity,
         "example": portable(here.examples[task.example]),
-        "device": here.device.kind,
+        "device": here.devices[task.device].kind,
         "data": {**vars(data), "folder": portable(data.folder), "hash_of": CHANNELS_LAST} if data else {},
         "load": {"downloads": portable(as_keras.folder()), "files": _files(here)} if task.task == LOAD else None,
         "parity": task.parity and {**task.parity, "captured": portable(here.run / CAPTURED)},
@@ -123,7 +123,7 @@ def secret_arguments(task: CellTask, here: Here) -> dict[str, str]:
 
 def _script(task: CellTask, here: Here, work: Work) -> dict[str, Any]:
     """The script's options, path, packages, and the files that Keras's get_file finds."""
-    environment, of_task = here.environments[task.backend], task.script or {}
+    environment, of_task = here.environments[task.environment], task.script or {}
     assert not isinstance(environment, str)
     return {
         **of_task,

@@ -98,8 +98,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Check whether backends compute the same on one batch, from the same weights and without dropout: the "
         "outputs of the model and of each layer, the loss, and the weights after 1 and 10 steps.",
         (
-            *_SELECTION, "--batch-size", "--seed", "--form", "--script", "-m", "--with", "--shims", *_OF_CELLS, _DATA,
-            "--name", "--dry-run", "--format", "--export", "--results",
+            *_SELECTION, "--batch-size of parity", "--seed", "--form", "--script", "-m", "--with", "--shims",
+            *_OF_CELLS, _DATA, "--name", "--dry-run", "--format", "--export", "--results",
         ),
     ),
     "doctor": (

@@ -90,6 +90,17 @@ def whole(lowest: int, highest: int) -> Callable[[str], int]:
     return read
 
 
+def wholes(lowest: int, highest: int, *words: str) -> Callable[[str], tuple[int | str, ...]]:
+    """Reads whole numbers between the two, or these words, separated by commas."""
+    one = whole(lowest, highest)
+
+    def read(text: str) -> tuple[int | str, ...]:
+        items = [item.strip() for item in text.split(",")]
+        return tuple(dict.fromkeys(item if item in words else one(item) for item in items))
+
+    return read
+
+
 def packages(text: str) -> tuple[str, ...]:
     """A list of packages, which may have versions."""
     try:

@@ -18,20 +18,23 @@ from kbench.cli.option_types import (
     seconds,
     share,
     whole,
+    wholes,
     word_of,
 )
 from kbench.comparison.values import ALLOWABLE
 from kbench.paths import expanded
-from kbench.planning.request import BUDGET, LAST_SEED, PRECISION, Request, Script
+from kbench.planning.request import BUDGET, LAST_SEED, MAX, PRECISION, Request, Script
 from kbench.selection.variants import JIT
-from kbench.values import FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
+from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 
 KINDS = ("environments", "data", "compiled", "all")  # what `clean` can remove
 EXPORTS = ("parquet", "json", "tensorboard", "mlflow")
+LAYOUTS = ("native", CHANNELS_FIRST, CHANNELS_LAST, "both")
 RETRIED = (FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED)  # what `resume --retry` can measure again
 
 # What several options have in common.
 _COUNT = {"type": whole(1, 10**9), "metavar": "N"}
+_COUNTS = {"type": wholes(1, 10**9), "metavar": "LIST"}
 _TIME = {"type": duration, "metavar": "TIME"}
 _FOLDER = {"type": expanded, "metavar": "DIR"}
 _LIST = {"type": list_of(), "metavar": "LIST"}
@@ -90,7 +93,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--device": {
         "default": "auto",
         "metavar": "DEVICE",
-        "help": "auto (default: the first GPU, or else the CPU), cpu, gpu or gpu:N",
+        "help": "auto (default: the first GPU, or else the CPU), cpu, gpu, gpu:N, or several: cpu,gpu",
     },
     "--python": {
         **_REPEATED,
@@ -122,8 +125,14 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "full: the published settings",
     },
     "--epochs": {**_COUNT, "help": "epochs, or inference passes"},
-    "--samples": {**_COUNT, "help": "use only the first N training samples"},
-    "--batch-size": {**_COUNT, "help": "samples per step"},
+    "--samples": {**_COUNTS, "help": "use only the first N training samples; several: a row for each, as 1000,4000"},
+    "--batch-size": {
+        "type": wholes(1, 10**9, MAX),
+        "metavar": "LIST",
+        "help": "samples per step; several: a row for each, such as 32,64,128, ranked within each. 32,max doubles it "
+        "until it does not fit into memory",
+    },
+    "--batch-size of parity": {"type": wholes(1, 10**9), "metavar": "N", "help": "samples per step"},
     "--repeats": {
         "type": whole(1, 1000),
         "metavar": "N",
@@ -250,13 +259,16 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--show-output": {**_FLAG, "help": "print each cell's stdout when the cell ends"},
     # How a cell runs.
     "--image-data-format": {
-        **_choices("image_data_format"),
-        "help": "image layout (default: native, each backend's preferred one)",
+        "type": list_of(LAYOUTS),
+        "default": Request.image_data_format,
+        "metavar": "LIST",
+        "help": "image layout: channels_first, channels_last, native (default: each backend's preferred one) or both",
     },
     "--threads": {
-        "type": whole(1, 4096),
-        "metavar": "N",
-        "help": "CPU threads of each process, if the framework supports it (default: one per available core)",
+        "type": wholes(1, 4096),
+        "metavar": "LIST",
+        "help": "CPU threads of each process, if the framework supports it (default: one per available core); "
+        "several: a row for each, such as 1,2",
     },
     "--timeout": {
         "type": seconds,

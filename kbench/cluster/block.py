@@ -61,7 +61,7 @@ def _measure(order: Order, folder: Path) -> Result:
             **order.request,
             **_data_folder(order),
             "examples": [str(example)],
-            "device": devices.choose(order.device, gpus).label,
+            "device": [devices.choose(one, gpus).label for one in order.device.split(",")],
         },
         Request,
     )

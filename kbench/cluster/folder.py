@@ -178,7 +178,9 @@ def join(run: Path, kind: Path) -> None:
         "request": {
             **plans[0]["request"],
             "examples": record.request["examples"],
-            "further": {name: value for one in plans for name, value in one["request"].get("further", {}).items()},
+            "extra_repeats": {
+                name: value for one in plans for name, value in one["request"].get("extra_repeats", {}).items()
+            },
         },
     }
     started = [str(one.get("created", "")) for one in blocks]

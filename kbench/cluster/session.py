@@ -32,7 +32,8 @@ def start(options: argparse.Namespace) -> int:
     addresses.check(options.on)
     selected = options.select or ""
     machines.selection(selected)
-    devices.parsed(options.device)
+    for device in options.device.split(","):
+        devices.parsed(device)
     on_cpu = argparse.Namespace(**{**vars(options), "device": "cpu"})  # this machine measures nothing
     request = choices.request(on_cpu, choices.known_backends(), ())
     if request.data_source == AUTO:

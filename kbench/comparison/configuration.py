@@ -14,7 +14,9 @@ from kbench.text import plain
 SETTING, MACHINE, PACKAGE, VARIABLE = "setting", "machine", "package", "variable"
 ABSENT = "-"
 # What a run's tables show anyway, or what follows from its course.
-_NOT_SETTINGS = frozenset(("backends", "examples", "named_backends", "named_examples", "further", "device"))
+_NOT_SETTINGS = frozenset(
+    ("backends", "examples", "named_backends", "named_examples", "further", "extra_repeats", "device")
+)
 
 
 @dataclass(frozen=True)

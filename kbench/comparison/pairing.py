@@ -10,6 +10,7 @@ from typing import Any
 from kbench.analysis import fingerprints, intervals, summaries
 from kbench.analysis.ratios import Timed, holding, verdict
 from kbench.analysis.roofline import Limits
+from kbench.axes import RowKey
 from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
 from kbench.machine.provenance import machine_differences
 from kbench.summary import Summary
@@ -22,7 +23,7 @@ class Side:
 
     about: About
     rows: tuple[Timed, ...]  # in the order of the run's tables, not compared with the others there
-    repeats: Mapping[summaries.Row, Sequence[Measured]]  # of each row of the run
+    repeats: Mapping[RowKey, Sequence[Measured]]  # of each row of the run
     provenance: Mapping[str, Any]
     of_one_backend: bool  # then the example alone identifies a row
     plan: Mapping[str, Any] = field(default_factory=dict)  # of run.json
@@ -37,9 +38,9 @@ def side(
     plan: Mapping[str, Any] | None = None,
 ) -> Side:
     """The side that a run makes, or what `backend`, a full name, has of it; `limits` are those of its machine."""
-    repeats: dict[summaries.Row, list[Measured]] = {}
+    repeats: dict[RowKey, list[Measured]] = {}
     for one in measured:
-        repeats.setdefault(summaries.row_of(one.cell), []).append(one)
+        repeats.setdefault(one.cell.key, []).append(one)
     rows = tuple(one for one in summaries.timed(measured, limits) if backend in ("", one.row.backend))
     return Side(about, rows, repeats, provenance, bool(backend), plan or {})
 
@@ -102,7 +103,7 @@ def _pair(first: Side, one: Timed, other: Side, two: Timed, allowed: Collection[
     if all(sources.values()) and len(set(sources.values())) > 1:
         words = " and ".join(f"{source} data in {letter}" for letter, source in sources.items())
         return replace(pair, refused=(words,), other_data=words, verdict=NOT_COMPARED)
-    mine, theirs = first.repeats[summaries.row_of(one.row)], other.repeats[summaries.row_of(two.row)]
+    mine, theirs = first.repeats[one.row.key], other.repeats[two.row.key]
     unlike = {
         MACHINE: _machines(first, one.row, other, two.row),
         FINGERPRINT: _fingerprints(mine, first, theirs, other),

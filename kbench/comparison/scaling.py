@@ -1,14 +1,14 @@
-"""Throughput against the one setting that varies between runs: batch size, threads or number of samples."""
+"""Throughput along an axis with numbers: batch size, threads, samples; within a run, or between runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kbench import axes
+from kbench.axes import Axis, Point, RowKey
 from kbench.summary import Summary
 from kbench.values import OK, Interval
-
-THREADS, BATCH_SIZE, SAMPLES = "threads", "batch size", "number of samples"
 
 _REACH = 4.0  # intervals are cut at so many times the highest and lowest point: some are a hundred times as wide
 _ROOM = 2.0  # the ideal line ends at so many times the highest point, or it would squeeze the others
@@ -19,91 +19,129 @@ class Side:
     """What matters here of one of the runs."""
 
     summaries: Sequence[Summary]
-    threads: int | None  # of each cell; None where the run does not say
     alike: Mapping[str, str] = field(default_factory=dict)  # what else must be the same, by its name
     models: Mapping[str, str] = field(default_factory=dict)  # by example: the hash of its file
 
 
 @dataclass(frozen=True)
-class Point:
-    """A row of one run."""
+class Measured:
+    """A row at its value on the axis."""
 
-    at: int  # what varies
-    throughput: float  # samples/s, of the steady epochs
-    interval: Interval | None
+    at: int
     row: Summary
+
+    @property
+    def throughput(self) -> float:
+        """Samples/s, of the steady epochs."""
+        return self.row.samples_per_second or 0.0
+
+    @property
+    def interval(self) -> Interval | None:
+        """Of the samples per second, from that of the seconds per sample."""
+        seconds = self.row.per_1000_interval
+        return Interval(1000 / seconds.high, 1000 / seconds.low) if seconds and seconds.low > 0 else None
+
+
+@dataclass(frozen=True)
+class Line:
+    """Rows that are the same point but for the axis, sorted along it."""
+
+    key: RowKey  # without the axis
+    points: tuple[Measured, ...]
 
 
 @dataclass(frozen=True)
 class Lines:
-    """One example's rows over the runs."""
+    """One example's rows along an axis."""
 
     example: str
-    variable: str  # THREADS, BATCH_SIZE or SAMPLES
-    rows: tuple[tuple[Point, ...], ...]  # a line each: backend, layout and device are the same; sorted
+    axis: Axis
+    lines: tuple[Line, ...]
     ideal: tuple[tuple[float, float], tuple[float, float]]  # from the fastest at the least value on
     left_out: tuple[str, ...] = ()  # backends with a row that was not measured like the others
 
     @property
-    def grows(self) -> bool:
-        """Whether the ideal throughput grows in proportion; with more samples it stays the same."""
-        return self.variable != SAMPLES
+    def others(self) -> list[Axis]:
+        """The axes with numbers, beside this one, on which the lines differ."""
+        return [axis for axis in axes.varying(line.key for line in self.lines) if axis.number]
 
     @property
     def ends(self) -> tuple[float, float] | None:
         """The lowest and highest samples/s to draw; None where nothing is cut off."""
-        points = [point for row in self.rows for point in row]
+        points = [point for line in self.lines for point in line.points]
         shown = [*(point.throughput for point in points), *(throughput for _, throughput in self.ideal)]
         low, high = min(shown) / _REACH, max(shown) * _REACH
         known = [point.interval for point in points if point.interval]
         return (low, high) if any(one.low < low or one.high > high for one in known) else None
 
 
+def within(rows: Sequence[Summary]) -> list[Lines]:
+    """The lines of the examples of one run."""
+    return lines([Side(rows)])[0]
+
+
 def lines(sides: Sequence[Side]) -> tuple[list[Lines], list[str]]:
-    """The lines of each example where a single setting varies, and sentences on the examples without lines."""
+    """The lines of each example along each axis, and sentences on the examples of several runs without lines."""
     examples = dict.fromkeys(row.example for side in sides for row in side.summaries)
     found: list[Lines] = []
     missing: dict[str, list[str]] = {}
     for example in examples:
         made = _of_example(example, sides)
-        if isinstance(made, Lines):
-            found.append(made)
-        else:
+        if isinstance(made, str):
             missing.setdefault(made, []).append(example)
-    return found, [f"No scaling lines for {', '.join(names)}: {why}." for why, names in missing.items()]
+        else:
+            found += made
+    said = [f"No scaling lines for {', '.join(names)}: {why}." for why, names in missing.items()]
+    return found, said if len(sides) > 1 else []
 
 
-def _of_example(example: str, sides: Sequence[Side]) -> Lines | str:
+def _of_example(example: str, sides: Sequence[Side]) -> list[Lines] | str:
     """The example's lines, or why there are none."""
     here = [(side, [row for row in side.summaries if row.example == example]) for side in sides]
     here = [(side, rows) for side, rows in here if rows]
-    if len(here) < 2:
+    if len(here) < min(2, len(sides)):
         return "only one of the runs has it"
-    values: dict[str, list[int | None]] = {
-        THREADS: [side.threads for side, _ in here],
-        BATCH_SIZE: [rows[0].batch_size for _, rows in here],
-        SAMPLES: [rows[0].samples for _, rows in here],
-    }
-    varying = [name for name, found in values.items() if len(set(found)) > 1]
+    rows = [row for _, found in here for row in found]
+    varying = [axis for axis in axes.numbers() if len({_value(row, axis) for row in rows}) > 1]
     if not varying:
-        return f"{_listed(list(values))} are the same in all runs"
+        return f"{_listed([axis.title for axis in axes.numbers()])} are the same in all runs"
     others = _others(here)
-    if len(varying) > 1 or others:
-        return f"{_listed([*varying, *others])} vary together, and a line can show only one of them"
-    (variable,) = varying
-    if None in values[variable]:
-        return f"one of the runs does not report its {variable}"
-    points: dict[tuple[str, str, str], list[Point]] = {}
-    for at, (_, rows) in zip(values[variable], here, strict=True):
-        for row in rows:
-            if row.status == OK and not row.differs and row.samples_per_second and at:
-                point = Point(at, row.samples_per_second, _interval(row), row)
-                points.setdefault((row.backend, row.image_data_format, row.device), []).append(point)
-    drawn = tuple(tuple(sorted(points[row], key=lambda point: point.at)) for row in sorted(points))
-    if not any(len({point.at for point in row}) > 1 for row in drawn):
-        return f"no backend ended ok with more than one value of {variable}"
-    differing = sorted({row.backend for _, rows in here for row in rows if row.differs})
-    return Lines(example, variable, drawn, _ideal(drawn, variable != SAMPLES), tuple(differing))
+    if others:
+        return _together([*(axis.title for axis in varying), *others])
+    if unknown := [axis.title for axis in varying if any(_value(row, axis) is None for row in rows)]:
+        return f"one of the runs does not report its {unknown[0]}"
+    timed = [row for row in rows if row.status == OK and not row.differs and row.samples_per_second]
+    differing = tuple(sorted({row.backend for row in rows if row.differs}))
+    found = [one for axis in varying if (one := _along(axis, example, timed, differing))]
+    if found:
+        return found
+    if len(varying) > 1:
+        return _together([axis.title for axis in varying])
+    return f"no backend ended ok with more than one value of {varying[0].title}"
+
+
+def _along(axis: Axis, example: str, timed: Sequence[Summary], differing: tuple[str, ...]) -> Lines | None:
+    found = axes.beside(timed, _point, [axis.name])
+    drawn = [
+        Line(key, tuple(sorted((Measured(_value(row, axis) or 0, row) for row in rows), key=lambda one: one.at)))
+        for key, rows in found.items()
+    ]
+    if not any(len({one.at for one in line.points}) > 1 for line in drawn):
+        return None
+    order = axes.order_of([line.key.place for line in drawn])
+    drawn.sort(key=lambda line: (order(line.key.place), str(line.key)))
+    return Lines(example, axis, tuple(drawn), _ideal(drawn, axis), differing)
+
+
+def _point(row: Summary) -> Point:
+    """The row's point, with its numbers where they do not vary in its run, too."""
+    numbers = {axis.name: value for axis in axes.numbers() if (value := _value(row, axis)) is not None}
+    return axes.point({**dict(row.key.values), **numbers})
+
+
+def _value(row: Summary, axis: Axis) -> int | None:
+    value = row.axes.get(axis.name, getattr(row, axis.name, None))
+    return value if isinstance(value, int) and value else None
 
 
 def _others(here: Sequence[tuple[Side, Sequence[Summary]]]) -> list[str]:
@@ -123,20 +161,18 @@ def _others(here: Sequence[tuple[Side, Sequence[Summary]]]) -> list[str]:
     return [name for name, found in reported.items() if len(found) > 1]
 
 
-def _interval(row: Summary) -> Interval | None:
-    """Of the samples per second, from that of the seconds per sample."""
-    seconds = row.per_1000_interval
-    return Interval(1000 / seconds.high, 1000 / seconds.low) if seconds and seconds.low > 0 else None
-
-
-def _ideal(rows: Sequence[Sequence[Point]], grows: bool) -> tuple[tuple[float, float], tuple[float, float]]:
-    every = [point for row in rows for point in row]
+def _ideal(lines: Iterable[Line], axis: Axis) -> tuple[tuple[float, float], tuple[float, float]]:
+    every = [point for line in lines for point in line.points]
     first, last = min(point.at for point in every), max(point.at for point in every)
     start = max(point.throughput for point in every if point.at == first)
-    if not grows:
+    if not axis.speeds_up:
         return (first, start), (last, start)
     end = min(last / first, _ROOM * max(point.throughput for point in every) / start)
     return (first, start), (first * end, start * end)
+
+
+def _together(names: Sequence[str]) -> str:
+    return f"{_listed(names)} vary together, and a line can show only one of them"
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from kbench.analysis.call_sites import expanded, is_fit
 from kbench.analysis.ratios import holding
 from kbench.analysis.rows import program, summarised
 from kbench.analysis.step_times import NOT_STEADY, steady
-from kbench.analysis.summaries import Row, row_of
+from kbench.axes import RowKey
 from kbench.outputs.parts import reconciled
 from kbench.parity import agreement
 from kbench.parity.values import Agreement
@@ -59,7 +59,7 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
     tested = {"recompilation": compiled is not None}
     sample = _step_seconds(run, fits)
     if SAME_BATCH in parts:
-        fed = [row for row in fits if _facts(run, "feeds").get(row_of(row))]  # arrays are arrays in both runs
+        fed = [row for row in fits if _facts(run, "feeds").get(row.key)]  # arrays are arrays in both runs
         changes = _changes(fed, sample, parts[SAME_BATCH])
         copies = _facts(parts[SAME_BATCH], "transfer_seconds")
         found += [*_data(changes), *_transfers(slow, sample, copies)]
@@ -71,7 +71,7 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
     named = [cause for cause in CAUSES if tested.get(cause)]
     if parts and named and not found:
         found.append(f"None of the usual causes was found ({', '.join(named)}).")
-    if parts and (unsure := [_name(row) for row in fits if row_of(row) not in sample]):
+    if parts and (unsure := [_name(row) for row in fits if row.key not in sample]):
         found.append(f"Not explained (too few steps, not steady, or disturbed): {', '.join(unsure)}.")
     if (run.folder / store.EXPLAIN).is_dir() and not fits and any(row.status == OK for row in rows):
         found.append(f"Not looked at: {', '.join(CAUSES)}. They are looked for in fit, which it does not call.")
@@ -91,19 +91,19 @@ def _name(row: Summary) -> str:
     return f"{row.example} on {row.backend}"
 
 
-def _step_seconds(run: RunResults, rows: Sequence[Summary]) -> dict[Row, list[float]]:
+def _step_seconds(run: RunResults, rows: Sequence[Summary]) -> dict[RowKey, list[float]]:
     """Seconds of a step in each steady epoch that nothing disturbed, as a part of it: some frameworks return from a
     step before it is done. Only of `rows` that are steady, with two such epochs and most turns undisturbed.
     """
-    found: dict[Row, list[float]] = {}
-    turns: dict[Row, list[bool]] = {}
+    found: dict[RowKey, list[float]] = {}
+    turns: dict[RowKey, list[bool]] = {}
     for one in expanded(run.measured, by_call=False):
         for epoch in steady(one.epochs):
             disturbed = [number in one.outcome.disturbed_rounds for number, _, _ in epoch.rounds]
-            turns.setdefault(row_of(one.cell), []).extend(disturbed)
+            turns.setdefault(one.cell.key, []).extend(disturbed)
             if epoch.step_seconds and not any(disturbed):
-                found.setdefault(row_of(one.cell), []).append(epoch.seconds / len(epoch.step_seconds))
-    wanted = {row_of(row) for row in rows if not any(note.startswith(NOT_STEADY) for note in row.notes)}
+                found.setdefault(one.cell.key, []).append(epoch.seconds / len(epoch.step_seconds))
+    wanted = {row.key for row in rows if not any(note.startswith(NOT_STEADY) for note in row.notes)}
     return {
         row: seconds
         for row, seconds in found.items()
@@ -111,27 +111,27 @@ def _step_seconds(run: RunResults, rows: Sequence[Summary]) -> dict[Row, list[fl
     }
 
 
-def _changes(rows: Sequence[Summary], own: Mapping[Row, Sequence[float]], changed: RunResults) -> list[_Change]:
+def _changes(rows: Sequence[Summary], own: Mapping[RowKey, Sequence[float]], changed: RunResults) -> list[_Change]:
     """What the change does to each of `rows`, where both runs can tell; its interval includes that of processes."""
     others = _by_row(changed)
     after = _step_seconds(changed, list(others.values()))
     found = []
     for row in rows:
-        before, other = own.get(row_of(row)), after.get(row_of(row))
+        before, other = own.get(row.key), after.get(row.key)
         if before and other and (drawn := intervals.of_ratio(other, before)):
             ratio = median(other) / median(before)
             interval = intervals.reaching(holding(drawn, ratio), ratio, math.log1p(TELLING))
-            found.append(_Change(row, others[row_of(row)], median(before), median(other), interval))
+            found.append(_Change(row, others[row.key], median(before), median(other), interval))
     return found
 
 
-def _by_row(run: RunResults) -> dict[Row, Summary]:
-    return {row_of(row): row for row in summarised(run) if row.status == OK}
+def _by_row(run: RunResults) -> dict[RowKey, Summary]:
+    return {row.key: row for row in summarised(run) if row.status == OK}
 
 
-def _facts(run: RunResults, name: str) -> dict[Row, Any]:
+def _facts(run: RunResults, name: str) -> dict[RowKey, Any]:
     """What each row's cells reported by this name."""
-    return {row_of(one.cell): one.facts[name] for one in expanded(run.measured, by_call=False) if one.facts.get(name)}
+    return {one.cell.key: one.facts[name] for one in expanded(run.measured, by_call=False) if one.facts.get(name)}
 
 
 def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:
@@ -148,7 +148,7 @@ def _fallbacks(run: RunResults, slow: Sequence[Summary]) -> list[str]:
     known = _facts(run, "fallbacks")
     where: dict[str, list[str]] = {}
     for row in slow:
-        for text in _together(known.get(row_of(row), ())):
+        for text in _together(known.get(row.key, ())):
             where.setdefault(text, []).append(_name(row))
     return [f"{', '.join(names)}: {text}." for text, names in where.items()]
 
@@ -170,14 +170,14 @@ def _named(layers: Sequence[str]) -> str:
 
 def _compiled(run: RunResults, fits: Sequence[Summary]) -> list[str] | None:
     """None where no framework counts."""
-    counts: dict[Row, list[int]] = {}
+    counts: dict[RowKey, list[int]] = {}
     for one in expanded(run.measured, by_call=False):
         counted = [epoch.compilations for epoch in steady(one.epochs) if epoch.compilations is not None]
         if counted:
-            counts.setdefault(row_of(one.cell), []).extend(counted)
+            counts.setdefault(one.cell.key, []).extend(counted)
     if not counts:
         return None
-    again = [(row, sum(found), len(found)) for row in fits if any(found := counts.get(row_of(row), []))]
+    again = [(row, sum(found), len(found)) for row in fits if any(found := counts.get(row.key, []))]
     return [
         f"{_name(row)}: compiled again {'once' if times == 1 else f'{times} times'} in its {epochs} epochs after the "
         "first."
@@ -196,24 +196,24 @@ def _data(changes: Sequence[_Change]) -> list[str]:
 
 
 def _transfers(
-    slow: Sequence[Summary], sample: Mapping[Row, Sequence[float]], copies: Mapping[Row, float]
+    slow: Sequence[Summary], sample: Mapping[RowKey, Sequence[float]], copies: Mapping[RowKey, float]
 ) -> list[str]:
     return [
         f"{_name(row)}: copying a batch to the device and a number back takes {_ms(copy)}, "
         f"{copy / median(seconds):.0%} of a step."
         for row in slow
-        if (seconds := sample.get(row_of(row))) and (copy := copies.get(row_of(row), 0.0)) > TELLING * max(seconds)
+        if (seconds := sample.get(row.key)) and (copy := copies.get(row.key, 0.0)) > TELLING * max(seconds)
     ]
 
 
-def _jit(changes: Sequence[_Change], eager: Mapping[Row, Any], run: RunResults) -> list[str]:
+def _jit(changes: Sequence[_Change], eager: Mapping[RowKey, Any], run: RunResults) -> list[str]:
     on = _facts(run, "jit_compile")  # of the changed programs
     found = []
     for one in changes:
         if one.ratio.low <= 1 <= one.ratio.high:
             continue
-        with_it = on.get(row_of(one.row), False)
-        how = "without run_eagerly" if row_of(one.row) in eager else f"{'with' if with_it else 'without'} jit_compile"
+        with_it = on.get(one.row.key, False)
+        how = "without run_eagerly" if one.row.key in eager else f"{'with' if with_it else 'without'} jit_compile"
         text = f"{_name(one.row)}: {how} a step takes {_ms(one.after)} instead of {_ms(one.before)}"
         first, before = one.changed.first_epoch_seconds, one.row.first_epoch_seconds
         if with_it and first and before:

@@ -8,18 +8,21 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from kbench import axes
 from kbench.analysis import machine_stability
 from kbench.analysis.call_sites import expanded
 from kbench.analysis.rows import again, summarised
 from kbench.comparison import published
+from kbench.comparison.scaling import within
 from kbench.errors import UserError
 from kbench.machine.provenance import describe
 from kbench.outputs import causes
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost
-from kbench.plots.look import OWN, Style, caption, key, looks
+from kbench.plots.look import OWN, Style, caption, key, looks, same_learning
 from kbench.plots.overview import overview
+from kbench.plots.scaling import scaling
 from kbench.report.page import html
 from kbench.store.files import may_be_refused, remove_others, replace
 from kbench.store.reading import RunResults
@@ -33,7 +36,7 @@ from kbench.values import FAILED, REST, TIMEOUT, Measured
 # Files in plots/ with these names are kbench's; all others are the user's.
 PICTURES = tuple(
     f"{stem}.{suffix}"
-    for stem in ("overview", "keras-cost", "*-convergence", "*-seconds")
+    for stem in ("overview", "keras-cost", "*-convergence", "*-seconds", "*-by-*")
     for suffix in ("png", "svg")
 )
 
@@ -124,18 +127,22 @@ def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -
     for rows in by_example(summaries):
         example = rows[0].example
         differing = {key(row) for row in rows if row.differs}
-        curves = convergence(cells[example], chosen, differing, style) if rows[0].task == "train" else {}
+        learning = {row.key for row in same_learning(rows)}
+        trained = [one for one in cells[example] if one.cell.key in learning]
+        curves = convergence(trained, chosen, differing, style) if rows[0].task == "train" else {}
         stem = file_name(example)
         drawn[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
+    for sweep in within(summaries):
+        stem = f"{file_name(sweep.example)}-by-{sweep.axis.title.replace(' ', '-')}"
+        drawn[sweep.example] |= _named(stem, scaling(sweep, chosen, style))
     return drawn
 
 
 def _kept(run: Path, rows: Sequence[Summary]) -> dict[str, list[str]]:
     """The pictures of before, which stay if none are drawn."""
+    kinds = ("convergence", "seconds", *(f"by-{axis.title.replace(' ', '-')}" for axis in axes.numbers()))
     stems: dict[str, tuple[str, ...]] = {"": ("overview", "keras-cost")}
-    stems |= {
-        row.example: tuple(f"{file_name(row.example)}-{what}" for what in ("convergence", "seconds")) for row in rows
-    }
+    stems |= {row.example: tuple(f"{file_name(row.example)}-{what}" for what in kinds) for row in rows}
     return {
         example: [f"plots/{stem}.png" for stem in names if (run / "plots" / f"{stem}.png").is_file()]
         for example, names in stems.items()

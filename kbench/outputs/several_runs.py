@@ -33,7 +33,7 @@ def write_page(
     style = signed(style, list(zip(runs, summaries, strict=True)))
     pictures: dict[str, bytes] = {}
     for one in drawn if plots else ():
-        stem = f"scaling-{file_name(one.example)}-{one.variable.removeprefix('number of ').replace(' ', '-')}"
+        stem = f"scaling-{file_name(one.example)}-{one.axis.title.replace(' ', '-')}"
         pictures |= {f"{stem}.{suffix}": content for suffix, content in scaling(one, look, style).items()}
     folder = page.with_name(f"{page.stem}-plots")
     shown = [of_report(run, rows) for run, rows in zip(runs, summaries, strict=True)]
@@ -52,11 +52,10 @@ def write_page(
 
 
 def _side(run: RunResults, rows: Sequence[Summary]) -> Side:
-    threads = run.plan.get("threads")
     alike = {
         "the processor": processor(run.provenance),
         "the GPU": gpu_names(run.provenance),
         "augmentation": str(run.plan.get("augment", "")),
     }
     models = {name: str(about.get("sha256", "")) for name, about in run.examples.items()}
-    return Side(rows, threads if isinstance(threads, int) else None, alike, models)
+    return Side(rows, alike, models)

@@ -25,15 +25,16 @@ LAST_SEED = 2**32 - 1  # what numpy takes
 
 SAME_BATCH: Final = "same-batch"
 OTHER_JIT: Final = "other-jit"
+MAX: Final = "max"
 
 Names = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
-def cores() -> int:
+def cores() -> tuple[int]:
     """The number of whole cores that this process may use, by affinity and its container's quota."""
-    return max(1, int(visible_cores() or 1))
+    return (max(1, int(visible_cores() or 1)),)
 
 
 @dataclass(frozen=True)
@@ -82,26 +83,27 @@ class Request:
     named_backends: tuple[str, ...] = ()  # those that the user named one by one, not as a group
     named_examples: tuple[str, ...] = ()
     pythons: Mapping[str, ChosenPython] = field(default_factory=dict)  # by backend
-    device: str = "cpu"  # or "gpu:0"
+    # What may take several values: a run has a row for each. Empty leaves a number to the profile or the example.
+    device: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] = ("cpu",)  # or "gpu:0"
+    image_data_format: tuple[Literal["native", "channels_first", "channels_last", "both"], ...] = ("native",)
+    batch_size: tuple[Count | Literal["max"], ...] = ()  # MAX: as large as fits, by doubling
+    samples: tuple[Count, ...] = ()
+    threads: Annotated[tuple[Count, ...], msgspec.Meta(min_length=1)] = field(default_factory=cores)  # of a cell
     profile: Literal["smoke", "quick", "full"] = "quick"
-    image_data_format: Literal["native", "channels_first", "channels_last", "both"] = "native"
     repeats: Count = 1
     # A row is repeated until it differs from the fastest or its ratio is known to within this; None: never.
     precision: Positive | None = None
     budget: Positive | None = None  # seconds of all cells together, after which nothing is repeated
-    # "EXAMPLE BACKEND" -> repeats added so far
-    further: Mapping[str, tuple[Count, ...]] = field(default_factory=dict)
+    # Row (its id) -> repeats added so far; in runs of earlier versions "EXAMPLE BACKEND"
+    extra_repeats: Mapping[str, tuple[Count, ...]] = field(default_factory=dict)
     interleave: Literal["on", "off"] = "on"  # whether the cells of an example run side by side, in turns
     seed: Annotated[int, msgspec.Meta(ge=0, le=LAST_SEED)] = 0
     seeds: Literal["same", "different"] = "same"
     epochs: Count | None = None
-    samples: Count | None = None
-    batch_size: Count | None = None
     augment: bool = False
     init: Literal["seeded", "backend"] = "seeded"  # initial weights: the same on all backends, or each backend's own
     timeout: Positive | None = None  # seconds, of a cell; None: estimated from its samples and epochs
     memory_limit_mib: Positive | None = None  # of a cell
-    threads: Count = field(default_factory=cores)  # of a cell
     data_source: Literal["auto", "real", "synthetic"] = "auto"  # auto: real, or synthetic where there are none
     data_sources: Mapping[str, Literal["real", "synthetic"]] = field(default_factory=dict)  # of the run, by dataset
     data_dir: str | None = None  # a folder with the published files
@@ -159,8 +161,19 @@ def read(asked: object, run: Path) -> Request:
     if not isinstance(asked, dict) or "backends" not in asked:
         raise UserError(f"{run} is from an older version, which did not keep its options: start a new run.")
     try:
-        return msgspec.convert(asked, Request)
+        return msgspec.convert(_as_now(asked), Request)
     except msgspec.ValidationError as error:
         raise UserError(
             f"{run / 'run.json'} is damaged: what was asked for cannot be read from it ({error})."
         ) from None
+
+
+def _as_now(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A request of an earlier version, in which fewer things could take several values."""
+    found = dict(asked)
+    if "further" in found:
+        found["extra_repeats"] = found.pop("further")
+    for name in ("batch_size", "samples", "threads", "image_data_format", "device"):
+        if not isinstance(value := found.get(name, ()), list | tuple):
+            found[name] = [] if value is None else [value]
+    return found

@@ -52,7 +52,6 @@ class CellTask(Cell):
     versions: Mapping[str, str] = field(default_factory=dict)  # that the guest must find: {keras, backend}
     variables: Mapping[str, str] = field(default_factory=dict)  # the backend's, {env} and the like not filled in
     passed: Mapping[str, str] = field(default_factory=dict)  # variables of --pass-env -> the start of their sha256
-    threads: int = 1
     init: str = "seeded"
     augment: bool = False
     parity: Mapping[str, tuple[int, ...]] | None = None  # what to compute in a parity run
@@ -67,6 +66,11 @@ class CellTask(Cell):
     def cell(self) -> Cell:
         """The part of it that results keep."""
         return Cell(**{one.name: getattr(self, one.name) for one in fields(Cell)})
+
+    @property
+    def environment(self) -> tuple[str, str]:
+        """The backend and build whose environment it runs in."""
+        return self.backend, self.build
 
     @property
     def identity(self) -> str:

@@ -17,6 +17,8 @@ from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from kbench import axes
+from kbench.axes import Axis, RowKey
 from kbench.errors import UserError
 from kbench.paths import expanded
 from kbench.summary import Summary
@@ -79,43 +81,84 @@ class Look:
     """How one row of a table is drawn."""
 
     label: str  # the backend, and what else identifies the row
+    column: str  # the same without what rows are not ranked along, apart from the device
     color: str
     line_style: str
     marker: str
     filled: bool  # False for all but the first row of a backend
 
 
-Key = tuple[str, str, str]  # backend, image_data_format, device
+Key = RowKey  # without the example
 
 
 def key(row: Summary | Cell) -> Key:
     """What identifies a row of an example."""
-    return row.backend, row.image_data_format, row.device
+    return row.key.without([axes.EXAMPLE])
 
 
 def looks(rows: Sequence[Summary], colors: Mapping[str, str]) -> dict[Key, Look]:
     """The look of each row's key. Give it all rows of a run, so that all its pictures agree.
 
+    A label names the backend, and what differs between rows of an example.
+
     `colors` maps a backend's name to #rrggbb; a backend without one gets one of eight further ones.
     """
-    several_devices = len({row.device for row in rows}) > 1
-    # Native formats differ between examples; labels name them only if one example runs in both.
-    per_example = {(row.example, row.backend, row.device, row.image_data_format) for row in rows}
-    several_formats = len({row[:3] for row in per_example}) < len(per_example)
+    named = _in_labels(rows)
     backends = sorted({row.backend for row in rows})
     first: dict[str, str] = {}  # label of each backend
     chosen: dict[Key, Look] = {}
-    for backend, format_, device in sorted({key(row) for row in rows}):
-        label = " ".join([backend, *[format_] * several_formats, *[device] * several_devices])
+    order = axes.order_of(sorted({key(row) for row in rows}, key=str))
+    for row in sorted(rows, key=lambda row: (row.backend, order(key(row)))):
+        own, backend = key(row), row.backend
+        label, column = (_label(row, inside) for inside in (named, [one for one in named if _in_column(one)]))
         place, color = backends.index(backend), colors.get(backend, "")
-        chosen[backend, format_, device] = Look(
+        chosen[own] = Look(
             label=label,
+            column=column,
             color=color if is_color_like(color) else _FURTHER_COLORS[place % len(_FURTHER_COLORS)],
             line_style=_LINE_STYLES.get(backend.partition("/")[0], "-."),
             marker=_MARKERS[place % len(_MARKERS)],
             filled=first.setdefault(backend, label) == label,
         )
     return chosen
+
+
+def _in_labels(rows: Sequence[Summary]) -> list[Axis]:
+    """The axes in labels: where rows of an example and backend differ, and the device if there are several.
+
+    Native layouts differ between examples; labels name them only if one example runs in both.
+    """
+    keys = [row.key for row in rows]
+    inside = axes.within_backends(keys)
+    several = [axis for axis in axes.varying(keys) if axis.name == axes.DEVICE]
+    return [axis for axis in axes.varying(keys) if axis in (*inside, *several)]
+
+
+def place_labels(rows: Sequence[Summary]) -> Callable[[Summary], str]:
+    """What names the rows that are ranked together: the example, and values on which not all of them agree, as in
+    `mnist_mlp, batch 32`.
+    """
+    varying = axes.varying(row.key for row in rows)
+    named = [axis for axis in varying if not _in_column(axis) and axis.name != axes.EXAMPLE]
+    return lambda row: ", ".join([row.example, *_shown(row, named)])
+
+
+def same_learning(rows: Iterable[Summary]) -> list[Summary]:
+    """Without the rows that do the same work as an earlier one of their backend: they learn the same."""
+    along = [axis.name for axis in axes.numbers() if axis.same_work]
+    return [group[0] for group in axes.beside(rows, lambda row: row.key, along).values()]
+
+
+def _shown(row: Summary, named: Iterable[Axis]) -> list[str]:
+    return [text for axis in named if (text := axes.shown(axis, row.key[axis.name]))]
+
+
+def _label(row: Summary, named: Sequence[Axis]) -> str:
+    return " ".join([row.backend, *_shown(row, named)])
+
+
+def _in_column(axis: Axis) -> bool:
+    return axis.ranked or axis.name == axes.DEVICE
 
 
 def luminance(color: Sequence[float]) -> float:
@@ -216,9 +259,9 @@ def _sign(figure: Figure, text: str, size: float, below: float) -> None:
     """Add a text below a picture that is laid out, which becomes higher by so many inches."""
     height = figure.get_figheight() + below
     share = below / height
-    for axes in figure.axes:
-        box = axes.get_position()
-        axes.set_position((box.x0, share + (1 - share) * box.y0, box.width, (1 - share) * box.height))
+    for drawn in figure.axes:
+        box = drawn.get_position()
+        drawn.set_position((box.x0, share + (1 - share) * box.y0, box.width, (1 - share) * box.height))
     for one in figure.texts:  # the title of the whole
         one.set_y(share + (1 - share) * one.get_position()[1])
     for legend_ in figure.legends:

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LogNorm
 from matplotlib.figure import Figure
 
-from kbench.plots.look import OWN, Key, Look, Style, key, literal, luminance, points, render
+from kbench.plots.look import OWN, Key, Look, Style, key, literal, luminance, place_labels, points, render
 from kbench.summary import Summary
 from kbench.text import compared, plain
 from kbench.values import NO_DIFFERENCE, NOT_COMPARED, OK
@@ -36,8 +36,8 @@ def overview(
 def _figure(kinds: Mapping[str, Sequence[Summary]], looks: Mapping[Key, Look], style: Style = OWN) -> Figure:
     """A heat map for each kind; the titles of several are their names."""
     everyone = [row for rows in kinds.values() for row in rows]
-    columns = sorted({looks[key(row)].label for row in everyone})
-    examples = {name: list(dict.fromkeys(row.example for row in rows)) for name, rows in kinds.items()}
+    columns = sorted({looks[key(row)].column for row in everyone})
+    examples = {name: list(dict.fromkeys(map(place_labels(rows), rows))) for name, rows in kinds.items()}
     heights = [len(found) for found in examples.values()]
     baseline = next((row.baseline for row in everyone if row.baseline), "")
     norm, colors = scale([ratio for row in everyone if (ratio := sure_ratio(row)) is not None], bool(baseline))
@@ -45,7 +45,8 @@ def _figure(kinds: Mapping[str, Sequence[Summary]], looks: Mapping[Key, Look], s
     figure = Figure(figsize=size, layout="constrained")
     all_axes = figure.subplots(len(kinds), squeeze=False, height_ratios=heights)[:, 0]
     for axes, (name, rows) in zip(all_axes, kinds.items(), strict=True):
-        cells = {(row.example, looks[key(row)].label): row for row in rows}
+        place = place_labels(rows)
+        cells = {(place(row), looks[key(row)].column): row for row in rows}
         _heat_map(axes, cells, examples[name], columns, norm, colors)
         if len(kinds) > 1:
             axes.set_title(literal(name, 80), fontsize=points(9), loc="left")

@@ -1,70 +1,109 @@
-"""Throughput against batch size, threads or number of samples: a line per backend, with 95 % intervals."""
+"""Samples/s, milliseconds per step and peak memory against batch size, threads or samples: a line per backend."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from kbench.comparison.scaling import BATCH_SIZE, SAMPLES, THREADS, Lines
+from kbench import axes as axes_of
+from kbench.comparison.scaling import Line, Lines, Measured
 from kbench.plots.look import OWN, Key, Look, Style, key, legend, legend_columns, line_of, literal, render
+from kbench.summary import Summary
 from kbench.values import Interval
 
-AXES = {
-    THREADS: "CPU threads",
-    BATCH_SIZE: "batch size (samples per step)",
-    SAMPLES: "samples per epoch",
-}
-_WIDTH = 6.5  # inches
+_WIDTH, _HEIGHT = 4.0, 3.0  # inches, of a panel
 _FEW = 8.0  # the ratio of largest to smallest value up to which ticks are evenly spaced
 _IDEAL_COLOR = "#999999"
 
 
 def scaling(lines: Lines, looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
-    """The picture of one example as {"png": ..., "svg": ...}."""
+    """The picture of one example along an axis as {"png": ..., "svg": ...}."""
     return render(lambda: _figure(lines, looks, style), style)
 
 
 def ideal_label(lines: Lines) -> str:
     """What the grey line is."""
-    return "linear scaling" if lines.grows else "no change"
+    return "linear scaling" if lines.axis.speeds_up else "no change"
+
+
+def line_looks(lines: Lines, looks: Mapping[Key, Look]) -> list[Look]:
+    """The look of each line: its backend's, with what else the lines differ in; only the first marker is filled."""
+    found: list[Look] = []
+    for line in lines.lines:
+        look = looks[key(line.points[0].row)]
+        others = [axes_of.shown(axis, line.key[axis.name]) for axis in lines.others]
+        first = not any(one.column == look.column for one in found)
+        found.append(dataclasses.replace(look, label=" ".join([look.column, *others]), filled=first and look.filled))
+    return found
 
 
 def _figure(lines: Lines, looks: Mapping[Key, Look], style: Style = OWN) -> Figure:
-    shown = [looks[key(points[0].row)] for points in lines.rows]
+    panels = [one for one in _PANELS if any(_PANELS[one](point.row) for line in lines.lines for point in line.points)]
+    shown = line_looks(lines, looks)
     labels = [*(literal(look.label) for look in shown), ideal_label(lines)]
-    width = style.size[0] if style.size else _WIDTH
+    width = style.size[0] if style.size else _WIDTH * max(2, len(panels))
     columns = legend_columns(labels, width)
-    size = style.size or (_WIDTH, 3.4 + 0.2 * math.ceil(len(labels) / columns))
+    size = style.size or (width, _HEIGHT + 0.4 + 0.2 * math.ceil(len(labels) / columns))
     figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots()
-    axes.set(xscale="log", yscale="log", xlabel=AXES[lines.variable], title=literal(lines.example))
-    (ideal,) = axes.plot(*zip(*lines.ideal, strict=True), color=_IDEAL_COLOR, linewidth=0.8, zorder=1)
-    handles = []
-    for points, look in zip(lines.rows, shown, strict=True):
-        at, throughput = [point.at for point in points], [point.throughput for point in points]
-        ends = [one.interval or Interval(one.throughput, one.throughput) for one in points]
-        errors = [
-            [value - end.low for value, end in zip(throughput, ends, strict=True)],
-            [end.high - value for value, end in zip(throughput, ends, strict=True)],
-        ]
-        axes.errorbar(
-            at, throughput, errors, fmt="none", ecolor=look.color, elinewidth=1.0, capsize=2.4, capthick=1.0
-        )
-        axes.plot(at, throughput, **line_of(look))
-        handles.append(Line2D([], [], label=literal(look.label), **line_of(look)))
-    ideal.set_label(ideal_label(lines))
-    intervals = any(point.interval for points in lines.rows for point in points)
-    axes.set_ylabel("samples/s, 95 % interval" if intervals else "samples/s")
-    if lines.ends:
-        axes.set_ylim(*lines.ends)
-    _mark(axes, sorted({point.at for points in lines.rows for point in points}), width)
+    figure.suptitle(literal(lines.example), fontsize="medium")
+    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        axes.set(xscale="log", yscale="log", xlabel=lines.axis.title, ylabel=panel)
+        if panel == _THROUGHPUT:
+            axes.plot(*zip(*lines.ideal, strict=True), color=_IDEAL_COLOR, linewidth=0.8, zorder=1)
+        for line, look in zip(lines.lines, shown, strict=True):
+            _draw(axes, line, look, panel)
+        if panel == _THROUGHPUT:
+            if lines.ends:
+                axes.set_ylim(*lines.ends)
+            if any(point.interval for line in lines.lines for point in line.points):
+                axes.set_ylabel(f"{panel}, 95 % interval")
+        _mark(axes, sorted({point.at for line in lines.lines for point in line.points}), width / len(panels))
+    handles = [Line2D([], [], label=literal(look.label), **line_of(look)) for look in shown]
+    ideal = Line2D([], [], label=ideal_label(lines), color=_IDEAL_COLOR, linewidth=0.8)
     legend(figure, [*handles, ideal], width)
     return figure
+
+
+_THROUGHPUT = "samples/s"
+_PANELS: Mapping[str, Callable[[Summary], float | None]] = {
+    _THROUGHPUT: lambda row: row.samples_per_second,
+    "ms per step": lambda row: None if row.step_seconds_median is None else 1000 * row.step_seconds_median,
+    "peak memory (MiB)": lambda row: row.device_memory_mib or row.peak_memory_mib,
+}
+
+
+def _draw(axes: Axes, line: Line, look: Look, panel: str) -> None:
+    found = [(point, value) for point in line.points if (value := _PANELS[panel](point.row))]
+    if not found:
+        return
+    at = [point.at for point, _ in found]
+    if panel == _THROUGHPUT:
+        ends = [_ends(point) for point, _ in found]
+        errors = [
+            [point.throughput - end.low for (point, _), end in zip(found, ends, strict=True)],
+            [end.high - point.throughput for (point, _), end in zip(found, ends, strict=True)],
+        ]
+        axes.errorbar(
+            at,
+            [point.throughput for point, _ in found],
+            errors,
+            fmt="none",
+            ecolor=look.color,
+            elinewidth=1.0,
+            capsize=2.4,
+            capthick=1.0,
+        )
+    axes.plot(at, [value for _, value in found], **line_of(look))
+
+
+def _ends(point: Measured) -> Interval:
+    return point.interval or Interval(point.throughput, point.throughput)
 
 
 def _mark(axes: Axes, values: Sequence[int], width: float) -> None:

@@ -15,7 +15,7 @@ from kbench.comparison.scaling import Lines
 from kbench.plots.convergence import METRICS, WIDE
 from kbench.plots.look import Key, Look, key
 from kbench.plots.overview import words as matrix_words
-from kbench.plots.scaling import AXES, ideal_label
+from kbench.plots.scaling import ideal_label, line_looks
 from kbench.summary import Summary
 from kbench.text import plain, significant
 from kbench.values import CALL, EPOCH, OK, REST, RUN, Measured
@@ -213,10 +213,10 @@ def _memory(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
 
 
 def of_scaling(lines: Lines, looks: Mapping[Key, Look]) -> Chart:
-    """Throughput against what varies between runs."""
+    """Throughput along an axis."""
     found, in_words = [], []
-    for points in lines.rows:
-        label = looks[key(points[0].row)].label
+    for line, look in zip(lines.lines, line_looks(lines, looks), strict=True):
+        label, points = look.label, line.points
         for point in points:
             ends = (point.interval.low, point.interval.high) if point.interval else (None, None)
             found.append((label, point.at, point.throughput, *ends))
@@ -227,12 +227,12 @@ def of_scaling(lines: Lines, looks: Mapping[Key, Look]) -> Chart:
     return {
         **_chart(
             "scaling",
-            f"{lines.example}: throughput against {lines.variable}",
+            f"{lines.example}: throughput against {lines.axis.title}",
             _columns(("row", "at", "throughput", "low", "high"), found),
             in_words,
             f"Grey: {ideal_label(lines)}, from the fastest.{left_out}",
         ),
-        "x": AXES[lines.variable],
+        "x": lines.axis.title,
         "ideal": _columns(("at", "throughput"), lines.ideal),
         "ends": [_short(end) for end in lines.ends] if lines.ends else None,
     }

@@ -6,7 +6,7 @@ import base64
 import functools
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,12 @@ from matplotlib.colors import Colormap, LogNorm
 
 from kbench.analysis.learning_curves import unrisen
 from kbench.analysis.ratios import without_fastest
-from kbench.comparison.scaling import Lines
-from kbench.plots.look import Key, Look, key, looks
+from kbench.axes import Point
+from kbench.comparison.scaling import Lines, within
+from kbench.plots.look import Key, Look, key, looks, place_labels
 from kbench.plots.overview import scale, shown_ratio, sure_ratio
 from kbench.plots.overview import words as matrix_words
+from kbench.plots.scaling import line_looks
 from kbench.report import charts, colors, in_print, words
 from kbench.summary import Summary
 from kbench.tables import configuration, keras_cost, overall
@@ -28,7 +30,7 @@ from kbench.tables.answers import headline
 from kbench.tables.content import by_example, remarks_once, table
 from kbench.tables.page import Run, versions
 from kbench.text import plain
-from kbench.values import NOT_COMPARED, OK, Measured
+from kbench.values import NOT_COMPARED, OK, REST, Measured
 
 _HERE = Path(__file__).resolve().parent
 _SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-embed.min.js", "charts.js", "page.js")
@@ -74,9 +76,14 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
     # One look a row for all runs, so that a backend is the same everywhere.
     known = {name: str(about.get("color", "")) for run in runs for name, about in run.backends.items()}
     chosen = looks([row for run in runs for row in run.summaries], known)
-    styles = _styles(chosen)
+    along = [within([row for row in run.summaries if row.unit != REST]) for run in runs]
+    of_lines = [look for found in (scaling, *along) for one in found for look in line_looks(one, chosen)]
+    styles = _styles([*chosen.values(), *of_lines])
     each = charts.points_each(4 * sum(len(run.summaries) for run in runs))
-    shown = [_run(number, run, chosen, styles, each) for number, run in enumerate(runs)]
+    shown = [
+        _run(number, run, chosen, styles, each, sweeps)
+        for number, (run, sweeps) in enumerate(zip(runs, along, strict=True))
+    ]
     lines = _drawn("scaling", "scaling", [charts.of_scaling(one, chosen) for one in scaling], styles)
     sections = [*(example for run in shown for example in run["examples"]), lines]
     drawn = [chart for section in sections for chart in section["charts"]]
@@ -101,9 +108,10 @@ def _commands(text: str) -> Markup:
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(plain(text)))))
 
 
-def _styles(chosen: Mapping[Key, Look]) -> dict[str, dict[str, Any]]:
+def _styles(chosen: Iterable[Look]) -> dict[str, dict[str, Any]]:
     """By label: how charts.js and page.css draw a row."""
-    by_label = {look.label: look for look in chosen.values()}
+    by_label = {look.label: look for look in reversed(list(chosen))}
+    by_label = dict(reversed(by_label.items()))
     return {
         label: {
             "id": number,
@@ -119,7 +127,12 @@ def _styles(chosen: Mapping[Key, Look]) -> dict[str, dict[str, Any]]:
 
 
 def _run(
-    number: int, run: Run, chosen: Mapping[Key, Look], styles: Mapping[str, Mapping[str, Any]], each: int
+    number: int,
+    run: Run,
+    chosen: Mapping[Key, Look],
+    styles: Mapping[str, Mapping[str, Any]],
+    each: int,
+    sweeps: Sequence[Lines],
 ) -> dict[str, Any]:
     cells: dict[str, list[Measured]] = {}
     for one in run.measured:
@@ -132,7 +145,10 @@ def _run(
             **_drawn(
                 f"r{number}e{place}",
                 rows[0].example,
-                charts.of_example(rows, cells[rows[0].example], chosen, each),
+                [
+                    *charts.of_example(rows, cells[rows[0].example], chosen, each),
+                    *(charts.of_scaling(one, chosen) for one in sweeps if one.example == rows[0].example),
+                ],
                 styles,
             ),
             "unrisen": unrisen(cells[rows[0].example]),
@@ -188,19 +204,21 @@ def _matrix(
     summaries: Sequence[Summary], chosen: Mapping[Key, Look], styles: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Examples by rows of the run: text, colours, and the reason where there is no ratio."""
-    present = {chosen[key(row)].label for row in summaries}
-    labels = [label for label in styles if label in present]
+    place = place_labels(summaries)
+    first = {chosen[key(row)].column: styles[chosen[key(row)].label] for row in reversed(summaries)}
+    columns = {name: {**first[name], "label": name} for name in sorted(first, key=lambda name: first[name]["id"])}
     examples = list(dict.fromkeys(row.example for row in summaries))
-    by_place = {(row.example, chosen[key(row)].label): row for row in summaries}
+    places = {place(row): examples.index(row.example) for row in summaries}
+    by_place = {(place(row), chosen[key(row)].column): row for row in summaries}
     baseline = next((row.baseline for row in summaries if row.baseline), "")
     ratios = [ratio for row in summaries if (ratio := sure_ratio(row)) is not None]
     shades = scale(ratios, bool(baseline))
     unknown = without_fastest(summaries)
     return {
-        "columns": [styles[label] for label in labels],
+        "columns": list(columns.values()),
         "rows": [
-            (place, example, [_heat(by_place.get((example, label)), shades, unknown) for label in labels])
-            for place, example in enumerate(examples)
+            (number, name, [_heat(by_place.get((name, column)), shades, unknown) for column in columns])
+            for name, number in places.items()
         ],
         "timed": any(shown_ratio(row) is not None for row in summaries),
         "unsure": any(row.verdict == NOT_COMPARED for row in summaries),
@@ -208,9 +226,7 @@ def _matrix(
     }
 
 
-def _heat(
-    row: Summary | None, shades: tuple[LogNorm, Colormap], unknown: Collection[tuple[str, str]]
-) -> dict[str, Any]:
+def _heat(row: Summary | None, shades: tuple[LogNorm, Colormap], unknown: Collection[Point]) -> dict[str, Any]:
     ratio = sure_ratio(row) if row else None
     ground, ink = ("", "") if ratio is None else colors.heat(ratio, shades)
     return {
@@ -218,10 +234,7 @@ def _heat(
         "why": row.reason if row and ratio is None else "",
         "ground": ground,
         "ink": ink,
-        "best": row is not None
-        and ratio is not None
-        and row.relative_to_fastest == 1
-        and (row.example, row.device) not in unknown,
+        "best": row is not None and ratio is not None and row.relative_to_fastest == 1 and row.place not in unknown,
     }
 
 

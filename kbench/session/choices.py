@@ -48,7 +48,7 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
         "examples": tuple(paths.portable(one.path) for one in named.chosen),
         "named_examples": tuple(sorted(named.named)),
         "pythons": {name: ChosenPython(paths.portable(one.path), one.as_is) for name, one in pythons.items()},
-        "device": devices.choose(options.device, gpus).label,
+        "device": tuple(devices.choose(one, gpus).label for one in options.device.split(",")),
         "data_dir": None if mirror is None else paths.portable(mirror),
         "pass_env": passed_variables(options),
         "baseline": chosen_baseline(options, [one.name for one in chosen.chosen]),

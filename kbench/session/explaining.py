@@ -42,7 +42,7 @@ def explain(the_plan: Plan, here: Here, measure: Callable[[Plan, Here], object],
     for changed, what in variants if fits else ():
         say(f"Explaining: {what}.")
         tasks = tuple(replace(task, script=changed.kept()) for task in first)
-        request = replace(the_plan.request, script=changed, repeats=1, precision=None, budget=None, further={})
+        request = replace(the_plan.request, script=changed, repeats=1, precision=None, budget=None, extra_repeats={})
         part = replace(the_plan, request=request, tasks=tasks)
         measure(part, replace(here, run=_made(part, here, changed.variant, {})))
     if all(name.startswith("call,") for name in called):  # a loop of its own

@@ -171,7 +171,7 @@ def run_cells(
     begun any more. Raises UserError if results cannot be written; earlier measurements are kept.
     """
     mark = orphans.mark(here.run)
-    start = partial(launcher.launch, mark=mark, gpu=here.device.index)
+    start = partial(launcher.launch, mark=mark)
     took = time_left.earlier(the_plan.to_measure(), store.results_of(here.run))
     left = time_left.TimeLeft(the_plan.to_measure(), took, until)
     with orphans.ended_with_this_process(mark), Progress(the_plan.tasks, detail, left) as progress:

@@ -60,7 +60,7 @@ def arrays(the_plan: Plan) -> tuple[Plan, Here]:
     script = the_plan.request.script
     here = Here(
         run=Path(),
-        device=the_plan.device,
+        devices={one.label: one for one in the_plan.devices},
         examples={name: example.path for name, example in of_name.items()},
         data={},
         published_weights=weights,
@@ -123,11 +123,12 @@ def _own_data(the_plan: Plan, example: Example, here: Here) -> Path:
         except Unavailable as error:
             why = str(error)
             continue
-        here = replace(here, device=devices.CPU, environments={backend.name: made})
+        task = replace(tasks[backend.name], task=LOAD, image_data_format=CHANNELS_LAST, epochs=0, parity=None)
+        task = replace(task, device=devices.CPU.label, build=build.name)
+        here = replace(here, devices={task.device: devices.CPU}, environments={task.environment: made})
         mark = orphans.mark(here.run)
         with orphans.ended_with_this_process(mark):
             terminal.say(f"{example.path.name}: load_data() runs on {backend.name}, for all backends")
-            task = replace(tasks[backend.name], task=LOAD, image_data_format=CHANNELS_LAST, epochs=0, parity=None)
             start = partial(launcher.launch, mark=mark)
             outcome = launcher.to_its_end(runner.measure(task, here, start, compiling.NOBODY))
         if outcome.status != OK:
@@ -182,9 +183,9 @@ def standard_input() -> Iterator[IO[bytes] | None]:
         yield file
 
 
-def make_environments(the_plan: Plan, shown: bool = True) -> dict[str, Environment | str]:
-    """Backend -> its environment, or a sentence that says why there is none; `shown`: with a line of progress."""
-    made: dict[str, Environment | str] = {}
+def make_environments(the_plan: Plan, shown: bool = True) -> dict[tuple[str, str], Environment | str]:
+    """Backend and build -> their environment, or why there is none; `shown`: with a line of progress."""
+    made: dict[tuple[str, str], Environment | str] = {}
     script = the_plan.request.script
     missing = to_make(the_plan)
     with making.Line(missing, shown) as line:
@@ -194,8 +195,8 @@ def make_environments(the_plan: Plan, shown: bool = True) -> dict[str, Environme
                 with line.of(backend.name):
                     environment = ensure.ensure(backend, build, explicit=choice, report=terminal.say)
                     packages = script.packages if script else ()
-                    made[backend.name] = layers.ensure(environment, packages, terminal.say)
+                    made[backend.name, build.name] = layers.ensure(environment, packages, terminal.say)
             except Unavailable as error:
                 terminal.say(f"{backend.name}: unavailable: {error}")
-                made[backend.name] = str(error)
+                made[backend.name, build.name] = str(error)
     return made

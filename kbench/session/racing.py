@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kbench import store
+from kbench import axes, store
 from kbench.analysis import intervals
 from kbench.analysis.call_sites import program_of
 from kbench.analysis.machine_stability import disturbed_turns
 from kbench.analysis.rows import open_rows, summarised
-from kbench.analysis.summaries import row_of
+from kbench.axes import Point
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
 from kbench.store import RunResults
@@ -37,7 +37,7 @@ def race(
     clock: Clock,
     fresh: Collection[str] = (),
 ) -> Plan:
-    """Have `measure` repeat open rows, an example at a time, within the budget; returns the plan.
+    """Have `measure` repeat open rows, those of one place at a time, within the budget; returns the plan.
 
     `fresh`: the cells that have just been measured, which show whether other programs run now.
     """
@@ -53,11 +53,10 @@ def race(
         if not tasks or seconds * pace > left:
             break
         now |= {task.id for task in tasks}
-        further = dict(the_plan.request.further)
+        extra = dict(the_plan.request.extra_repeats)
         for task in tasks:
-            name = f"{task.example} {task.backend}"
-            further[name] = tuple(sorted({*further.get(name, ()), task.repeat}))
-        request = replace(the_plan.request, further=further)
+            extra[task.row_id] = tuple(sorted({*extra.get(task.row_id, ()), task.repeat}))
+        request = replace(the_plan.request, extra_repeats=extra)
         the_plan = replace(the_plan, request=request, tasks=(*the_plan.tasks, *tasks))
         measure(the_plan, tasks)
     return the_plan
@@ -66,7 +65,7 @@ def race(
 def cheapest(the_plan: Plan, there: RunResults, fresh: Collection[str] = ()) -> tuple[float, list[CellTask]]:
     """The seconds of the cheapest repeat of an example's open rows, and its tasks; none if there is none."""
     still_open = open_rows(summarised(there), the_plan.request.precision or math.inf)
-    rounds = [_next(the_plan, rows) for example, rows in still_open.items() if not disturbed(there, example, fresh)]
+    rounds = [_next(the_plan, rows) for place, rows in still_open.items() if not disturbed(there, place, fresh)]
     affordable = [(_cost(there, tasks), tasks) for tasks in rounds if tasks]
     return min(affordable, key=lambda one: one[0], default=(0.0, []))
 
@@ -92,31 +91,35 @@ def spent(there: RunResults) -> float:
     return sum(one.outcome.seconds or 0.0 for one in there.measured)
 
 
-def disturbed(there: RunResults, example: str, fresh: Collection[str]) -> bool:
-    """Whether other programs disturbed most turns of the example's last repeat among the `fresh` cells; another one
+def disturbed(there: RunResults, place: Point, fresh: Collection[str]) -> bool:
+    """Whether other programs disturbed most turns of the last repeat at a place among the `fresh` cells; another one
     would be no better. What disturbed an earlier session may have ended.
     """
-    measured = [one for one in there.measured if one.cell.example == program_of(example) and one.cell.id in fresh]
+    place = _of_cells(place)
+    measured = [one for one in there.measured if one.cell.key.place == place and one.cell.id in fresh]
     last = max((one.cell.repeat for one in measured), default=1)
     turns = disturbed_turns([one for one in measured if one.cell.repeat == last])
     return 2 * sum(turns) > len(turns)
 
 
 def _next(the_plan: Plan, rows: Sequence[Summary]) -> list[CellTask]:
-    """Another repeat of each of these rows of an example; none if the limit is reached."""
-    keys = {row_of(replace(row, example=program_of(row.example))) for row in rows}
-    there = [task for task in the_plan.tasks if row_of(task) in keys]
+    """Another repeat of each of these rows of a place; none if the limit is reached."""
+    keys = {_of_cells(row.key) for row in rows}
+    there = [task for task in the_plan.tasks if task.key in keys]
     repeat = 1 + max((task.repeat for task in there), default=0)
-    # Both layouts of a backend are repeated, because `further` is by backend.
-    backends = {(task.example, task.backend) for task in there}
-    first = [task for task in the_plan.tasks if task.repeat == 1 and (task.example, task.backend) in backends]
     if repeat > MOST_REPEATS:
         return []
+    first = [task for task in there if task.repeat == 1]
     return [replace(task, repeat=repeat, seed=the_plan.request.seed_of(repeat)) for task in first]
+
+
+def _of_cells(point: Point) -> Point:
+    """The point of the cells behind a row, which may be a line of a program."""
+    return point.changed(axes.EXAMPLE, program_of(str(point[axes.EXAMPLE])))
 
 
 def _cost(there: RunResults, tasks: Sequence[CellTask]) -> float:
     """The expected seconds, as in the first repeat."""
-    rows = {row_of(task) for task in tasks}
-    took = [one.outcome.seconds or 0.0 for one in there.measured if one.cell.repeat == 1 and row_of(one.cell) in rows]
+    rows = {task.key for task in tasks}
+    took = [one.outcome.seconds or 0.0 for one in there.measured if one.cell.repeat == 1 and one.cell.key in rows]
     return sum(took)

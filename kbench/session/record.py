@@ -59,12 +59,12 @@ def at_end(the_plan: Plan, gpus: Sequence[Device], before: Mapping[str, Any]) ->
 def _limits(the_plan: Plan) -> dict[str, Any]:
     # A script's operations are not counted, and parity has no times.
     without = the_plan.request.script or all(task.parity is not None for task in the_plan.tasks)
-    if the_plan.device.kind != "cpu" or without:
+    if without or all(device.kind != "cpu" for device in the_plan.devices):
         return {}
     largest = 1024 * max(known(caches_kib, dict[str, int]()).values(), default=0)
     return {
         "limits": peak_rates.measure(
-            the_plan.request.threads, largest or None, cell_variables(the_plan.request.passed())
+            max(the_plan.request.threads), largest or None, cell_variables(the_plan.request.passed())
         )
     }
 
@@ -76,26 +76,28 @@ def cell_variables(passed: Mapping[str, str]) -> dict[str, str]:
 
 def of_environments(the_plan: Plan, here: Here) -> dict[str, dict[str, Any]]:
     """Each backend's environment: its lock, its packages with their versions, the variables that matter."""
+    first = dict(reversed(list(here.environments)))
+    used = {task.environment: here.devices[task.device] for task in the_plan.tasks}
     return {
-        name: {
+        name if build == first[name] else f"{name} ({build})": {
             "build": one.build,
             "as_is": one.folder is None,
             "lock_sha256": one.lock_sha256,
             "packages": packages.packages(one),
-            "variables": _variables(the_plan, here, one),
+            "variables": _variables(the_plan, here, one, used[name, build]),
         }
-        for name, one in here.environments.items()
+        for (name, build), one in here.environments.items()
         if isinstance(one, Environment)
     }
 
 
-def _variables(the_plan: Plan, here: Here, environment: Environment) -> dict[str, str]:
+def _variables(the_plan: Plan, here: Here, environment: Environment, device: Device) -> dict[str, str]:
     """The variables that matter, as the backend's cells get them."""
     script = the_plan.request.script is not None
-    own = ensure.variables(environment, the_plan.request.threads, compiled="" if script else "{compiled}")
-    pinned = devices.pin_variables(the_plan.device)
+    own = ensure.variables(environment, max(the_plan.request.threads), compiled="" if script else "{compiled}")
+    pinned = devices.pin_variables(device)
     given = spec.environment_variables(os.environ, {**here.passed, **own}, pinned, Path(), of_program=script)
-    if the_plan.device.uuid:  # it identifies the card
-        given = {name: value.replace(the_plan.device.uuid, the_plan.device.label) for name, value in given.items()}
+    if device.uuid:  # it identifies the card
+        given = {name: value.replace(device.uuid, device.label) for name, value in given.items()}
     kept = spec.that_matter(given, own).items()
     return {name: without_passwords(provenance.without_home(value)) for name, value in kept}

@@ -12,8 +12,9 @@ from typing import TextIO
 
 from tqdm import tqdm
 
-from kbench import store
+from kbench import axes, store
 from kbench.analysis.rows import again
+from kbench.axes import Axis, Point
 from kbench.cli import arguments
 from kbench.parity.values import Agreement
 from kbench.planning.plan import Plan
@@ -50,8 +51,8 @@ def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO |
     lines += planned_program.lines(request.script) if request.script else []
     lines += [] if request.script else [f"  examples   {', '.join(example.name for example in plan.examples)}"]
     lines += planned_data.lines(plan, width())
-    device = plan.device
-    lines.append(f"  device     {device.label}{f' ({device.name}, driver {device.driver})' if device.name else ''}")
+    of_devices = [f"{one.label}{f' ({one.name}, driver {one.driver})' if one.name else ''}" for one in plan.devices]
+    lines.append(f"  device     {', '.join(of_devices)}")
     noted: dict[str, list[str]] = {}
     for backend, build in plan.environments():
         if build.note:
@@ -139,13 +140,22 @@ def print_folder(run: Path, what: str, start: str, file: TextIO | None = None) -
     print(f"\n{at_blanks(f'{what}: {_short(run)} (start with {start})', width())}", file=file or sys.stdout)
 
 
-def print_open(run: store.RunResults, found: Mapping[str, Sequence[Summary]], file: TextIO | None = None) -> None:
+def print_open(run: store.RunResults, found: Mapping[Point, Sequence[Summary]], file: TextIO | None = None) -> None:
     """Print what is not settled and how to continue; nothing if all is."""
     if not found:
         return
-    named = "; ".join(f"{example} on {', '.join(row.backend for row in rows[1:])}" for example, rows in found.items())
+    varying = axes.varying(found)
+    named = "; ".join(
+        f"{_named(place, varying)} on {', '.join(row.backend for row in rows[1:])}" for place, rows in found.items()
+    )
     command = f"{arguments.program()} resume {shlex.quote(str(_short(run.folder)))} --budget 10m"
     print_sentence(f"Not settled yet: {named}. To measure again: `{command}`", file)
+
+
+def _named(place: Point, varying: Sequence[Axis]) -> str:
+    """A place by its example, and by what differs from the others: `mnist_mlp (batch 32)`."""
+    others = ", ".join(axes.shown(axis, place[axis.name]) for axis in varying if axis.name != axes.EXAMPLE)
+    return f"{place[axes.EXAMPLE]}{f' ({others})' if others else ''}"
 
 
 def print_sentence(sentence: str, file: TextIO | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ def read_record(run: Path) -> RunRecord:
         created=str(record.get("created", "")),
         plan=plan,
         provenance=provenance,
-        cells=tuple(_cell(run, value) for value in planned),
+        cells=tuple(_cell(run, value, plan) for value in planned),
         resumed=tuple(one for one in resumed if isinstance(one, dict)) if isinstance(resumed, list) else (),
     )
 
@@ -125,10 +125,12 @@ def objects(value: object) -> dict[str, dict[str, Any]]:
     return {str(key): entry for key, entry in value.items() if isinstance(entry, dict)}
 
 
-def _cell(run: Path, value: object) -> Cell:
+def _cell(run: Path, value: object, plan: Mapping[str, Any]) -> Cell:
     """The cell that run.json describes; keys of a later kbench are left out."""
     try:
-        return msgspec.convert(value, Cell)
+        cell = msgspec.convert(value, Cell)
+        of_all = plan.get("threads")  # in a run of an earlier version
+        return replace(cell, threads=of_all) if not cell.threads and isinstance(of_all, int) else cell
     except msgspec.ValidationError:
         raise UserError(f"{run / 'run.json'} is damaged: one of its cells is not described in full.") from None
 

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
+from kbench import axes
 from kbench.analysis import call_costs, ratios
 from kbench.analysis.machine_stability import SHARE
-from kbench.summary import Summary
+from kbench.summary import TO_FASTEST, Summary
 from kbench.tables import data, otherwise
 from kbench.text import beside_one, plain, significant
 from kbench.values import NO_DIFFERENCE, NOT_COMPARED, REST
@@ -31,13 +32,13 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
     `again` as in `answer`.
     """
     summaries = [row for row in summaries if row.unit != REST]
-    places = dict.fromkeys((row.example, row.device) for row in summaries)
+    places = dict.fromkeys(row.place for row in summaries)
     unknown = ratios.without_fastest(summaries)
-    fastest = {(row.backend, row.example, row.device) for row in summaries if row.relative_to_fastest == 1}
-    wins = Counter(backend for backend, *place in fastest if tuple(place) not in unknown)
-    several_devices = len({row.device for row in summaries}) > 1
-    what = "comparisons" if several_devices else "examples"
-    what = "parts of the program" if any(row.unit for row in summaries) and not several_devices else what
+    fastest = {(row.backend, row.place) for row in summaries if row.relative_to_fastest == 1}
+    wins = Counter(backend for backend, place in fastest if place not in unknown)
+    of_examples = {place.only([axes.EXAMPLE]) for place in places}
+    what = "examples" if len(of_examples) == len(places) else "comparisons"
+    what = "parts of the program" if any(row.unit for row in summaries) and what == "examples" else what
     ranked = sorted(wins.items(), key=lambda item: (-item[1], item[0]))
     if not fastest:
         first = "No backend has a steady epoch to compare."
@@ -53,7 +54,7 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
     if near and len(places) == 1:
         first += f" {' and '.join(row.backend for row in near)} may be as fast."
     elif near:
-        unsure = len({(row.example, row.device) for row in near})
+        unsure = len({row.place for row in near})
         first += f" In {unsure} of these, another backend may be as fast."
     ended = Counter(row.status for row in summaries).most_common()
     tail = f"Rows: {', '.join(f'{number} {status}' for status, number in ended)}."
@@ -63,8 +64,8 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
     synthetic = dict.fromkeys(row.example for row in summaries if data.is_synthetic(row))
     if synthetic:
         tail += f" On synthetic data: {', '.join(synthetic)}."
-    unclear = {(row.example, row.device) for row in summaries if _verdict(row) == NOT_COMPARED}
-    there = [row for row in summaries if (row.example, row.device) in unclear]
+    unclear = {row.place for row in summaries if _verdict(row) == NOT_COMPARED}
+    there = [row for row in summaries if row.place in unclear]
     missing = _missing(there, f"{len(unknown)} of {len(places)} {what}" if len(places) > 1 else "", again)
     # What the reader can do something about comes first.
     parts = (missing, first, tail) if _disturbed(there) or not ranked else (first, missing, tail)
@@ -162,7 +163,8 @@ def _compiles_each(row: Summary) -> bool:
 
 def _verdict(row: Summary) -> str:
     """Against the fastest; empty for the fastest itself, and for a row that has no ratio."""
-    return ratios.to_fastest(row) if row.relative_to_fastest not in (None, 1) else ""
+    ratio = row.ratios.get(TO_FASTEST)
+    return ratio.verdict if ratio and ratio.value != 1 else ""
 
 
 def _names(rows: Sequence[Summary]) -> str:

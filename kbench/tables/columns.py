@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kbench.axes import AXES
 from kbench.errors import UserError
 from kbench.summary import Summary
 from kbench.tables.csv import summary_columns
@@ -44,6 +45,8 @@ HEADINGS = {
     "compile (s)": "compile_seconds",
     "around (s)": "around_seconds",
     "total (s)": "total_seconds",
+    **{axis.title: axis.name for axis in AXES if axis.number},
+    "device": "device",
 }
 
 

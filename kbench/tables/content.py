@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from operator import attrgetter
 
-from kbench.analysis import ratios
+from kbench import axes
 from kbench.analysis.call_outputs import sentence
 from kbench.analysis.call_sites import is_fit
 from kbench.analysis.intervals import ENOUGH
-from kbench.summary import Summary
+from kbench.axes import Axis
+from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Summary
 from kbench.tables import data, of_script
 from kbench.tables.answers import answer
 from kbench.tables.columns import ALL, Shown, chosen, texts
@@ -103,25 +103,23 @@ def heading(rows: Sequence[Summary]) -> str:
     row = rows[0]
     if row.unit:
         return of_script.heading(rows)
+    varying = {axis.name for axis in axes.varying(row.key for row in rows)}
     of_all = f" of {row.available_samples:,}" if row.samples < (row.available_samples or 0) else ""
     passes = ("pass", "passes") if row.task == "infer" else ("epoch", "epochs")
     facts = [
-        f"{row.samples:,}{of_all} samples",
+        *([] if axes.SAMPLES in varying else [f"{row.samples:,}{of_all} samples"]),
         f"{row.epochs:,} {passes[row.epochs != 1]}",
-        f"batch {row.batch_size:,}",
+        *([] if axes.BATCH_SIZE in varying else [f"batch {row.batch_size:,}"]),
     ]
     facts += [said] if (said := data.in_short(row)) else []
-    facts += [] if _varies(rows, "device") else [row.device]
-    facts += [row.image_data_format] if row.input == "image" and not _varies(rows, "image_data_format") else []
+    facts += [] if axes.DEVICE in varying else [row.device]
+    facts += [row.image_data_format] if row.input == "image" and axes.LAYOUT not in varying else []
     return plain(f"{row.example} ({row.profile}: {', '.join(facts)})")
 
 
 def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     columns: dict[str, Callable[[Summary], str]] = {"backend": lambda row: plain(row.backend)}
-    if _varies(rows, "image_data_format") and rows[0].input in ("image", ""):
-        columns["channels"] = lambda row: plain(row.image_data_format.removeprefix("channels_"))
-    if _varies(rows, "device"):
-        columns["device"] = lambda row: plain(row.device)
+    columns |= {axis.title: partial(_on_axis, axis) for axis in _varying(rows)}
     if any(row.form for row in rows):
         columns["recurrent"] = lambda row: plain(row.form) or ("default" if row.status == OK else MISSING)
     if rows[0].unit:
@@ -142,6 +140,16 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     if not infers:
         columns |= _scores(rows)
     return columns | _target_columns(rows)
+
+
+def _varying(rows: Sequence[Summary]) -> list[Axis]:
+    """The axes that get a column, beside that of the backend; layouts only where the model has images."""
+    found = [axis for axis in axes.varying(row.key for row in rows) if not axis.of_backend]
+    return [axis for axis in found if axis.name != axes.LAYOUT or rows[0].input in ("image", "")]
+
+
+def _on_axis(axis: Axis, row: Summary) -> str:
+    return plain(axes.value_shown(axis, row.key)) or MISSING
 
 
 def _scores(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
@@ -183,27 +191,35 @@ def _metric(name: str, row: Summary) -> str:
 
 def _comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     """The ratio to the baseline, or else to the fastest, how sure it is, and what that shows."""
-    interval: Callable[[Summary], Interval | None]
-    if rows[0].baseline:
-        name, ratio, interval = "x baseline", attrgetter("relative_to_baseline"), attrgetter("baseline_interval")
-    else:
-        name, ratio, interval = "x fastest", attrgetter("relative_to_fastest"), attrgetter("relative_interval")
-    columns: dict[str, Callable[[Summary], str]] = {name: lambda row: compared(ratio(row), row.verdict)}
-    if any(interval(row) for row in rows):
+    kind, name = (TO_BASELINE, "x baseline") if rows[0].baseline else (TO_FASTEST, "x fastest")
+
+    def interval(row: Summary) -> Interval | None:
+        return row.ratios[kind].interval if kind in row.ratios else None
+
+    columns: dict[str, Callable[[Summary], str]] = {
+        name: lambda row: compared(row.ratios[kind].value, row.verdict) if kind in row.ratios else MISSING
+    }
+    if any(map(interval, rows)):
         columns["95 % interval (x)"] = lambda row: ends(interval(row), beside_one)
         columns["verdict"] = lambda row: row.verdict or MISSING
     if _with_default(rows):
-        columns["x default"] = lambda row: compared(row.relative_to_default, ratios.verdict(row.default_interval))
+        columns["x default"] = partial(of_ratio, TO_DEFAULT)
         columns["95 % interval (x default)"] = lambda row: ends(row.default_interval, beside_one)
-    if rows[0].baseline != NATIVE and any(row.relative_to_native is not None for row in rows):
-        columns["x native"] = lambda row: compared(row.relative_to_native, ratios.verdict(row.native_interval))
+    if rows[0].baseline != NATIVE and any(TO_NATIVE in row.ratios for row in rows):
+        columns["x native"] = partial(of_ratio, TO_NATIVE)
         columns["95 % interval (x native)"] = lambda row: ends(row.native_interval, beside_one)
     return columns
 
 
+def of_ratio(kind: str, row: Summary) -> str:
+    """A ratio with the mark of its own verdict."""
+    one = row.ratios.get(kind)
+    return MISSING if one is None else compared(one.value, one.verdict)
+
+
 def _with_default(rows: Sequence[Summary]) -> bool:
     """Whether a variant stands beside its backend as it is, unless that is the baseline already."""
-    return any(row.relative_to_default is not None and base(row.backend) != row.baseline for row in rows)
+    return any(TO_DEFAULT in row.ratios and base(row.backend) != row.baseline for row in rows)
 
 
 def _target_columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
@@ -285,7 +301,7 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
 
 def _on_comparison(rows: Sequence[Summary]) -> dict[str, bool]:
     baseline = rows[0].baseline
-    timed = any(row.relative_to_baseline is not None for row in rows)
+    timed = any(TO_BASELINE in row.ratios for row in rows)
     few = any(0 < (row.resampled_values or 0) < ENOUGH for row in rows)
     return {
         f"x baseline: the ratio to {plain(baseline)}.": bool(baseline) and timed,
@@ -301,9 +317,8 @@ def _on_comparison(rows: Sequence[Summary]) -> dict[str, bool]:
 
 def _verdicts(rows: Sequence[Summary]) -> list[str]:
     """Of all ratios that the table shows."""
-    defaults = [row.default_interval for row in rows if row.relative_to_default is not None]
-    natives = [row.native_interval for row in rows if row.relative_to_native is not None]
-    return [*(row.verdict for row in rows), *map(ratios.verdict, [*defaults, *natives])]
+    others = [row.ratios[kind].verdict for row in rows for kind in (TO_DEFAULT, TO_NATIVE) if kind in row.ratios]
+    return [*(row.verdict for row in rows), *others]
 
 
 def _on_learning(rows: Sequence[Summary]) -> dict[str, bool]:
@@ -325,7 +340,3 @@ def marks(verdicts: Iterable[str]) -> list[str]:
     """What the marks before ratios with these verdicts mean."""
     found = set(verdicts)
     return [meaning for verdict, meaning in _MARKS.items() if verdict in found]
-
-
-def _varies(rows: Sequence[Summary], name: str) -> bool:
-    return len({getattr(row, name) for row in rows}) > 1

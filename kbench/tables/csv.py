@@ -50,6 +50,8 @@ def summary_csv(summaries: Sequence[Summary], only: Sequence[str] = ()) -> str:
 def summary_columns(summaries: Sequence[Summary], only: Sequence[str] = ()) -> dict[str, list[Any]]:
     """The columns of summary.csv by name, or `only` some; None is not applicable or not measured."""
     found = {name: values for one in fields(Summary) for name, values in _columns(one, summaries).items()}
+    others = dict.fromkeys(name for row in summaries for name in row.axes)
+    found |= {name: [row.axes.get(name) for row in summaries] for name in others if name not in found}
     return {name: found[name] for name in only or found}
 
 

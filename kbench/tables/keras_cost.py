@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kbench.analysis import ratios
-from kbench.summary import Summary
-from kbench.tables.content import Table, ends
-from kbench.text import MISSING, beside_one, compared, plain, significant
+from kbench.summary import TO_FASTEST, TO_NATIVE, Summary
+from kbench.tables.content import Table, ends, of_ratio
+from kbench.text import MISSING, beside_one, plain, significant
 from kbench.values import NATIVE
 
 _REMARK = (
@@ -40,11 +39,10 @@ def of_pairs(summaries: Sequence[Summary]) -> list[tuple[Summary, Summary]]:
     """(row of Keras, the fastest row of its framework without Keras) where there are both."""
     found = []
     for row in summaries:
-        if row.relative_to_native is None:
+        if TO_NATIVE not in row.ratios:
             continue
-        place = (row.example, row.device, row.native)
-        native = [one for one in summaries if (one.example, one.device, one.backend) == place]
-        timed = [one for one in native if one.relative_to_fastest is not None]
+        native = [one for one in summaries if one.place == row.place and one.backend == row.native]
+        timed = [one for one in native if TO_FASTEST in one.ratios]
         found.append((row, min(timed, key=lambda one: one.relative_to_fastest or 0.0)))
     return found
 
@@ -56,7 +54,7 @@ def _row(row: Summary, native: Summary, several_devices: bool) -> tuple[str, ...
         plain(row.native),
         significant(row.epoch_seconds),
         significant(native.epoch_seconds),
-        compared(row.relative_to_native, ratios.verdict(row.native_interval)),
+        of_ratio(TO_NATIVE, row),
         ends(row.native_interval, beside_one),
         _more(row.step_seconds_median, native.step_seconds_median, 1000.0),
         _more(row.phases.get("first_step"), native.phases.get("first_step")),

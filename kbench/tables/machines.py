@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kbench import axes
+from kbench.axes import Point
 from kbench.summary import Summary
 from kbench.tables.content import Table, marks
 from kbench.tables.csv import csv_text, summary_columns
@@ -15,21 +17,23 @@ Rows = Mapping[str, Sequence[Summary]]  # by the kind of machine
 
 def table(rows: Rows) -> Table:
     """A line for each row of the tables, and a column for each kind of machine."""
-    lines: dict[tuple[str, str, str], dict[str, Summary]] = {}
+    lines: dict[tuple[tuple[str, ...], Point], dict[str, Summary]] = {}
+    everyone = [row for found in rows.values() for row in found]
+    others = [axis for axis in axes.within_backends(row.key for row in everyone) if axis.name != axes.DEVICE]
     for machine, found in rows.items():
         for row in found:
-            lines.setdefault((row.example, row.backend, row.image_data_format), {})[machine] = row
-    examples = list(dict.fromkeys(example for example, *_ in lines))
-    several = len({key[:2] for key in lines}) < len(lines)
-    everyone = [row for found in rows.values() for row in found]
+            key = row.key.without([axes.DEVICE])
+            names = (row.example, row.backend, *(axes.value_shown(axis, key) for axis in others))
+            lines.setdefault((names, key), {})[machine] = row
+    examples = list(dict.fromkeys(row.example for row in everyone))
     return Table(
         heading="Kinds of machines: steady time, and x fastest on the same machine",
-        columns=("example", "backend", *(["channels"] if several else []), *map(plain, rows)),
+        columns=("example", "backend", *(axis.title for axis in others), *map(plain, rows)),
         rows=tuple(
-            (*map(plain, key if several else key[:2]), *(_entry(found.get(machine)) for machine in rows))
-            for key, found in sorted(lines.items(), key=lambda line: examples.index(line[0][0]))
+            (*map(plain, names), *(_entry(found.get(machine)) for machine in rows))
+            for (names, _), found in sorted(lines.items(), key=lambda line: examples.index(line[0][0][0]))
         ),
-        text_columns=frozenset({"example", "backend", "channels"}),
+        text_columns=frozenset({"example", "backend", *(axis.title for axis in others if not axis.number)}),
         remarks=tuple(marks(row.verdict for row in everyone)),
     )
 

@@ -13,14 +13,16 @@ import pytest
 from fake_bench import Said, call
 from fake_runs import COLORS, PROVENANCE, cell, fake_run, summary
 
-from kbench.comparison.scaling import BATCH_SIZE, SAMPLES, THREADS, Lines, Side, lines
+from kbench import axes
+from kbench.axes import BATCH_SIZE, SAMPLES, THREADS
+from kbench.comparison.scaling import Lines, Side, lines
 from kbench.plots.look import looks
 from kbench.plots.scaling import _figure as draw
 from kbench.report import charts
 from kbench.summary import Summary
 from kbench.values import FAILED, OK, Interval, Outcome
 
-NOTHING = "threads, batch size and number of samples are the same in all runs"
+NOTHING = "batch size, samples and threads are the same in all runs"
 
 
 def row(backend: str = "keras3/jax", throughput: float = 1000.0, **changes: Any) -> Summary:
@@ -29,9 +31,14 @@ def row(backend: str = "keras3/jax", throughput: float = 1000.0, **changes: Any)
     return summary(backend, samples_per_second=throughput, per_1000_interval=interval, **changes)
 
 
+def side(rows: list[Summary], threads: int | None, **more: Any) -> Side:
+    """A run with so many threads in each cell."""
+    return Side([replace(one, threads=threads) for one in rows], **more)
+
+
 def of_threads(*speeds: float, backend: str = "keras3/jax") -> list[Side]:
     """Runs with 1, 2, 4, ... threads."""
-    return [Side([row(backend, speed)], 2**place) for place, speed in enumerate(speeds)]
+    return [side([row(backend, speed)], 2**place) for place, speed in enumerate(speeds)]
 
 
 def only(sides: list[Side]) -> Lines:
@@ -48,15 +55,15 @@ def reason(sides: list[Side]) -> str:
 
 def test_throughput_stands_against_what_varies_with_its_interval_turned_round() -> None:
     found = only(list(reversed(of_threads(1000, 1800, 2000))))
-    assert (found.example, found.variable, found.grows) == ("mnist_cnn", THREADS, True)
-    ((first, second, third),) = found.rows
+    assert (found.example, found.axis, found.axis.speeds_up) == ("mnist_cnn", axes.named(THREADS), True)
+    (first, second, third) = found.lines[0].points
     assert [(point.at, point.throughput) for point in (first, second, third)] == [(1, 1000), (2, 1800), (4, 2000)]
     assert first.interval == Interval(pytest.approx(800.0), pytest.approx(1250.0))
 
 
 def test_the_ideal_line_starts_at_the_fastest_and_ends_before_it_presses_the_others_down() -> None:
     sides = [
-        Side([row("keras3/jax", fast), row("keras3/torch", slow)], threads)
+        side([row("keras3/jax", fast), row("keras3/torch", slow)], threads)
         for threads, fast, slow in ((1, 100.0, 10.0), (16, 150.0, 160.0))
     ]
     assert only(sides).ideal == ((1, 100.0), (pytest.approx(3.2), pytest.approx(320.0)))
@@ -64,71 +71,73 @@ def test_the_ideal_line_starts_at_the_fastest_and_ends_before_it_presses_the_oth
 
 
 def test_batch_size_and_samples_are_found_too_and_more_samples_are_ideally_as_fast() -> None:
-    batches = only([Side([row(batch_size=size)], 2) for size in (32, 64)])
-    assert (batches.variable, [point.at for point in batches.rows[0]]) == (BATCH_SIZE, [32, 64])
-    samples = only([Side([row(samples=count)], 2) for count in (1000, 5000)])
-    assert (samples.variable, samples.ideal) == (SAMPLES, ((1000, 1000.0), (5000, 1000.0)))
+    batches = only([side([row(batch_size=size)], 2) for size in (32, 64)])
+    assert (batches.axis.name, [point.at for point in batches.lines[0].points]) == (BATCH_SIZE, [32, 64])
+    samples = only([side([row(samples=count)], 2) for count in (1000, 5000)])
+    assert (samples.axis.name, samples.ideal) == (SAMPLES, ((1000, 1000.0), (5000, 1000.0)))
 
 
 def test_where_nothing_varies_or_too_much_there_is_a_sentence_and_no_line() -> None:
-    assert reason([Side([row()], 2), Side([row()], 2)]) == NOTHING
-    both = [Side([row(batch_size=32)], 1), Side([row(batch_size=64)], 2)]
-    assert reason(both) == "threads and batch size vary together, and a line can show only one of them"
-    machines = [replace(side, alike={"the processor": f"A{side.threads}"}) for side in of_threads(1, 2)]
+    assert reason([side([row()], 2), side([row()], 2)]) == NOTHING
+    both = [side([row(batch_size=32)], 1), side([row(batch_size=64)], 2)]
+    assert reason(both) == "batch size and threads vary together, and a line can show only one of them"
+    machines = [replace(one, alike={"the processor": f"A{number}"}) for number, one in enumerate(of_threads(1, 2))]
     assert reason(machines).startswith("threads and the processor vary together")
-    versions = [Side([row(backend_version=f"{threads}.0")], threads) for threads in (1, 2)]
+    versions = [side([row(backend_version=f"{threads}.0")], threads) for threads in (1, 2)]
     assert reason(versions).startswith("threads and the version of keras3/jax vary together")
-    files = [replace(side, models={"mnist_cnn": f"{side.threads}", "other": "x"}) for side in of_threads(1, 2)]
+    files = [
+        replace(one, models={"mnist_cnn": f"{number}", "other": "x"}) for number, one in enumerate(of_threads(1, 2))
+    ]
     assert reason(files).startswith("threads and the example's file vary together")
-    data = [Side([row(data_source=source)], threads) for threads, source in ((1, "real"), (2, "synthetic"))]
+    data = [side([row(data_source=source)], threads) for threads, source in ((1, "real"), (2, "synthetic"))]
     assert reason(data).startswith("threads and the data vary together")
 
 
 def test_what_a_run_does_not_tell_is_not_taken_for_a_difference() -> None:
     one, two = of_threads(1, 2)
     assert only([replace(one, alike={"the processor": "A"}), replace(two, alike={"the processor": ""})])
-    assert reason([one, replace(two, threads=None)]) == "one of the runs does not report its threads"
+    assert reason([one, side([*two.summaries], None)]) == "one of the runs does not report its threads"
 
 
 def test_examples_of_one_run_and_rows_that_failed_have_no_line() -> None:
-    found, said = lines([Side([row(), row(example="imdb_gru"), row(example="babi_rnn")], 1), Side([row()], 2)])
+    found, said = lines([side([row(), row(example="imdb_gru"), row(example="babi_rnn")], 1), side([row()], 2)])
     assert [one.example for one in found] == ["mnist_cnn"]
     assert said == ["No scaling lines for imdb_gru, babi_rnn: only one of the runs has it."]
-    failed = [Side([row()], 1), Side([row(status=FAILED)], 2)]
+    failed = [side([row()], 1), side([row(status=FAILED)], 2)]
     assert reason(failed) == "no backend ended ok with more than one value of threads"
 
 
 def test_a_row_that_was_not_measured_like_the_others_is_left_out_and_named() -> None:
     sides = [
-        Side([row(), row("keras3/torch", 9.0, differs=("so",) if threads == 2 else ())], threads)
+        side([row(), row("keras3/torch", 9.0, differs=("so",) if threads == 2 else ())], threads)
         for threads in (1, 2)
     ]
     found = only(sides)
-    assert [len(points) for points in found.rows] == [2, 1]
+    assert [len(line.points) for line in found.lines] == [2, 1]
     assert found.left_out == ("keras3/torch",)
-    chart = charts.of_scaling(found, looks([one for side in sides for one in side.summaries], COLORS))
+    chart = charts.of_scaling(found, looks([row for one in sides for row in one.summaries], COLORS))
     assert chart["thinned"].endswith("Left out, since not measured like the others: keras3/torch.")
 
 
 def test_a_run_of_one_value_twice_is_two_points_of_it() -> None:
-    sides = [*of_threads(100, 200), Side([row(throughput=110.0)], 1)]
-    assert [point.at for point in only(sides).rows[0]] == [1, 1, 2]
+    sides = [*of_threads(100, 200), side([row(throughput=110.0)], 1)]
+    assert [point.at for point in only(sides).lines[0].points] == [1, 1, 2]
 
 
 def test_lines_look_as_elsewhere_on_logarithmic_axes_with_the_measured_values_marked() -> None:
     sides = [
-        Side([row("keras2/cntk", 100.0 * threads), row("keras3/jax", 50.0 * threads)], threads)
+        side([row("keras2/cntk", 100.0 * threads), row("keras3/jax", 50.0 * threads)], threads)
         for threads in (1, 2, 4, 8)
     ]
     chosen = looks(sides[0].summaries, COLORS)
     figure = draw(only(sides), chosen)
-    (axes,) = figure.axes
+    axes = figure.axes[0]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "2", "4", "8"]
     ideal, cntk, jax = [line for line in axes.lines if len(line.get_xdata()) > 1 and line.get_linestyle() != "None"]
     assert (ideal.get_color(), ideal.get_linewidth()) == ("#999999", 0.8)
     for line, backend in ((cntk, "keras2/cntk"), (jax, "keras3/jax")):
-        look = chosen[backend, "channels_last", "cpu"]
+        look = next(one for one in chosen.values() if one.label == backend)
         assert (line.get_color(), line.get_marker(), line.get_linestyle()) == (
             look.color,
             look.marker,
@@ -140,10 +149,10 @@ def test_lines_look_as_elsewhere_on_logarithmic_axes_with_the_measured_values_ma
 
 def test_an_interval_that_goes_on_for_ever_is_cut_off() -> None:
     wide = replace(row(throughput=200.0), per_1000_interval=Interval(0.01, 1e6))
-    lines = only([Side([row()], 1), Side([wide], 2)])
+    lines = only([side([row()], 1), side([wide], 2)])
     assert lines.ends is not None
     assert lines.ends[0] <= 100.0 / 2 and 200.0 * 2 <= lines.ends[1] < 10_000
-    (axes,) = draw(lines, looks([wide], COLORS)).axes
+    axes, *_ = draw(lines, looks([wide], COLORS)).axes
     assert axes.get_ylim() == pytest.approx(lines.ends)
     assert charts.of_scaling(lines, looks([wide], COLORS))["ends"] == pytest.approx(lines.ends, rel=1e-3)
     short = only(of_threads(100, 200))
@@ -151,8 +160,8 @@ def test_an_interval_that_goes_on_for_ever_is_cut_off() -> None:
 
 
 def test_values_that_lie_close_are_not_written_over_one_another() -> None:
-    sides = [Side([row(samples=count)], 2) for count in (50_000, 50_100, 50_200, 100_000)]
-    (axes,) = draw(only(sides), looks(sides[0].summaries, COLORS)).axes
+    sides = [side([row(samples=count)], 2) for count in (50_000, 50_100, 50_200, 100_000)]
+    axes, *_ = draw(only(sides), looks(sides[0].summaries, COLORS)).axes
     assert [text.get_text() for text in axes.get_xticklabels()] == ["50,000", "100,000"]
 
 
@@ -205,10 +214,10 @@ def test_pictures_that_a_page_no_longer_has_go_and_the_users_files_stay(
     plots = four / "report-plots"
     (plots / "mine.png").write_bytes(b"mine")
     said = report(capsys, "t2", "other")
-    assert "No scaling lines for mnist_cnn: threads and batch size vary together" in said.out
+    assert "No scaling lines for mnist_cnn: batch size and threads vary together" in said.out
     assert {path.name for path in plots.iterdir()} == {"mine.png"}
     page = (four / "report.html").read_text()
-    assert "<p>No scaling lines for mnist_cnn: threads and batch size vary together, and a line" in page
+    assert "<p>No scaling lines for mnist_cnn: batch size and threads vary together, and a line" in page
     assert 'href="#scaling"' not in page
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from fake_runs import cell, measured, summary
+from fake_runs import cell, measured, replace, summary
 
 from kbench.analysis.summaries import summarise
 from kbench.report.page import html

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
-from fake_runs import summary
+from fake_runs import replace, summary
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,7 +37,7 @@ def of_rows(rows: list[Summary]) -> str:
 
 
 def test_a_training_table_reads_like_this() -> None:
-    unsure = [dataclasses.replace(row, verdict=NOT_COMPARED) for row in (FAST, SLOW)]
+    unsure = [replace(row, verdict=NOT_COMPARED) for row in (FAST, SLOW)]
     assert text([*unsure, BROKEN]).splitlines() == [
         "mnist_cnn (quick: 1,000 of 60,000 samples, 3 epochs, batch 128, real data, cpu, channels_last)",
         "mnist_cnn could not be compared: one epoch each is too few; use --repeats 3.",
@@ -53,10 +51,8 @@ def test_a_training_table_reads_like_this() -> None:
     ]
 
 
-SURE = dataclasses.replace(
-    FAST, epoch_interval=Interval(0.98, 1.02), verdict=FASTEST, resampled=REPEATS, resampled_values=5
-)
-NEAR = dataclasses.replace(
+SURE = replace(FAST, epoch_interval=Interval(0.98, 1.02), verdict=FASTEST, resampled=REPEATS, resampled_values=5)
+NEAR = replace(
     SURE,
     backend="keras2/mxnet",
     epoch_seconds=1.02,
@@ -64,7 +60,7 @@ NEAR = dataclasses.replace(
     relative_interval=Interval(0.9987, 1.06),
     verdict=NO_DIFFERENCE,
 )
-FAR = dataclasses.replace(
+FAR = replace(
     SURE,
     backend="keras3/torch",
     epoch_seconds=1.53,
@@ -111,45 +107,43 @@ def test_what_the_marks_mean_stands_below_the_table() -> None:
 
 
 def test_ratios_of_one_process_say_what_their_intervals_assume_and_what_to_type() -> None:
-    (remark,) = table([SURE, dataclasses.replace(FAR, relative_processes=1)]).remarks
+    (remark,) = table([SURE, replace(FAR, relative_processes=1)]).remarks
     assert "how much processes differ is assumed" in remark and "--repeats 3" in remark
-    assert not table([SURE, dataclasses.replace(FAR, relative_processes=3)]).remarks
+    assert not table([SURE, replace(FAR, relative_processes=3)]).remarks
 
 
 def test_intervals_of_few_values_say_why_they_are_wide() -> None:
-    (remark,) = table([SURE, dataclasses.replace(FAR, resampled_values=3)]).remarks
+    (remark,) = table([SURE, replace(FAR, resampled_values=3)]).remarks
     assert remark.startswith("Intervals are wide because there are few values")
     assert "--repeats 5" in remark
 
 
 def test_a_baseline_is_named_and_its_ratio_shown_instead_of_that_to_the_fastest() -> None:
     rows = [
-        dataclasses.replace(FAST, baseline="keras2/cntk", relative_to_baseline=0.25, verdict="faster"),
-        dataclasses.replace(SLOW, baseline="keras2/cntk", relative_to_baseline=1.0, verdict="baseline"),
+        replace(FAST, baseline="keras2/cntk", relative_to_baseline=0.25, verdict="faster"),
+        replace(SLOW, baseline="keras2/cntk", relative_to_baseline=1.0, verdict="baseline"),
     ]
     found = table(rows)
     assert "x baseline" in found.columns and "x fastest" not in found.columns
     assert [row[found.columns.index("x baseline")] for row in found.rows] == ["0.250", "1.00"]
     assert found.remarks == ("x baseline: the ratio to keras2/cntk.",)
-    alone = table([dataclasses.replace(FAST, baseline="keras2/cntk")])
+    alone = table([replace(FAST, baseline="keras2/cntk")])
     assert alone.remarks == ("No x baseline: keras2/cntk has no steady time here.",)
     assert "x baseline is the ratio to keras2/cntk" in of_rows(rows)
 
 
 def test_accuracies_of_repeats_have_their_spread_and_say_whether_the_seed_varied() -> None:
-    row = dataclasses.replace(FAST, repeats=3, seeds=1, final_val_accuracy=0.9553, final_val_accuracy_sd=0.00123)
+    row = replace(FAST, repeats=3, seeds=1, final_val_accuracy=0.9553, final_val_accuracy_sd=0.00123)
     found = table([row])
     assert found.rows[0][found.columns.index("val. accuracy")] == "0.9553 ± 0.0012"
     assert found.remarks == ("±: the standard deviation over repeats with the same seed.",)
-    assert table([dataclasses.replace(row, seeds=3)]).remarks[0].endswith("with different seeds.")
+    assert table([replace(row, seeds=3)]).remarks[0].endswith("with different seeds.")
 
 
 def test_time_to_accuracy_is_shown_where_a_row_got_there() -> None:
-    stated = dataclasses.replace(FAST, target="val_accuracy >= 0.98", repeats_to_target=0)
+    stated = replace(FAST, target="val_accuracy >= 0.98", repeats_to_target=0)
     assert not any("0.98" in column for column in table([stated]).columns)
-    reached = dataclasses.replace(
-        stated, repeats=3, repeats_to_target=2, epochs_to_target=2.5, seconds_to_target=41.23
-    )
+    reached = replace(stated, repeats=3, repeats_to_target=2, epochs_to_target=2.5, seconds_to_target=41.23)
     found = table([stated, reached])
     assert found.columns[-3:] == ("epochs to 0.98", "s to 0.98", "status")
     assert [row[-3:-1] for row in found.rows] == [("-", "-"), ("2.5", "41.2")]
@@ -157,7 +151,7 @@ def test_time_to_accuracy_is_shown_where_a_row_got_there() -> None:
 
 
 def test_columns_that_a_narrow_page_leaves_out_are_named_once_and_in_summary_md() -> None:
-    example = dataclasses.replace(FAR, example="mnist_mlp")
+    example = replace(FAR, example="mnist_mlp")
     shown = text([SURE, FAR, example], width=70)
     assert max(map(len, shown.splitlines())) <= 70
     assert shown.count("Left out here") == 1
@@ -176,7 +170,7 @@ def test_the_page_says_what_the_words_mean() -> None:
 
 def test_an_inference_table_is_per_1000_images() -> None:
     row = summary(task="infer", seconds_per_1000_samples=53.21, first_epoch_seconds=70.0, epochs=1)
-    found = table([dataclasses.replace(row, epochs=3)])
+    found = table([replace(row, epochs=3)])
     assert found.columns == ("backend", "s/1,000 images", "x fastest", "cold pass (s)", "images/s", "status")
     assert found.rows == (("keras2/cntk", "53.2", "1.00", "70.0", "667", "ok"),)
     assert "3 passes" in found.heading
@@ -184,7 +178,7 @@ def test_an_inference_table_is_per_1000_images() -> None:
 
 
 def test_format_and_device_are_columns_only_where_they_vary() -> None:
-    other = dataclasses.replace(FAST, image_data_format="channels_first", device="gpu:0")
+    other = replace(FAST, image_data_format="channels_first", device="gpu:0")
     alike, varied = table([FAST, FAST]), table([FAST, other])
     assert alike.heading.endswith("real data, cpu, channels_last)")
     assert alike.columns[:2] == ("backend", "s/epoch")
@@ -194,33 +188,33 @@ def test_format_and_device_are_columns_only_where_they_vary() -> None:
 
 
 def test_a_model_without_pictures_has_no_image_data_format() -> None:
-    assert "channels" not in table([dataclasses.replace(FAST, input="sequence")]).heading
+    assert "channels" not in table([replace(FAST, input="sequence")]).heading
 
 
 def test_the_form_of_recurrent_layers_is_shown_where_there_is_one() -> None:
-    found = table([dataclasses.replace(FAST, form="unrolled"), SLOW, BROKEN])
+    found = table([replace(FAST, form="unrolled"), SLOW, BROKEN])
     assert found.columns[1] == "recurrent"
     assert [row[1] for row in found.rows] == ["unrolled", "default", "-"]
     assert any(remark.startswith("recurrent:") for remark in found.remarks)
 
 
 def test_one_epoch_has_no_steady_time_and_the_table_says_why() -> None:
-    row = dataclasses.replace(FAST, epochs=1, epoch_seconds=None, relative_to_fastest=None)
+    row = replace(FAST, epochs=1, epoch_seconds=None, relative_to_fastest=None)
     found = table([row])
     assert found.rows[0][1:4] == ("-", "-", "2.50")
     assert found.remarks[0].startswith("One epoch only")
 
 
 def test_a_subset_is_called_one_and_the_whole_is_not() -> None:
-    whole = dataclasses.replace(FAST, available_samples=1000)
+    whole = replace(FAST, available_samples=1000)
     assert "1,000 of 60,000 samples" in table([FAST]).heading
     assert "(quick: 1,000 samples, 3 epochs" in table([whole]).heading
 
 
 def test_reasons_and_notes_are_footnotes_and_said_once() -> None:
     rows = [
-        dataclasses.replace(FAST, notes=("a partial batch was left out",)),
-        dataclasses.replace(SLOW, notes=("a partial batch was left out",)),
+        replace(FAST, notes=("a partial batch was left out",)),
+        replace(SLOW, notes=("a partial batch was left out",)),
         BROKEN,
     ]
     found = table(rows)
@@ -244,21 +238,21 @@ def test_the_terminal_table_of_the_longest_names_and_a_long_reason_is_100_wide()
             epochs_to_target=12.5,
             seconds_to_target=12345.0,
         ),
-        dataclasses.replace(BROKEN, status=UNSUPPORTED, reason="because " * 50),
+        replace(BROKEN, status=UNSUPPORTED, reason="because " * 50),
     ]
     assert "0.987-1.06" in text(rows)
     assert max(map(len, text(rows).splitlines())) <= 100
 
 
 def test_a_guest_cannot_steer_the_terminal() -> None:
-    shown = text([dataclasses.replace(BROKEN, reason="\x1b[31mred\x1b[0m\x07\r\nnext\x9b2J\tline", example="a\nb")])
+    shown = text([replace(BROKEN, reason="\x1b[31mred\x1b[0m\x07\r\nnext\x9b2J\tline", example="a\nb")])
     assert "[1] red next 2J line" in shown
     assert shown.startswith("a b (")
     assert all(character.isprintable() or character == "\n" for character in shown)
 
 
 def test_markdown_cells_cannot_end_a_cell_or_begin_html() -> None:
-    shown = markdown([dataclasses.replace(BROKEN, backend="a|b<i>", reason="<script>|`x`|</script> & [a](b)")])
+    shown = markdown([replace(BROKEN, backend="a|b<i>", reason="<script>|`x`|</script> & [a](b)")])
     assert r"a\|b&lt;i&gt;" in shown
     assert r"&lt;script&gt;\|\`x\`\|&lt;/script&gt; &amp; \[a\](b)" in shown
     assert "<script" not in shown
@@ -279,8 +273,8 @@ def test_escaped_text_is_one_line_without_html(anything: str) -> None:
 
 
 def test_the_headline_counts_wins_and_how_rows_ended() -> None:
-    slow = dataclasses.replace(SLOW, relative_interval=Interval(12000.0, 12500.0), verdict=SLOWER)
-    mlp = [dataclasses.replace(row, example="mnist_mlp") for row in (FAST, slow)]
+    slow = replace(SLOW, relative_interval=Interval(12000.0, 12500.0), verdict=SLOWER)
+    mlp = [replace(row, example="mnist_mlp") for row in (FAST, slow)]
     hrnn = [summary("keras2/cntk", "mnist_hrnn")]
     assert headline([FAST, slow, BROKEN, *mlp, *hrnn]) == (
         "keras3/jax was fastest in 2 of 3 examples, keras2/cntk in 1. Rows: 5 ok, 1 failed."
@@ -334,14 +328,14 @@ def test_plain_text_is_one_printable_line(anything: str) -> None:
 
 
 def test_a_variant_has_its_ratio_to_its_backend_as_it_is() -> None:
-    variant = dataclasses.replace(
+    variant = replace(
         SLOW, backend=f"{SLOW.backend}+jit=on", relative_to_default=1.5, default_interval=Interval(0.9, 2.5)
     )
     printed = text([FAST, SLOW, variant], 250)
     (line,) = (line for line in printed.splitlines() if "+jit=on" in line and "~1.50" in line)
     assert "~1.50" in line and "0.900-2.50" in line
     assert "x default: time of the variant / time of the same backend without settings." in printed
-    rows = [dataclasses.replace(row, baseline=SLOW.backend) for row in (FAST, SLOW, variant)]
+    rows = [replace(row, baseline=SLOW.backend) for row in (FAST, SLOW, variant)]
     assert "x default" not in text(rows, 250), "x baseline says it"
 
 

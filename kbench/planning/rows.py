@@ -1,0 +1,205 @@
+"""The rows of a plan: a task, which is not yet repeated, for each point of what varies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from kbench.axes import BATCH_SIZE, SAMPLES, THREADS, Value
+from kbench.errors import Unavailable, Unsupported, UserError
+from kbench.masking import masked_variables
+from kbench.planning.request import MAX, Request
+from kbench.planning.tasks import CellTask, guest_sha256, of_build
+from kbench.selection import sources, twins
+from kbench.selection.builds import pick_build
+from kbench.values import (
+    CHANNELS_FIRST,
+    CHANNELS_LAST,
+    NATIVE,
+    SCRIPT,
+    UNAVAILABLE,
+    UNSUPPORTED,
+    Backend,
+    Device,
+    Example,
+    Outcome,
+)
+
+# Time limits only catch cells that hang. The slowest cells of the reference run took 0.02 s per training sample,
+# 0.7 s per sample of ResNet-50's inference, and 160 s to compile.
+START_SECONDS = 900.0  # for imports, compilation and exit
+SAMPLE_SECONDS = {"train": 0.2, "infer": 5.0}
+SCRIPT_SECONDS = 3600.0
+LONGEST_SECONDS = 48 * 3600.0
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What may take several numbers."""
+
+    batch_size: int
+    samples: int
+    threads: int
+    axes: Mapping[str, Value]  # those that do
+
+
+def of_example(
+    example: Example,
+    backends: Sequence[Backend],
+    devices: Sequence[Device],
+    request: Request,
+    passed: Mapping[str, str],
+) -> Iterator[tuple[CellTask, Outcome | None]]:
+    """The first repeat of each row of an example, and the outcome of those that cannot run. Raises UserError."""
+    for sizes, device, backend in product(_sizes(example, request), devices, backends):
+        of_backend, verdict = _of_backend(backend, example.task, request, device)
+        of_twin, unwritten = _of_twin(example, backend, request)
+        for layout in _layouts(example, backend, request.image_data_format, device):
+            other = backend.kind == NATIVE and example.input == "image" and layout != _native(backend, device)
+            found = verdict or unwritten
+            if other and not found:
+                found = Outcome(UNSUPPORTED, f"its twins compute with {_native(backend, device)}")
+            task = CellTask(
+                image_data_format=layout,
+                device=device.label,
+                repeat=1,
+                seed=request.seed,
+                threads=sizes.threads,
+                axes=sizes.axes,
+                init=request.init,
+                passed=passed,
+                memory_limit_mib=request.memory_limit_mib,
+                script=None if request.script is None else request.script.kept(),
+                guest_sha256=guest_sha256(),
+                **_of_example(example, request, sizes),
+                **of_backend,
+                **of_twin,
+            )
+            yield task, found
+
+
+def repeats(task: CellTask, request: Request) -> set[int]:
+    """The repeats of a row; in a run of an earlier version the extra ones are by example and backend."""
+    names = (task.row_id, f"{task.example} {task.backend}")
+    extra = [one for name in names for one in request.extra_repeats.get(name, ())]
+    return {*range(1, request.repeats + 1), *extra}
+
+
+def _sizes(example: Example, request: Request) -> list[Sizes]:
+    """Every combination of the numbers that were asked for, the smallest first."""
+    if example.task == SCRIPT:
+        batch_sizes, samples = [0], [0]
+    else:
+        profile = example.profiles[request.profile]
+        samples = sorted({*request.samples}) or [profile.samples]
+        batch_sizes = _batch_sizes(example, request, samples[0])
+    threads = sorted({*request.threads})
+    several = {BATCH_SIZE: len(batch_sizes) > 1, SAMPLES: len(samples) > 1, THREADS: len(threads) > 1}
+    found = []
+    for of_batch, of_epoch, of_process in product(batch_sizes, samples, threads):
+        values = {BATCH_SIZE: of_batch, SAMPLES: of_epoch, THREADS: of_process}
+        varying: dict[str, Value] = {name: value for name, value in values.items() if several[name]}
+        found.append(Sizes(of_batch, of_epoch, of_process, varying))
+    return found
+
+
+def _batch_sizes(example: Example, request: Request, samples: int) -> list[int]:
+    """The batch sizes; MAX stands for twice the largest other one, and so on until an epoch is a single batch."""
+    found = sorted({one for one in request.batch_size if isinstance(one, int)}) or [example.batch_size]
+    while MAX in request.batch_size and 2 * found[-1] <= samples:
+        found.append(2 * found[-1])
+    return found
+
+
+def _of_example(example: Example, request: Request, sizes: Sizes) -> dict[str, Any]:
+    """The fields of a task that come from its example, the request and the sizes."""
+    if example.task == SCRIPT:
+        counts = dict.fromkeys(("batch_size", "samples", "validation_samples", "epochs"), 0)  # found, not asked for
+        return {**_of_file(example), **counts, "profile": SCRIPT, "timeout": request.timeout or SCRIPT_SECONDS}
+    profile = example.profiles[request.profile]
+    batch_size, samples = sizes.batch_size, sizes.samples
+    limit = None if example.own_data or example.data.endswith(".npz") else example.profiles["full"].samples
+    if limit is not None and samples > limit:
+        raise UserError(f"--samples {samples}: {example.name} has {limit} samples; ask for that many or fewer.")
+    if samples < batch_size:
+        raise UserError(
+            f"{example.name}: {samples} samples are fewer than one batch of {batch_size}; "
+            "give more --samples or a smaller --batch-size."
+        )
+    epochs = request.epochs or profile.epochs
+    all_samples = (samples + profile.validation_samples) * epochs
+    estimate = min(START_SECONDS + all_samples * SAMPLE_SECONDS[example.task], LONGEST_SECONDS)
+    return {
+        **_of_file(example),
+        "profile": request.profile,
+        "batch_size": batch_size,
+        "samples": samples,
+        "validation_samples": profile.validation_samples,
+        "epochs": epochs,
+        "augment": request.augment and example.augmentation,
+        "timeout": request.timeout or estimate,
+    }
+
+
+def _of_file(example: Example) -> dict[str, Any]:
+    same = {name: getattr(example, name) for name in ("task", "input", "parameters")}
+    return {"example": example.name, "example_sha256": example.sha256, **same}
+
+
+def _of_backend(
+    backend: Backend, task: str, request: Request, device: Device
+) -> tuple[dict[str, Any], Outcome | None]:
+    """The fields of a task that come from its backend, and the outcome if it cannot run."""
+    same = ("keras_backend", "recurrent", "fixed_batch", "ordered_updates", "jit", "policy")
+    made: dict[str, Any] = {
+        "backend": backend.name,
+        **{name: getattr(backend, name) for name in same},
+        "sources": {name: sources.sha256(folder / name) for name, folder in backend.sources.items()},
+    }
+    choice = request.python(backend.name)
+    as_is = choice is not None and choice.as_is
+    try:
+        if task not in backend.can and task != SCRIPT:  # unknown for a script
+            raise Unsupported(backend.cannot or f"{backend.name} cannot {task}")
+        of_its_build = of_build(pick_build(backend, device, as_is=as_is), backend.distribution, as_is)
+    except Unsupported as error:
+        return made, Outcome(UNSUPPORTED, str(error))
+    except Unavailable as error:
+        return made, Outcome(UNAVAILABLE, str(error))
+    of_its_build["variables"] = masked_variables({**backend.variables, **of_its_build["variables"]})
+    # The user's own source has another version than the lock file.
+    packages = {"keras": {"keras"}, "backend": {backend.keras_backend, backend.module, backend.distribution}}
+    unlocked = [name for name, names in packages.items() if names & backend.sources.keys()]
+    if backend.kind == NATIVE:  # to which Keras, which a framework may bring along, is a package like any other
+        unlocked.append("keras")
+    for name in unlocked:
+        of_its_build["versions"].pop(name, None)
+    return {**made, **of_its_build}, None
+
+
+def _of_twin(example: Example, backend: Backend, request: Request) -> tuple[dict[str, Any], Outcome | None]:
+    """The fields of a native backend's task that come from the twin, and the outcome if there is none."""
+    if backend.kind != NATIVE:
+        return {}, None
+    made: dict[str, Any] = {"kind": NATIVE, "framework": backend.framework, "module": backend.module}
+    try:
+        twins.check(example, request.init)
+        made["twin_sha256"] = twins.sha256(twins.path_of(example, backend), example.task)
+    except Unsupported as error:
+        return made, Outcome(UNSUPPORTED, str(error))
+    return {**made, "constants": twins.constants(example)}, None
+
+
+def _layouts(example: Example, backend: Backend, asked: Sequence[str], device: Device) -> list[str]:
+    """The image_data_formats to run, each once."""
+    if example.task == SCRIPT or example.input != "image":  # Keras's default, which a Conv1D has, too
+        return [CHANNELS_LAST]
+    meant = {"both": [CHANNELS_FIRST, CHANNELS_LAST], "native": [_native(backend, device)]}
+    return list(dict.fromkeys(layout for one in asked for layout in meant.get(one, [one])))
+
+
+def _native(backend: Backend, device: Device) -> str:
+    """The image_data_format that the backend is made for."""
+    return backend.gpu_image_data_format if device.kind == "gpu" else backend.image_data_format
