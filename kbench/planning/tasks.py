@@ -52,6 +52,7 @@ class CellTask(Cell):
     versions: Mapping[str, str] = field(default_factory=dict)  # that the guest must find: {keras, backend}
     variables: Mapping[str, str] = field(default_factory=dict)  # the backend's, {env} and the like not filled in
     passed: Mapping[str, str] = field(default_factory=dict)  # variables of --pass-env -> the start of their sha256
+    threads: int = 1
     init: str = "seeded"
     augment: bool = False
     parity: Mapping[str, tuple[int, ...]] | None = None  # what to compute in a parity run

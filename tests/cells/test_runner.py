@@ -97,11 +97,11 @@ class Stage:
         )
         self.here = Here(
             run=store.create(folder / "results", plan([cell()]), PROVENANCE),
-            device=devices.CPU,
+            devices={"cpu": devices.CPU},
             examples=dict.fromkeys("abc", folder / "mine.py"),
             data={(name, "channels_last"): DATA for name in "abc"},
             published_weights={},
-            environments={"keras9/tiny": self.environment},
+            environments={("keras9/tiny", ""): self.environment},
             passed={},
             guest=Path("/guest"),
         )
@@ -266,7 +266,7 @@ def test_an_interrupted_cell_is_recorded_and_the_rest_is_not_started(stage: Stag
 
 def test_what_is_known_not_to_run_is_recorded_and_not_started(stage: Stage) -> None:
     verdict = Outcome("unsupported", "it cannot train")
-    stage.here = replace(stage.here, environments={"keras9/tiny": "there is no such Python"})
+    stage.here = replace(stage.here, environments={("keras9/tiny", ""): "there is no such Python"})
     outcomes = stage.run({}, [task("a"), task("b")], {task("a").id: verdict})
     assert outcomes == [verdict, Outcome("unavailable", "there is no such Python")]
     assert stage.launcher.asked == []

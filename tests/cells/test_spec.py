@@ -39,7 +39,7 @@ def task(backend: str = "keras2/cntk", example: str = "cifar10_cnn", **asked: An
 def spec(the_task: CellTask, data: Data = DATA) -> dict[str, Any]:
     here = Here(
         run=Path.home() / "results",
-        device=devices.CPU,
+        devices={"cpu": devices.CPU},
         examples={name: example.path for name, example in EXAMPLES.items()},
         data={(the_task.example, the_task.image_data_format): data},
         published_weights={"resnet50_features": Path("/files/weights.h5")},
@@ -52,7 +52,7 @@ def spec(the_task: CellTask, data: Data = DATA) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", OF_KERAS)
 def test_keras_json_holds_the_four_settings_of_the_cell(name: str) -> None:
-    asked = {"image_data_format": "channels_first", "example": "resnet50_features"}
+    asked: dict[str, Any] = {"image_data_format": ("channels_first",), "example": "resnet50_features"}
     assert specs.keras_json(task(name, **asked)) == {
         "backend": BACKENDS[name].keras_backend,
         "image_data_format": "channels_first",
@@ -187,7 +187,7 @@ def test_an_option_of_run_has_the_name_of_its_field_and_reaches_the_guest() -> N
     (made,) = plan.make(request, BACKENDS, []).tasks
     assert {field.name for field in fields(Request)} - set(vars(options)) == {
         "data_sources",
-        "further",
+        "extra_repeats",
         "named_backends",
         "named_examples",
         "pythons",

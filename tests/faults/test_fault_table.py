@@ -242,11 +242,11 @@ def run(tmp_path: Path, fault: Fault, clock: Clock | None = None) -> tuple[Path,
     folder = store.create(tmp_path / "results", plan(cells), PROVENANCE)
     here = Here(
         run=folder,
-        device=devices.CPU,
+        devices={"cpu": devices.CPU},
         examples={one.example: tmp_path / f"{one.example}.py" for one in cells},
         data={(one.example, one.image_data_format): DATA for one in cells},
         published_weights={},
-        environments={"keras9/tiny": Environment("keras9/tiny", "cpu", Path(sys.executable), None, {}, "")},
+        environments={("keras9/tiny", ""): Environment("keras9/tiny", "cpu", Path(sys.executable), None, {}, "")},
         passed={},
         guest=GUEST,
     )

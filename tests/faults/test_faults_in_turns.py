@@ -68,11 +68,11 @@ class Stage:
         run = store.create(self.folder / "results", plan([task.cell for task in tasks]), PROVENANCE)
         here = Here(
             run=run,
-            device=devices.CPU,
+            devices={"cpu": devices.CPU},
             examples={"a": example},
             data={("a", tasks[0].image_data_format): DATA},
             published_weights={},
-            environments={name: Environment(name, "cpu", Path(sys.executable), None, {}, "") for name in code},
+            environments={(name, ""): Environment(name, "cpu", Path(sys.executable), None, {}, "") for name in code},
             passed={},
             guest=GUEST,
         )

@@ -13,7 +13,7 @@ from kbench import store
 from kbench.cells import launcher, orphans
 from kbench.cli import main
 from kbench.machine import provenance
-from kbench.planning import plan
+from kbench.planning import rows
 
 NAMES = "a.py,b.py,c.py"
 
@@ -226,7 +226,7 @@ def test_another_value_of_a_passed_variable_is_measured_again_and_said_so(bench:
 def test_cells_of_another_guest_are_measured_again_and_said_so(bench: Bench) -> None:
     finished(bench, examples="a.py")
     launched = interrupt_at(bench, 0)
-    bench.patch.setattr(plan, "guest_sha256", lambda: "another")
+    bench.patch.setattr(rows, "guest_sha256", lambda: "another")
     said = bench("resume", "mine")
     assert said.status == 0 and launched == ["a"]
     assert "kbench's own code for backends has changed since: measured again" in said.out
@@ -288,7 +288,7 @@ REQUESTS: list[tuple[dict[str, Any], str]] = [
     ({"pythons": []}, DAMAGED),
     ({"profile": "none"}, DAMAGED),
     ({"backends": []}, DAMAGED),
-    ({"image_data_format": ["channels_last"]}, DAMAGED),
+    ({"image_data_format": ["channels_middle"]}, DAMAGED),
     ({"epochs": "x"}, DAMAGED),
     ({"epochs": 0}, DAMAGED),
     ({"seed": 3.5}, DAMAGED),

@@ -178,7 +178,7 @@ def test_earlier_runs_tell_what_a_cell_takes_if_it_did_the_same_work(tmp_path: P
     one = task("keras2/cntk", epochs=3)
     run = fake_run(tmp_path, [(one.cell, 1.0, Outcome(OK, seconds=12.5))], "earlier")
     alike = {name: getattr(one, name) for name in ("samples", "validation_samples", "epochs", "batch_size")}
-    store.write_spec(run, one.cell, {**alike, "threads": 1, "task": "train"}, {})
+    store.write_spec(run, one.cell, {**alike, "threads": one.threads, "task": "train"}, {})
     assert time_left.earlier([one], tmp_path) == {one.id: 12.5}
     assert time_left.earlier([task("keras2/cntk", epochs=4)], tmp_path) == {}
     store.write_outcome(run, one.cell, Outcome(FAILED, "it broke", seconds=1.0))

@@ -85,7 +85,7 @@ def test_a_damaged_run_json_is_one_sentence(tmp_path: Path, content: bytes) -> N
 def test_keys_of_a_later_kbench_are_left_out(tmp_path: Path) -> None:
     run = store.create(tmp_path, plan([cell()]), PROVENANCE)
     record = json.loads((run / "run.json").read_text())
-    record["plan"]["cells"][0]["threads"] = 4
+    record["plan"]["cells"][0]["colour"] = 4
     record["plan"]["examples"] = None
     (run / "run.json").write_text(json.dumps(record))
     assert store.read(run).measured[0].cell == cell()
