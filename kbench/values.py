@@ -262,6 +262,7 @@ class Outcome:
     device_memory_mib: float | None = None  # peak on the GPU; None on the CPU
     device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
     compilation_cached: bool = False  # it loaded what an earlier repeat had compiled
+    out_of_memory: bool = False  # as far as can be told
     last_event: str = ""  # the guest's last event, such as "epoch 2", if the status is not ok
     last_lines: tuple[str, ...] = ()  # of its log, if the status is not ok
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from statistics import median
 from typing import Any
 
+from kbench import axes
 from kbench.summary import Summary
 from kbench.text import significant
 from kbench.values import OK, Measured, is_among
@@ -20,9 +20,9 @@ _TRAINING = ("1 step", "10 steps")  # the quantities of parity that a training h
 
 
 def compared(rows: Sequence[Summary]) -> list[list[Summary]]:
-    """The validated rows of each example that has three to compare."""
+    """The validated rows that do the same work, where there are three to compare."""
     groups = []
-    for _, group in groupby(rows, key=lambda row: row.example):
+    for group in axes.beside(rows, lambda row: row.key.work, ()).values():
         trained = [row for row in group if row.task == "train" and row.status == OK and not row.differs]
         # Chance depends on the number of validation samples, which a script may not report.
         known = [

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kbench import store
+from kbench import axes, store
 from kbench.axes import Point
 from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
@@ -30,6 +31,7 @@ from kbench.values import FAILED, INTERRUPTED, OK, SCRIPT, TIMEOUT, UNAVAILABLE,
 
 LINES_KEPT = 12  # of the log of a cell that did not end ok
 MOST_REASON = 500  # characters
+_OUT_OF_MEMORY = re.compile(r"out of memory|MemoryError|RESOURCE_?EXHAUSTED|bad_alloc|cannot allocate", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ def run(
     known = {task.id: verdict for task in tasks if (verdict := verdicts.get(task.id) or _unavailable(task, here))}
     outcomes: dict[str, Outcome] = {}
     running: dict[str, CellTask] = {}
+    largest: dict[Point, int] = {}  # the batch size that did not fit into memory, by the rest of the row's point
     folder = store.Watched(here.run)
 
     def started(task: CellTask) -> None:
@@ -89,6 +92,8 @@ def run(
         finally:
             running.pop(task.id, None)
         outcomes[task.id] = outcome
+        if outcome.out_of_memory and axes.BATCH_SIZE in task.axes:
+            largest.setdefault(task.key.without([axes.BATCH_SIZE]), task.batch_size)
         listener.ended(task, outcome)
 
     def cell(task: CellTask, turn: Turn | None = None) -> Running[Outcome]:
@@ -101,6 +106,8 @@ def run(
         for together in _of_places(tasks) if interleave else ([task] for task in tasks):
             before(together[0])
             for task in together:
+                if too_large := _too_large(task, largest):
+                    known.setdefault(task.id, too_large)
                 if task.id in known:
                     started(task)
                     ended(task, known[task.id])
@@ -114,6 +121,14 @@ def run(
             ended(task, Outcome(INTERRUPTED, "interrupted by the user"))
         raise
     return [outcomes[task.id] for task in tasks]
+
+
+def _too_large(task: CellTask, largest: Mapping[Point, int]) -> Outcome | None:
+    """The outcome of a task whose batch is larger than one that did not fit into memory."""
+    failed = largest.get(task.key.without([axes.BATCH_SIZE]))
+    if failed is None or task.batch_size <= failed:
+        return None
+    return Outcome(UNSUPPORTED, f"not measured: a batch of {failed:,} does not fit into memory")
 
 
 def _of_places(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
@@ -297,6 +312,8 @@ def judge(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> 
         ended.peak_memory_mib,
         device_memory_mib=ended.device_memory_mib,
         device_memory_source=ended.device_memory_source,
+        out_of_memory=status == FAILED
+        and (ended.over_memory or ended.code == -signal.SIGKILL or bool(_OUT_OF_MEMORY.search(f"{error} {end}"))),
         last_event="" if status == OK else plain(report.last),
         last_lines=() if status == OK else tuple(lines),
     )

@@ -11,13 +11,15 @@ from kbench import axes
 from kbench.analysis import call_costs, ratios
 from kbench.analysis.machine_stability import SHARE
 from kbench.summary import TO_FASTEST, Summary
-from kbench.tables import data, otherwise
+from kbench.tables import data, otherwise, sweeps
 from kbench.text import beside_one, plain, significant
 from kbench.values import NO_DIFFERENCE, NOT_COMPARED, REST
 
 
 def answer(rows: Sequence[Summary], again: str = "") -> str:
     """The result of one example; empty where no row has a steady time. `again`: the command that repeats its rows."""
+    if sweeps.varies(rows):
+        return plain(" ".join(_of_sweep(rows, again)))
     several = len({row.device for row in rows}) > 1
     sentences = [
         _of_device(group, f" on {group[0].device}" if several else "", again) for group in _timed_by_device(rows)
@@ -25,6 +27,27 @@ def answer(rows: Sequence[Summary], again: str = "") -> str:
     if sentences and data.is_synthetic(rows[0]):
         sentences.append("This is on synthetic data.")
     return plain(" ".join(sentences))
+
+
+def _of_sweep(rows: Sequence[Summary], again: str) -> list[str]:
+    """The sentences on rows that differ in a number: who is fastest where, what could not be compared, and trends."""
+    timed = [row for row in rows if TO_FASTEST in row.ratios]
+    if not timed:
+        return []
+    unknown = ratios.without_fastest(timed)
+    missing = [row for row in timed if _verdict(row) == NOT_COMPARED]
+    sentences = [sweeps.winners(timed, _does(timed[0]), unknown)]
+    if missing:
+        of = f"{len(missing)} of {len(timed)} rows" if sentences[0] else rows[0].example
+        sentences.append(f"{of} could not be compared: {why_not(timed, missing, again)}.")
+    if not _disturbed(timed):
+        sentences += sweeps.trends(timed)
+    sentences += ["This is on synthetic data."] if data.is_synthetic(rows[0]) else []
+    return [one for one in sentences if one]
+
+
+def _does(row: Summary) -> str:
+    return "is" if row.unit in ("epoch", "call") else {"train": "trains", "infer": "predicts"}.get(row.task, "runs")
 
 
 def headline(summaries: Sequence[Summary], again: str = "") -> str:
@@ -101,8 +124,7 @@ def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
     fastest = [row for row in rows if row.relative_to_fastest == 1]
     others = rows[len(fastest) :]
     names = _names(fastest)
-    of_call = rows[0].unit in ("epoch", "call")
-    does = "is" if of_call else {"train": "trains", "infer": "predicts"}.get(rows[0].task, "runs")
+    of_call, does = rows[0].unit in ("epoch", "call"), _does(rows[0])
     if not others and len(fastest) == 1:
         time = (
             f"takes {_time(rows[0])}{where} on {names}"
