@@ -122,6 +122,7 @@ class Backend:
     sources: Mapping[str, Path] = field(default_factory=dict)  # a package's import name -> its local folder
     # the same in every plot
     color: Annotated[str, Meta(pattern=r"\A#[0-9a-fA-F]{6}\Z", description='a colour such as "#0072B2"')]
+    formulas: Table = field(default_factory=dict)  # what backends compute differently -> its formula
     # known differences from the other backends
     explained: Known = ()
 
@@ -144,7 +145,7 @@ def base(name: str) -> str:
 
 def is_among(backend: str, names: Collection[str]) -> bool:
     """Whether these names, of backends or of generations, stand for it; none stand for all."""
-    return not names or bool({backend, backend.partition("/")[0]} & {*names})
+    return not names or bool({base(backend), backend.partition("/")[0]} & {*names})
 
 
 class Profile(Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +25,7 @@ else:
 
 T = TypeVar("T", Backend, Build)
 
+FORMULAS = "formulas.toml"  # beside the folders of generations
 # Fields that are not keys of the file: they follow from its path or from a variant.
 NOT_KEYS: dict[str, type] = dict.fromkeys(
     ("name", "generation", "path", "builds", "jit", "policy", "sources"), Backend
@@ -39,13 +40,52 @@ NEVER_RUN = {
 }
 
 
-def load_all(folder: Path) -> dict[str, Backend]:
-    """Every backend under `folder`, by name, generation after generation. Raises UserError for a wrong file."""
+def load_all(folder: Path, further: Path | None = None) -> dict[str, Backend]:
+    """Every backend under `folder`, by name, generation after generation, then those of `further`.
+
+    Raises UserError for a wrong file, and for a name that both have.
+    """
+    backends = _files(folder)
+    for name, backend in _files(further).items() if further else ():
+        if name in backends:
+            raise UserError(f"KBENCH_BACKENDS has a {name}, which kbench has, too: rename its file.")
+        backends[name] = backend
+    formulas = _formulas(folder / FORMULAS)
+    return {
+        name: replace(one, explained=(*_by_formulas(one, backends, formulas), *one.explained))
+        for name, one in backends.items()
+    }
+
+
+def _files(folder: Path) -> dict[str, Backend]:
     found = sorted(folder.glob("*/*.toml"), key=lambda path: (by_number(path.parent.name), path.stem))
-    backends = [load(path) for path in found]
-    if not backends:
+    if not found:
         raise UserError(f"no backend's file was found under {folder}")
-    return {backend.name: backend for backend in backends}
+    return {backend.name: backend for backend in map(load, found)}
+
+
+def _formulas(path: Path) -> dict[str, tuple[str, Explanation]]:
+    """What has several formulas -> (the one whose rows are told, empty for all; what it explains)."""
+    raw = _toml(path, path.name) if path.is_file() else {}
+    try:
+        return {name: (one.pop("told_of", ""), decode(one, Explanation)) for name, one in raw.items()}
+    except Wrong as wrong:
+        raise UserError(f"the backends' file {path} has a wrong `{wrong.key}`: it must be {wrong.wanted}") from None
+
+
+def _by_formulas(
+    backend: Backend, backends: Mapping[str, Backend], formulas: Mapping[str, tuple[str, Explanation]]
+) -> Iterator[Explanation]:
+    """What explains the backend's differences from those that compute something by another formula."""
+    for name, own in backend.formulas.items():
+        if name not in formulas:
+            near = meant(name, formulas)
+            hint = f"did you mean `{near}`?" if near else f"{FORMULAS} has {', '.join(formulas) or 'no formula'}"
+            raise UserError(f"the backend's file {backend.name}.toml has an unknown formula `{name}`: {hint}")
+        told_of, explanation = formulas[name]
+        unlike = tuple(other.name for other in backends.values() if other.formulas.get(name, own) != own)
+        if unlike and told_of in ("", own):
+            yield replace(explanation, unlike=unlike)
 
 
 def by_number(generation: str) -> list[str | int]:
@@ -57,14 +97,7 @@ def load(path: Path) -> Backend:
     """The backend that the file describes. Raises UserError, which names the file and the key."""
     path = path.absolute()
     where = f"{path.parent.name}/{path.name}"
-    try:
-        raw = tomllib.loads(read_bytes(path).decode())
-    except OSError as error:
-        raise UserError(f"the backend's file {path} cannot be read: {error.strerror}") from None
-    except RecursionError:
-        raise UserError(f"the backend's file {where} is nested too deeply") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"the backend's file {where} is not valid TOML: {error}") from None
+    raw = _toml(path, where)
     if "unavailable" in raw:
         raw = {**NEVER_RUN, **raw}
     raw_builds = raw.pop("builds", [])
@@ -84,6 +117,17 @@ def load(path: Path) -> Backend:
     if len(set(names)) < len(names):
         raise UserError(f"the backend's file {where} has two builds of one name: {', '.join(names)}")
     return replace(backend, builds=builds, framework=backend.framework or backend.keras_backend)
+
+
+def _toml(path: Path, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read_bytes(path).decode())
+    except OSError as error:
+        raise UserError(f"the backend's file {path} cannot be read: {error.strerror}") from None
+    except RecursionError:
+        raise UserError(f"the backend's file {where} is nested too deeply") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"the backend's file {where} is not valid TOML: {error}") from None
 
 
 def _check_kind(backend: Backend, where: str) -> None:
