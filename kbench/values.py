@@ -57,7 +57,8 @@ class Build:
     ]
     device: Annotated[Literal["cpu", "gpu"], Meta(description="cpu or gpu")]
     requirements: Annotated[Texts, Meta(description='a list of requirements such as ["keras==3.15.1"]')]
-    lock: Path | None = None  # exact versions and hashes; None if only the user's own environment can be used
+    # exact versions and hashes; None if only the user's own environment can be used
+    lock: Annotated[Path | None, Meta(description="the path of a lock file, from this file's folder")] = None
     debian: Texts = ()  # packages of Debian, beside those
     debian_lock: Path | None = None  # their files and hashes
     # lowest and highest GPU architecture, inclusive

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -30,7 +31,7 @@ FORMULAS = "formulas.toml"  # beside the folders of generations
 NOT_KEYS: dict[str, type] = dict.fromkeys(
     ("name", "generation", "path", "builds", "jit", "policy", "sources"), Backend
 )
-NOT_KEYS |= dict.fromkeys(("lock", "debian_lock", "resolved"), Build)
+NOT_KEYS |= dict.fromkeys(("debian_lock", "resolved"), Build)
 # What the file of a backend that is `unavailable` may leave out.
 NEVER_RUN = {
     **dict.fromkeys(("module", "framework", "distribution"), "none"),
@@ -152,17 +153,26 @@ def _build(raw: dict[str, Any], path: Path, distribution: str, where: str) -> Bu
         raise _wrong(Wrong(Build, "requirements"), raw, where) from None
     if build.compute_capability and build.compute_capability[0] > build.compute_capability[1]:
         raise _wrong(Wrong(Build, "compute_capability"), raw, where)
-    lock = _lock(path, f"{build.name}.lock", "requirements", where) if build.requirements else None
-    of_debian = _lock(path, f"{build.name}.debian.lock", "debian", where) if build.debian else None
-    return replace(build, lock=lock, debian_lock=of_debian, distribution=build.distribution or distribution)
+    lock = build.lock
+    if build.requirements and not lock:
+        lock = _next_to(path, f"{path.stem}.{build.name}.lock", "`requirements`", where)
+    of_debian = _next_to(path, f"{path.stem}.{build.name}.debian.lock", "`debian`", where) if build.debian else None
+    return replace(
+        build,
+        lock=lock and _checked(lock),
+        debian_lock=of_debian and _checked(of_debian),
+        distribution=build.distribution or distribution,
+    )
 
 
-def _lock(path: Path, ending: str, key: str, where: str) -> Path:
-    lock = path.with_name(f"{path.stem}.{ending}")
-    if not lock.is_file():
-        raise UserError(
-            f"the backend's file {where} needs {lock.name} next to it (for `{key}`), and there is no such file"
-        )
+def _next_to(path: Path, name: str, key: str, where: str) -> Path:
+    found = Path(os.path.normpath(path.parent / name))  # which may be in a sibling's folder
+    if not found.is_file():
+        raise UserError(f"the backend's file {where} needs {name} next to it (for {key}), and there is no such file")
+    return found
+
+
+def _checked(lock: Path) -> Path:
     if lock.stat().st_size > MOST_BYTES:
         raise UserError(f"the lock file {lock} is larger than {MOST_BYTES >> 20} MiB: put the original in its place")
     return lock
@@ -181,16 +191,12 @@ def _convert(raw: dict[str, Any], kind: type[T], own: Mapping[str, object], path
     if isinstance(explained, list) and any(isinstance(one, dict) and one.keys() - known for one in explained):
         raise _wrong(Wrong(kind, "explained"), raw, where)
 
-    def next_to_it(_: type, value: object) -> object:
-        source = path.with_name(value) if isinstance(value, str) and value else value
-        if isinstance(source, Path) and not source.is_file():
-            raise UserError(
-                f"the backend's file {where} needs {value} next to it (for `compiled`), and there is no such file"
-            )
-        return source
+    def file(_: type, value: object) -> object:
+        key = "`lock`" if kind is Build else "`compiled`"
+        return _next_to(path, value, key, where) if isinstance(value, str) and value else value
 
     try:
-        return decode({**raw, **own}, kind, next_to_it)
+        return decode({**raw, **own}, kind, file)
     except Wrong as wrong:
         raise _wrong(wrong, raw, where) from None
 

@@ -101,6 +101,8 @@ def test_every_variable_of_a_file_can_be_filled_in() -> None:
         ("", 'drivers = "1"', "drivers", "did you mean `driver`?"),
         ("", 'driver = "new"', "driver", "a driver version"),
         ("", 'debian = ["a"]', "debian", "tiny.cpu.debian.lock next to it"),
+        ("", 'lock = "../keras8/other.lock"', "lock", "../keras8/other.lock next to it"),
+        ("", "lock = 1", "lock", "the path of a lock file"),
         ("", "zebra = 1", "zebra", "the keys are"),
     ],
 )
@@ -135,6 +137,18 @@ def test_a_changed_file_is_refused_with_what_is_expected(tmp_path: Path, old: st
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(UserError, match=re.escape(says)):
         backends.load(path)
+
+
+def test_a_build_may_take_the_lock_of_another_backend(tmp_path: Path) -> None:
+    path = write_backend(tmp_path, more_build='lock = "../shared/all.lock"')
+    (tmp_path / "shared").mkdir()
+    lock = path.with_name("tiny.cpu.lock").rename(tmp_path / "shared" / "all.lock")
+    assert backends.load(path).builds[0].lock == lock
+
+
+def test_no_two_files_of_the_shipped_backends_have_the_same_contents() -> None:
+    files = [path for path in paths.project_folder("backends").rglob("*") if path.is_file()]
+    assert len({path.read_bytes() for path in files}) == len(files)
 
 
 def test_two_builds_of_one_name_are_refused(tmp_path: Path) -> None:
