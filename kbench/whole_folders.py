@@ -12,15 +12,15 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def whole(folder: Path) -> Iterator[Path]:
+def whole(folder: Path, mode: int = 0o777) -> Iterator[Path]:
     """An empty folder to fill, which becomes `folder` when the block has ended well. Raises OSError.
 
-    What was in `folder`, such as a damaged one, is removed first.
+    What was in `folder`, such as a damaged one, is removed first. `mode` is that of the folder to fill.
     """
     remove(folder)
-    with scratch(_unfinished(folder)) as filling:
+    with scratch(_unfinished(folder), mode) as filling:
         yield filling
-        filling.rename(folder)
+        filling.replace(folder)
 
 
 @contextlib.contextmanager
@@ -40,10 +40,10 @@ def whole_in_place(folder: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def scratch(folder: Path) -> Iterator[Path]:
+def scratch(folder: Path, mode: int = 0o777) -> Iterator[Path]:
     """`folder`, empty at first, and removed at the end unless it was renamed. Raises OSError."""
     _delete(folder)  # left by a process that was killed
-    folder.mkdir(parents=True)
+    folder.mkdir(mode, parents=True)
     try:
         yield folder
     finally:

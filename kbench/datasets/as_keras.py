@@ -152,7 +152,7 @@ def _cifar10(mirror: Path | None) -> Mapping[str, Served]:
             obtained = _obtained((CIFAR10,), mirror)
             if isinstance(obtained, str):
                 return dict.fromkeys((_BATCHES, f"{_BATCHES}-target", CIFAR10.name), Served(None, obtained))
-            with scratch(made.with_name(f".{made.name}.partial")) as partial:
+            with scratch(made.with_name(f".{made.name}.partial"), 0o700) as partial:
                 try:
                     with tarfile.open(obtained[0]) as archive:
                         archive.extractall(partial, filter="data")

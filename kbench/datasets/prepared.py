@@ -65,12 +65,12 @@ def make(recipe: Recipe, parent: Path, fill: Callable[[Path], dict[str, object]]
             found = find(recipe, parent)
             if found is not None:
                 return found
-            with whole(folder) as unfinished:
+            with whole(folder, 0o700) as unfinished:
                 meta = {"schema": SCHEMA, "version": VERSION, **vars(recipe), **fill(unfinished)}
                 (unfinished / META).write_text(json.dumps(meta, indent=1), encoding="utf-8")
                 sync(unfinished / META)
                 sync(unfinished)
-                unfinished.chmod(0o755)  # a cache may be shared
+                unfinished.chmod(0o755)  # it was private until now; a cache may be shared
             sync(parent)
     except OSError as error:
         raise UserError(
