@@ -57,7 +57,8 @@ class Build:
     ]
     device: Annotated[Literal["cpu", "gpu"], Meta(description="cpu or gpu")]
     requirements: Annotated[Texts, Meta(description='a list of requirements such as ["keras==3.15.1"]')]
-    lock: Path | None = None  # exact versions and hashes; None if only the user's own environment can be used
+    # exact versions and hashes; None if only the user's own environment can be used
+    lock: Annotated[Path | None, Meta(description="the path of a lock file, from this file's folder")] = None
     debian: Texts = ()  # packages of Debian, beside those
     debian_lock: Path | None = None  # their files and hashes
     # lowest and highest GPU architecture, inclusive
@@ -122,6 +123,7 @@ class Backend:
     sources: Mapping[str, Path] = field(default_factory=dict)  # a package's import name -> its local folder
     # the same in every plot
     color: Annotated[str, Meta(pattern=r"\A#[0-9a-fA-F]{6}\Z", description='a colour such as "#0072B2"')]
+    formulas: Table = field(default_factory=dict)  # what backends compute differently -> its formula
     # known differences from the other backends
     explained: Known = ()
 
@@ -144,7 +146,7 @@ def base(name: str) -> str:
 
 def is_among(backend: str, names: Collection[str]) -> bool:
     """Whether these names, of backends or of generations, stand for it; none stand for all."""
-    return not names or bool({backend, backend.partition("/")[0]} & {*names})
+    return not names or bool({base(backend), backend.partition("/")[0]} & {*names})
 
 
 class Profile(Struct, frozen=True, forbid_unknown_fields=True):

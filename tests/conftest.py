@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import left_out
@@ -23,8 +25,24 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+# What takes long: whoever measures, starts a browser or makes environments; and whole folders and files.
+SLOW_FIXTURES = {"bench", "kbench", "browser"}
+SLOW = {"bootstrap", "cluster", "datasets", "environments", "faults", "outputs", "plots", "real"}
+SLOW |= {"test_documentation_site.py", "test_left_out.py", "test_packaging.py", "test_security.py"}
+SLOW |= {"test_gpu_memory.py", "test_launcher.py", "test_progress.py"}
+
+
+def is_fast(item: pytest.Item) -> bool:
+    """Whether it is one of the tests that take a minute together."""
+    starts_processes = hasattr(getattr(item, "module", None), "subprocess")
+    return not (starts_processes or SLOW & {*item.path.parts} or SLOW_FIXTURES & {*getattr(item, "fixturenames", ())})
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first, or one worker is left with them at the end."""
+    """Marks the fast ones. The longest come first, or one worker is left with them at the end."""
+    for item in filter(is_fast, items):
+        item.add_marker("fast")
     longest = ("test_real_tutorial.py", "real", "browser")
     items.sort(key=lambda item: [name not in item.path.parts for name in longest])
 
@@ -34,6 +52,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if reporter := config.pluginmanager.get_plugin("terminalreporter"):  # a worker has none
         for line in left_out.summary(reporter.stats.get("skipped", ())):
             reporter.write_line(line)
+
+
+@pytest.fixture(autouse=True)
+def fast_tests_start_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    def refuse(process: object, command: object, *_: object, **__: object) -> None:
+        process._child_created = False  # or its destructor complains
+        pytest.fail(f"A fast test starts no process ({command}): add its file to SLOW in tests/conftest.py.")
+
+    with pytest.MonkeyPatch.context() as patch:
+        if request.node.get_closest_marker("fast"):
+            patch.setattr(subprocess.Popen, "__init__", refuse)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ import importlib.metadata
 import importlib.util
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from typing import IO
 
 from kbench.bootstrap.host_environment import MARKER, digest, python_of, ready
 from kbench.errors import UserError
+from kbench.whole_folders import whole_in_place
 
 PIP_WITH_PYTHON_OPTION = (22, 3)
 LONGEST_REASON = 300  # characters
@@ -46,15 +46,10 @@ def _make(folder: Path, lock: Path, purpose: str, duration: str, held: IO[bytes]
     print(f"Setting up {purpose} in {folder} (once, {duration}) ...", file=sys.stderr, flush=True)
     start = time.monotonic()
     log = folder.with_suffix(".log")
-    try:
-        _remove(folder)
-        create, install = commands(folder, lock)
-        for command in (create, install):
+    with whole_in_place(folder):
+        for command in commands(folder, lock):
             _run(command, log, purpose, held)
         (folder / MARKER).write_text(digest(lock), encoding="ascii")
-    except BaseException:
-        _remove(folder)
-        raise
     log.unlink(missing_ok=True)
     print(f"Done in {time.monotonic() - start:.0f} s.", file=sys.stderr, flush=True)
 
@@ -150,13 +145,6 @@ def essence(output: str) -> str:
         reason = system.group() if system else broken[-1][:LONGEST_REASON]
         return f"pip reached no package index ({reason}): check the network and `pip config list`"
     return (errors[:1] or lines[-1:] or ["no reason was given"])[0][:LONGEST_REASON]
-
-
-def _remove(folder: Path) -> None:
-    """Remove an environment, its marker first, so that a partial one is never marked."""
-    (folder / MARKER).unlink(missing_ok=True)
-    if folder.exists():
-        shutil.rmtree(folder)
 
 
 @contextlib.contextmanager

@@ -31,6 +31,7 @@ _DOWNLOADS = (file for one in REGISTRY.values() for files in one.variants for fi
 MADE = {
     "environments": (
         f"environments/*-py3.*-{_KEY * 12}",
+        "environments/.*",
         "environments/*.lock",
         "environments/logs/*.log",
         "locks/*.lock",
@@ -41,8 +42,14 @@ MADE = {
         *(f"data/files/{file.name}" for file in _DOWNLOADS),
     ),
     "compiled": (f"compiled/*-py3.*-{_KEY * 12}", f"compiled/own-{_KEY * 12}"),
-    "interpreters": ("interpreters/uv*", "interpreters/py3.*", "interpreters/rattler-*", "interpreters/packages"),
-    "kbench": (f"host/{_KEY * 16}", f"test/{_KEY * 16}"),
+    "interpreters": (
+        "interpreters/uv*",
+        "interpreters/py3.*",
+        "interpreters/rattler-*",
+        "interpreters/packages",
+        "interpreters/.*",
+    ),
+    "kbench": (f"host/{_KEY * 16}", f"test/{_KEY * 16}", "host/.*", "test/.*"),
 }
 
 

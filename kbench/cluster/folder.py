@@ -27,6 +27,7 @@ from kbench.errors import UserError
 from kbench.planning import request
 from kbench.store.files import may_be_refused, read_json, replace, replace_json
 from kbench.store.runs import CLUSTER, LONGEST_NAME, MACHINES, create_with
+from kbench.whole_folders import scratch
 
 BLOCKS = "blocks"
 ATTEMPTS = "attempts.jsonl"
@@ -105,25 +106,21 @@ def accept(run: Path, kind: str, block: Block, result: Result) -> None:
         raise ValueError(f"it sent a file that is none of a block's: {wrong[0][:80]!r}")
     record = read(run)  # which also says that the run's folder is still there
     folder = run / MACHINES / kind
-    sent = folder / f".new-{secrets.token_hex(8)}"
-    try:
-        with may_be_refused("write", folder):
-            for name, content in result.files.items():
-                (sent / name).parent.mkdir(parents=True, exist_ok=True)
-                (sent / name).write_bytes(content)
-            _check(sent, block, record)
-            (folder / BLOCKS).mkdir(exist_ok=True)
-            (folder / "cells").mkdir(exist_ok=True)
-            for cell in sent.glob("cells/*"):
-                shutil.rmtree(folder / "cells" / cell.name, ignore_errors=True)  # of a client that was killed here
-                cell.rename(folder / "cells" / cell.name)
-            for lock in sent.glob("locks/*"):
-                (folder / "locks").mkdir(exist_ok=True)
-                lock.replace(folder / "locks" / lock.name)
-            # Last: with this file the block counts as measured.
-            replace(folder / BLOCKS / f"{block.name}.json", (sent / "run.json").read_bytes())
-    finally:
-        shutil.rmtree(sent, ignore_errors=True)
+    with may_be_refused("write", folder), scratch(folder / f".new-{secrets.token_hex(8)}") as sent:
+        for name, content in result.files.items():
+            (sent / name).parent.mkdir(parents=True, exist_ok=True)
+            (sent / name).write_bytes(content)
+        _check(sent, block, record)
+        (folder / BLOCKS).mkdir(exist_ok=True)
+        (folder / "cells").mkdir(exist_ok=True)
+        for cell in sent.glob("cells/*"):
+            shutil.rmtree(folder / "cells" / cell.name, ignore_errors=True)  # of a client that was killed here
+            cell.rename(folder / "cells" / cell.name)
+        for lock in sent.glob("locks/*"):
+            (folder / "locks").mkdir(exist_ok=True)
+            lock.replace(folder / "locks" / lock.name)
+        # Last: with this file the block counts as measured.
+        replace(folder / BLOCKS / f"{block.name}.json", (sent / "run.json").read_bytes())
 
 
 def _check(sent: Path, block: Block, record: ClusterRun) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
-import shutil
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +29,7 @@ from kbench.datasets.registry import (
     File,
 )  # fmt: skip
 from kbench.errors import UserError
+from kbench.whole_folders import scratch
 
 WORD_INDEX = "imdb_word_index.json"
 _BATCHES = "cifar-10-batches-py"
@@ -153,11 +152,11 @@ def _cifar10(mirror: Path | None) -> Mapping[str, Served]:
             obtained = _obtained((CIFAR10,), mirror)
             if isinstance(obtained, str):
                 return dict.fromkeys((_BATCHES, f"{_BATCHES}-target", CIFAR10.name), Served(None, obtained))
-            with tempfile.TemporaryDirectory(dir=made.parent) as partial:
+            with scratch(made.with_name(f".{made.name}.partial"), 0o700) as partial:
                 try:
                     with tarfile.open(obtained[0]) as archive:
                         archive.extractall(partial, filter="data")
-                    shutil.move(Path(partial) / _BATCHES, made)
+                    (partial / _BATCHES).rename(made)
                 except (OSError, EOFError, tarfile.TarError) as error:
                     why = f"{obtained[0]} cannot be unpacked ({error}): put the original in its place"
                     return dict.fromkeys((_BATCHES, f"{_BATCHES}-target", CIFAR10.name), Served(None, why))

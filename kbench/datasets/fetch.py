@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,6 +12,7 @@ from filelock import FileLock
 from kbench.datasets import addresses, archives
 from kbench.datasets.registry import File
 from kbench.errors import UserError
+from kbench.whole_folders import scratch
 
 # Seconds to connect and between two packets: without internet it should fail quickly.
 TIMEOUT = (4.0, 30.0)
@@ -67,10 +67,7 @@ def _download(file: File, folder: Path, *, progress: bool) -> Path:
     pooch.get_logger().setLevel(logging.WARNING)  # the progress bar is enough
     downloader = pooch.HTTPDownloader(progressbar=progress, chunk_size=CHUNK, timeout=TIMEOUT)
     whys = dict[str, None]() if file.addresses else {"it is published at no address": None}
-    partial = folder / f".{file.name}.partial"  # we hold the lock, so a leftover is from a killed process
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(mode=0o700)
-    try:
+    with scratch(folder / f".{file.name}.partial", 0o700) as partial:
         for address in file.addresses:
             if silent := addresses.silent(address):
                 whys[silent] = None
@@ -92,6 +89,4 @@ def _download(file: File, folder: Path, *, progress: bool) -> Path:
             else:
                 (partial / file.name).chmod(0o644)  # temporary files are for one user, a cache may be shared
                 return (partial / file.name).replace(folder / file.name)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
     raise NotDownloaded(", ".join(whys))

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from filelock import FileLock
 
 from kbench.arrays import Data
 from kbench.errors import UserError
+from kbench.whole_folders import whole
 
 SCHEMA = 1  # of meta.json
 VERSION = 2  # of the preparation: raise it when an array or its hash changes
@@ -65,21 +65,13 @@ def make(recipe: Recipe, parent: Path, fill: Callable[[Path], dict[str, object]]
             found = find(recipe, parent)
             if found is not None:
                 return found
-            unfinished = parent / f".{recipe.folder_name}.unfinished"
-            for leftover in (unfinished, folder):  # of a killed process, or damaged
-                if leftover.exists():
-                    shutil.rmtree(leftover)
-            unfinished.mkdir(mode=0o700)
-            try:
+            with whole(folder, 0o700) as unfinished:
                 meta = {"schema": SCHEMA, "version": VERSION, **vars(recipe), **fill(unfinished)}
                 (unfinished / META).write_text(json.dumps(meta, indent=1), encoding="utf-8")
                 sync(unfinished / META)
                 sync(unfinished)
                 unfinished.chmod(0o755)  # it was private until now; a cache may be shared
-                unfinished.replace(folder)
-                sync(parent)
-            finally:
-                shutil.rmtree(unfinished, ignore_errors=True)
+            sync(parent)
     except OSError as error:
         raise UserError(
             f"prepared data cannot be written to {parent} ({error.strerror or error}): free space there, or "

@@ -23,6 +23,7 @@ from kbench.environments.interpreters import Choice, Interpreter
 from kbench.environments.packages import pinned
 from kbench.errors import Unavailable, UserError
 from kbench.values import Backend, Build, Environment
+from kbench.whole_folders import whole_in_place
 
 LIBRARIES = "kbench-lib"
 DEBIAN = "debian"
@@ -120,9 +121,6 @@ def _make(
     assert build.lock is not None
     log = folder.parent / "logs" / f"{folder.name}.log"
     log.unlink(missing_ok=True)
-    if folder.is_symlink() or folder.is_file():
-        folder.unlink()
-    shutil.rmtree(folder, ignore_errors=True)
     count = len(pinned(lock_text(build)))
     report(
         f"{backend.name}: making its environment ({build.name}, Python {interpreter.version}, "
@@ -130,19 +128,16 @@ def _make(
     )
     command = [installers.uv_program(), "venv", "--python", str(interpreter.path), str(folder)]
     try:
-        installers.run(command, log, installers.uv_environment(), folder.parent, INSTALL_SECONDS)
-        python = python_of(folder)
-        installers.sync(python, build.lock, build.indexes, log, INSTALL_SECONDS)
-        _add_debian(backend, build, folder, log)
-        _add_libraries(backend, folder, log)
-        _check_installed(build, python, folder, log)
-        _mark(build, folder, interpreter)
+        with whole_in_place(folder):
+            installers.run(command, log, installers.uv_environment(), folder.parent, INSTALL_SECONDS)
+            python = python_of(folder)
+            installers.sync(python, build.lock, build.indexes, log, INSTALL_SECONDS)
+            _add_debian(backend, build, folder, log)
+            _add_libraries(backend, folder, log)
+            _check_installed(build, python, folder, log)
+            _mark(build, folder, interpreter)
     except installers.InstallFailed as failure:
-        shutil.rmtree(folder, ignore_errors=True)
         raise Unavailable(f"the environment of {backend.name} could not be made: {failure} (see {log})") from None
-    except BaseException:  # a full disk, Ctrl-C: nothing half-made is left behind
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
 
 
 def _mark(build: Build, folder: Path, interpreter: Interpreter) -> None:

@@ -7,7 +7,6 @@ import ctypes
 import hashlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ import uv
 
 from kbench.environments.pip_config import uv_variables
 from kbench.masking import without_passwords
+from kbench.whole_folders import whole
 
 LOOK_SECONDS = 0.5
 _WATCH: ContextVar[Callable[[int], None]] = ContextVar("watch", default=lambda pid: None)
@@ -73,14 +73,12 @@ def tools(lock: Path, parent: Path, log: Path, timeout: float) -> Path:
     digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
     folder = parent / f"{lock.stem}-{digest}"
     if not folder.is_dir():
-        making = parent / f"{folder.name}.making"
-        shutil.rmtree(making, ignore_errors=True)
-        command = [
-            uv_program(), "pip", "install", "--quiet", "--require-hashes", "--target", str(making),
-            "--python", sys.executable, "--requirements", str(lock),
-        ]  # fmt: skip
-        run(command, log, uv_environment(), parent, timeout)
-        making.rename(folder)
+        with whole(folder) as making:
+            command = [
+                uv_program(), "pip", "install", "--quiet", "--require-hashes", "--target", str(making),
+                "--python", sys.executable, "--requirements", str(lock),
+            ]  # fmt: skip
+            run(command, log, uv_environment(), parent, timeout)
     return folder
 
 

@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +18,7 @@ from kbench import paths
 from kbench.environments import installers
 from kbench.errors import Unavailable, UserError
 from kbench.values import NATIVE, Backend, bare
+from kbench.whole_folders import whole_in_place
 
 AS_IS = ",as-is"
 PROBE_SECONDS = 30  # a Python on a cold network folder takes its time
@@ -224,12 +224,12 @@ def _from_channel(version: str, cache: Path, report: Callable[[str], None]) -> N
         log = folder.with_name(f"{folder.name}.log")
         report(f"Python {version} is not on this machine: making one from {channel()} in {folder}")
         tools = installers.tools(RATTLER, cache / "interpreters", log, MAKE_SECONDS)
-        shutil.rmtree(folder, ignore_errors=True)
         script = Path(__file__).with_name("make_python.py")
-        place = [str(folder), str(folder.parent / "packages")]
-        command = [sys.executable, "-I", str(script), str(tools), channel(), version, *place]
-        installers.run(command, log, os.environ, folder.parent, MAKE_SECONDS)
-        (folder / "complete").touch()
+        folders = [str(folder), str(folder.parent / "packages")]
+        command = [sys.executable, "-I", str(script), str(tools), channel(), version, *folders]
+        with whole_in_place(folder):
+            installers.run(command, log, os.environ, folder.parent, MAKE_SECONDS)
+            (folder / "complete").touch()
 
 
 def channel() -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from kbench.environments.packages import packages, pinned
 from kbench.errors import Unavailable, UserError
 from kbench.masking import without_passwords
 from kbench.values import Environment
+from kbench.whole_folders import whole
 
 LOCK = "kbench.lock"  # its packages with hashes; written last
 SECONDS = 1800
@@ -44,18 +44,16 @@ def ensure(environment: Environment, requirements: Sequence[str], report: Callab
     with FileLock(folder.with_suffix(".lock")):
         if not (folder / LOCK).is_file():
             report(f"{environment.backend}: installing {named} for the script")
-            shutil.rmtree(folder, ignore_errors=True)
             try:
-                _make(environment, folder, wanted, fixed, log)
+                with whole(folder) as made:
+                    _make(environment, made, wanted, fixed, log)
             except installers.InstallFailed as failure:
-                shutil.rmtree(folder, ignore_errors=True)
                 raise Unavailable(f"{named} cannot be added to its environment: {failure} (see {log})") from None
     return replace(environment, packages=folder)
 
 
 def _make(environment: Environment, folder: Path, wanted: str, fixed: str, log: Path) -> None:
     """Resolve with the environment's versions fixed, and install what is missing."""
-    folder.mkdir()
     asked, constraints, lock = (folder / name for name in ("asked.txt", "constraints.txt", "resolved.txt"))
     asked.write_text(wanted)
     constraints.write_text(fixed)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,11 +26,12 @@ else:
 
 T = TypeVar("T", Backend, Build)
 
+FORMULAS = "formulas.toml"  # beside the folders of generations
 # Fields that are not keys of the file: they follow from its path or from a variant.
 NOT_KEYS: dict[str, type] = dict.fromkeys(
     ("name", "generation", "path", "builds", "jit", "policy", "sources"), Backend
 )
-NOT_KEYS |= dict.fromkeys(("lock", "debian_lock", "resolved"), Build)
+NOT_KEYS |= dict.fromkeys(("debian_lock", "resolved"), Build)
 # What the file of a backend that is `unavailable` may leave out.
 NEVER_RUN = {
     **dict.fromkeys(("module", "framework", "distribution"), "none"),
@@ -39,13 +41,52 @@ NEVER_RUN = {
 }
 
 
-def load_all(folder: Path) -> dict[str, Backend]:
-    """Every backend under `folder`, by name, generation after generation. Raises UserError for a wrong file."""
+def load_all(folder: Path, further: Path | None = None) -> dict[str, Backend]:
+    """Every backend under `folder`, by name, generation after generation, then those of `further`.
+
+    Raises UserError for a wrong file, and for a name that both have.
+    """
+    backends = _files(folder)
+    for name, backend in _files(further).items() if further else ():
+        if name in backends:
+            raise UserError(f"KBENCH_BACKENDS has a {name}, which kbench has, too: rename its file.")
+        backends[name] = backend
+    formulas = _formulas(folder / FORMULAS)
+    return {
+        name: replace(one, explained=(*_by_formulas(one, backends, formulas), *one.explained))
+        for name, one in backends.items()
+    }
+
+
+def _files(folder: Path) -> dict[str, Backend]:
     found = sorted(folder.glob("*/*.toml"), key=lambda path: (by_number(path.parent.name), path.stem))
-    backends = [load(path) for path in found]
-    if not backends:
+    if not found:
         raise UserError(f"no backend's file was found under {folder}")
-    return {backend.name: backend for backend in backends}
+    return {backend.name: backend for backend in map(load, found)}
+
+
+def _formulas(path: Path) -> dict[str, tuple[str, Explanation]]:
+    """What has several formulas -> (the one whose rows are told, empty for all; what it explains)."""
+    raw = _toml(path, path.name) if path.is_file() else {}
+    try:
+        return {name: (one.pop("told_of", ""), decode(one, Explanation)) for name, one in raw.items()}
+    except Wrong as wrong:
+        raise UserError(f"the backends' file {path} has a wrong `{wrong.key}`: it must be {wrong.wanted}") from None
+
+
+def _by_formulas(
+    backend: Backend, backends: Mapping[str, Backend], formulas: Mapping[str, tuple[str, Explanation]]
+) -> Iterator[Explanation]:
+    """What explains the backend's differences from those that compute something by another formula."""
+    for name, own in backend.formulas.items():
+        if name not in formulas:
+            near = meant(name, formulas)
+            hint = f"did you mean `{near}`?" if near else f"{FORMULAS} has {', '.join(formulas) or 'no formula'}"
+            raise UserError(f"the backend's file {backend.name}.toml has an unknown formula `{name}`: {hint}")
+        told_of, explanation = formulas[name]
+        unlike = tuple(other.name for other in backends.values() if other.formulas.get(name, own) != own)
+        if unlike and told_of in ("", own):
+            yield replace(explanation, unlike=unlike)
 
 
 def by_number(generation: str) -> list[str | int]:
@@ -57,14 +98,7 @@ def load(path: Path) -> Backend:
     """The backend that the file describes. Raises UserError, which names the file and the key."""
     path = path.absolute()
     where = f"{path.parent.name}/{path.name}"
-    try:
-        raw = tomllib.loads(read_bytes(path).decode())
-    except OSError as error:
-        raise UserError(f"the backend's file {path} cannot be read: {error.strerror}") from None
-    except RecursionError:
-        raise UserError(f"the backend's file {where} is nested too deeply") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"the backend's file {where} is not valid TOML: {error}") from None
+    raw = _toml(path, where)
     if "unavailable" in raw:
         raw = {**NEVER_RUN, **raw}
     raw_builds = raw.pop("builds", [])
@@ -84,6 +118,17 @@ def load(path: Path) -> Backend:
     if len(set(names)) < len(names):
         raise UserError(f"the backend's file {where} has two builds of one name: {', '.join(names)}")
     return replace(backend, builds=builds, framework=backend.framework or backend.keras_backend)
+
+
+def _toml(path: Path, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read_bytes(path).decode())
+    except OSError as error:
+        raise UserError(f"the backend's file {path} cannot be read: {error.strerror}") from None
+    except RecursionError:
+        raise UserError(f"the backend's file {where} is nested too deeply") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"the backend's file {where} is not valid TOML: {error}") from None
 
 
 def _check_kind(backend: Backend, where: str) -> None:
@@ -108,17 +153,26 @@ def _build(raw: dict[str, Any], path: Path, distribution: str, where: str) -> Bu
         raise _wrong(Wrong(Build, "requirements"), raw, where) from None
     if build.compute_capability and build.compute_capability[0] > build.compute_capability[1]:
         raise _wrong(Wrong(Build, "compute_capability"), raw, where)
-    lock = _lock(path, f"{build.name}.lock", "requirements", where) if build.requirements else None
-    of_debian = _lock(path, f"{build.name}.debian.lock", "debian", where) if build.debian else None
-    return replace(build, lock=lock, debian_lock=of_debian, distribution=build.distribution or distribution)
+    lock = build.lock
+    if build.requirements and not lock:
+        lock = _next_to(path, f"{path.stem}.{build.name}.lock", "`requirements`", where)
+    of_debian = _next_to(path, f"{path.stem}.{build.name}.debian.lock", "`debian`", where) if build.debian else None
+    return replace(
+        build,
+        lock=lock and _checked(lock),
+        debian_lock=of_debian and _checked(of_debian),
+        distribution=build.distribution or distribution,
+    )
 
 
-def _lock(path: Path, ending: str, key: str, where: str) -> Path:
-    lock = path.with_name(f"{path.stem}.{ending}")
-    if not lock.is_file():
-        raise UserError(
-            f"the backend's file {where} needs {lock.name} next to it (for `{key}`), and there is no such file"
-        )
+def _next_to(path: Path, name: str, key: str, where: str) -> Path:
+    found = Path(os.path.normpath(path.parent / name))  # which may be in a sibling's folder
+    if not found.is_file():
+        raise UserError(f"the backend's file {where} needs {name} next to it (for {key}), and there is no such file")
+    return found
+
+
+def _checked(lock: Path) -> Path:
     if lock.stat().st_size > MOST_BYTES:
         raise UserError(f"the lock file {lock} is larger than {MOST_BYTES >> 20} MiB: put the original in its place")
     return lock
@@ -137,16 +191,12 @@ def _convert(raw: dict[str, Any], kind: type[T], own: Mapping[str, object], path
     if isinstance(explained, list) and any(isinstance(one, dict) and one.keys() - known for one in explained):
         raise _wrong(Wrong(kind, "explained"), raw, where)
 
-    def next_to_it(_: type, value: object) -> object:
-        source = path.with_name(value) if isinstance(value, str) and value else value
-        if isinstance(source, Path) and not source.is_file():
-            raise UserError(
-                f"the backend's file {where} needs {value} next to it (for `compiled`), and there is no such file"
-            )
-        return source
+    def file(_: type, value: object) -> object:
+        key = "`lock`" if kind is Build else "`compiled`"
+        return _next_to(path, value, key, where) if isinstance(value, str) and value else value
 
     try:
-        return decode({**raw, **own}, kind, next_to_it)
+        return decode({**raw, **own}, kind, file)
     except Wrong as wrong:
         raise _wrong(wrong, raw, where) from None
 

@@ -110,13 +110,7 @@ def data_folder(options: argparse.Namespace) -> Path | None:
 
 def known_backends() -> dict[str, Backend]:
     """All backends: kbench's own, then those in the folder KBENCH_BACKENDS. Raises UserError."""
-    own = backends.load_all(paths.project_folder("backends"))
-    folder = paths.further_backends()
-    further = {} if folder is None else backends.load_all(folder)
-    for name in further:
-        if name in own:
-            raise UserError(f"KBENCH_BACKENDS has a {name}, which kbench has, too: rename its file.")
-    return {**own, **further}
+    return backends.load_all(paths.project_folder("backends"), paths.further_backends())
 
 
 def known_examples() -> dict[str, Example]:

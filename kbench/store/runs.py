@@ -28,6 +28,7 @@ from kbench.arrays import Data
 from kbench.errors import UserError
 from kbench.store.files import cannot, may_be_refused, read_bytes, read_json, replace_json
 from kbench.values import Backend, Cell, Example, Outcome
+from kbench.whole_folders import scratch
 
 SCHEMA = 1
 EXPLAIN = "explain"  # the folder of a run with those that explain it
@@ -92,23 +93,20 @@ def create_with(file: str, record: Mapping[str, Any], parent: Path, name: str | 
     if name is not None:
         check_name(parent, name)
         possible = iter([name])
-    making = parent / f"{MAKING}{secrets.token_hex(8)}"
     try:
-        making.mkdir(parents=True)
-        _remove_abandoned(parent)
-        for run in map(parent.joinpath, possible):
-            first = {"schema": SCHEMA, "name": run.name, "created": started.isoformat(timespec="microseconds")}
-            replace_json(making / file, {**first, **record})
-            # A run has its run.json or does not exist, so a host that is killed here does not take up a name.
-            if _renamed(making, run):
-                return run
+        with scratch(parent / f"{MAKING}{secrets.token_hex(8)}") as making:
+            _remove_abandoned(parent)
+            for run in map(parent.joinpath, possible):
+                first = {"schema": SCHEMA, "name": run.name, "created": started.isoformat(timespec="microseconds")}
+                replace_json(making / file, {**first, **record})
+                # A run has its run.json or does not exist, so a host that is killed here does not take up a name.
+                if _renamed(making, run):
+                    return run
         raise UserError(f"{run} exists already: choose another name for the run.")  # created meanwhile
     except (FileExistsError, NotADirectoryError) as error:
         raise UserError(f"{parent} is not a folder: choose another place for the results.") from error
     except OSError as error:
         raise cannot("make a run's folder in", parent, error) from error
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
 
 
 def _remove_abandoned(parent: Path) -> None:

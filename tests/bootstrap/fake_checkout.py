@@ -10,8 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-ENTRANCE = ("__init__.py", "__main__.py", "version.py", "errors.py", "bootstrap/__init__.py", "bootstrap/entry.py")
-ENTRANCE += ("bootstrap/host_environment.py", "bootstrap/make_host_environment.py", "bootstrap/browser.py")
+ENTRANCE = ("__init__.py", "__main__.py", "version.py", "errors.py", "whole_folders.py")
+ENTRANCE += (
+    "bootstrap/__init__.py",
+    "bootstrap/entry.py",
+    "bootstrap/host_environment.py",
+    "bootstrap/make_host_environment.py",
+    "bootstrap/browser.py",
+)
 STATUS = 7
 STAND_IN = f"""
 import json, os, sys

@@ -109,6 +109,7 @@ def test_a_kind_is_removed_whole_and_no_other(bench: Bench, place: Path, what: s
     "leftover",
     [
         "environments/keras9-gone-cpu-py3.6-0123456789ab",
+        "environments/.keras9-gone-cpu-py3.6-0123456789ab.unfinished",
         "data/prepared/.mnist-flat-any-real-0123456789abcdef.unfinished-x1y2",
         "data/files/.train-images-idx3-ubyte.gz.partial",
         "compiled/keras9-gone-cpu-py3.6-0123456789ab",

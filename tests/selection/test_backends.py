@@ -15,7 +15,7 @@ from kbench.backend_keys import PLACEHOLDERS
 from kbench.environments import packages
 from kbench.errors import UserError
 from kbench.selection import backends
-from kbench.values import Backend, Build
+from kbench.values import Backend, Build, is_among
 
 SHIPPED = backends.load_all(paths.project_folder("backends"))
 BUILDS = [
@@ -101,6 +101,8 @@ def test_every_variable_of_a_file_can_be_filled_in() -> None:
         ("", 'drivers = "1"', "drivers", "did you mean `driver`?"),
         ("", 'driver = "new"', "driver", "a driver version"),
         ("", 'debian = ["a"]', "debian", "tiny.cpu.debian.lock next to it"),
+        ("", 'lock = "../keras8/other.lock"', "lock", "../keras8/other.lock next to it"),
+        ("", "lock = 1", "lock", "the path of a lock file"),
         ("", "zebra = 1", "zebra", "the keys are"),
     ],
 )
@@ -137,6 +139,18 @@ def test_a_changed_file_is_refused_with_what_is_expected(tmp_path: Path, old: st
         backends.load(path)
 
 
+def test_a_build_may_take_the_lock_of_another_backend(tmp_path: Path) -> None:
+    path = write_backend(tmp_path, more_build='lock = "../shared/all.lock"')
+    (tmp_path / "shared").mkdir()
+    lock = path.with_name("tiny.cpu.lock").rename(tmp_path / "shared" / "all.lock")
+    assert backends.load(path).builds[0].lock == lock
+
+
+def test_no_two_files_of_the_shipped_backends_have_the_same_contents() -> None:
+    files = [path for path in paths.project_folder("backends").rglob("*") if path.is_file()]
+    assert len({path.read_bytes() for path in files}) == len(files)
+
+
 def test_two_builds_of_one_name_are_refused(tmp_path: Path) -> None:
     path = write_backend(tmp_path)
     path.write_text(path.read_text() + path.read_text().partition("[[builds]]")[2].join(("[[builds]]", "")))
@@ -168,3 +182,66 @@ def test_a_file_that_is_nested_too_deeply_is_one_sentence(tmp_path: Path) -> Non
     path = write_backend(tmp_path, more=f"a = {'[' * 3000}{']' * 3000}")
     with pytest.raises(UserError, match=r"keras9/tiny\.toml is nested too deeply"):
         backends.load(path)
+
+
+FORMULAS = """
+[epsilon]
+what = ["1 step"]
+bound = 0.1
+reason = "Another epsilon."
+
+[relu]
+told_of = "half"
+what = ["1 step"]
+bound = 0.1
+reason = "Half of a relu."
+"""
+
+
+def test_backends_with_another_formula_are_explained_and_those_with_the_same_or_none_are_not(tmp_path: Path) -> None:
+    own, further = tmp_path / "own", tmp_path / "further"
+    for folder, name, formulas in (
+        (own, "a", '[formulas]\nepsilon = "under"\nrelu = "half"'),
+        (own, "b", '[formulas]\nepsilon = "beside"\nrelu = "whole"'),
+        (own, "silent", ""),
+        (further, "c", '[formulas]\nepsilon = "under"'),
+    ):
+        path = write_backend(folder, more=formulas)
+        for file in (path, path.with_name("tiny.cpu.lock")):
+            file.rename(file.with_name(file.name.replace("tiny", name)))
+    (own / "formulas.toml").write_text(FORMULAS)
+    known = backends.load_all(own, further)
+    assert {name: [(known.reason, known.unlike) for known in one.explained] for name, one in known.items()} == {
+        "keras9/a": [("Another epsilon.", ("keras9/b",)), ("Half of a relu.", ("keras9/b",))],
+        "keras9/b": [("Another epsilon.", ("keras9/a", "keras9/c"))],
+        "keras9/silent": [],
+        "keras9/c": [("Another epsilon.", ("keras9/b",))],
+    }
+
+
+def test_a_formula_that_is_not_described_is_refused_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    write_backend(tmp_path, more='[formulas]\nepsilom = "under"')
+    with pytest.raises(UserError, match=r"keras9/tiny\.toml has an unknown formula `epsilom`: .* has no formula"):
+        backends.load_all(tmp_path)
+    (tmp_path / "formulas.toml").write_text(FORMULAS)
+    with pytest.raises(UserError, match="did you mean `epsilon`"):
+        backends.load_all(tmp_path)
+
+
+def test_a_damaged_formula_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    write_backend(tmp_path)
+    (tmp_path / "formulas.toml").write_text(FORMULAS.replace("0.1", '"much"', 1))
+    with pytest.raises(UserError, match=r"formulas\.toml has a wrong `bound`"):
+        backends.load_all(tmp_path)
+
+
+def test_all_backends_of_a_shipped_formula_state_one_that_another_backend_does_not_have() -> None:
+    stated = [one.formulas for one in SHIPPED.values()]
+    for name in {name for one in stated for name in one}:
+        assert len({one[name] for one in stated if name in one}) == 2, name
+
+
+def test_what_is_known_of_a_backend_is_known_of_its_versions_and_settings() -> None:
+    assert is_among("keras3/jax@0.9+jit=off", ["keras3/jax"])
+    assert is_among("keras3/jax@0.9", ["keras3"])
+    assert not is_among("keras3/jax@0.9", ["keras3/torch", "keras2"])
