@@ -14,7 +14,6 @@ from kbench.errors import UserError
 from kbench.summary import Summary
 from kbench.values import NATIVE, OK
 
-
 _SECONDS = {"s": 1, "min": 60}  # in a unit
 
 
