@@ -111,11 +111,13 @@ def _show_published(options: argparse.Namespace) -> None:
     elif options.format == "json":
         terminal.show(as_json([asdict(figure) for figure in figures]))
     else:
-        heads, rows = (tables.figure_rows if options.workload else tables.workload_rows)(figures)
+        examples = choices.known_examples()
+        heads, rows = tables.figure_rows(figures) if options.workload else tables.workload_rows(figures, examples)
         shown = {_PUBLISHED: grid.Grid(heads, rows)}
         terminal.show(grid.printed(shown, options.format, terminal.width()))
         if options.format == "table":
-            terminal.show(textwrap.fill(tables.WHERE, terminal.width(), initial_indent="\n"))
+            said = tables.WHERE if options.workload else f"{tables.covered(figures, examples)} {tables.WHERE}"
+            terminal.show(textwrap.fill(said, terminal.width(), initial_indent="\n"))
 
 
 def _backend(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> list[str]:

@@ -14,6 +14,8 @@ from kbench.errors import UserError
 from kbench.summary import Summary
 from kbench.values import NATIVE, OK
 
+_SECONDS = {"s": 1, "min": 60}  # in a unit
+
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
@@ -32,17 +34,31 @@ class Figure:
     epochs: int | None = None
     metric: str
     value: float
+    spread: float | None = None  # standard deviation over the source's runs, in the unit
     unit: str
     note: str = ""
 
     @property
+    def of_network(self) -> bool:
+        """Whether it was measured on a network; a count of what an API offers was not."""
+        return self.unit != "count"
+
+    @property
+    def per_1000(self) -> bool:
+        """Whether its seconds are of 1,000 samples, and not of an epoch."""
+        return self.metric in ("time_per_1000_images", "time_per_minibatch")
+
+    @property
     def seconds(self) -> float | None:
-        """Seconds per epoch of all samples, or per 1,000 images of inference; None for any other measure."""
-        if self.unit != "s":
+        """Seconds per epoch of all samples, or per 1,000 samples; None for any other measure."""
+        if self.unit not in _SECONDS:
             return None
+        seconds = self.value * _SECONDS[self.unit]
         if self.metric == "training_time":
-            return self.value / self.epochs if self.epochs else None
-        return self.value if self.metric in ("epoch_time", "time_per_1000_images") else None
+            return seconds / self.epochs if self.epochs else None
+        if self.metric == "time_per_minibatch":
+            return seconds / self.batch_size * 1000 if self.batch_size else None
+        return seconds if self.metric in ("epoch_time", "time_per_1000_images") else None
 
 
 @dataclass(frozen=True)
@@ -50,7 +66,7 @@ class Held:
     """A row of a run beside a figure of the same workload."""
 
     row: Summary
-    seconds: float  # of the row, in the figure's measure: an epoch of all samples, or 1,000 of inference
+    seconds: float  # of the row, in the figure's measure: an epoch of all samples, or 1,000 samples
     figure: Figure
     published: float  # seconds
     same_backend: bool  # whether the figure is of this row's backend, in whichever generation
@@ -101,8 +117,8 @@ def held(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[Held]:
     for figure in figures:
         by_workload.setdefault((figure.workload, figure.metric == "time_per_1000_images"), []).append(figure)
     for row in rows:
-        seconds = _seconds(row)
         for figure in by_workload.get((row.example, row.task == "infer"), ()):
+            seconds = _seconds(row, figure.per_1000)
             if seconds and (published := figure.seconds):
                 same = _of_any_generation(figure.backend) == _of_any_generation(row.backend)
                 found.append(Held(row, seconds, figure, published, same, _differs(row, figure)))
@@ -110,27 +126,31 @@ def held(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[Held]:
 
 
 def _of_any_generation(backend: str) -> tuple[bool, str]:
-    """Whether it is without Keras, and its name without what tells its generations apart."""
+    """Whether it is without Keras, and its name without the 1 of a framework's first generation.
+
+    Other numbers are part of a name: Caffe2 and Torch7 are not Caffe and PyTorch.
+    """
     generation, _, name = backend.partition("/")
-    return generation == NATIVE, name.rstrip("0123456789") if generation == NATIVE else name
+    return generation == NATIVE, name.removesuffix("1") if generation == NATIVE else name
 
 
-def _seconds(row: Summary) -> float | None:
-    """The row's time for an epoch of all samples of the published setting, or for 1,000 of inference."""
+def _seconds(row: Summary, per_1000_samples: bool) -> float | None:
+    """The row's time for 1,000 samples, or for an epoch of all samples of the published setting."""
     per_1000 = row.seconds_per_1000_samples
     if row.status != OK or row.differs or not per_1000:
         return None
-    return per_1000 if row.task == "infer" else per_1000 / 1000 * (row.available_samples or row.samples)
+    return per_1000 if per_1000_samples else per_1000 / 1000 * (row.available_samples or row.samples)
 
 
 def _differs(row: Summary, figure: Figure) -> tuple[str, ...]:
     """What differs, apart from hardware and software versions."""
     trains, samples = row.task != "infer", row.available_samples or row.samples
+    by_epoch = not figure.per_1000
     batch = "not published" if figure.batch_size is None else f"{figure.batch_size} published"
     possible = {
         f"batch size {batch}, {row.batch_size} here": figure.batch_size != row.batch_size,
-        f"samples per epoch not published, {samples:,} assumed": trains,
-        f"measured here on {row.samples:,} of {samples:,} samples and scaled up": trains and row.samples < samples,
+        f"samples per epoch not published, {samples:,} assumed": by_epoch,
+        f"measured here on {row.samples:,} of {samples:,} samples and scaled up": by_epoch and row.samples < samples,
         "cuDNN's recurrent layer published, the plain one here": figure.cudnn_rnn == "yes",
         f"{figure.gpus} GPUs published": (figure.gpus or 0) > 1,
         "synthetic data here": trains and row.data_source == "synthetic",

@@ -38,7 +38,7 @@ def records(found: Sequence[Held]) -> list[dict[str, Any]]:
             "backend": one.row.backend,
             "image_data_format": one.row.image_data_format,
             "device": one.row.device,
-            "measure": "seconds per 1,000 samples" if one.row.task == "infer" else "seconds per epoch",
+            "measure": "seconds per 1,000 samples" if one.figure.per_1000 else "seconds per epoch",
             "seconds": one.seconds,
             "framework": one.figure.framework,
             "same_backend": one.same_backend,
@@ -62,7 +62,7 @@ def figure_rows(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]]:
             plain(_hardware(one)) or MISSING,
             MISSING if one.batch_size is None else str(one.batch_size),
             one.metric.replace("_", " "),
-            f"{one.value:g} {one.unit}",
+            f"{one.value:g}{'' if one.spread is None else f' ± {one.spread:g}'} {one.unit}",
             one.source,
         ]
         for one in figures
@@ -70,16 +70,25 @@ def figure_rows(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]]:
     return heads, rows
 
 
-def workload_rows(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows of a table with one row a workload."""
-    heads = ["workload", "figures", "frameworks", "sources"]
+def workload_rows(figures: Sequence[Figure], examples: Collection[str]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of a table with one row a workload; kbench has `examples`."""
+    heads = ["workload", "example", "figures", "frameworks", "sources"]
     rows = []
     for name in dict.fromkeys(one.workload for one in figures):
         of_workload = [one for one in figures if one.workload == name]
         frameworks = len({one.framework for one in of_workload})
         sources = ", ".join(dict.fromkeys(one.source for one in of_workload))
-        rows.append([name, str(len(of_workload)), str(frameworks), sources])
+        rows.append([name, "yes" if name in examples else "no", str(len(of_workload)), str(frameworks), sources])
     return heads, rows
+
+
+def covered(figures: Sequence[Figure], examples: Collection[str]) -> str:
+    """A sentence: how many figures can be measured again here, with one of `examples`."""
+    of_networks = [one for one in figures if one.of_network]
+    having = sum(one.workload in examples for one in of_networks)
+    counts = len(figures) - len(of_networks)
+    rest = f" {counts} count what an API offers, of no network." if counts else ""
+    return f"{having} of {len(of_networks)} figures of networks have an example.{rest}"
 
 
 def tables(found: Sequence[Held]) -> list[Table]:
@@ -90,8 +99,8 @@ def tables(found: Sequence[Held]) -> list[Table]:
 def _table(found: Sequence[Held]) -> Table:
     footnotes: list[str] = []
     shared = set.intersection(*({*one.differs, *_note(one)} for one in found))
-    infers = found[0].row.task == "infer"
-    unit = "s/1,000 samples" if infers else "s/epoch"
+    per_1000 = found[0].figure.per_1000
+    unit = "s/1,000 samples" if per_1000 else "s/epoch"
     own = {(one.row.backend, one.row.image_data_format, one.row.device): one.seconds for one in found}
     printed = {id(one.figure): one for one in found}
     lines: list[tuple[float, tuple[str, ...]]] = [
@@ -100,7 +109,7 @@ def _table(found: Sequence[Held]) -> Table:
     ]
     lines += [(one.published, _printed(one, found, footnotes, shared)) for one in printed.values()]
     row, same = found[0].row, any(one.same_backend for one in found)
-    of_all = "" if infers else f" of {row.available_samples or row.samples:,} samples"
+    of_all = "" if per_1000 else f" of {row.available_samples or row.samples:,} samples"
     return Table(
         heading=plain(f"{row.example} ({unit}{of_all}, here and published)"),
         columns=("framework", "hardware", unit, "x published", "source"),

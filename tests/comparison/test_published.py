@@ -17,9 +17,15 @@ from fake_runs import cell, fake_run, summary
 from kbench.comparison import published
 from kbench.comparison.published import Figure
 from kbench.errors import UserError
+from kbench.selection import backends, examples
 from kbench.values import FAILED, OK, Outcome
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+README = CHECKOUT / "results" / "published" / "README.md"
+WITHOUT_EXAMPLE = {
+    "alexnet_r", "alexnet_s", "cifar10_vgg", "densenet121_chestxray", "fcn_r", "fcn_s", "lstm_ptb", "resnet50_train",
+    "resnet56",
+}  # fmt: skip
 FIGURE = Figure(
     source="paper2017",
     year=2017,
@@ -48,14 +54,39 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_every_figure_is_read_and_every_source_is_cited() -> None:
     figures = published.read()
-    assert len(figures) == 564
-    readme = (CHECKOUT / "results" / "published" / "README.md").read_text()
+    assert len(figures) == 610
+    readme = README.read_text("utf-8")
     assert {one.source for one in figures} == set(re.findall(r"\*\*([\w-]+)\*\*", readme))
-    known = {f"{path.parent.name}/{path.stem}" for path in (CHECKOUT / "backends").glob("*/*.toml")}
-    assert {one.backend for one in figures} - {""} <= known
+    assert {one.backend for one in figures} - {""} <= set(backends.load_all(CHECKOUT / "backends"))
     assert not any(one.backend.startswith("keras3") for one in figures)
     k80 = next(one for one in figures if (one.workload, one.framework) == ("imdb_gru", "Keras(CNTK)"))
     assert (k80.value, k80.seconds, k80.batch_size, k80.cudnn_rnn) == (86.0, 86 / 3, 64, "no")
+
+
+def test_every_network_that_was_measured_has_an_example() -> None:
+    known = examples.load_all(CHECKOUT / "examples_models")
+    assert {one.workload for one in published.read() if one.of_network} - set(known) == WITHOUT_EXAMPLE
+    assert {one.workload for one in published.read() if not one.of_network} == {"api_coverage"}
+
+
+def test_every_framework_that_was_measured_has_a_backend_or_a_reason_and_one_spelling() -> None:
+    figures = published.read()
+    without = {one.framework for one in figures if not one.backend}
+    reasons = README.read_text("utf-8").partition("A framework without a backend:")[2]
+    assert without == set(re.findall(r"^\| `([^`]+)` \|", reasons, re.MULTILINE))
+    assert not without & {one.framework for one in figures if one.backend}
+    spellings: dict[str, set[str]] = {}
+    for one in figures:
+        spellings.setdefault(one.framework.lower(), set()).add(one.framework)
+    assert {tuple(some) for some in spellings.values() if len(some) > 1} == set()
+
+
+def test_times_of_a_workload_are_all_of_an_epoch_or_all_of_1000_samples() -> None:
+    measures: dict[str, set[bool]] = {}
+    for one in published.read():
+        if one.seconds:
+            measures.setdefault(one.workload, set()).add(one.per_1000)
+    assert {name: len(some) for name, some in measures.items()} == dict.fromkeys(measures, 1)
 
 
 def test_a_row_is_held_against_each_figure_of_its_workload_for_the_same_amount_of_work() -> None:
@@ -76,6 +107,7 @@ def test_a_row_is_held_against_each_figure_of_its_workload_for_the_same_amount_o
         ("keras3/jax", "native/jax", False),
         ("native/jax", "keras2/jax", False),
         ("native/jax", "native/jax1", True),
+        ("native/jax", "native/jax2", False),
         ("native/jax", "", False),
     ],
 )
@@ -94,6 +126,19 @@ def test_of_inference_1000_pictures_are_compared_and_nothing_is_scaled() -> None
     assert (one.ratio, one.same_backend, one.differs) == (0.5, False, ())
 
 
+def test_a_time_per_minibatch_is_compared_by_1000_samples_and_a_batch_of_another_size_is_said() -> None:
+    figure = replace(FIGURE, metric="time_per_minibatch", value=0.5, batch_size=64)
+    row = summary("keras3/jax", seconds_per_1000_samples=2.0, samples=1000, available_samples=60000)
+    (one,) = published.held([row], [figure])
+    assert (one.seconds, one.published, one.ratio) == (2.0, 7.8125, 0.256)
+    assert one.differs == ("batch size 64 published, 128 here",)
+    assert published.held([row], [replace(figure, batch_size=None)]) == []
+
+
+def test_minutes_are_times_too() -> None:
+    assert replace(FIGURE, value=20.0, unit="min").seconds == 120.0
+
+
 def test_cudnns_layers_several_gpus_and_an_unknown_batch_size_are_said() -> None:
     row = summary(seconds_per_1000_samples=1.0, samples=60000, data_source="synthetic")
     (one,) = published.held([row], [replace(FIGURE, cudnn_rnn="yes", gpus=4, batch_size=None)])
@@ -108,10 +153,10 @@ def test_cudnns_layers_several_gpus_and_an_unknown_batch_size_are_said() -> None
 
 def test_what_is_no_time_and_rows_without_one_are_left_out() -> None:
     accuracy = replace(FIGURE, metric="test_accuracy", value=0.7, unit="fraction")
-    of_minutes = replace(FIGURE, unit="min")
+    of_hours = replace(FIGURE, unit="h")
     without_epochs = replace(FIGURE, epochs=None)
     timed = summary(seconds_per_1000_samples=1.0)
-    assert published.held([timed], [accuracy, of_minutes, without_epochs]) == []
+    assert published.held([timed], [accuracy, of_hours, without_epochs]) == []
     for bad in (summary(), replace(timed, status=FAILED), replace(timed, differs=("unlike",))):
         assert published.held([bad], [FIGURE]) == []
 
@@ -129,13 +174,18 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path, text: str) -> None:
 def test_list_published_shows_workloads_and_the_figures_of_one(capsys: pytest.CaptureFixture[str]) -> None:
     said = call(capsys, "list", "published")
     assert said.status == 0
-    assert re.search(r"^imdb_gru +15 +8 +microsoft2018$", said.out, re.MULTILINE)
+    assert re.search(r"^imdb_gru +yes +23 +9 +microsoft2018, microsoft2018-notebooks$", said.out, re.MULTILINE)
+    own = examples.load_all(CHECKOUT / "examples_models")
+    have = sum(one.workload in own for one in published.read())
+    assert f"{have} of 581 figures of networks have an example. 29 count what an API" in " ".join(said.out.split())
     one = call(capsys, "list", "published", "mnist_cnn").out
-    assert re.search(r"^Keras\(TF\) +Azure NC6, Tesla K80 / CUDA 8 +- +epoch time +10.3 s", one, re.MULTILINE)
+    assert re.search(r"^Keras\(TF\) +Azure NC6, Tesla K80 / +128 +epoch time +10.3 s", one, re.MULTILINE)
+    assert "116 ± 0.9 s" in one and "have an example" not in one
     rows = list(csv.DictReader(io.StringIO(call(capsys, "list", "published", "mnist_cnn", "--format", "csv").out)))
-    assert [row["value"] for row in rows] == ["10.3", "14.9"]
+    assert [row["value"] for row in rows] == ["10.3", "14.9", "116.0", "172.0", "0.9909", "0.9904"]
+    assert [row["spread"] for row in rows] == ["", "", "0.9", "0.1", "", ""]
     listed = json.loads(call(capsys, "list", "published", "mnist_cnn", "--format", "json").out)
-    assert [row["hardware"] for row in listed] == ["Azure NC6, Tesla K80 / CUDA 8"] * 2
+    assert [row["hardware"] for row in listed] == ["Azure NC6, Tesla K80 / CUDA 8"] * 6
 
 
 def test_list_prints_each_format(capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,8 +226,8 @@ def test_compare_published_sets_a_run_beside_print_in_each_format(
     assert said.status == 0
     assert said.out.startswith("here: A processor, 2 cores")
     lines = [line.split() for line in said.out.splitlines()]
-    (printed,) = [line for line in lines if line[:1] == ["Keras(CNTK)"]]
-    assert printed[-3:] == ["4.13", "(keras2)", "bhatia2017-notebooks"]
+    printed = [line for line in lines if line[:1] == ["Keras(CNTK)"]]
+    assert ["4.13", "(keras2)", "bhatia2017-notebooks"] in [line[-4:-1] for line in printed]  # then a note's mark
     (own,) = [line for line in lines if line[:2] == ["keras2/cntk", "here"]]
     assert own[2:] == ["(cpu)", "61.5", "-", "this", "run"]
     by_csv = list(csv.DictReader(io.StringIO(call(capsys, "compare", "own", "published", "--format", "csv").out)))

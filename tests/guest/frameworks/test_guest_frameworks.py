@@ -203,6 +203,24 @@ def test_an_optimizer_that_keras_does_not_have_is_refused_in_a_sentence(
     assert str(caught.value).startswith("Keras 2.9 refuses the OPTIMIZER: ") and caught.value.kind == "example"
 
 
+def test_the_norm_of_all_gradients_is_clipped_in_each_generations_words(tmp_path: Path) -> None:
+    taken, settings = mock.Mock(), {"class_name": "SGD", "learning_rate": 0.1}
+    for backend, generation, name in [("jax", 3, "global_clipnorm"), ("theano", 2, "clipnorm")]:
+        with loaded(tmp_path, backend, generation) as framework:
+            with mock.patch.object(sys.modules["keras.optimizers"], "SGD", taken, create=True):
+                framework.optimizer({**settings, "global_clipnorm": 5.0})
+            assert taken.call_args.kwargs[name] == 5.0
+            config = {"lr": 0.1, name: 5.0}
+            framework.held_rate(config)
+            assert config["global_clipnorm"] == 5.0
+    for backend, name in [("theano", "clipnorm"), ("mxnet", "global_clipnorm")]:
+        with loaded(tmp_path, backend, 2) as framework:
+            refused: Any = sys.modules["kbench_guest.protocol"]
+            with pytest.raises(refused.Refused, match="clip") as caught:
+                framework.optimizer({**settings, name: 5.0})
+            assert caught.value.kind == "unsupported"
+
+
 def test_an_optimizer_may_be_made_by_a_function_and_nothing_else(tmp_path: Path) -> None:
     model = mock.Mock()
     with loaded(tmp_path, "theano", 2) as framework:

@@ -52,6 +52,14 @@ def test_global_pooling_takes_all_places() -> None:
     assert (compute("GlobalMaxPooling1D", {"keepdims": True}, [], x[0]) == x[0].max(axis=1, keepdims=True)).all()
 
 
+def test_zeros_around_a_picture_and_the_difference_of_two_layers() -> None:
+    x = draw(1, 2, 3, 2)
+    padded = compute("ZeroPadding2D", {"padding": [[1, 0], [2, 3]]}, [], x)
+    assert padded.shape == (1, 3, 8, 2) and (padded[:, 1:, 2:5] == x).all()
+    assert np.count_nonzero(padded) == x.size
+    np.testing.assert_allclose(compute("Subtract", {}, [], x, 3 * x, first=True), -2 * x)
+
+
 def test_softmax_adds_up_and_does_not_overflow() -> None:
     y = reference.activation("softmax", np.array([[1000.0, 1000.0, 0.0]]))
     assert y.tolist() == [[0.5, 0.5, 0.0]]

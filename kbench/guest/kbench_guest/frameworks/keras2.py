@@ -9,6 +9,7 @@ from keras import backend as K
 
 from kbench_guest.frameworks import keras_models, theano_headers, trials
 from kbench_guest.frameworks.interface import DoneOnReturn, OnMXNet
+from kbench_guest.protocol import Refused
 
 CONVOLUTIONS = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "ConvLSTM2DCell", "ConvLSTM2D")
 KERNELS = ("kernel", "recurrent_kernel")
@@ -27,9 +28,16 @@ class AnyBackend(keras_models.KerasModels):
         pass
 
     def make_optimizer(self, class_name, rate, decay, settings):
+        settings = dict(settings)
+        if "clipnorm" in settings:
+            raise Refused("unsupported", "Keras 2 cannot clip each gradient's norm alone; global_clipnorm clips all")
+        if "global_clipnorm" in settings:  # Keras 2's own clipnorm
+            settings["clipnorm"] = settings.pop("global_clipnorm")
         return getattr(keras.optimizers, class_name)(lr=rate, decay=decay, **settings)
 
     def held_rate(self, config):
+        if "clipnorm" in config:
+            config["global_clipnorm"] = config.pop("clipnorm")
         return config.pop("lr", None), config.get("decay", 0.0)
 
     def order_updates(self, made):
@@ -184,6 +192,13 @@ class MXNet(OnMXNet, AnyBackend):
 
     def compile_options(self, device):
         return {"context": ["gpu(0)"]} if device == "gpu" else {}  # the one GPU that the host lets this process see
+
+    def make_optimizer(self, class_name, rate, decay, settings):
+        if "global_clipnorm" in settings:
+            raise Refused(
+                "unsupported", "keras-mxnet's clipnorm clips each number of a gradient, not the norm of all"
+            )
+        return super(MXNet, self).make_optimizer(class_name, rate, decay, settings)
 
     def one_number(self, rank):
         return K.variable(np.zeros((1,) * rank))  # it has no scalars

@@ -36,7 +36,7 @@ def compute(class_name, config, weights, taken, channels_first=False):
     outer, _, inner = class_name.partition("(")
     if outer not in _LAYERS:
         raise Unknown("the layer %s" % class_name)
-    if outer in ("Add", "Concatenate"):
+    if outer in ("Add", "Concatenate", "Subtract"):
         return _LAYERS[outer](config, taken, channels_first)
     if outer == "BatchNormalization":
         return _LAYERS[outer](config, weights, taken[0], channels_first)
@@ -210,6 +210,10 @@ def _concatenate(config, taken, channels_first):
     return np.concatenate(taken, axis=channels_last_axis(config.get("axis", -1), channels_first))
 
 
+def _zero_padding(config, weights, x):
+    return np.pad(x, [(0, 0)] + [tuple(sides) for sides in config["padding"]] + [(0, 0)], mode="constant")
+
+
 def channels_last_axis(axis, channels_first):
     """The axis of a picture in the reference, which has channels last."""
     return {1: -1, -3: -1, 2: 1, 3: 2, -1: 2, -2: 1}.get(axis, axis) if channels_first else axis
@@ -224,6 +228,7 @@ _LAYERS = {
     "GlobalAveragePooling2D": lambda config, weights, x: _global_pooling(config, x, np.mean),
     "GlobalMaxPooling1D": lambda config, weights, x: _global_pooling(config, x, np.max),
     "GlobalMaxPooling2D": lambda config, weights, x: _global_pooling(config, x, np.max),
+    "ZeroPadding2D": _zero_padding,
     "BatchNormalization": _batch_normalization,
     "Flatten": lambda config, weights, x: x.reshape(len(x), -1),
     "Dropout": lambda config, weights, x: x,  # of a model whose dropout is off
@@ -235,5 +240,6 @@ _LAYERS = {
     "TimeDistributed": _time_distributed,
     "RepeatVector": lambda config, weights, x: np.repeat(x[:, None], config["n"], axis=1),
     "Add": lambda config, taken, channels_first: sum(taken[1:], taken[0]),
+    "Subtract": lambda config, taken, channels_first: taken[0] - taken[1],
     "Concatenate": _concatenate,
 }
