@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
+import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -18,11 +18,6 @@ from kbench.store.files import MOST_BYTES, read_bytes
 from kbench.text import meant
 from kbench.values import CHANNELS_LAST, NATIVE, Backend, Build
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 T = TypeVar("T", Backend, Build)
 
 # Fields that are not keys of the file: they follow from its path or from a variant.
@@ -34,7 +29,7 @@ NOT_KEYS |= dict.fromkeys(("lock", "debian_lock", "resolved"), Build)
 NEVER_RUN = {
     **dict.fromkeys(("module", "framework", "distribution"), "none"),
     **dict.fromkeys(("image_data_format", "gpu_image_data_format"), CHANNELS_LAST),
-    "python": ["3.10"],
+    "python": ["3.11"],
     "can": ["train", "infer"],
 }
 
