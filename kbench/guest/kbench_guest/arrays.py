@@ -48,7 +48,7 @@ def one_hot(labels, num_classes):
     return rows
 
 
-class Buffer(object):
+class Buffer:
     """Arrays as the model takes them, for a fixed number of samples: the guest's only copy in memory."""
 
     def __init__(self, part, samples, targets=()):

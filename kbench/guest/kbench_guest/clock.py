@@ -9,7 +9,7 @@ RUN_AHEAD = 2  # how many steps a framework may begin before earlier ones are do
 WARM_SECONDS = 0.05  # after a pause, while pipelines fill and threads wake up
 
 
-class EpochClock(object):
+class EpochClock:
     """Seconds from the start of an epoch to the end of its last batch on the device.
 
     around: of BetweenEpochs. What it takes is not in that time: `before` and `after` it are its seconds.
@@ -36,7 +36,7 @@ class EpochClock(object):
         self.after = time.perf_counter() - self.end
 
 
-class StepClock(object):
+class StepClock:
     """Notes when each step ends, around the model's compiled function: batch callbacks would make Keras 3 wait for
     the device and read the logs in every step.
 

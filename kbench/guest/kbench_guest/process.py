@@ -51,7 +51,7 @@ def threads(framework):
 def frameworks():
     """["torch 2.9.0", ...]: the frameworks that this process has imported."""
     loaded = [(name, sys.modules.get(name)) for name in sorted(FRAMEWORKS)]
-    return ["%s %s" % (name, module.__version__) for name, module in loaded if hasattr(module, "__version__")]
+    return [f"{name} {module.__version__}" for name, module in loaded if hasattr(module, "__version__")]
 
 
 def libraries(maps="/proc/self/maps"):
@@ -70,7 +70,7 @@ def numpy_blas():
     """The BLAS that numpy was built with, such as 'openblas 0.3.21'; '' if numpy does not say."""
     with contextlib.suppress(Exception):  # before numpy 1.26
         about = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-        return ("%s %s" % (about.get("name", ""), about.get("version", ""))).strip()
+        return f"{about.get('name', '')} {about.get('version', '')}".strip()
     with contextlib.suppress(Exception):
         return " ".join(sorted(set(np.__config__.get_info("blas_opt_info").get("libraries", []))))
     return ""

@@ -82,7 +82,7 @@ class Refused(Exception):
     """The cell cannot go on. kind: 'mismatch', 'device', 'model', 'data', 'unsupported' or 'example'."""
 
     def __init__(self, kind, message):
-        super(Refused, self).__init__(message)
+        super().__init__(message)
         self.kind = kind
 
 
@@ -92,7 +92,7 @@ def in_a_line(error):
     first = (text.splitlines() or ["no message"])[0]
     bold = re.search(r"\x1b\[1m(.+?)(\x1b|\n)", text)
     more = " " + bold.group(1) if bold and bold.group(1) not in first else ""
-    return "%s: %s%s" % (type(error).__name__, first, more)
+    return f"{type(error).__name__}: {first}{more}"
 
 
 def reason(error):
@@ -107,7 +107,7 @@ def reason(error):
     return {"kind": "exception", "message": in_a_line(error), "in_keras": int(at_odds)}
 
 
-class Events(object):
+class Events:
     """Appends events to a file one by one, so that what a dying process measured is kept."""
 
     def __init__(self, path):
@@ -132,15 +132,15 @@ def check(event, values):
     """Raises ValueError if the event, a field or a type is not in EVENTS."""
     fields = EVENTS.get(event)
     if fields is None:
-        raise ValueError("there is no event %r" % event)
+        raise ValueError(f"there is no event {event!r}")
     for name in sorted(set(values) - set(fields)):
-        raise ValueError("the event %s has no field %r" % (event, name))
+        raise ValueError(f"the event {event} has no field {name!r}")
     for name, kind in fields.items():
         value = values.get(name)
         if value is None and kind.endswith("?") and (kind != "list?" or name not in values):
             continue
         if not isinstance(value, TYPES[kind.rstrip("?")]) or isinstance(value, bool):
-            raise ValueError("%s of the event %s is %r, not of the type %s" % (name, event, value, kind))
+            raise ValueError(f"{name} of the event {event} is {value!r}, not of the type {kind}")
 
 
 def _plain(value):

@@ -21,7 +21,7 @@ def held_seconds():
     return _held[0]
 
 
-class Turns(object):
+class Turns:
     """steps: how many steps this process takes in total."""
 
     def __init__(self, steps):

@@ -27,7 +27,7 @@ def write(path, known, its_weights, batches):
 
     known = dict(known, batches=arrays.mapped(keep, batches))
     known["weights"] = {
-        "%s %d" % (name, place): keep(value)
+        f"{name} {place}": keep(value)
         for name, values in weights.by_layer(its_weights)
         for place, value in enumerate(values)
     }
@@ -41,7 +41,7 @@ def read(path):
     with np.load(path, allow_pickle=False) as file:
         found = json.loads(str(file["known"]))
         for part in ("batches", "weights"):
-            found[part] = arrays.mapped(lambda number: file["arr_%d" % number], found[part])
+            found[part] = arrays.mapped(lambda number: file[f"arr_{number}"], found[part])
     return found
 
 
@@ -50,10 +50,10 @@ def differences(own, others, backend):
     found = []
     here, there = own.get("optimizer") or {}, others.get("optimizer") or {}
     for name, mine, theirs in _unequal(here, there):
-        found.append("its optimizer's %s comes to %s, on %s to %s" % (name, mine, backend, theirs))
+        found.append(f"its optimizer's {name} comes to {mine}, on {backend} to {theirs}")
     for mine, theirs in zip(own.get("layers") or (), others.get("layers") or ()):
         for name, here, there in _unequal(dict(_settings(mine[1])), dict(_settings(theirs[1]))):
-            found.append("its %s has %s %s, on %s %s" % (mine[0], name, here, backend, there))
+            found.append(f"its {mine[0]} has {name} {here}, on {backend} {there}")
     return list(dict.fromkeys(found))
 
 

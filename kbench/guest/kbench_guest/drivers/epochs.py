@@ -99,7 +99,7 @@ HOOKS = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end")
 HOOKS_OF_BATCHES = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
 
 
-class Callbacks(object):
+class Callbacks:
     """The callbacks of an example. kbench trains epoch by epoch; to them it is one training with validation.
 
     The time that they take between epochs is not in any epoch's time; what they take around batches is, and `taken`.

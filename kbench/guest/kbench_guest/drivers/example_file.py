@@ -16,7 +16,7 @@ def load(path):
     try:
         module_spec.loader.exec_module(module)
     except Exception as error:
-        why = "%s raises on import: %s" % (os.path.basename(path), in_a_line(error))
+        why = f"{os.path.basename(path)} raises on import: {in_a_line(error)}"
         raise Refused("example", why) from error
     finally:
         sys.dont_write_bytecode = False

@@ -15,7 +15,7 @@ def feed(example, spec, part, targets):
     return made(example, spec, part, targets)
 
 
-class FromArrays(object):
+class FromArrays:
     """The same batches in the same order on every backend; a last, partial batch is left out."""
 
     def __init__(self, example, spec, part, targets):
@@ -64,7 +64,7 @@ class FromArrays(object):
 KEPT = 10  # batches, as many as parity trains
 
 
-class FromFile(object):
+class FromFile:
     """What the example's `batches(x, y, batch_size, seed)` gives: a generator, or a Sequence of Keras."""
 
     def __init__(self, example, spec, part, targets):
@@ -102,7 +102,7 @@ class FromFile(object):
         return self._first[number % len(self._first)]
 
 
-class Batch(object):
+class Batch:
     """The arrays of a batch of the user's. names: the order of named inputs."""
 
     def __init__(self, x, y, sample_weight=None, names=None):

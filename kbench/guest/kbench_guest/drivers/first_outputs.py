@@ -25,7 +25,7 @@ def drawn(output):
     """(numbers of an array, its largest number)."""
     flat = np.asarray(output, "float64").reshape(-1)
     places = np.arange(flat.size) if flat.size <= DRAWN else np.random.RandomState(0).randint(0, flat.size, DRAWN)
-    return [float("%.9g" % number) for number in flat[places]], float(np.max(np.abs(flat))) if flat.size else 0.0
+    return [float(f"{number:.9g}") for number in flat[places]], float(np.max(np.abs(flat))) if flat.size else 0.0
 
 
 def _channels_first(model, example, spec, outputs):

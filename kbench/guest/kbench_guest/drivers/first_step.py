@@ -73,8 +73,8 @@ def of_twin(twin, initial, settings, spec, feed, events):
     names, seen = [], {}
     for kind, *weights in layers:
         seen[kind] = seen.get(kind, 0) + 1
-        of_two = ["kernel", "bias"] if len(weights) == 2 else ["weight %d" % place for place in range(len(weights))]
-        names.extend([kind, seen[kind], name] for name in of_two)
+        numbered = [f"weight {number}" for number in range(len(weights))]
+        names.extend([kind, seen[kind], name] for name in (["kernel", "bias"] if len(weights) == 2 else numbered))
     events.write("step", **described(names, as_numbers(initial), plain, rounded))
 
 
@@ -101,7 +101,7 @@ def described(names, before, plain, rounded, noisy=None):
 def plain_numbers(value):
     """JSON has no infinite numbers, and NaN: what is no number is None."""
     if isinstance(value, float):
-        return float("%.7g" % value) if np.isfinite(value) else None
+        return float(f"{value:.7g}") if np.isfinite(value) else None
     if isinstance(value, dict):
         return {name: plain_numbers(one) for name, one in value.items()}
     return [plain_numbers(one) for one in value] if isinstance(value, list) else value
@@ -146,7 +146,7 @@ def few(batch, size, fixed_batch):
     return Few(batch, number, size // number if fixed_batch else 1)
 
 
-class Few(object):
+class Few:
     """The first samples of a batch, so many times."""
 
     def __init__(self, batch, number, times):

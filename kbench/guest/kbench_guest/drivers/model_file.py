@@ -47,7 +47,7 @@ def run(spec, events):
     process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(model))
     others = [one for one in process.frameworks() if one not in imported and one.split()[0] != spec["keras_backend"]]
     if others:
-        events.write("note", text="its file also imports %s" % " and ".join(others))
+        events.write("note", text=f"its file also imports {' and '.join(others)}")
 
 
 def check_loaded(spec, versions, events):
@@ -63,10 +63,10 @@ def check_loaded(spec, versions, events):
     for name in sorted(loaded):
         asked = spec["versions"].get(name[: -len("_version")]) if name.endswith("_version") else spec[name]
         if asked and not same(name, loaded[name], asked):
-            raise Refused("mismatch", "Keras loaded %s %s, but %s was asked for" % (name, loaded[name], asked))
+            raise Refused("mismatch", f"Keras loaded {name} {loaded[name]}, but {asked} was asked for")
     own, short = loaded["keras_backend"], re.split("[@+]", spec["backend"].split("/")[-1])[0]
     if own not in short and any(one in short for one in process.FRAMEWORKS):
-        events.write("note", text="%s computes here, whatever its name says" % " ".join([own, versions[1]]))
+        events.write("note", text=f"{' '.join([own, versions[1]])} computes here, whatever its name says")
     check_sources(sorted(spec["sources"]))
 
 
@@ -76,7 +76,7 @@ def check_sources(packages):
     for name in packages:
         place = os.path.realpath(importlib.import_module(name).__file__)
         if not any(place.startswith(os.path.join(folder, "")) for folder in folders):
-            raise Refused("mismatch", "Python imports %s from %s, not from your folder" % (name, place))
+            raise Refused("mismatch", f"Python imports {name} from {place}, not from your folder")
 
 
 def check_device(framework, model, spec, events):
@@ -84,9 +84,9 @@ def check_device(framework, model, spec, events):
     device = framework.device(model)
     events.write("device", device=device)
     if device not in (spec["device"], "unknown"):
-        who = "%s %s" % (spec["keras_backend"], framework.versions()[1]) if spec["keras_backend"] else "the twin"
-        found = (spec["device"], who, device)
-        raise Refused("device", "the cell was to run on the %s, but %s runs it on the %s" % found)
+        who = f"{spec['keras_backend']} {framework.versions()[1]}" if spec["keras_backend"] else "the twin"
+        asked = spec["device"]
+        raise Refused("device", f"the cell was to run on the {asked}, but {who} runs it on the {device}")
 
 
 def check_settings(framework, model, spec, events):
@@ -97,10 +97,10 @@ def check_settings(framework, model, spec, events):
     if held:
         events.write("settings", **held)
     if spec["jit"] and held["jit"] != spec["jit"]:
-        raise Refused("mismatch", "jit_compile is %s, but %s was asked for" % (held["jit"], spec["jit"]))
+        raise Refused("mismatch", f"jit_compile is {held['jit']}, but {spec['jit']} was asked for")
     dtype = spec["policy"].replace("mixed_", "")
     if dtype and dtype not in held["computes_in"]:
-        raise Refused("mismatch", "its layers compute in %s, not in %s" % (" and ".join(held["computes_in"]), dtype))
+        raise Refused("mismatch", f"its layers compute in {' and '.join(held['computes_in'])}, not in {dtype}")
 
 
 def same(name, loaded, asked):

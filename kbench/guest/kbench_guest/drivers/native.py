@@ -78,5 +78,5 @@ def check_loaded(spec, version, numpy_version, events):
     settings = {name: spec[name] for name in ("keras_backend", "image_data_format", "floatx", "epsilon")}
     events.write("loaded", keras_version="", backend_version=version, numpy_version=numpy_version, **settings)
     if asked and not same("backend_version", version, asked):
-        raise Refused("mismatch", "%s %s was loaded, where %s was asked for" % (spec["module"], version, asked))
+        raise Refused("mismatch", f"{spec['module']} {version} was loaded, where {asked} was asked for")
     check_sources(sorted(spec["sources"]))

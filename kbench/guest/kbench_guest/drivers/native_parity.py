@@ -33,7 +33,7 @@ def run(twin, initial, example, spec, feed, events):
 
     def write(stage):
         numbered = enumerate(twin.by_layer(), 1)
-        layers = [("%s %d" % (kind, number), kind, values, [{}] * len(values)) for number, (kind, values) in numbered]
+        layers = [(f"{kind} {number}", kind, values, [{}] * len(values)) for number, (kind, values) in numbered]
         after = loss(predicted(), feed.labels(0))
         parity_files.write_step(folder, stage, layers, after, example.OPTIMIZER["class_name"], events)
 

@@ -53,13 +53,13 @@ def _add(found, role, part, value):
         value = [value[name] for name in names]
     several = isinstance(value, (list, tuple)) and all(hasattr(one, "shape") for one in value) and len(value)
     for number, one in enumerate(value if several else [value]):
-        name = "%s_%s" % (role, part)
-        found["%s_%d" % (name, number) if several else name] = _array(one, name)
+        name = f"{role}_{part}"
+        found[f"{name}_{number}" if several else name] = _array(one, name)
 
 
 def _array(value, name):
     array = np.asarray(value)
     if array.dtype.kind in "USO":
         what = "text" if array.dtype.kind in "US" or isinstance(array.flat[0], str) else "objects of Python"
-        raise Refused("example", "load_data of the example returns %s as %s: make it numbers there" % (what, name))
+        raise Refused("example", f"load_data of the example returns {what} as {name}: make it numbers there")
     return array.astype("float32") if array.dtype.kind == "f" else array

@@ -196,11 +196,11 @@ def write_forward(folder, outputs, found, right, unknown, nodes, loss, events):
         about = {"name": name, "class": nodes[name].class_name}
         layers.append(about)
         if not isinstance(value, str):
-            about["output"] = "layer_%03d" % number
+            about["output"] = f"layer_{number:03}"
             about["shape"] = list(value.shape[1:])
             kept[about["output"]] = _first_numbers(_channels_last(value, nodes[name].channels_first))
             if right is not None:
-                about["reference"] = "reference_%03d" % number
+                about["reference"] = f"reference_{number:03}"
                 kept[about["reference"]] = _first_numbers(right[name][: len(value)])
         else:
             about["unread"] = value

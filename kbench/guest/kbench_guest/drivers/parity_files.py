@@ -42,7 +42,7 @@ def take_steps(steps, stage, batch, train, write, events):
             name = "reported" if stage == "step" else "moved_reported"
             events.write("parity", stage=name, loss=float(np.ravel(reported)[0]))
         if step in steps:
-            write("%s_%d" % (stage, step))
+            write(f"{stage}_{step}")
 
 
 def write_step(folder, stage, layers, loss, optimizer, events):
@@ -53,7 +53,7 @@ def write_step(folder, stage, layers, loss, optimizer, events):
     for name, kind, values, roles in layers:
         about = {"name": name, "class": kind, "weights": []}
         for value, role in zip(values, roles):
-            of_weight = "weight_%03d" % len(kept)
+            of_weight = f"weight_{len(kept):03}"
             kept[of_weight] = drawn_numbers(value)
             about["weights"].append(dict(role, values=of_weight, size=int(value.size)))
         described.append(about)

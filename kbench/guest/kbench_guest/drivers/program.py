@@ -22,9 +22,9 @@ def run(program, files, arguments, remark):
     sys.argv = [files.main] + list(arguments)
     if "MPLBACKEND" not in os.environ or os.environ["MPLBACKEND"].startswith("module://"):  # a notebook's own
         os.environ["MPLBACKEND"] = NO_WINDOWS
-    here = "%d.%d" % sys.version_info[:2]
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if program["requires_python"] and here not in program["pythons"]:
-        remark("it asks for Python %s, and runs on %s" % (program["requires_python"], here))
+        remark(f"it asks for Python {program['requires_python']}, and runs on {here}")
     main = types.ModuleType("__main__")
     main.__dict__.update(__builtins__=builtins)
     sys.modules["__main__"] = main
@@ -51,7 +51,7 @@ def _run_module(name, files, namespace):
         importlib.import_module(package)
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
-        raise ImportError("there is no module %s" % name)
+        raise ImportError(f"there is no module {name}")
     namespace.update(
         __file__=spec.origin, __cached__=spec.cached, __loader__=spec.loader, __package__=package, __spec__=spec
     )

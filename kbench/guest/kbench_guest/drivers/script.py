@@ -16,7 +16,7 @@ from kbench_guest.observing.reasons import in_words, reason_of
 from kbench_guest.turns import Turns
 
 
-class Script(object):
+class Script:
     """The program of a spec, and what is known of it while it runs."""
 
     def __init__(self, spec, events):
@@ -132,7 +132,7 @@ class Script(object):
             self._events.write("note", text=text)
 
     def _lacks(self, name):
-        self._missing = self._missing or "%s uses %s" % (in_words(*self._files.line()), name)
+        self._missing = self._missing or f"{in_words(*self._files.line())} uses {name}"
 
     # its end
 
@@ -178,7 +178,7 @@ class Script(object):
             self._calls.flush()
             broken = self._calls.broken
         if self._shims is not None and self._shims.used:
-            text = "not quite as it was written: --shims served %s" % ", ".join(self._shims.used)
+            text = f"not quite as it was written: --shims served {', '.join(self._shims.used)}"
             self._events.write("note", text=text)
         keras = int(self._framework is not None)
         self._events.write("program", seconds=seconds, exit_status=status, keras=keras, broken=broken)

@@ -16,7 +16,7 @@ from kbench_guest.protocol import Refused, in_a_line
 MOST_SITES = 20
 
 
-class Sites(object):
+class Sites:
     """The lines of the program that run a model, with what is needed to compare them once it has ended."""
 
     def __init__(self, framework, spec, events):
@@ -41,12 +41,12 @@ class Sites(object):
                 self._compare(number, *kept)
             except (NotImplementedError, Refused) as error:
                 text = str(error) if isinstance(error, Refused) else in_a_line(error)
-                self._events.write("parity", stage="call_%d" % number, site=kept[0], refused=text)
+                self._events.write("parity", stage=f"call_{number}", site=kept[0], refused=text)
         return bool(self._kept)
 
     def _compare(self, number, site, model, batch, own, described):
         framework, notes = self._framework, []
-        path = "%s.%d.npz" % (os.path.splitext(os.path.expanduser(self._spec["parity"]["captured"]))[0], number)
+        path = f"{os.path.splitext(os.path.expanduser(self._spec['parity']['captured']))[0]}.{number}.npz"
         model.set_weights(own)  # the program may have changed them since
         facts = {name: value for name, value in about.model(framework, model).items() if name == "layers"}
         first = captured.read(path) if os.path.exists(path) else None
@@ -60,12 +60,12 @@ class Sites(object):
             same, carried = _compared(described, first["described"])
             if not same:
                 weights.replay(framework, model, first["weights"], first["backend"])
-                notes.append("it is given the weights of %s, as its own are others" % first["backend"])
+                notes.append(f"it is given the weights of {first['backend']}, as its own are others")
         case = parity.Case(
             model=model, batch=lambda _: Batch(batch, None, None, captured.names(model, batch)), predicts=True,
             loss=None, channels_first=False, compile=None, optimizer="", train=None,
         )  # fmt: skip
-        stage = "call_%d" % number
+        stage = f"call_{number}"
         folder = os.path.join(os.path.dirname(self._spec["events"]), stage)
         os.makedirs(folder, exist_ok=True)
         more = {"stage": stage, "site": site, "carried": int(carried), "notes": notes, "described": facts}
@@ -78,7 +78,7 @@ def _compared(own, others):
     return any(kept), kept[0] and not kept[1]
 
 
-class OfSite(object):
+class OfSite:
     """Events whose parity is that of a line of the program."""
 
     def __init__(self, events, more):

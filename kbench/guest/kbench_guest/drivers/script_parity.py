@@ -26,7 +26,7 @@ GIVEN = "_kbench_compiled"
 COMPARED = ("layers", "optimizer")  # of the facts about a model
 
 
-class FirstModel(object):
+class FirstModel:
     """Waits for the program's first call that trains a model. end: ends the process; takes an exit status."""
 
     broken = ""
@@ -79,7 +79,7 @@ class FirstModel(object):
         try:
             self._sites.keep(site_name(method, self._files), model, given["x"], given.get("batch_size"))
         except Exception as error:  # the program goes on
-            self._note("a call could not be compared (%s)" % in_a_line(error))
+            self._note(f"a call could not be compared ({in_a_line(error)})")
 
     def _compiles(self, method, original):
         @functools.wraps(original)
@@ -116,7 +116,7 @@ class FirstModel(object):
         try:
             parity.predicted(model, batches[0])  # also makes the weights of a model that has none yet
         except Exception as error:  # a model that has only a train_step
-            self._note("its outputs cannot be read (%s)" % in_a_line(error))
+            self._note(f"its outputs cannot be read ({in_a_line(error)})")
             predicts = False
         facts = {name: value for name, value in about.model(framework, model).items() if name in COMPARED}
         if replayed is None:
@@ -148,7 +148,7 @@ class FirstModel(object):
         try:
             parity.compute(framework, case, self._spec, self._events)
         except NotImplementedError as error:
-            self._note("it cannot train on this backend (%s)" % in_a_line(error))
+            self._note(f"it cannot train on this backend ({in_a_line(error)})")
 
     def _note(self, text):
         self._events.write("note", text=text)

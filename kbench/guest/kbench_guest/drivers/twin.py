@@ -25,7 +25,7 @@ INITIALIZERS = {
 }
 
 
-class Twin(object):
+class Twin:
     """A model of a twin's file, with the methods that kbench calls of a Keras model."""
 
     def __init__(self, path, dropout, seed):
@@ -40,7 +40,7 @@ class Twin(object):
         for number, layer in enumerate(self.layers):
             kinds = getattr(self._file, "INITIALIZERS", INITIALIZERS).get(layer[0], INITIALIZERS.get(layer[0], ()))
             if len(kinds) != len(layer) - 1:
-                raise Refused("example", "LAYERS of the twin has %r: Keras has other weights there" % (layer,))
+                raise Refused("example", f"LAYERS of the twin has {layer!r}: Keras has other weights there")
             for position, (kind, shape) in enumerate(zip(kinds, layer[1:])):
                 stream = initializers.stream(self._seed, number, position)
                 if kind == "OpenForgetGate":
@@ -56,7 +56,7 @@ class Twin(object):
         self._model = self._file.build([value.copy() for value in weights], self._dropout, self._seed)
         for place, (given, held) in enumerate(zip(weights, self.weights())):
             if given.shape != held.shape or given.tobytes() != held.tobytes():
-                raise Refused("example", "the twin's weight %d is not the one that build was given" % (place + 1))
+                raise Refused("example", f"the twin's weight {place + 1} is not the one that build was given")
 
     def compile(self, settings):
         """Make the optimizer. settings: OPTIMIZER of the example. Raises Refused if it wants others."""
@@ -64,7 +64,7 @@ class Twin(object):
         try:
             self._optimizer = self._file.optimizer(self._model, **named)
         except TypeError as error:
-            why = "the twin's optimizer is not made for the example's OPTIMIZER: %s" % error
+            why = f"the twin's optimizer is not made for the example's OPTIMIZER: {error}"
             raise Refused("example", why) from error
 
     def weights(self):

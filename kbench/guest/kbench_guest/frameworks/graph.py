@@ -31,7 +31,7 @@ def kind(layer):
     """The layer's class by Keras's name; a wrapper's with what it wraps: "TimeDistributed(LSTM)"."""
     name = class_name(layer["class_name"])
     inner = layer["config"].get("layer")
-    return "%s(%s)" % (name, kind(inner)) if isinstance(inner, dict) and "class_name" in inner else name
+    return f"{name}({kind(inner)})" if isinstance(inner, dict) and "class_name" in inner else name
 
 
 def kind_of(layer):

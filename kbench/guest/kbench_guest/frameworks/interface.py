@@ -6,7 +6,7 @@ import traceback
 from kbench_guest.protocol import Refused
 
 
-class Framework(object):
+class Framework:
     """One framework. Its subclasses override what raises NotImplementedError here, and whatever they know better."""
 
     eager = False  # whether a model can be called with numbers, and is traced when it trains
@@ -153,7 +153,7 @@ class Framework(object):
         return {}
 
 
-class OnPyTorch(object):
+class OnPyTorch:
     """What PyTorch does, with Keras and without."""
 
     def wait(self, model, outputs=None):
@@ -174,7 +174,7 @@ class OnPyTorch(object):
         return {"intra_op": self.module.get_num_threads(), "inter_op": self.module.get_num_interop_threads()}
 
 
-class OnTensorFlow2(object):
+class OnTensorFlow2:
     """What TensorFlow 2 does, with Keras and without."""
 
     def pending(self, outputs):
@@ -185,7 +185,7 @@ class OnTensorFlow2(object):
         return {"intra_op": of.get_intra_op_parallelism_threads(), "inter_op": of.get_inter_op_parallelism_threads()}
 
 
-class OnMXNet(object):
+class OnMXNet:
     """What MXNet does, with Keras and without."""
 
     def wait(self, model, outputs=None):
@@ -195,7 +195,7 @@ class OnMXNet(object):
         return None  # the loss has been read
 
 
-class DoneOnReturn(object):
+class DoneOnReturn:
     """A framework whose functions return when their work on the device is done."""
 
     def wait(self, model, outputs=None):

@@ -77,7 +77,7 @@ class AnyBackend(keras_models.KerasModels):
         on_gpu = self._on_gpu(model)
         for name, has_kernel, why in time_steps.loops(model, self.kernels, on_gpu):
             if on_gpu and has_kernel:  # elsewhere its loop is compiled, and nothing faster is known
-                found.append("%s computes one time step after another: %s" % (name, why))
+                found.append(f"{name} computes one time step after another: {why}")
         return found
 
     def _on_gpu(self, model):
@@ -95,8 +95,8 @@ class AnyBackend(keras_models.KerasModels):
         by_itself = getattr(model, "_resolve_auto_jit_compile", None)
         if spec["jit"] or by_itself is None or model.run_eagerly or model.jit_compile == by_itself():
             return []
-        states = ("off", "on") if by_itself() else ("on", "off")
-        return ["its file turned jit_compile %s, which Keras would have %s here" % states]
+        own, of_keras = ("off", "on") if by_itself() else ("on", "off")
+        return [f"its file turned jit_compile {own}, which Keras would have {of_keras} here"]
 
     def steps_of_a_call(self, model):
         return int(getattr(model, "steps_per_execution", 1) or 1)
@@ -169,7 +169,7 @@ class TensorFlow2(OnTensorFlow2, AnyBackend):
     _compilations = 0
 
     def step_hook(self, model, kind, wrap):
-        super(TensorFlow2, self).step_hook(model, kind, wrap)
+        super().step_hook(model, kind, wrap)
         if kind == "train":
             train_step = model.train_step
 
@@ -255,7 +255,7 @@ class PyTorch(OnPyTorch, AnyBackend):
         if model.jit_compile:
             return []
         loops = time_steps.loops(model, self.kernels, self._on_gpu(model))
-        return ["%s starts each operation of each time step from Python: %s" % (name, why) for name, _, why in loops]
+        return [f"{name} starts each operation of each time step from Python: {why}" for name, _, why in loops]
 
     @contextlib.contextmanager
     def random_state(self, model):

@@ -152,7 +152,7 @@ class KerasModels(Framework):
         try:
             return self.make_optimizer(class_name, rate, decay, settings)
         except (AttributeError, TypeError, ValueError) as error:
-            raise Refused("example", "Keras %s refuses the OPTIMIZER: %s" % (keras.__version__, error)) from error
+            raise Refused("example", f"Keras {keras.__version__} refuses the OPTIMIZER: {error}") from error
 
     def optimizer_config(self, optimizer):
         """Its configuration, a schedule of its learning rate as {class_name, config}."""

@@ -50,7 +50,7 @@ def plain(value):
         return [plain(one) for one in value]
     if not isinstance(value, (int, float)):
         return getattr(value, "__name__", value.__class__.__name__)
-    number = float("%.6g" % value)
+    number = float(f"{value:.6g}")
     return int(number) if number.is_integer() else number
 
 

@@ -128,7 +128,7 @@ class JAX(AnyFramework):
         if leaves:
             jax.block_until_ready(leaves)
         else:  # a model that JAX cannot look into
-            super(JAX, self).wait(model, outputs)
+            super().wait(model, outputs)
 
     def pending(self, outputs):
         import jax

@@ -23,7 +23,7 @@ def make(folder, cxx, flags, include_folders):
     try:
         source, compiled = os.path.join(made, "all.h"), os.path.join(made, "Python.h.gch")
         os.mkdir(compiled)
-        pathlib.Path(source).write_text("".join("#include <%s>\n" % header for header in HEADERS))
+        pathlib.Path(source).write_text("".join(f"#include <{header}>\n" for header in HEADERS))
         # A second #include looks here again.
         pathlib.Path(made, "Python.h").write_text("#include_next <Python.h>\n")
         folders = ["-I" + one for one in include_folders]

@@ -22,7 +22,7 @@ def loops(model, kernels, on_gpu):
         inner = next((one for one in owners(layer) if isinstance(one, keras.layers.RNN)), None)
         why = "" if inner is None else _why(inner, kernels, on_gpu)
         if why:
-            name = "%s (%s)" % (layer.name, inner.__class__.__name__)
+            name = f"{layer.name} ({inner.__class__.__name__})"
             found.append((name, _is_one(inner, HAVE_KERNELS), why))
     return found
 
@@ -34,8 +34,8 @@ def _why(layer, kernels, on_gpu):
         return "Keras has no fused kernel for it on the CPU"
     held = layer.get_config()
     others = [name for name in sorted(COMPUTED) if held.get(name, COMPUTED[name]) != COMPUTED[name]]
-    settings = ", ".join("%s=%r" % (name, held[name]) for name in others)
-    return "the fused kernel cannot compute %s" % settings if others else ""
+    settings = ", ".join(f"{name}={held[name]!r}" for name in others)
+    return f"the fused kernel cannot compute {settings}" if others else ""
 
 
 def _is_one(layer, names):

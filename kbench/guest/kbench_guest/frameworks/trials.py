@@ -14,7 +14,7 @@ from kbench_guest.frameworks import fixed_noise
 from kbench_guest.frameworks.layers import layers
 
 
-class Trial(object):
+class Trial:
     """asked: grows when a layer asks for a random number. model: what trains, with the weights of that on trial."""
 
     def __init__(self, framework, model):
@@ -54,7 +54,7 @@ class Keras3(Trial):
 
     def restart(self, level):
         self.level = level
-        super(Keras3, self).restart(level)
+        super().restart(level)
 
     @contextlib.contextmanager
     def steps(self, samples):
@@ -79,7 +79,7 @@ class Keras3(Trial):
         finally:
             for name, value in as_it_was.items():
                 setattr(model, name, value)
-            super(Keras3, self).restart(0.0)
+            super().restart(0.0)
             self._framework.set_values(seeds, of_seeds)
             model.reset_metrics()
 
@@ -96,7 +96,7 @@ class Keras2(Trial):
     """A model of the same layers, called anew: in Keras 2 what they do at random is fixed in the model's graph."""
 
     def __init__(self, framework, model, example, device):
-        super(Keras2, self).__init__(framework, model)
+        super().__init__(framework, model)
         self._of, self._example, self._device = model, example, device
         self._levels = []  # variables
 
@@ -110,7 +110,7 @@ class Keras2(Trial):
         return self._levels[-1]
 
     def restart(self, level):
-        super(Keras2, self).restart(level)
+        super().restart(level)
         shapes = [self._framework.shape_of(one) for one in self._levels]
         self._framework.set_values(self._levels, [np.full(shape, level, "float32") for shape in shapes])
         self._framework.restart_optimizer(self.model)
@@ -135,7 +135,7 @@ class Keras2(Trial):
                 self._keep(self._framework.optimizer_variables(optimizer))
                 yield
         finally:
-            super(Keras2, self).restart(0.0)
+            super().restart(0.0)
             self._framework.end_trial(of)
 
 

@@ -27,7 +27,7 @@ def model(framework, made):
         try:
             found[name] = ask()
         except Exception as error:  # of the user's model: it is measured even if it cannot be described
-            notes.append("its %s cannot be described (%s)" % (name, type(error).__name__))
+            notes.append(f"its {name} cannot be described ({type(error).__name__})")
     if isinstance(getattr(made, "jit_compile", None), bool):
         found["jit_compile"] = made.jit_compile
     if framework.heeds_run_eagerly and getattr(made, "run_eagerly", False):
@@ -141,7 +141,7 @@ def _sha256(found):
         single = first.astype("float32") if one.dtype.kind == "f" else first
         if np.array_equal(single, first):  # to_categorical gives float32 or float64, by the version of Keras
             first = single
-        digest.update(("%s %s\n" % (first.dtype.str, one.shape)).encode("ascii"))
+        digest.update(f"{first.dtype.str} {one.shape}\n".encode("ascii"))
         digest.update(np.ascontiguousarray(first).tobytes())
     return digest.hexdigest()
 
@@ -149,7 +149,7 @@ def _sha256(found):
 def _name(loss):
     """A loss as people write it."""
     if isinstance(loss, dict):
-        return ", ".join("%s: %s" % (name, _name(loss[name])) for name in sorted(loss))
+        return ", ".join(f"{name}: {_name(loss[name])}" for name in sorted(loss))
     if isinstance(loss, (list, tuple)):
         return ", ".join(_name(one) for one in loss)
     return loss if isinstance(loss, str) else getattr(loss, "__name__", type(loss).__name__)

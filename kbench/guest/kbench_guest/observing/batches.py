@@ -49,5 +49,5 @@ def _arrays(value):
     if found.dtype.kind == "S":
         found = found.astype("U")
     if found.dtype.kind not in "biufU":
-        raise Refused("unsupported", "its data are %s, not arrays of numbers" % found.dtype)
+        raise Refused("unsupported", f"its data are {found.dtype}, not arrays of numbers")
     return found

@@ -10,7 +10,7 @@ BY_SCORES = "ReduceLROnPlateau"
 NUMBERS = 4096  # of each weight, evenly spread
 
 
-class BetweenEpochs(object):
+class BetweenEpochs:
     """Looks when an epoch begins and when it has ended, outside its time.
 
     callbacks: the example's. Where one of Keras's own sets the rate by the scores, which backends round differently,

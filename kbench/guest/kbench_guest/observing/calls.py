@@ -26,7 +26,7 @@ SHORT_FIT = 0.5  # seconds: turns end between fits that take less, and within ot
 CLOCK = "_kbench_clock"
 
 
-class Site(object):
+class Site:
     """A line of the program that calls a method of a model."""
 
     def __init__(self, name):
@@ -42,7 +42,7 @@ class Site(object):
         self.fit_seconds = SHORT_FIT  # of the last fit
 
 
-class Calls(object):
+class Calls:
     """All calls of this process. program: the spec's part on the script; files: its own."""
 
     def __init__(self, framework, events, turns, program, files):
@@ -110,7 +110,7 @@ class Calls(object):
             if not self._failed:
                 self._failed = True
                 traceback.print_exc()
-                text = "not all of its calls could be observed (%s: %s)" % (type(error).__name__, error)
+                text = f"not all of its calls could be observed ({type(error).__name__}: {error})"
                 self._events.write("note", text=text)
 
     def _site(self, method):

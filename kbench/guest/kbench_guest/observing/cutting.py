@@ -39,7 +39,7 @@ def watch(model_class, most, calls):
     wrap_methods(model_class, FITS + EVALUATES + PREDICTS, wrapped)
 
 
-class Cut(object):
+class Cut:
     """A call with fewer steps. given: its arguments; text: what was cut, "" if nothing was."""
 
     def __init__(self, method, model, given, most):
@@ -58,7 +58,7 @@ class Cut(object):
             texts += ["each validation"] * self._cut_validation()
         elif self._cut(feed, "steps", self._size):
             texts.append("it")
-        self.text = "--max-steps cuts %s to %d steps" % (" and ".join(texts), most) if texts else ""
+        self.text = f"--max-steps cuts {' and '.join(texts)} to {most} steps" if texts else ""
         if self.text and self._predicts:
             self.text += "; the predictions of their rows stand for those of all others"
 

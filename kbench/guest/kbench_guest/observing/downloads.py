@@ -46,7 +46,7 @@ def share(keras, folder, files, remark):
                 if not own or FAILED not in str(error):
                     raise
                 place = os.path.join(named, kwargs.get("cache_subdir", "datasets"))
-                why = "%s cannot be downloaded from %s: put it into %s" % (fname, origin, place)
+                why = f"{fname} cannot be downloaded from {origin}: put it into {place}"
                 raise Refused("data", why) from error
 
     for name, module in list(sys.modules.items()):

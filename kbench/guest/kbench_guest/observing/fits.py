@@ -8,7 +8,7 @@ from kbench_guest.observing import about, cost
 from kbench_guest.observing.returned import numbers
 
 
-class Fit(object):
+class Fit:
     """One call of fit. first, last: callbacks that Keras calls before and after the program's own.
 
     steps: of an epoch, 0 if that is not known.

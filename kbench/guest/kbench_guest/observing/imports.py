@@ -11,7 +11,7 @@ import sys
 import types
 
 
-class Watched(object):
+class Watched:
     """A finder that wraps the loaders of some modules. It comes first in sys.meta_path, and finds nothing itself.
 
     modules: {name: (before, after)}; `before`, which may be None, is called with nothing and `after` with the module.
@@ -36,7 +36,7 @@ class Watched(object):
         return found
 
 
-class _Loader(object):
+class _Loader:
     """A loader with something done before and after it."""
 
     def __init__(self, loader, before, after):
@@ -74,13 +74,13 @@ class Missing(types.ModuleType):
     __version__ = "0 (served by kbench)"
 
     def __init__(self, name, report, seed):
-        super(Missing, self).__init__(name)
+        super().__init__(name)
         self._report, self._seed = report, seed
 
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        asked = "%s.%s" % (self.__name__, name)
+        asked = f"{self.__name__}.{name}"
         if asked == "tensorflow.keras":
             return importlib.import_module("keras")
         if asked == "tensorflow.random":
@@ -88,10 +88,10 @@ class Missing(types.ModuleType):
         if asked == "tensorflow.random.set_seed":
             return self._seed
         self._report(asked)
-        raise NotServed("there is no %s: %s" % (asked, NotServed.TEXT))
+        raise NotServed(f"there is no {asked}: {NotServed.TEXT}")
 
 
-class KerasOfTensorFlow(object):
+class KerasOfTensorFlow:
     """Takes the place of `__import__`: the program's own `tensorflow.keras` is Keras itself.
 
     Other imports stay as they are: Keras itself asks whether there is a TensorFlow. absent: whether there is none;
@@ -116,14 +116,14 @@ class KerasOfTensorFlow(object):
                 return keras
         elif self._missing is not None and len(below) > 1:
             self._report(name)
-            raise NotInstalled("there is no %s: this backend has no TensorFlow" % name)
+            raise NotInstalled(f"there is no {name}: this backend has no TensorFlow")
         if found is None:
             found = self._import(name if below[1:2] != ["keras"] else "tensorflow", globals, locals, fromlist, level)
             sys.modules["tensorflow"].keras = importlib.import_module("keras")
         return found
 
 
-class Files(object):
+class Files:
     """The files of a program: those in its folder, and the cells of a notebook.
 
     path: of the file that is run; main: the same as it is called, too; folder: of all of them.
@@ -139,8 +139,8 @@ class Files(object):
 
     def add_cell(self, number, text):
         """Make a cell known; returns the file name for its code."""
-        file = "%s, cell %d" % (self.main, number)
-        self._cells[file] = ("cell %d" % number, text)
+        file = f"{self.main}, cell {number}"
+        self._cells[file] = (f"cell {number}", text)
         return file
 
     def is_own(self, file):
@@ -177,8 +177,7 @@ class Files(object):
         """Those at the top of the file that is run, or of all cells: parsed again."""
         for file in self._cells or [self.path]:
             with contextlib.suppress(OSError, SyntaxError, ValueError):
-                for node in ast.parse(self._text(file)).body:
-                    yield node
+                yield from ast.parse(self._text(file)).body
 
     def _named(self, file):
         if file in self._cells:

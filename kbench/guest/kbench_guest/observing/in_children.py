@@ -12,7 +12,7 @@ import sys
 HOME = os.path.dirname(os.path.abspath(__file__))
 
 
-class Chosen(object):
+class Chosen:
     """A finder that finds nothing, and sets the backend when Keras is about to be imported."""
 
     @staticmethod

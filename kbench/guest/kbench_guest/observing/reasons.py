@@ -27,7 +27,7 @@ PIP = re.compile(r"pip install `?([\w-]+)")
 
 def in_words(where, line):
     """A place in a program."""
-    return "%sline %d" % (where + ", " if where else "", line)
+    return f"{where + ', ' if where else ''}line {line}"
 
 
 def reason_of(error, trace, files, program, missing):
@@ -43,7 +43,7 @@ def reason_of(error, trace, files, program, missing):
         message = missing + ", and this backend has no TensorFlow" + _feeds("tensorflow", missing, program)
         return {"kind": "unsupported", "message": message}
     if isinstance(error, ImportError) and absent:
-        message = "%s imports %s, which this backend does not have" % (in_words(*(own or [("", 0)])[-1]), package)
+        message = f"{in_words(*(own or [('', 0)])[-1])} imports {package}, which this backend does not have"
         return {"kind": "unsupported", "message": message + _feeds(package, files.text(), program)}
     found = reason(error)
     if isinstance(error, Refused):
@@ -70,7 +70,7 @@ def _installs(packages, program):
     """What installs these packages, beside those that were asked for."""
     names = list(dict.fromkeys(INSTALLED_AS.get(one, one) for one in packages))
     them = "it" if len(names) == 1 else "what it imports"
-    return "; --with %s installs %s" % (",".join([*program["asked"], *names]), them)
+    return f"; --with {','.join([*program['asked'], *names])} installs {them}"
 
 
 def _absent(files, program):
@@ -91,7 +91,7 @@ def _feeds(framework, used, program):
     package, of_data = FEEDS.get(framework, ("", None))
     if not package or not is_there("keras", "src") or not of_data.search(used):
         return ""
-    return "; for its data alone, --with %s installs it" % ",".join([*program["asked"], package])
+    return f"; for its data alone, --with {','.join([*program['asked'], package])} installs it"
 
 
 def _file(files, file):

@@ -21,7 +21,7 @@ def guarded(do, *args):
         return None
 
 
-class Received(object):
+class Received:
     """steps: of an epoch, as asked for. The batches are kept as they are, and hashed after the epoch's time ended."""
 
     def __init__(self, framework, model, spec, steps):
@@ -166,4 +166,4 @@ def _described(array, pictures):
     if array.dtype.kind == "f":
         array = array.astype("float32")
     values = np.ascontiguousarray(array.astype("float64")) if array.dtype.kind in "fiub" else array.astype("U")
-    return "%s %s" % (shape, hashlib.sha256(values.tobytes()).hexdigest())
+    return f"{shape} {hashlib.sha256(values.tobytes()).hexdigest()}"

@@ -61,7 +61,7 @@ def numbers(values):
     return found
 
 
-class Returned(object):
+class Returned:
     """Keeps them. They are written as they come; `finish` adds what the program's end allows to compute."""
 
     def __init__(self, framework, events, guarded):
@@ -260,4 +260,4 @@ def _close(own, other):
 
 def _sha256(value):
     flat = np.ascontiguousarray(value, "float32").reshape(-1)[:MOST_NUMBERS]
-    return hashlib.sha256(("%s " % (np.shape(value),)).encode("ascii") + flat.tobytes()).hexdigest()[:16]
+    return hashlib.sha256(f"{np.shape(value)} ".encode("ascii") + flat.tobytes()).hexdigest()[:16]

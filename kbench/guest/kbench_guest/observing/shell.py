@@ -25,7 +25,7 @@ VALUE = re.compile(r"\{([^{}]+)\}|\$(\w+)")
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
-class Shell(object):
+class Shell:
     """What get_ipython() returns. namespace: the program's; remark: called with what has to be said.
 
     program: the spec's part on it.
@@ -41,14 +41,14 @@ class Shell(object):
         if name in AROUND:
             return exec(line, self.user_ns)
         if name in ("pip", "conda", "mamba", "uv"):
-            return self.system("%s %s" % (name, line))
+            return self.system(f"{name} {line}")
         if name in ("sx", "system"):
             return self.getoutput(line)
         do = getattr(self, "_" + name, None) if name in ("cd", "env", "set_env", "run") else None
         if do is not None:
             return do(self._filled(line).strip())
         if name not in SILENT:
-            self._remark("%%%s was left out: kbench runs without IPython" % name)
+            self._remark(f"%{name} was left out: kbench runs without IPython")
         return None
 
     def run_cell_magic(self, name, line, cell):
@@ -62,7 +62,7 @@ class Shell(object):
             with open(os.path.expanduser(words[-1].strip("'\"")), "a" if "-a" in words else "w") as file:
                 file.write(cell)
         elif name not in SILENT:
-            self._remark("a cell with %%%%%s was left out: kbench runs without IPython" % name)
+            self._remark(f"a cell with %%{name} was left out: kbench runs without IPython")
 
     def magic(self, line):
         name, _, rest = line.lstrip("%").partition(" ")
@@ -108,11 +108,11 @@ class Shell(object):
             if name.split("-")[0] not in ours and name not in there:
                 wanted.append(one)
         if "pip" not in installs.group("what") and "uv" not in installs.group("what"):
-            self._remark("`%s` was not run: it would change this machine" % command)
+            self._remark(f"`{command}` was not run: it would change this machine")
         elif wanted:
-            self._remark("`%s` was not run: --with %s installs it" % (command, ",".join(wanted)))
+            self._remark(f"`{command}` was not run: --with {','.join(wanted)} installs it")
         elif not named:
-            self._remark("`%s` was not run: name its packages in --with" % command)
+            self._remark(f"`{command}` was not run: name its packages in --with")
 
     def _filled(self, text):
         """The text with {expressions} and $names of the program filled in, if they have values."""
@@ -145,7 +145,7 @@ class Shell(object):
             sys.argv = held
 
 
-class Shown(object):
+class Shown:
     """Something that IPython would show on a page."""
 
     def __init__(self, *args, **kwargs):
@@ -163,7 +163,7 @@ class StandIn(types.ModuleType):
     __version__ = "9.0 (served by kbench)"
 
     def __init__(self, name, shell, files):
-        super(StandIn, self).__init__(name)
+        super().__init__(name)
         self._shell, self._files = shell, files
 
     def get_ipython(self):
@@ -181,7 +181,7 @@ class StandIn(types.ModuleType):
         return Shown
 
 
-class Finder(object):
+class Finder:
     """Finds StandIn for IPython; the last in sys.meta_path."""
 
     def __init__(self, shell, files):

@@ -42,7 +42,7 @@ PLACES = {
 QUEUE = ("max_queue_size", "max_q_size", "workers", "use_multiprocessing", "pickle_safe", "nb_worker")
 
 
-class Shims(object):
+class Shims:
     """used: the names that the program has used."""
 
     def __init__(self, keras):
@@ -141,8 +141,8 @@ class Shims(object):
             if found is None and before is not None:
                 return before(name)
             if found is None:
-                raise AttributeError("module %r has no attribute %r" % (module.__name__, name))
-            self._used(module.__name__ if module is self._keras.backend else "%s.%s" % (module.__name__, name))
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            self._used(module.__name__ if module is self._keras.backend else f"{module.__name__}.{name}")
             return found
 
         module.__getattr__ = missing
@@ -194,12 +194,12 @@ class _Module(types.ModuleType):
     """A module under an old name, with the contents of another one."""
 
     def __init__(self, name, find, used):
-        super(_Module, self).__init__(name)
+        super().__init__(name)
         self.__dict__.update(__path__=[], find=find, _used=used)
 
     def __getattr__(self, name):
         found = None if name.startswith("__") else self.find(name)
         if found is None:
-            raise AttributeError("module %r has no attribute %r" % (self.__name__, name))
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         self._used(self.__name__)
         return found

@@ -45,4 +45,4 @@ def site_name(method, files):
     method = method.replace("_generator", "").strip("_")  # Keras 3 has no such methods
     file, line = files.line()
     other = " " + file if file else ""
-    return "%s,%s line %d" % (method, other, line)
+    return f"{method},{other} line {line}"

@@ -106,7 +106,7 @@ class ReorderedLSTM(keras.layers.LSTM):
     """
 
     def __init__(self, *args, **kwargs):
-        super(ReorderedLSTM, self).__init__(*args, **kwargs)
+        super().__init__(*args, **kwargs)
         self.cell.__class__ = ReorderedLSTMCell
 
 
@@ -114,7 +114,7 @@ class ReorderedLSTMCell(keras.layers.LSTMCell):
     """LSTMCell whose states are (c, h) instead of (h, c); both have the same size."""
 
     def call(self, inputs, states, training=None):
-        output, (hidden, carry) = super(ReorderedLSTMCell, self).call(inputs, (states[1], states[0]), training)
+        output, (hidden, carry) = super().call(inputs, (states[1], states[0]), training)
         return output, [carry, hidden]
 
 

@@ -65,7 +65,7 @@ def open_forget_gate(shape, units):
 
 def add_to_hash(digest, layer, weight, value):
     """Add a weight to the hash of all initial weights; `layer` and `weight` as in `stream`."""
-    digest.update(("%d %d %s %s" % (layer, weight, value.shape, value.dtype)).encode("ascii"))
+    digest.update(f"{layer} {weight} {value.shape} {value.dtype}".encode("ascii"))
     digest.update(value.tobytes())
 
 

@@ -21,7 +21,7 @@ def forward(nodes, weights, inputs):
     outputs = {}
     for node in nodes.values():
         if node.inbound is None:
-            raise Unknown("%s, which is used more than once" % node.name)
+            raise Unknown(f"{node.name}, which is used more than once")
         taken = [outputs[name] for name in node.inbound] or [np.asarray(inputs[node.name])]
         if node.class_name == "InputLayer":
             outputs[node.name] = taken[0]
@@ -35,7 +35,7 @@ def compute(class_name, config, weights, taken, channels_first=False):
     """One layer's output. channels_first: what the configuration means by an axis. Raises Unknown."""
     outer, _, inner = class_name.partition("(")
     if outer not in _LAYERS:
-        raise Unknown("the layer %s" % class_name)
+        raise Unknown(f"the layer {class_name}")
     if outer in ("Add", "Concatenate"):
         return _LAYERS[outer](config, taken, channels_first)
     if outer == "BatchNormalization":
@@ -48,7 +48,7 @@ def compute(class_name, config, weights, taken, channels_first=False):
 def activation(name, x):
     """The activation that a configuration names; raises Unknown."""
     if not isinstance(name, str) or name not in ACTIVATIONS:
-        raise Unknown("the activation %s" % (name,))
+        raise Unknown(f"the activation {name}")
     return ACTIVATIONS[name](x)
 
 
@@ -75,7 +75,7 @@ def _expect(config, **settings):
     """Raises Unknown if the configuration has another value than this for a setting."""
     for name, value in settings.items():
         if config.get(name, value) not in (value, None):
-            raise Unknown("%s=%s" % (name, config[name]))
+            raise Unknown(f"{name}={config[name]}")
 
 
 def _dense(config, weights, x):
@@ -110,7 +110,7 @@ def _padded(x, size, strides, padding, edge):
     if padding == "valid":
         return x, tuple((x.shape[1 + i] - size[i]) // strides[i] + 1 for i in (0, 1))
     if padding != "same":
-        raise Unknown("padding=%s" % padding)
+        raise Unknown(f"padding={padding}")
     output = tuple(-(-x.shape[1 + i] // strides[i]) for i in (0, 1))
     missing = [max((output[i] - 1) * strides[i] + size[i] - x.shape[1 + i], 0) for i in (0, 1)]
     widths = [(0, 0)] + [(count // 2, count - count // 2) for count in missing] + [(0, 0)]

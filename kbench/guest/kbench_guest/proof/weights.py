@@ -22,7 +22,7 @@ def initialise(framework, model, seed):
             if value is None:
                 value = _constant(framework, weight, shape)
             if value is None:
-                left.append("%s/%s" % (layer.name, name or position))
+                left.append(f"{layer.name}/{name or position}")
                 continue
             value = np.asarray(value, dtype=keras.backend.floatx(), order="C")
             initializers.add_to_hash(digest, number, position, value)
@@ -38,7 +38,7 @@ def by_layer(its_weights):
     for layer, values in its_weights:
         kind = class_name(layer.__class__.__name__)
         seen[kind] = seen.get(kind, 0) + 1
-        found.append(("%s %d" % (kind, seen[kind]), values))
+        found.append((f"{kind} {seen[kind]}", values))
     return found
 
 
@@ -49,16 +49,16 @@ def replay(framework, model, values, backend):
     for name, layer in by_layer((layer, layer) for layer, _ in layers(model) if layer.weights):
         for place, weight in enumerate(layer.weights):
             kind, _, owner = find(layer, weight)
-            value = left.pop("%s %d" % (name, place), None)
+            value = left.pop(f"{name} {place}", None)
             shape = tuple(framework.shared_shape(owner, kind, framework.shape_of(weight)))
             if value is None or value.shape != shape:
                 other = "no such weight" if value is None else value.shape
-                why = "another model: %s has a weight of shape %s, on %s %s" % (name, shape, backend, other)
+                why = f"another model: {name} has a weight of shape {shape}, on {backend} {other}"
                 raise Refused("model", why)
             weights.append(weight)
             given.append(framework.from_shared(owner, kind, value))
     if left:
-        why = "another model: it lacks weights that it has on %s: %s" % (backend, ", ".join(sorted(left)))
+        why = f"another model: it lacks weights that it has on {backend}: {', '.join(sorted(left))}"
         raise Refused("model", why)
     framework.set_values(weights, given)
 
