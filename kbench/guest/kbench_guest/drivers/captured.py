@@ -2,6 +2,7 @@
 
 import json
 import os
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from kbench_guest import arrays
 from kbench_guest.proof import forms, weights
 
 
-def names(model, x):
+def names(model: Any, x: Any) -> Optional[List[str]]:
     """The names of inputs in the model's order, or else in alphabetical order; None if they have none."""
     if not isinstance(x, dict):
         return None
@@ -17,11 +18,11 @@ def names(model, x):
     return found if set(found) == set(x) else sorted(x)
 
 
-def write(path, known, its_weights, batches):
+def write(path: str, known: Dict[str, Any], its_weights: List[Any], batches: List[Any]) -> None:
     """Keep what the other backends are given: JSON with the number of an array in each array's place."""
     kept = []
 
-    def keep(array):
+    def keep(array: Any) -> int:
         kept.append(array)
         return len(kept) - 1
 
@@ -36,7 +37,7 @@ def write(path, known, its_weights, batches):
     os.replace(path + ".part", path)
 
 
-def read(path):
+def read(path: str) -> Dict[str, Any]:
     """{backend, facts, batches, weights: {layer and place: array}} that another backend kept."""
     with np.load(path, allow_pickle=False) as file:
         found = json.loads(str(file["known"]))
@@ -45,7 +46,7 @@ def read(path):
     return found
 
 
-def differences(own, others, backend):
+def differences(own: Dict[str, Any], others: Dict[str, Any], backend: str) -> List[str]:
     """[what differs between two descriptions of a model, in words], apart from dropout, which is off."""
     found = []
     here, there = own.get("optimizer") or {}, others.get("optimizer") or {}
@@ -57,14 +58,14 @@ def differences(own, others, backend):
     return list(dict.fromkeys(found))
 
 
-def _unequal(here, there):
+def _unequal(here: Dict[str, Any], there: Dict[str, Any]) -> Iterator[Tuple[str, Any, Any]]:
     """(name, value here, value there) of the settings that differ."""
     for name in sorted((set(here) | set(there)) - forms.DROPPED):
         if here.get(name, "unset") != there.get(name, "unset"):
             yield name, here.get(name, "unset"), there.get(name, "unset")
 
 
-def _settings(value):
+def _settings(value: Any) -> Iterator[Tuple[str, Any]]:
     """(name, value) of a layer's settings, and of what it wraps."""
     if isinstance(value, dict):
         for name, one in value.items():

@@ -6,11 +6,16 @@ Each step is a phase of the cell. Neither Keras nor numpy is imported before the
 import importlib
 import os
 import re
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
 from kbench_guest.protocol import Refused
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.interface import Framework
+    from kbench_guest.protocol import Events
 
-def run(spec, events):
+
+def run(spec: Dict[str, Any], events: "Events") -> None:
     """Run the cell of this spec. Raises Refused if it cannot go on."""
     with events.phase("import"):
         from kbench_guest import arrays, frameworks, process
@@ -50,7 +55,7 @@ def run(spec, events):
         events.write("note", text=f"its file also imports {' and '.join(others)}")
 
 
-def check_loaded(spec, versions, events):
+def check_loaded(spec: Dict[str, Any], versions: Tuple[str, str], events: "Events") -> None:
     """Report what Keras loaded, and refuse to measure anything else than was asked for."""
     import numpy
     from keras import backend
@@ -70,7 +75,7 @@ def check_loaded(spec, versions, events):
     check_sources(sorted(spec["sources"]))
 
 
-def check_sources(packages):
+def check_sources(packages: List[str]) -> None:
     """Refuse a package that was not imported from the user's own folder, which PYTHONPATH names."""
     folders = [os.path.realpath(one) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one]
     for name in packages:
@@ -79,7 +84,7 @@ def check_sources(packages):
             raise Refused("mismatch", f"Python imports {name} from {place}, not from your folder")
 
 
-def check_device(framework, model, spec, events):
+def check_device(framework: "Framework", model: Any, spec: Dict[str, Any], events: "Events") -> None:
     """Report the device that the model is on, and refuse to measure on another one than was asked for."""
     device = framework.device(model)
     events.write("device", device=device)
@@ -89,7 +94,7 @@ def check_device(framework, model, spec, events):
         raise Refused("device", f"the cell was to run on the {asked}, but {who} runs it on the {device}")
 
 
-def check_settings(framework, model, spec, events):
+def check_settings(framework: "Framework", model: Any, spec: Dict[str, Any], events: "Events") -> None:
     """Set what was asked for, report the model's settings, and refuse to measure if they differ."""
     if spec["jit"]:
         framework.set_jit(model, spec["jit"] == "on")
@@ -103,7 +108,7 @@ def check_settings(framework, model, spec, events):
         raise Refused("mismatch", f"its layers compute in {' and '.join(held['computes_in'])}, not in {dtype}")
 
 
-def same(name, loaded, asked):
+def same(name: str, loaded: Any, asked: Any) -> bool:
     """Whether a loaded value is the one asked for; a version may end with the name of a build."""
     if name.endswith("_version"):
         return loaded == asked or loaded.startswith((asked + "+", asked + "-", asked + "."))

@@ -1,5 +1,7 @@
 """The recurrent layers of a Keras 3 model that loop over time steps, and why no fused kernel computes all at once."""
 
+from typing import Any, List, Sequence, Tuple
+
 import keras
 
 from kbench_guest.frameworks.layers import layers, owners
@@ -12,7 +14,7 @@ COMPUTED = {
 }  # fmt: skip
 
 
-def loops(model, kernels, on_gpu):
+def loops(model: Any, kernels: Sequence[str], on_gpu: bool) -> List[Tuple[str, bool, str]]:
     """[(layer in words, whether it is an LSTM or a GRU, why it loops)] of the layers that are known to loop.
 
     kernels: the classes that have a fused kernel on this backend's GPUs.
@@ -27,7 +29,7 @@ def loops(model, kernels, on_gpu):
     return found
 
 
-def _why(layer, kernels, on_gpu):
+def _why(layer: Any, kernels: Sequence[str], on_gpu: bool) -> str:
     if not _is_one(layer, kernels):
         return "Keras has no fused kernel for it"
     if not on_gpu:
@@ -38,5 +40,5 @@ def _why(layer, kernels, on_gpu):
     return f"the fused kernel cannot compute {settings}" if others else ""
 
 
-def _is_one(layer, names):
+def _is_one(layer: Any, names: Sequence[str]) -> bool:
     return isinstance(layer, tuple(getattr(keras.layers, name) for name in names))
