@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""kbench's front door: `python run.py --backends tensorflow,cntk,theano`, with any Python from 3.10."""
+"""kbench's front door: `python run.py --backends tensorflow,cntk,theano`, with any Python from 3.11."""
 
 # Every Python since 2.7 must be able to read this file, so that an old one gets a sentence instead of a
 # SyntaxError. What comes after the version check is in kbench/bootstrap/entry.py.
@@ -9,9 +9,9 @@ import sys
 
 def main():
     """Say which Python is needed, or hand over to the front door; returns the exit status."""
-    if sys.version_info < (3, 10):
+    if sys.version_info < (3, 11):
         sys.stderr.write(
-            "kbench: error: Python 3.10 or newer is needed and this is Python %d.%d: "
+            "kbench: error: Python 3.11 or newer is needed and this is Python %d.%d: "
             "start it with a newer one, such as `python3.12 run.py`.\n" % sys.version_info[:2]
         )
         return 2

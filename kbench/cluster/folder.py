@@ -14,7 +14,7 @@ import secrets
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ def note_attempt(run: Path, block: Block, worker: Worker, started: datetime, sta
         "machine": worker.kind,
         "worker": worker.address,
         "started": started.isoformat(timespec="seconds"),
-        "ended": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
         "status": status,
         "reason": reason,
     }

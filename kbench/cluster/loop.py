@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ class Loop:
                 continue
             busy.add(worker.host)
             future = self._fleet.submit(self._orders.of(block), worker)
-            self._running[future] = (block, worker, datetime.now(timezone.utc))
+            self._running[future] = (block, worker, datetime.now(UTC))
             self._say(f"[{worker.host}] {block.title}: started")
 
     def _ended(self, future: Any) -> None:
@@ -80,5 +80,5 @@ class Loop:
 
     def _note(self, block: Block, worker: Worker, started: datetime, status: str, reason: str) -> None:
         folder.note_attempt(self._folder, block, worker, started, status, reason)
-        seconds = (datetime.now(timezone.utc) - started).total_seconds()
+        seconds = (datetime.now(UTC) - started).total_seconds()
         self._say(f"[{worker.host}] {block.title}: {status} after {seconds:.0f} s{f': {reason}' if reason else ''}")

@@ -13,15 +13,16 @@ import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import arpy
 import pooch
 import requests
 
-if sys.version_info >= (3, 12):
+if TYPE_CHECKING or sys.version_info >= (3, 11, 4):
     import tarfile
-else:  # the first releases of 3.10 and 3.11 unpack to wherever an archive wants
+else:  # the releases before, of which Debian 12 has one, unpack to wherever an archive wants
     from backports import tarfile
 
 MIRROR = "KBENCH_DEBIAN_MIRROR"  # asked before those of apt

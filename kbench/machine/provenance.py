@@ -10,8 +10,8 @@ import platform
 import re
 import shlex
 import subprocess
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,7 @@ def machine_differences(provenance: Mapping[str, Any], other: Mapping[str, Any],
 
 def other_differences(provenance: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     """Other changes, possibly on the same machine: kernel, drivers, memory, kbench."""
-    facts = {
+    facts: dict[str, Callable[[Mapping[str, Any]], object]] = {
         "kernel": lambda of: _object(of.get("system")).get("kernel"),
         "GPU drivers": lambda of: ", ".join(str(_object(one).get("driver")) for one in of.get("gpus") or ()),
         "memory (MiB)": lambda of: of.get("memory_mib"),
@@ -132,7 +132,7 @@ def without_home(text: str) -> str:
 
 
 def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _checkout(root: Path) -> dict[str, object]:

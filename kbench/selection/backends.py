@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -19,11 +19,6 @@ from kbench.store.files import MOST_BYTES, read_bytes
 from kbench.text import meant
 from kbench.values import CHANNELS_LAST, NATIVE, Backend, Build
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 T = TypeVar("T", Backend, Build)
 
 FORMULAS = "formulas.toml"  # beside the folders of generations
@@ -36,7 +31,7 @@ NOT_KEYS |= dict.fromkeys(("debian_lock", "resolved"), Build)
 NEVER_RUN = {
     **dict.fromkeys(("module", "framework", "distribution"), "none"),
     **dict.fromkeys(("image_data_format", "gpu_image_data_format"), CHANNELS_LAST),
-    "python": ["3.10"],
+    "python": ["3.11"],
     "can": ["train", "infer"],
 }
 
@@ -192,7 +187,7 @@ def _convert(raw: dict[str, Any], kind: type[T], own: Mapping[str, object], path
         raise _wrong(Wrong(kind, "explained"), raw, where)
 
     def file(_: type, value: object) -> object:
-        key = "`lock`" if kind is Build else "`compiled`"
+        key = "`lock`" if issubclass(kind, Build) else "`compiled`"
         return _next_to(path, value, key, where) if isinstance(value, str) and value else value
 
     try:

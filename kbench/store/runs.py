@@ -20,7 +20,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -87,7 +87,7 @@ def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any],
 
 def create_with(file: str, record: Mapping[str, Any], parent: Path, name: str | None) -> Path:
     """The same with a JSON `file` of the `record` and the run's schema, name and time. Raises UserError."""
-    started = datetime.now(timezone.utc)
+    started = datetime.now(UTC)
     by_time = started.astimezone().strftime("%Y-%m-%dT%H-%M-%S")
     possible: Iterator[str] = itertools.chain([by_time], (f"{by_time}-{number}" for number in itertools.count(2)))
     if name is not None:

@@ -18,8 +18,8 @@ from kbench.cli import main
 
 
 def old_pythons() -> list[str]:
-    """The Pythons before 3.10 on this machine: on PATH, and where pyenv keeps its own."""
-    names = ["python2.7", *(f"python3.{minor}" for minor in range(4, 10))]
+    """The Pythons before 3.11 on this machine: on PATH, and where pyenv keeps its own."""
+    names = ["python2.7", *(f"python3.{minor}" for minor in range(4, 11))]
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     candidates = [shutil.which(name) for name in names]
     candidates += [str(path) for name in names for path in pyenv.glob(f"*/bin/{name}")]
@@ -40,7 +40,7 @@ def test_an_old_python_gets_one_sentence_and_status_2() -> None:
         assert done.returncode == 2, command
         assert done.stdout == ""
         assert done.stderr.count("\n") == 1
-        assert "Python 3.10 or newer" in done.stderr
+        assert "Python 3.11 or newer" in done.stderr
 
 
 def test_another_system_gets_one_sentence_and_status_2(

@@ -36,7 +36,7 @@ def test_a_run_is_named_by_local_time_and_keeps_its_plan_and_provenance(tmp_path
 
 
 def test_runs_of_the_same_second_get_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = runs.datetime(2026, 11, 20, 22, 58, 3, tzinfo=runs.timezone.utc)
+    now = runs.datetime(2026, 11, 20, 22, 58, 3, tzinfo=runs.UTC)
 
     class Stopped(runs.datetime):
         @classmethod

@@ -3,6 +3,7 @@
 import collections
 import hashlib
 import os
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import numpy as np
 
@@ -11,10 +12,10 @@ import numpy as np
 Part = collections.namedtuple("Part", "inputs targets weights samples divisor input_names target_names")
 
 
-def open_part(data, role, samples):
+def open_part(data: Dict[str, Any], role: str, samples: int) -> Part:
     """The first `samples` of the part 'train' or 'validation'. Nothing is read before it is used."""
 
-    def opened(name):
+    def opened(name: str) -> np.ndarray:
         return np.load(os.path.join(data["folder"], name), mmap_mode="r")[:samples]
 
     return Part(
@@ -28,30 +29,30 @@ def open_part(data, role, samples):
     )
 
 
-def class_numbers(part):
+def class_numbers(part: Part) -> Optional[np.ndarray]:
     """The part's targets if they are one class number a sample, else None."""
     found = part.targets[0] if len(part.targets) == 1 and not part.target_names else None
     return found if found is not None and found.dtype.kind in "iu" and found.ndim == 1 else None
 
 
-def structured(values, names):
+def structured(values: Sequence[Any], names: Optional[Sequence[str]]) -> Any:
     """Arrays as a model takes them: a dict if they have names, a single array, or a list."""
     if names:
         return dict(zip(names, values))
     return values[0] if len(values) == 1 else list(values)
 
 
-def one_hot(labels, num_classes):
+def one_hot(labels: Any, num_classes: int) -> np.ndarray:
     """Class numbers of shape (n,) as float32 rows of shape (n, num_classes)."""
     rows = np.zeros((len(labels), num_classes), dtype="float32")
     rows[np.arange(len(labels)), labels] = 1.0
     return rows
 
 
-class Buffer(object):
+class Buffer:
     """Arrays as the model takes them, for a fixed number of samples: the guest's only copy in memory."""
 
-    def __init__(self, part, samples, targets=()):
+    def __init__(self, part: Part, samples: int, targets: Sequence[Any] = ()) -> None:
         self._part = part
         self.samples = samples
         self.inputs = [np.empty((samples,) + x.shape[1:], dtype=_dtype(x, part.divisor)) for x in part.inputs]
@@ -60,7 +61,7 @@ class Buffer(object):
         copies = [np.empty((samples,) + x.shape[1:], dtype=_dtype(x, 1)) for x in self._copied]
         self.targets, self._weights = copies[: len(targets)], copies[len(targets) :]
 
-    def fill(self, order):
+    def fill(self, order: Any) -> None:
         """Copy the samples with these numbers into the buffer, in this order; scale pictures to 0..1."""
         for start in range(0, self.samples, 1024):
             rows = order[start : start + 1024]
@@ -72,20 +73,20 @@ class Buffer(object):
             for source, target in zip(self._copied, self.targets + self._weights):
                 target[start : start + len(rows)] = source[rows]
 
-    def model_inputs(self):
+    def model_inputs(self) -> Any:
         """What `fit` and `predict` take: an array, a list of them, or a dict."""
         return structured(self.inputs, self._part.input_names)
 
-    def model_targets(self):
+    def model_targets(self) -> Any:
         """What `fit` takes as its targets."""
         return structured(self.targets, self._part.target_names)
 
-    def weighted(self):
+    def weighted(self) -> Dict[str, Any]:
         """{"sample_weight": ...} if the samples have weights."""
         return {"sample_weight": self._weights[0]} if self._weights else {}
 
 
-def mapped(do, value):
+def mapped(do: Callable[..., Any], value: Any) -> Any:
     """do(array) for each array in `value`, which may be one, a list or a dict of them, or None."""
     if value is None:
         return None
@@ -94,7 +95,7 @@ def mapped(do, value):
     return [mapped(do, one) for one in value] if isinstance(value, (list, tuple)) else do(value)
 
 
-def leaves(value):
+def leaves(value: Any) -> List[Any]:
     """The arrays in `value`, as for `mapped`; those of a dict in the order of their names."""
     if isinstance(value, dict):
         value = [value[name] for name in sorted(value)]
@@ -103,12 +104,12 @@ def leaves(value):
     return [array for one in value for array in leaves(one)]
 
 
-def epoch_order(samples, used, seed, epoch):
+def epoch_order(samples: int, used: int, seed: int, epoch: int) -> np.ndarray:
     """The numbers of the `used` samples that an epoch sees, in order: the same on every backend and Python."""
     return np.random.RandomState([seed, epoch]).permutation(samples)[:used]
 
 
-def order_sha256(samples, used, seed, epochs):
+def order_sha256(samples: int, used: int, seed: int, epochs: int) -> str:
     """A hash of the order of all epochs, for the proof that two cells saw the same batches."""
     digest = hashlib.sha256()
     for epoch in range(1, epochs + 1):
@@ -116,7 +117,7 @@ def order_sha256(samples, used, seed, epochs):
     return digest.hexdigest()
 
 
-def augment(pictures, settings, channels_first, seed, epoch):
+def augment(pictures: np.ndarray, settings: Dict[str, Any], channels_first: bool, seed: int, epoch: int) -> None:
     """Shift and flip pictures in place, at random but the same on every backend; edges are repeated.
 
     pictures: float32 of shape (n, height, width, channels), or (n, channels, height, width).
@@ -136,5 +137,5 @@ def augment(pictures, settings, channels_first, seed, epoch):
         pictures[number] = np.flip(picture, columns - 1) if flip[number] else picture
 
 
-def _dtype(array, divisor):
+def _dtype(array: Any, divisor: float) -> Any:
     return "float32" if divisor != 1 or array.dtype.kind == "f" else array.dtype

@@ -11,7 +11,7 @@ from kbench_guest.drivers import model_file, native, script
 from kbench_guest.protocol import SCHEMA, Events, reason
 
 
-def main(path):
+def main(path: str) -> int:
     """Run the cell that the spec file describes; returns 0 if it ended well, else 1."""
     started = time.perf_counter()
     with open(path, encoding="utf-8") as file:

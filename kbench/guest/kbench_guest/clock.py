@@ -4,31 +4,37 @@ import collections
 import threading
 import time
 import traceback
+from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Optional, Tuple
+
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.interface import Framework, Pending
+    from kbench_guest.observing.between_epochs import BetweenEpochs
+    from kbench_guest.turns import Turns
 
 RUN_AHEAD = 2  # how many steps a framework may begin before earlier ones are done, if steps are slow
 WARM_SECONDS = 0.05  # after a pause, while pipelines fill and threads wake up
 
 
-class EpochClock(object):
+class EpochClock:
     """Seconds from the start of an epoch to the end of its last batch on the device.
 
     around: of BetweenEpochs. What it takes is not in that time: `before` and `after` it are its seconds.
     """
 
-    def __init__(self, framework, model, around=None):
+    def __init__(self, framework: "Framework", model: Any, around: Optional["BetweenEpochs"] = None) -> None:
         self._framework = framework
         self._model = model
         self._around = around
         self.before = self.after = 0.0
 
-    def begin(self, epoch, logs=None):
+    def begin(self, epoch: int, logs: Any = None) -> None:
         began = time.perf_counter()
         if self._around:
             self._around.begins()
         self.start = time.perf_counter()
         self.before = self.start - began
 
-    def finish(self, epoch, logs=None):
+    def finish(self, epoch: int, logs: Any = None) -> None:
         self._framework.wait(self._model)
         self.end = time.perf_counter()
         if self._around:
@@ -36,7 +42,7 @@ class EpochClock(object):
         self.after = time.perf_counter() - self.end
 
 
-class StepClock(object):
+class StepClock:
     """Notes when each step ends, around the model's compiled function: batch callbacks would make Keras 3 wait for
     the device and read the logs in every step.
 
@@ -49,32 +55,40 @@ class StepClock(object):
     look: called before each step of an epoch, the first is 0, with what the function is given.
     """
 
-    def __init__(self, framework, model, kind, steps, turns=None, look=None):
+    def __init__(
+        self,
+        framework: "Framework",
+        model: Any,
+        kind: str,
+        steps: Optional[int],
+        turns: Optional["Turns"] = None,
+        look: Optional[Callable[[int, Tuple[Any, ...]], None]] = None,
+    ) -> None:
         self._look = look
         self._framework = framework
         self._model = model
         self._steps = steps
         self._turns = turns
-        self._outputs = None  # of the last step
+        self._outputs: Any = None  # of the last step
         self.active = True  # whether steps are noted
         self.may_pause = True  # whether a turn may end between two steps
         self.expected = 0  # how many steps an epoch seems to have; 0 if that is not known
         self._begin_epoch()
-        self._thread = None  # notes the ends of an epoch's last steps
+        self._thread: Optional[threading.Thread] = None  # notes the ends of an epoch's last steps
         self._first = True
-        self.first_end = None  # when the very first step was done on the device; None if unknown
+        self.first_end: Optional[float] = None  # when the very first step was done on the device; None if unknown
         framework.step_hook(model, kind, self._timed)
 
-    def _begin_epoch(self):
+    def _begin_epoch(self) -> None:
         self.begun = 0  # steps of this epoch so far
-        self._ends = []
-        self._pending = collections.deque()  # (is_done, wait) of the steps not known to be done
+        self._ends: List[float] = []
+        self._pending: Deque[Pending] = collections.deque()  # (is_done, wait) of the steps not known to be done
         self._lost = False  # whether the end of a step is unknown
         self._rounds = [self._turns.round] if self._turns else []
-        self._pauses = {}  # number of the epoch's steps before it: seconds
+        self._pauses: Dict[int, float] = {}  # number of the epoch's steps before it: seconds
 
-    def _timed(self, function):
-        def step(*args):
+    def _timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*args: Any) -> Any:
             if not self.active:
                 return function(*args)
             self._join()  # there are more steps than expected
@@ -102,18 +116,18 @@ class StepClock(object):
 
         return step
 
-    def _pause(self):
+    def _pause(self) -> None:
         self._try(self._wait, self._pending)  # first, so that each is noted when it ends
         self._try(self._framework.wait, self._model, self._outputs)
         ended, went_on = self._turns.pass_on()
         self._pauses[len(self._ends)] = went_on - ended
         self._rounds.append(self._turns.round)
 
-    def _end_of_first(self, outputs):
+    def _end_of_first(self, outputs: Any) -> None:
         self._framework.wait(self._model, outputs)
         self.first_end = time.perf_counter()
 
-    def _note(self, outputs):
+    def _note(self, outputs: Any) -> None:
         pending = self._framework.pending(outputs)
         if pending is None:
             self._ends.append(time.perf_counter())
@@ -126,18 +140,18 @@ class StepClock(object):
             self._thread.daemon = True
             self._thread.start()
 
-    def _take_done(self):
+    def _take_done(self) -> None:
         while self._pending and self._pending[0][0]():
             self._ends.append(time.perf_counter())
             self._pending.popleft()
 
-    def _wait(self, rest):
+    def _wait(self, rest: Deque["Pending"]) -> None:
         while rest:
             _, wait = rest.popleft()
             wait()
             self._ends.append(time.perf_counter())
 
-    def _try(self, ask, *args):
+    def _try(self, ask: Callable[..., Any], *args: Any) -> None:
         """Ask the framework; if it raises, this epoch has no step times, and nothing else fails."""
         try:
             ask(*args)
@@ -147,15 +161,15 @@ class StepClock(object):
             self._lost = True
             self._pending.clear()
 
-    def _usual(self):
+    def _usual(self) -> int:
         return self.expected if self._steps is None else self._steps
 
-    def _join(self):
+    def _join(self) -> None:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
 
-    def last_end(self):
+    def last_end(self) -> Optional[float]:
         """When the epoch's last step was done on the device; None unless every step's end is known."""
         self._join()
         if self._steps is None:
@@ -164,12 +178,12 @@ class StepClock(object):
         seen = not self._lost and not self._pending and len(self._ends) == steps > 0
         return self._ends[-1] if seen else None
 
-    def drop(self):
+    def drop(self) -> None:
         """Forget the steps of an epoch that is not reported."""
         self.last_end()
         self._begin_epoch()
 
-    def lap(self, start, end):
+    def lap(self, start: float, end: float) -> Dict[str, Any]:
         """The epoch's time, without pauses, and its parts: {"seconds", "step_seconds", "rounds"}.
 
         seconds: from `start` to `end`. The first steps after a pause are slow: until WARM_SECONDS have passed, each
@@ -195,14 +209,14 @@ class StepClock(object):
         for (_, first, _), (_, warm, _) in zip(turns, counted):
             if first in pauses and usual:
                 steps[first:warm] = [mean] * (warm - first)
-        found = {"seconds": sum(steps) if pauses else end - start}
+        found: Dict[str, Any] = {"seconds": sum(steps) if pauses else end - start}
         found["step_seconds"] = [round(seconds, 7) for seconds in steps]
         if rounds and rounds[-1]:
             found["rounds"] = [list(one) for one in counted if one[1] < one[2]]
         return found
 
     @staticmethod
-    def _warm(steps, first, last, after_pause):
+    def _warm(steps: List[float], first: int, last: int, after_pause: bool) -> int:
         """The first of a turn's steps that counts: an epoch's first one holds more than itself."""
         seconds = 0.0
         for step in range(first, last):

@@ -8,8 +8,13 @@ import ctypes
 import os
 import re
 import sys
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.interface import Framework
+    from kbench_guest.protocol import Events
 
 # Kind, beginning of the file's name, functions that return the number of threads. A library that is linked into a
 # framework's own file does not show here.
@@ -33,14 +38,14 @@ FRAMEWORKS = ("caffe", "caffe2", "chainer", "cntk", "jax", "mxnet", "openvino", 
 GONE = " (deleted)"  # what the kernel adds if the file was replaced meanwhile
 
 
-def report(framework, events, **more):
+def report(framework: "Framework", events: "Events", **more: Any) -> None:
     """Write the events of memory and libraries. At the end: some frameworks load theirs with the first step."""
     events.write("memory", at="end", peak_mib=peak_memory_mib(), **more)
     more = {"framework_threads": threads(framework), "frameworks": frameworks()}
     events.write("libraries", libraries=libraries(), numpy_blas=numpy_blas(), **more)
 
 
-def threads(framework):
+def threads(framework: "Framework") -> Dict[str, Any]:
     """What the framework says of its threads; {} if it does not."""
     try:
         return framework.threads()
@@ -48,13 +53,13 @@ def threads(framework):
         return {}
 
 
-def frameworks():
+def frameworks() -> List[str]:
     """["torch 2.9.0", ...]: the frameworks that this process has imported."""
     loaded = [(name, sys.modules.get(name)) for name in sorted(FRAMEWORKS)]
-    return ["%s %s" % (name, module.__version__) for name, module in loaded if hasattr(module, "__version__")]
+    return [f"{name} {module.__version__}" for name, module in loaded if hasattr(module, "__version__")]
 
 
-def libraries(maps="/proc/self/maps"):
+def libraries(maps: str = "/proc/self/maps") -> List[Dict[str, Any]]:
     """[{kind, file, threads}] of the libraries of linear algebra and threads that this process has loaded."""
     found = {}
     for path in _files(maps):
@@ -66,31 +71,31 @@ def libraries(maps="/proc/self/maps"):
     return [found[name] for name in sorted(found)]
 
 
-def numpy_blas():
+def numpy_blas() -> str:
     """The BLAS that numpy was built with, such as 'openblas 0.3.21'; '' if numpy does not say."""
     with contextlib.suppress(Exception):  # before numpy 1.26
         about = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-        return ("%s %s" % (about.get("name", ""), about.get("version", ""))).strip()
+        return f"{about.get('name', '')} {about.get('version', '')}".strip()
     with contextlib.suppress(Exception):
         return " ".join(sorted(set(np.__config__.get_info("blas_opt_info").get("libraries", []))))
     return ""
 
 
-def peak_memory_mib():
+def peak_memory_mib() -> Optional[float]:
     """The most memory that this process has held at once, in MiB; None if the kernel does not say."""
     with open("/proc/self/status") as file:
         # Not getrusage: on Linux its figure begins with that of the process that started this one.
         return next((int(line.split()[1]) / 1024.0 for line in file if line.startswith("VmHWM:")), None)
 
 
-def _files(maps):
+def _files(maps: str) -> List[str]:
     with open(maps, encoding="utf-8", errors="replace") as lines:
         parts = [line.rstrip("\n").split(None, 5) for line in lines]
     paths = {part[5] for part in parts if len(part) == 6 and part[5].startswith("/")}
     return sorted(path[: -len(GONE)] if path.endswith(GONE) else path for path in paths)
 
 
-def _ask(path, functions):
+def _ask(path: str, functions: Sequence[str]) -> Optional[int]:
     """The number of threads that the library would use; None if it has none of the functions."""
     with contextlib.suppress(OSError):
         library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD)  # it is loaded already

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import time
+from typing import Any, Dict, Iterator
 
 SCHEMA = 1
 
@@ -75,27 +76,27 @@ EVENTS = {
     "error": {"kind": "text", "message": "text", "in_keras": "integer?"},
     "end": {"seconds": "number"},
 }  # fmt: skip
-TYPES = {"integer": int, "number": (int, float), "text": str, "list": list, "object": dict}
+TYPES: Dict[str, Any] = {"integer": int, "number": (int, float), "text": str, "list": list, "object": dict}
 
 
 class Refused(Exception):
     """The cell cannot go on. kind: 'mismatch', 'device', 'model', 'data', 'unsupported' or 'example'."""
 
-    def __init__(self, kind, message):
-        super(Refused, self).__init__(message)
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
         self.kind = kind
 
 
-def in_a_line(error):
+def in_a_line(error: BaseException) -> str:
     """An error's type and the first line of its message, and the line in bold that Keras puts below."""
     text = str(error).strip()
     first = (text.splitlines() or ["no message"])[0]
     bold = re.search(r"\x1b\[1m(.+?)(\x1b|\n)", text)
     more = " " + bold.group(1) if bold and bold.group(1) not in first else ""
-    return "%s: %s%s" % (type(error).__name__, first, more)
+    return f"{type(error).__name__}: {first}{more}"
 
 
-def reason(error):
+def reason(error: BaseException) -> Dict[str, Any]:
     """{"kind", "message", "in_keras"} of an event for this error; in_keras: whether Keras lacks something."""
     if isinstance(error, Refused):
         return {"kind": error.kind, "message": str(error)}
@@ -107,13 +108,13 @@ def reason(error):
     return {"kind": "exception", "message": in_a_line(error), "in_keras": int(at_odds)}
 
 
-class Events(object):
+class Events:
     """Appends events to a file one by one, so that what a dying process measured is kept."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 
-    def write(self, event, **values):
+    def write(self, event: str, **values: Any) -> None:
         """Write one event. Raises ValueError if it is not as EVENTS describes it."""
         values = {name: _plain(value) for name, value in values.items()}
         check(event, values)
@@ -121,29 +122,29 @@ class Events(object):
         os.write(self._file, (line + "\n").encode("utf-8"))
 
     @contextlib.contextmanager
-    def phase(self, name):
+    def phase(self, name: str) -> Iterator[None]:
         """A context; its duration is written as the phase `name` unless it raises."""
         start = time.perf_counter()
         yield
         self.write("phase", name=name, seconds=time.perf_counter() - start)
 
 
-def check(event, values):
+def check(event: str, values: Dict[str, Any]) -> None:
     """Raises ValueError if the event, a field or a type is not in EVENTS."""
     fields = EVENTS.get(event)
     if fields is None:
-        raise ValueError("there is no event %r" % event)
+        raise ValueError(f"there is no event {event!r}")
     for name in sorted(set(values) - set(fields)):
-        raise ValueError("the event %s has no field %r" % (event, name))
+        raise ValueError(f"the event {event} has no field {name!r}")
     for name, kind in fields.items():
         value = values.get(name)
         if value is None and kind.endswith("?") and (kind != "list?" or name not in values):
             continue
         if not isinstance(value, TYPES[kind.rstrip("?")]) or isinstance(value, bool):
-            raise ValueError("%s of the event %s is %r, not of the type %s" % (name, event, value, kind))
+            raise ValueError(f"{name} of the event {event} is {value!r}, not of the type {kind}")
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """Keras 2 reports numpy scalars and 0-d arrays, Keras 3 floats or tensors; JSON has plain numbers."""
     if value is None or isinstance(value, (str, int, float, list, dict)):
         return value

@@ -7,6 +7,7 @@ of its next round. Meanwhile the host stops the whole process.
 import os
 import struct
 import time
+from typing import Tuple
 
 VARIABLE = "KBENCH_TURNS"  # holds the number of the socket; not set if the cell runs alone
 SLOW_SECONDS = 0.02  # of a step
@@ -16,15 +17,15 @@ TURNS = 20  # at least, unless they would be shorter than LEAST_SECONDS
 _held = [0.0]  # seconds between turns, in all
 
 
-def held_seconds():
+def held_seconds() -> float:
     """Seconds that this process was held between its turns."""
     return _held[0]
 
 
-class Turns(object):
+class Turns:
     """steps: how many steps this process takes in total."""
 
-    def __init__(self, steps):
+    def __init__(self, steps: int) -> None:
         number = os.environ.get(VARIABLE)
         self._socket = None if number is None else int(number)
         self._most_steps = max(2, steps // TURNS)
@@ -33,18 +34,18 @@ class Turns(object):
         self.slow = False  # whether the last turn's steps were
         self.round = 0  # in which everything up to the first step is done
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         """Whether this process takes turns with others."""
         return self._socket is not None
 
-    def over(self):
+    def over(self) -> bool:
         """Whether the turn is over. Call it once before each step except the very first."""
         self._steps += 1
         seconds = time.perf_counter() - self._began
         its_part = seconds >= LEAST_SECONDS and self._steps > self._most_steps
         return self.round == 0 or seconds >= MOST_SECONDS or its_part
 
-    def pass_on(self):
+    def pass_on(self) -> Tuple[float, float]:
         """Return (when this turn ended, when the next one began). Without the host there are no more turns."""
         ended = time.perf_counter()
         self.slow = self.round > 0 and ended - self._began > SLOW_SECONDS * self._steps

@@ -2,6 +2,7 @@
 
 import json
 import os
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from kbench_guest import arrays
 from kbench_guest.proof import forms, weights
 
 
-def names(model, x):
+def names(model: Any, x: Any) -> Optional[List[str]]:
     """The names of inputs in the model's order, or else in alphabetical order; None if they have none."""
     if not isinstance(x, dict):
         return None
@@ -17,17 +18,17 @@ def names(model, x):
     return found if set(found) == set(x) else sorted(x)
 
 
-def write(path, known, its_weights, batches):
+def write(path: str, known: Dict[str, Any], its_weights: List[Any], batches: List[Any]) -> None:
     """Keep what the other backends are given: JSON with the number of an array in each array's place."""
     kept = []
 
-    def keep(array):
+    def keep(array: Any) -> int:
         kept.append(array)
         return len(kept) - 1
 
     known = dict(known, batches=arrays.mapped(keep, batches))
     known["weights"] = {
-        "%s %d" % (name, place): keep(value)
+        f"{name} {place}": keep(value)
         for name, values in weights.by_layer(its_weights)
         for place, value in enumerate(values)
     }
@@ -36,35 +37,35 @@ def write(path, known, its_weights, batches):
     os.replace(path + ".part", path)
 
 
-def read(path):
+def read(path: str) -> Dict[str, Any]:
     """{backend, facts, batches, weights: {layer and place: array}} that another backend kept."""
     with np.load(path, allow_pickle=False) as file:
         found = json.loads(str(file["known"]))
         for part in ("batches", "weights"):
-            found[part] = arrays.mapped(lambda number: file["arr_%d" % number], found[part])
+            found[part] = arrays.mapped(lambda number: file[f"arr_{number}"], found[part])
     return found
 
 
-def differences(own, others, backend):
+def differences(own: Dict[str, Any], others: Dict[str, Any], backend: str) -> List[str]:
     """[what differs between two descriptions of a model, in words], apart from dropout, which is off."""
     found = []
     here, there = own.get("optimizer") or {}, others.get("optimizer") or {}
     for name, mine, theirs in _unequal(here, there):
-        found.append("its optimizer's %s comes to %s, on %s to %s" % (name, mine, backend, theirs))
+        found.append(f"its optimizer's {name} comes to {mine}, on {backend} to {theirs}")
     for mine, theirs in zip(own.get("layers") or (), others.get("layers") or ()):
         for name, here, there in _unequal(dict(_settings(mine[1])), dict(_settings(theirs[1]))):
-            found.append("its %s has %s %s, on %s %s" % (mine[0], name, here, backend, there))
+            found.append(f"its {mine[0]} has {name} {here}, on {backend} {there}")
     return list(dict.fromkeys(found))
 
 
-def _unequal(here, there):
+def _unequal(here: Dict[str, Any], there: Dict[str, Any]) -> Iterator[Tuple[str, Any, Any]]:
     """(name, value here, value there) of the settings that differ."""
     for name in sorted((set(here) | set(there)) - forms.DROPPED):
         if here.get(name, "unset") != there.get(name, "unset"):
             yield name, here.get(name, "unset"), there.get(name, "unset")
 
 
-def _settings(value):
+def _settings(value: Any) -> Iterator[Tuple[str, Any]]:
     """(name, value) of a layer's settings, and of what it wraps."""
     if isinstance(value, dict):
         for name, one in value.items():

@@ -3,6 +3,7 @@
 import functools
 import json
 import time
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Optional, Type
 
 from kbench_guest import arrays, scores
 from kbench_guest.clock import EpochClock, StepClock
@@ -12,8 +13,22 @@ from kbench_guest.observing.between_epochs import BetweenEpochs
 from kbench_guest.observing.received import Received
 from kbench_guest.turns import Turns
 
+if TYPE_CHECKING:
+    from kbench_guest.arrays import Part
+    from kbench_guest.frameworks.interface import Framework
+    from kbench_guest.protocol import Events
 
-def measure(framework, model, example, spec, feed, part, validation_part, events):
+
+def measure(
+    framework: Any,
+    model: Any,
+    example: Any,
+    spec: Dict[str, Any],
+    feed: Any,
+    part: "Part",
+    validation_part: Optional["Part"],
+    events: "Events",
+) -> None:
     """Run the model, or train it after its outputs for the first batch and its first step are known."""
     if spec["task"] == "infer":
         infer(framework, model, example, spec, part, events)
@@ -26,7 +41,15 @@ def measure(framework, model, example, spec, feed, part, validation_part, events
     train(framework, model, example, spec, feed, validation_part, events)
 
 
-def train(framework, model, example, spec, feed, validation_part, events):
+def train(
+    framework: "Framework",
+    model: Any,
+    example: Any,
+    spec: Dict[str, Any],
+    feed: Any,
+    validation_part: Optional["Part"],
+    events: "Events",
+) -> None:
     """Train for spec['epochs'] epochs and write an event for each."""
     validation = validating(framework, model, example, spec, validation_part)
     steps = framework.calls(example, feed.steps)
@@ -69,7 +92,7 @@ def train(framework, model, example, spec, feed, validation_part, events):
             return
 
 
-def write_settings(framework, model, example, spec, events):
+def write_settings(framework: "Framework", model: Any, example: Any, spec: Dict[str, Any], events: "Events") -> None:
     """What else counts of a training, as the compiled model and the example's module hold it."""
     found = framework.settings_of_training(model, spec["ordered_updates"])
     asked = {name: getattr(example, name.upper(), None) for name in ("class_weight", "loss_weights")}
@@ -81,14 +104,14 @@ def write_settings(framework, model, example, spec, events):
         events.write("note", text=text)
 
 
-def _by_text(settings):
+def _by_text(settings: Any) -> Any:
     """Settings with the names that JSON has; nothing for none."""
     if isinstance(settings, dict):
         return {str(name): plain(value) for name, value in settings.items()}
     return plain(settings or {})
 
 
-def write_first(events, clock, start, seconds):
+def write_first(events: "Events", clock: StepClock, start: float, seconds: float) -> None:
     """The phases of the first epoch or pass: its first step, which compiles, and the whole of it."""
     if clock.first_end is not None:
         events.write("phase", name="first_step", seconds=clock.first_end - start)
@@ -99,13 +122,13 @@ HOOKS = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end")
 HOOKS_OF_BATCHES = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
 
 
-class Callbacks(object):
+class Callbacks:
     """The callbacks of an example. kbench trains epoch by epoch; to them it is one training with validation.
 
     The time that they take between epochs is not in any epoch's time; what they take around batches is, and `taken`.
     """
 
-    def __init__(self, made, model):
+    def __init__(self, made: Iterable[Any], model: Any) -> None:
         self.made = list(made)
         self._model = model
         self._seconds = 0.0
@@ -119,9 +142,9 @@ class Callbacks(object):
                 if name in vars(one) or own not in (None, getattr(_base(type(one)), name, None)):
                     setattr(one, name, self._timed(getattr(one, name)))
 
-    def _timed(self, hook):
+    def _timed(self, hook: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(hook)
-        def timed(*args, **kwargs):
+        def timed(*args: Any, **kwargs: Any) -> Any:
             start = time.perf_counter()
             try:
                 return hook(*args, **kwargs)
@@ -130,24 +153,24 @@ class Callbacks(object):
 
         return timed
 
-    def taken(self):
+    def taken(self) -> Optional[float]:
         """Seconds that they took around the batches of the epoch that is over; None if they do nothing there."""
         seconds, self._seconds = self._seconds, 0.0
         return seconds or None
 
-    def _call(self, name, *args):
+    def _call(self, name: str, *args: Any) -> None:
         for one, hooks in zip(self.made, self._hooks):
             one.set_model(self._model)
             hooks[name](*args)
 
-    def begin(self, epoch):
+    def begin(self, epoch: int) -> None:
         """The epoch begins; the first one is 1."""
         if epoch == 1:
             self._model.stop_training = False
             self._call("on_train_begin", {})
         self._call("on_epoch_begin", epoch - 1, {})
 
-    def end(self, epoch, logs):
+    def end(self, epoch: int, logs: Dict[str, Any]) -> bool:
         """The epoch is over; returns whether they stop the training."""
         if not self.made:
             return False
@@ -158,16 +181,18 @@ class Callbacks(object):
         return stops
 
 
-def _base(kind):
+def _base(kind: Type[Any]) -> Type[Any]:
     """The class of callbacks that all others are made of."""
     return next((one for one in kind.__mro__ if one.__name__ == "Callback"), object)
 
 
-def _nothing(*args, **kwargs):
+def _nothing(*args: Any, **kwargs: Any) -> None:
     pass
 
 
-def validating(framework, model, example, spec, part):
+def validating(
+    framework: "Framework", model: Any, example: Any, spec: Dict[str, Any], part: Optional["Part"]
+) -> Optional[Callable[[], Dict[str, Any]]]:
     """What scores the validation samples, if any: kbench for a cross-entropy of class numbers alone, else Keras.
 
     It returns {"evaluation_seconds", "val_loss", "val_accuracy"} and, by Keras, the other "metrics"; an accuracy that
@@ -182,14 +207,14 @@ def validating(framework, model, example, spec, part):
     return _by_keras(framework, model, example, spec, part)
 
 
-def _by_kbench(model, example, part, size):
+def _by_kbench(model: Any, example: Any, part: "Part", size: int) -> Callable[[], Dict[str, Any]]:
     """Scores all validation samples; the last batch is padded, and the padding's outputs are dropped."""
     labels, loss = arrays.class_numbers(part)[:], scores.LOSSES[example.LOSS]
     padded = -(-part.samples // size) * size
     buffer = arrays.Buffer(part, padded)
     buffer.fill([number % part.samples for number in range(padded)])
 
-    def score():
+    def score() -> Dict[str, Any]:
         start = time.perf_counter()
         predicted = model.predict(buffer.model_inputs(), batch_size=size, verbose=0)
         seconds = time.perf_counter() - start
@@ -203,14 +228,16 @@ def _by_kbench(model, example, part, size):
     return score
 
 
-def _by_keras(framework, model, example, spec, part):
+def _by_keras(
+    framework: Any, model: Any, example: Any, spec: Dict[str, Any], part: "Part"
+) -> Callable[[], Dict[str, Any]]:
     """Scores the validation samples that fill whole batches by the model's own loss and metrics."""
     size = min(spec["batch_size"], part.samples)
     used = part.samples // size * size
     buffer = arrays.Buffer(part, used, example_file.training_targets(example, part, spec["data"]["num_classes"]))
     buffer.fill(range(used))
 
-    def score():
+    def score() -> Dict[str, Any]:
         x, y = buffer.model_inputs(), buffer.model_targets()
         start = time.perf_counter()
         found = framework.evaluate(model, x, y, batch_size=size, **buffer.weighted())
@@ -222,7 +249,9 @@ def _by_keras(framework, model, example, spec, part):
     return score
 
 
-def infer(framework, model, example, spec, part, events):
+def infer(
+    framework: "Framework", model: Any, example: Any, spec: Dict[str, Any], part: "Part", events: "Events"
+) -> None:
     """Run the model over all samples, spec['epochs'] times; the first pass is the cold one.
 
     Like an epoch, a pass lasts until its last batch is done; what predict does after that is reported apart.

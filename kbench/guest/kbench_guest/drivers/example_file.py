@@ -3,12 +3,16 @@
 import importlib.util
 import os
 import sys
+from typing import TYPE_CHECKING, Any, Dict, List
 
 from kbench_guest import arrays
 from kbench_guest.protocol import Refused, in_a_line
 
+if TYPE_CHECKING:
+    from kbench_guest.arrays import Part
 
-def load(path):
+
+def load(path: str) -> Any:
     """The example's module. Raises Refused, of the kind 'example', if the file raises."""
     module_spec = importlib.util.spec_from_file_location("example", path)
     module = importlib.util.module_from_spec(module_spec)
@@ -16,14 +20,14 @@ def load(path):
     try:
         module_spec.loader.exec_module(module)
     except Exception as error:
-        why = "%s raises on import: %s" % (os.path.basename(path), in_a_line(error))
+        why = f"{os.path.basename(path)} raises on import: {in_a_line(error)}"
         raise Refused("example", why) from error
     finally:
         sys.dont_write_bytecode = False
     return module
 
 
-def training_targets(example, part, num_classes):
+def training_targets(example: Any, part: "Part", num_classes: int) -> List[Any]:
     """The part's targets as the example's loss wants them; [] if there are none."""
     labels = arrays.class_numbers(part)
     encoded = getattr(example, "LOSS", None) == "categorical_crossentropy"
@@ -34,6 +38,6 @@ def training_targets(example, part, num_classes):
     return list(part.targets)
 
 
-def class_weights(example):
+def class_weights(example: Any) -> Dict[str, Any]:
     """{"class_weight": ...} if the example has class weights, else {}."""
     return {"class_weight": example.CLASS_WEIGHT} if getattr(example, "CLASS_WEIGHT", None) else {}

@@ -1,6 +1,7 @@
 """The Keras model of an example, built as it is measured."""
 
 import inspect
+from typing import TYPE_CHECKING, Any, Dict, List
 
 import keras
 
@@ -8,8 +9,12 @@ from kbench_guest import arrays
 from kbench_guest.proof import fingerprint, forms, shapes, weights
 from kbench_guest.protocol import Refused
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
+    from kbench_guest.protocol import Events
 
-def build(framework, example, spec, first, events):
+
+def build(framework: "KerasModels", example: Any, spec: Dict[str, Any], first: Any, events: "Events") -> Any:
     """The example's model in the form that is right on this backend, with its initial weights; first: a batch."""
     made = model_of(framework, example, spec["data"], first)
     # Before `arrange`: the form that a backend needs changes how the model is computed, not what.
@@ -17,7 +22,8 @@ def build(framework, example, spec, first, events):
     if spec.get("parity"):
         made = forms.without_dropout(made)
     model, form = forms.arrange(made, spec["recurrent"], spec["fixed_batch"], spec["batch_size"])
-    sha256, left, origin = "", [], spec["init"]
+    left: List[str] = []
+    sha256, origin = "", spec["init"]
     if spec["published_weights"]:
         model.load_weights(spec["published_weights"], by_name=True)  # in the format of Keras 2
         origin = "published"
@@ -42,13 +48,13 @@ def build(framework, example, spec, first, events):
     return model
 
 
-def model_of(framework, example, data, first):
+def model_of(framework: "KerasModels", example: Any, data: Dict[str, Any], first: Any) -> Any:
     """What the example's build_model returns, with weights. Raises Refused if it is no such model."""
     shapes_in = arrays.structured([tuple(shape) for shape in data["input_shapes"]], data["input_names"])
     takes = len(inspect.signature(example.build_model).parameters)  # one or both
     made = example.build_model(*(shapes_in, data["num_classes"])[:takes])
     if not isinstance(made, keras.models.Model):
-        raise Refused("example", "build_model of the example returns no Keras model but %r" % type(made).__name__)
+        raise Refused("example", f"build_model of the example returns no Keras model but {type(made).__name__!r}")
     if not getattr(made, "inputs", None) and isinstance(made, keras.models.Sequential):
         batches = [(None,) + tuple(shape) for shape in data["input_shapes"]]
         made.build(batches[0] if len(batches) == 1 else batches)  # it does not state its input shape

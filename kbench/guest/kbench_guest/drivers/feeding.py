@@ -2,35 +2,39 @@
 
 import hashlib
 import itertools
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Union
 
 from kbench_guest import arrays
 from kbench_guest.observing.batches import each
 from kbench_guest.observing.received import described
 from kbench_guest.protocol import Refused
 
+if TYPE_CHECKING:
+    from kbench_guest.arrays import Part
 
-def feed(example, spec, part, targets):
+
+def feed(example: Any, spec: Dict[str, Any], part: "Part", targets: Any) -> Union["FromArrays", "FromFile"]:
     """The batches of all epochs. Raises Refused if the example's `batches` gives too few."""
     made = FromFile if callable(getattr(example, "batches", None)) else FromArrays
     return made(example, spec, part, targets)
 
 
-class FromArrays(object):
+class FromArrays:
     """The same batches in the same order on every backend; a last, partial batch is left out."""
 
-    def __init__(self, example, spec, part, targets):
+    def __init__(self, example: Any, spec: Dict[str, Any], part: "Part", targets: Any) -> None:
         self._example, self._spec, self._part, self._targets = example, spec, part, targets
         self._batch_size, self._seed = spec["batch_size"], spec["seed"]
         self.steps = part.samples // self._batch_size  # of an epoch
         self.samples = self.steps * self._batch_size
         self.order_sha256 = arrays.order_sha256(part.samples, self.samples, self._seed, spec["epochs"])
-        self._buffer = None
+        self._buffer: Optional[arrays.Buffer] = None
 
-    def first_inputs(self):
+    def first_inputs(self) -> Any:
         """A batch that is not shuffled, of what the model takes in."""
         return self._filled(range(self._batch_size)).model_inputs()
 
-    def of_epoch(self, epoch):
+    def of_epoch(self, epoch: int) -> Dict[str, Any]:
         """Arguments of `fit` for the epoch."""
         if self._buffer is None:
             self._buffer = arrays.Buffer(self._part, self.samples, self._targets)
@@ -42,20 +46,20 @@ class FromArrays(object):
         given = {"x": buffer.model_inputs(), "y": buffer.model_targets(), "batch_size": self._batch_size}
         return dict(given, shuffle=False, **buffer.weighted())
 
-    def batch(self, number):
+    def batch(self, number: int) -> arrays.Buffer:
         """A batch of the first epoch, from the front again where there are no more; the first is number 0."""
         return self._filled(self._samples(number))
 
-    def labels(self, number):
+    def labels(self, number: int) -> Any:
         """Its class numbers."""
         return arrays.class_numbers(self._part)[:][self._samples(number)]
 
-    def _filled(self, samples):
+    def _filled(self, samples: Sequence[int]) -> arrays.Buffer:
         buffer = arrays.Buffer(self._part, self._batch_size, self._targets)
         buffer.fill(samples)
         return buffer
 
-    def _samples(self, number):
+    def _samples(self, number: int) -> Any:
         order = arrays.epoch_order(self._part.samples, self.samples, self._seed, 1)
         start = number * self._batch_size % len(order)
         return order[start : start + self._batch_size]
@@ -64,17 +68,17 @@ class FromArrays(object):
 KEPT = 10  # batches, as many as parity trains
 
 
-class FromFile(object):
+class FromFile:
     """What the example's `batches(x, y, batch_size, seed)` gives: a generator, or a Sequence of Keras."""
 
-    def __init__(self, example, spec, part, targets):
+    def __init__(self, example: Any, spec: Dict[str, Any], part: "Part", targets: Any) -> None:
         self._example, self._batch_size, self._seed = example, spec["batch_size"], spec["seed"]
         whole = arrays.Buffer(part, part.samples, targets)
         whole.fill(range(part.samples))
         self._x, self._y = whole.model_inputs(), whole.model_targets()
         self.steps = part.samples // self._batch_size
         self.samples = self.steps * self._batch_size
-        self._first = []  # batches of the first epoch
+        self._first: List[Batch] = []  # batches of the first epoch
         pictures = spec["input"] == "image" and spec["image_data_format"] == "channels_first"
         digest, given = hashlib.sha256(), 0  # of all that the first epoch sees
         for batch in itertools.islice(each(self._made(1)), self.steps):
@@ -89,33 +93,33 @@ class FromFile(object):
             raise Refused("example", few % (given, self.steps))
         self.order_sha256 = digest.hexdigest()
 
-    def _made(self, epoch):
+    def _made(self, epoch: int) -> Any:
         return self._example.batches(self._x, self._y, self._batch_size, self._seed + epoch)
 
-    def first_inputs(self):
+    def first_inputs(self) -> Any:
         return self._first[0].model_inputs()
 
-    def of_epoch(self, epoch):
+    def of_epoch(self, epoch: int) -> Dict[str, Any]:
         return {"generator": self._made(epoch), "steps_per_epoch": self.steps, "shuffle": False}
 
-    def batch(self, number):
+    def batch(self, number: int) -> "Batch":
         return self._first[number % len(self._first)]
 
 
-class Batch(object):
+class Batch:
     """The arrays of a batch of the user's. names: the order of named inputs."""
 
-    def __init__(self, x, y, sample_weight=None, names=None):
+    def __init__(self, x: Any, y: Any, sample_weight: Any = None, names: Optional[Sequence[str]] = None) -> None:
         self._x, self._y, self._weights = x, y, sample_weight
         if isinstance(x, dict):
             x = [x[name] for name in names or x]
         self.inputs = list(x) if isinstance(x, (list, tuple)) else [x]
 
-    def model_inputs(self):
+    def model_inputs(self) -> Any:
         return self._x
 
-    def model_targets(self):
+    def model_targets(self) -> Any:
         return self._y
 
-    def weighted(self):
+    def weighted(self) -> Dict[str, Any]:
         return {} if self._weights is None else {"sample_weight": self._weights}

@@ -1,5 +1,7 @@
 """The outputs for the first batch: numbers of every output, drawn alike on every backend, and each output's scale."""
 
+from typing import Any, Dict, List, Tuple
+
 import numpy as np
 
 from kbench_guest import arrays
@@ -7,7 +9,7 @@ from kbench_guest import arrays
 DRAWN = 64  # numbers of each output
 
 
-def sampled(model, example, spec, outputs):
+def sampled(model: Any, example: Any, spec: Dict[str, Any], outputs: Any) -> Dict[str, Any]:
     """{outputs: a list of numbers for each of the model's outputs, scales: the largest number of each}.
 
     Outputs are of one batch or more; pictures are turned to channels_last.
@@ -21,14 +23,14 @@ def sampled(model, example, spec, outputs):
     return {"outputs": found, "scales": scales}
 
 
-def drawn(output):
+def drawn(output: Any) -> Tuple[List[float], float]:
     """(numbers of an array, its largest number)."""
     flat = np.asarray(output, "float64").reshape(-1)
     places = np.arange(flat.size) if flat.size <= DRAWN else np.random.RandomState(0).randint(0, flat.size, DRAWN)
-    return [float("%.9g" % number) for number in flat[places]], float(np.max(np.abs(flat))) if flat.size else 0.0
+    return [float(f"{number:.9g}") for number in flat[places]], float(np.max(np.abs(flat))) if flat.size else 0.0
 
 
-def _channels_first(model, example, spec, outputs):
+def _channels_first(model: Any, example: Any, spec: Dict[str, Any], outputs: Any) -> List[bool]:
     """For each output whether it is a picture in that layout."""
     pictures = getattr(example, "INPUT", "sequence") == "image" and spec["image_data_format"] == "channels_first"
     try:

@@ -4,6 +4,8 @@ Random numbers of layers are fixed ones. Taken again from weights moved by one u
 far rounding takes it; a step that then differs much draws random numbers that kbench cannot fix.
 """
 
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple
+
 import numpy as np
 
 from kbench_guest import arrays
@@ -11,18 +13,28 @@ from kbench_guest.drivers import example_file
 from kbench_guest.drivers.parity_files import moved
 from kbench_guest.protocol import in_a_line
 
+if TYPE_CHECKING:
+    from kbench_guest.drivers.twin import Twin
+    from kbench_guest.frameworks.keras_models import KerasModels
+    from kbench_guest.protocol import Events
+
+Step = Tuple[float, List[np.ndarray]]  # its loss, and the change of each weight
+
 MOST_SAMPLES = 8  # of the first batch
 SUMS = 16  # of a weight's change
 
 
-def of_model(framework, model, example, spec, feed, events):
+def of_model(
+    framework: "KerasModels", model: Any, example: Any, spec: Dict[str, Any], feed: Any, events: "Events"
+) -> None:
     """Write the event of a Keras model's first step; afterwards the model is as it was before."""
     from kbench_guest.frameworks.layers import class_name, find
 
     fixed = getattr(model, "inputs", None) and framework.shape_of(model.inputs[0])[0] is not None
     batch = few(feed.batch(0), spec["batch_size"], bool(fixed))
     weights = example_file.class_weights(example)
-    names, seen = [], {}
+    names: List[List[Any]] = []
+    seen: Dict[str, int] = {}
     for layer, _ in framework.weights(model):
         kind = class_name(layer.__class__.__name__)
         seen[kind] = seen.get(kind, 0) + 1
@@ -31,7 +43,7 @@ def of_model(framework, model, example, spec, feed, events):
     before = of_layers(framework.weights(model))
     start = framework.values(model.weights)
 
-    def step(trial, level, first=start):
+    def step(trial: Any, level: float, first: List[Any] = start) -> Step:
         trial.restart(level)
         if first is not start:
             framework.set_values(model.weights, first)
@@ -53,10 +65,17 @@ def of_model(framework, model, example, spec, feed, events):
         events.write("note", text=text)
 
 
-def of_twin(twin, initial, settings, spec, feed, events):
+def of_twin(
+    twin: Callable[[], "Twin"],
+    initial: List[np.ndarray],
+    settings: Dict[str, Any],
+    spec: Dict[str, Any],
+    feed: Any,
+    events: "Events",
+) -> None:
     """The same of a twin without dropout: twin() makes one, which is not the one that is measured."""
 
-    def step(first):
+    def step(first: List[np.ndarray]) -> Step:
         model = twin()
         model.build(first)
         model.compile(settings)
@@ -70,21 +89,24 @@ def of_twin(twin, initial, settings, spec, feed, events):
     except Exception as error:  # as above
         events.write("step", changes=[], unchecked=in_a_line(error))
         return
-    names, seen = [], {}
+    names: List[List[Any]] = []
+    seen: Dict[str, int] = {}
     for kind, *weights in layers:
         seen[kind] = seen.get(kind, 0) + 1
-        of_two = ["kernel", "bias"] if len(weights) == 2 else ["weight %d" % place for place in range(len(weights))]
-        names.extend([kind, seen[kind], name] for name in of_two)
+        numbered = [f"weight {number}" for number in range(len(weights))]
+        names.extend([kind, seen[kind], name] for name in (["kernel", "bias"] if len(weights) == 2 else numbered))
     events.write("step", **described(names, as_numbers(initial), plain, rounded))
 
 
-def train_on(model, class_weights, batch):
+def train_on(model: Any, class_weights: Dict[str, Any], batch: Any) -> Any:
     """Train on one batch; returns what Keras reports. class_weights: {"class_weight": ...} or {}."""
     more = dict(class_weights, **batch.weighted())
     return model.train_on_batch(batch.model_inputs(), batch.model_targets(), **more)
 
 
-def described(names, before, plain, rounded, noisy=None):
+def described(
+    names: List[List[Any]], before: List[Any], plain: Step, rounded: Step, noisy: Optional[Step] = None
+) -> Dict[str, Any]:
     """The fields of the event. Each of plain, rounded and noisy: (loss, the changes of all weights)."""
     found = []
     for number, (name, weight, change) in enumerate(zip(names, before, plain[1])):
@@ -98,33 +120,33 @@ def described(names, before, plain, rounded, noisy=None):
     return {name: plain_numbers(value) for name, value in told.items()}
 
 
-def plain_numbers(value):
+def plain_numbers(value: Any) -> Any:
     """JSON has no infinite numbers, and NaN: what is no number is None."""
     if isinstance(value, float):
-        return float("%.7g" % value) if np.isfinite(value) else None
+        return float(f"{value:.7g}") if np.isfinite(value) else None
     if isinstance(value, dict):
         return {name: plain_numbers(one) for name, one in value.items()}
     return [plain_numbers(one) for one in value] if isinstance(value, list) else value
 
 
-def of_layers(weights):
+def of_layers(weights: Any) -> List[np.ndarray]:
     """The arrays of [(layer, its arrays)]."""
     return as_numbers(value for _, values in weights for value in values)
 
 
-def as_numbers(arrays_of_weights):
+def as_numbers(arrays_of_weights: Iterable[Any]) -> List[np.ndarray]:
     return [np.asarray(value, "float64") for value in arrays_of_weights]
 
 
-def changes(before, after):
+def changes(before: List[np.ndarray], after: List[np.ndarray]) -> List[np.ndarray]:
     return [new - old for old, new in zip(before, after)]
 
 
-def norm(value):
+def norm(value: Any) -> float:
     return float(np.sqrt(np.sum(np.square(value, dtype="float64"))))
 
 
-def sums(change):
+def sums(change: np.ndarray) -> List[float]:
     """Sums of its numbers with signs drawn alike on every backend: two changes are about as far apart as their sums.
 
     A count sketch (Charikar, Chen and Farach-Colton 2002): every number is in one of them.
@@ -136,7 +158,7 @@ def sums(change):
     return padded.reshape(-1, SUMS).sum(axis=0).tolist()
 
 
-def few(batch, size, fixed_batch):
+def few(batch: Any, size: int, fixed_batch: bool) -> "Few":
     """A batch of its first samples; so often as to fill one of that size, where the model takes no other.
 
     A step on the same samples several times is the step on them once.
@@ -146,21 +168,21 @@ def few(batch, size, fixed_batch):
     return Few(batch, number, size // number if fixed_batch else 1)
 
 
-class Few(object):
+class Few:
     """The first samples of a batch, so many times."""
 
-    def __init__(self, batch, number, times):
+    def __init__(self, batch: Any, number: int, times: int) -> None:
         self._batch, self._number, self._times = batch, number, times
         self.samples = number * times
 
-    def _few(self, array):
+    def _few(self, array: Any) -> np.ndarray:
         return np.concatenate([np.asarray(array)[: self._number]] * self._times)
 
-    def model_inputs(self):
+    def model_inputs(self) -> Any:
         return arrays.mapped(self._few, self._batch.model_inputs())
 
-    def model_targets(self):
+    def model_targets(self) -> Any:
         return arrays.mapped(self._few, self._batch.model_targets())
 
-    def weighted(self):
+    def weighted(self) -> Dict[str, Any]:
         return arrays.mapped(self._few, self._batch.weighted())

@@ -6,11 +6,16 @@ Each step is a phase of the cell. Neither Keras nor numpy is imported before the
 import importlib
 import os
 import re
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
 from kbench_guest.protocol import Refused
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.interface import Framework
+    from kbench_guest.protocol import Events
 
-def run(spec, events):
+
+def run(spec: Dict[str, Any], events: "Events") -> None:
     """Run the cell of this spec. Raises Refused if it cannot go on."""
     with events.phase("import"):
         from kbench_guest import arrays, frameworks, process
@@ -47,10 +52,10 @@ def run(spec, events):
     process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(model))
     others = [one for one in process.frameworks() if one not in imported and one.split()[0] != spec["keras_backend"]]
     if others:
-        events.write("note", text="its file also imports %s" % " and ".join(others))
+        events.write("note", text=f"its file also imports {' and '.join(others)}")
 
 
-def check_loaded(spec, versions, events):
+def check_loaded(spec: Dict[str, Any], versions: Tuple[str, str], events: "Events") -> None:
     """Report what Keras loaded, and refuse to measure anything else than was asked for."""
     import numpy
     from keras import backend
@@ -63,33 +68,33 @@ def check_loaded(spec, versions, events):
     for name in sorted(loaded):
         asked = spec["versions"].get(name[: -len("_version")]) if name.endswith("_version") else spec[name]
         if asked and not same(name, loaded[name], asked):
-            raise Refused("mismatch", "Keras loaded %s %s, but %s was asked for" % (name, loaded[name], asked))
+            raise Refused("mismatch", f"Keras loaded {name} {loaded[name]}, but {asked} was asked for")
     own, short = loaded["keras_backend"], re.split("[@+]", spec["backend"].split("/")[-1])[0]
     if own not in short and any(one in short for one in process.FRAMEWORKS):
-        events.write("note", text="%s computes here, whatever its name says" % " ".join([own, versions[1]]))
+        events.write("note", text=f"{' '.join([own, versions[1]])} computes here, whatever its name says")
     check_sources(sorted(spec["sources"]))
 
 
-def check_sources(packages):
+def check_sources(packages: List[str]) -> None:
     """Refuse a package that was not imported from the user's own folder, which PYTHONPATH names."""
     folders = [os.path.realpath(one) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one]
     for name in packages:
         place = os.path.realpath(importlib.import_module(name).__file__)
         if not any(place.startswith(os.path.join(folder, "")) for folder in folders):
-            raise Refused("mismatch", "Python imports %s from %s, not from your folder" % (name, place))
+            raise Refused("mismatch", f"Python imports {name} from {place}, not from your folder")
 
 
-def check_device(framework, model, spec, events):
+def check_device(framework: "Framework", model: Any, spec: Dict[str, Any], events: "Events") -> None:
     """Report the device that the model is on, and refuse to measure on another one than was asked for."""
     device = framework.device(model)
     events.write("device", device=device)
     if device not in (spec["device"], "unknown"):
-        who = "%s %s" % (spec["keras_backend"], framework.versions()[1]) if spec["keras_backend"] else "the twin"
-        found = (spec["device"], who, device)
-        raise Refused("device", "the cell was to run on the %s, but %s runs it on the %s" % found)
+        who = f"{spec['keras_backend']} {framework.versions()[1]}" if spec["keras_backend"] else "the twin"
+        asked = spec["device"]
+        raise Refused("device", f"the cell was to run on the {asked}, but {who} runs it on the {device}")
 
 
-def check_settings(framework, model, spec, events):
+def check_settings(framework: "Framework", model: Any, spec: Dict[str, Any], events: "Events") -> None:
     """Set what was asked for, report the model's settings, and refuse to measure if they differ."""
     if spec["jit"]:
         framework.set_jit(model, spec["jit"] == "on")
@@ -97,13 +102,13 @@ def check_settings(framework, model, spec, events):
     if held:
         events.write("settings", **held)
     if spec["jit"] and held["jit"] != spec["jit"]:
-        raise Refused("mismatch", "jit_compile is %s, but %s was asked for" % (held["jit"], spec["jit"]))
+        raise Refused("mismatch", f"jit_compile is {held['jit']}, but {spec['jit']} was asked for")
     dtype = spec["policy"].replace("mixed_", "")
     if dtype and dtype not in held["computes_in"]:
-        raise Refused("mismatch", "its layers compute in %s, not in %s" % (" and ".join(held["computes_in"]), dtype))
+        raise Refused("mismatch", f"its layers compute in {' and '.join(held['computes_in'])}, not in {dtype}")
 
 
-def same(name, loaded, asked):
+def same(name: str, loaded: Any, asked: Any) -> bool:
     """Whether a loaded value is the one asked for; a version may end with the name of a build."""
     if name.endswith("_version"):
         return loaded == asked or loaded.startswith((asked + "+", asked + "-", asked + "."))

@@ -3,11 +3,16 @@
 Each step is a phase of the cell, as in model_file.py.
 """
 
+from typing import TYPE_CHECKING, Any, Dict
+
 from kbench_guest.drivers.model_file import check_device, check_sources, same
 from kbench_guest.protocol import Refused
 
+if TYPE_CHECKING:
+    from kbench_guest.protocol import Events
 
-def run(spec, events):
+
+def run(spec: Dict[str, Any], events: "Events") -> None:
     """Do what the spec asks for. Raises Refused if the cell cannot go on."""
     with events.phase("import"):
         import types
@@ -42,7 +47,7 @@ def run(spec, events):
     if spec["task"] == "train" and not spec.get("parity") and spec["repeat"] == 1:
         with events.phase("probe"):  # the twin that is measured seeds its framework when it is built
 
-            def without_dropout():
+            def without_dropout() -> Twin:
                 return Twin(spec["twin"], False, spec["seed"])
 
             first_step.of_twin(without_dropout, initial, example.OPTIMIZER, spec, feed, events)
@@ -71,12 +76,12 @@ def run(spec, events):
     process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(twin))
 
 
-def check_loaded(spec, version, numpy_version, events):
+def check_loaded(spec: Dict[str, Any], version: str, numpy_version: str, events: "Events") -> None:
     """Report what was loaded, and refuse to measure another version than was asked for."""
     asked = spec["versions"].get("backend")
     version = version or asked or "unknown"  # one that does not say has been installed from the lock file
     settings = {name: spec[name] for name in ("keras_backend", "image_data_format", "floatx", "epsilon")}
     events.write("loaded", keras_version="", backend_version=version, numpy_version=numpy_version, **settings)
     if asked and not same("backend_version", version, asked):
-        raise Refused("mismatch", "%s %s was loaded, where %s was asked for" % (spec["module"], version, asked))
+        raise Refused("mismatch", f"{spec['module']} {version} was loaded, where {asked} was asked for")
     check_sources(sorted(spec["sources"]))

@@ -4,20 +4,27 @@ Not of its layers, which kbench cannot read.
 """
 
 import os
+from typing import TYPE_CHECKING, Any, Dict, List
 
 import numpy as np
 
 from kbench_guest import scores
 from kbench_guest.drivers import parity_files
 
+if TYPE_CHECKING:
+    from kbench_guest.drivers.twin import Twin
+    from kbench_guest.protocol import Events
 
-def run(twin, initial, example, spec, feed, events):
+
+def run(
+    twin: "Twin", initial: List[np.ndarray], example: Any, spec: Dict[str, Any], feed: Any, events: "Events"
+) -> None:
     """Compute and report; initial: its weights before the first step."""
     folder = os.path.dirname(spec["events"])
     trains = spec["task"] == "train"
     loss = scores.LOSSES.get(getattr(example, "LOSS", None)) if trains else None
 
-    def predicted():
+    def predicted() -> np.ndarray:
         return twin.predict(feed.batch(0).model_inputs(), spec["batch_size"])
 
     with events.phase("forward"):
@@ -28,12 +35,14 @@ def run(twin, initial, example, spec, feed, events):
     if not trains:
         return
 
-    def train(batch):
+    def train(batch: Any) -> float:
         return float(twin.train_function(batch.model_inputs(), batch.model_targets())[0])
 
-    def write(stage):
+    def write(stage: str) -> None:
         numbered = enumerate(twin.by_layer(), 1)
-        layers = [("%s %d" % (kind, number), kind, values, [{}] * len(values)) for number, (kind, values) in numbered]
+        layers: List[Any] = [
+            (f"{kind} {number}", kind, values, [{}] * len(values)) for number, (kind, values) in numbered
+        ]
         after = loss(predicted(), feed.labels(0))
         parity_files.write_step(folder, stage, layers, after, example.OPTIMIZER["class_name"], events)
 

@@ -1,17 +1,21 @@
 """The data that an example's load_data returns, written once for all backends."""
 
 import os
+from typing import TYPE_CHECKING, Any, Dict
 
 import numpy as np
 
 from kbench_guest.protocol import Refused
+
+if TYPE_CHECKING:
+    from kbench_guest.protocol import Events
 
 FILE = "own_data.npz"
 WANTED = "load_data of the example must return ((x_train, y_train), (x_val, y_val))"
 ROLES = ("x", "y", "w")  # inputs, targets, weights of the samples
 
 
-def run(spec, events):
+def run(spec: Dict[str, Any], events: "Events") -> None:
     """Write its arrays beside the events. Raises Refused if they cannot be used."""
     import keras
 
@@ -27,7 +31,7 @@ def run(spec, events):
     np.savez(os.path.join(os.path.dirname(spec["events"]), FILE), **found)
 
 
-def named_arrays(loaded):
+def named_arrays(loaded: Any) -> Dict[str, Any]:
     """{"x_train": array, ...} of ((x, y), (x, y)), each with sample weights as a third if there are any.
 
     Several inputs or targets, a list or a dict of arrays, are x_train_0, x_train_1, ...; those of a dict in the order
@@ -35,7 +39,7 @@ def named_arrays(loaded):
     """
     if not isinstance(loaded, (tuple, list)) or len(loaded) != 2:
         raise Refused("example", WANTED)
-    found = {}
+    found: Dict[str, Any] = {}
     for part, values in zip(("train", "test"), loaded):
         if not isinstance(values, (tuple, list)) or len(values) not in (2, 3):
             raise Refused("example", WANTED + ", or (x, y, sample_weight) in place of (x, y)")
@@ -44,7 +48,7 @@ def named_arrays(loaded):
     return found
 
 
-def _add(found, role, part, value):
+def _add(found: Dict[str, Any], role: str, part: str, value: Any) -> None:
     if isinstance(value, dict):
         names = sorted(value)
         if any(not isinstance(name, str) for name in names):
@@ -53,13 +57,13 @@ def _add(found, role, part, value):
         value = [value[name] for name in names]
     several = isinstance(value, (list, tuple)) and all(hasattr(one, "shape") for one in value) and len(value)
     for number, one in enumerate(value if several else [value]):
-        name = "%s_%s" % (role, part)
-        found["%s_%d" % (name, number) if several else name] = _array(one, name)
+        name = f"{role}_{part}"
+        found[f"{name}_{number}" if several else name] = _array(one, name)
 
 
-def _array(value, name):
+def _array(value: Any, name: str) -> np.ndarray:
     array = np.asarray(value)
     if array.dtype.kind in "USO":
         what = "text" if array.dtype.kind in "US" or isinstance(array.flat[0], str) else "objects of Python"
-        raise Refused("example", "load_data of the example returns %s as %s: make it numbers there" % (what, name))
+        raise Refused("example", f"load_data of the example returns {what} as {name}: make it numbers there")
     return array.astype("float32") if array.dtype.kind == "f" else array

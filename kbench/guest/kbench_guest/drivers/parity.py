@@ -6,6 +6,7 @@ The numbers are float32 in .npz files beside the events; an event names each fil
 import collections
 import functools
 import os
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import keras
 import numpy as np
@@ -17,6 +18,12 @@ from kbench_guest.frameworks import graph
 from kbench_guest.frameworks.layers import find
 from kbench_guest.proof import reference
 from kbench_guest.protocol import in_a_line
+
+if TYPE_CHECKING:
+    from kbench_guest.arrays import Part
+    from kbench_guest.drivers.script_outputs import OfSite
+    from kbench_guest.frameworks.keras_models import KerasModels
+    from kbench_guest.protocol import Events
 
 KEPT = 1 << 17  # numbers of a layer's output that are kept, from the first sample on
 
@@ -31,12 +38,20 @@ OUTPUT = ""
 Case = collections.namedtuple("Case", "model batch predicts loss channels_first compile optimizer train")
 
 
-def run(framework, model, example, spec, part, feed, events):
+def run(
+    framework: "KerasModels",
+    model: Any,
+    example: Any,
+    spec: Dict[str, Any],
+    part: "Part",
+    feed: Any,
+    events: "Events",
+) -> None:
     """Compute all of an example's model. It is compiled later: on one backend, predictions by another model would
     otherwise hide the trained weights."""
     asked = getattr(example, "LOSS", None)
     known = isinstance(asked, str) and arrays.class_numbers(part) is not None and hasattr(feed, "labels")
-    loss = scores.LOSSES.get(asked) if known else None
+    loss: Any = scores.LOSSES.get(asked) if known else None
     image = getattr(example, "INPUT", "sequence") == "image"
     trains = spec["task"] == "train"
     case = Case(
@@ -52,12 +67,12 @@ def run(framework, model, example, spec, part, feed, events):
     compute(framework, case, spec, events)
 
 
-def optimizer_of(example):
+def optimizer_of(example: Any) -> str:
     """The class of its optimizer, as far as its file says."""
     return example.OPTIMIZER["class_name"] if isinstance(example.OPTIMIZER, dict) else example.OPTIMIZER.__name__
 
 
-def compute(framework, case, spec, events):
+def compute(framework: "KerasModels", case: Case, spec: Dict[str, Any], events: Union["Events", "OfSite"]) -> None:
     """Compute, and write files and events."""
     folder = os.path.dirname(spec["events"])
     model, first = case.model, case.batch(0)
@@ -76,21 +91,23 @@ def compute(framework, case, spec, events):
         train(framework, case, spec["parity"]["steps"], folder, events)
 
 
-def predicted(model, batch):
+def predicted(model: Any, batch: Any) -> np.ndarray:
     """The model's outputs for a batch; several outputs as one flat array."""
     forget(model)
     outputs = model.predict(batch.model_inputs(), batch_size=len(batch.inputs[0]), verbose=0)
     return as_one(arrays.leaves(outputs))
 
 
-def as_one(outputs):
+def as_one(outputs: List[Any]) -> np.ndarray:
     """Several arrays as a flat one; a single one as it is."""
     if len(outputs) == 1:
         return np.asarray(outputs[0])
     return np.concatenate([np.asarray(one, "float32").reshape(-1) for one in outputs])
 
 
-def layer_outputs(framework, model, inputs, nodes):
+def layer_outputs(
+    framework: "KerasModels", model: Any, inputs: List[Any], nodes: Dict[str, Any]
+) -> Dict[str, Union[str, np.ndarray]]:
     """{layer's name: its output, or why it cannot be read}, in the model's order."""
     layers = [layer for layer in model.layers if nodes[layer.name].class_name != "InputLayer"]
     tensors, found = [], {}
@@ -115,21 +132,21 @@ def layer_outputs(framework, model, inputs, nodes):
     return {layer.name: found[layer.name] for layer in layers}
 
 
-def layers_called(framework, model, batch):
+def layers_called(framework: "KerasModels", model: Any, batch: Any) -> Tuple[Dict[str, Any], Dict[str, Any]]:
     """(nodes, outputs) of a model that is Python code: what each layer returns for a few samples when it first runs.
 
     Both are empty if models cannot be called with numbers.
     """
     nodes, found, watched = collections.OrderedDict(), {}, []
 
-    def keep(layer, output):
+    def keep(layer: Any, output: Any) -> None:
         nodes[layer.name] = graph.Node(layer.name, graph.kind_of(layer), {}, None, False, 1)
         found[layer.name] = output
 
-    def watch(layer):
+    def watch(layer: Any) -> None:
         call = layer.call
 
-        def called(*args, **kwargs):
+        def called(*args: Any, **kwargs: Any) -> Any:
             output = call(*args, **kwargs)
             if layer.name not in found and hasattr(output, "shape"):
                 keep(layer, np.asarray(keras.ops.convert_to_numpy(output), "float32"))
@@ -153,7 +170,7 @@ def layers_called(framework, model, batch):
     return nodes, found
 
 
-def _output(layer):
+def _output(layer: Any) -> Any:
     """The output of the layer's first use; of a model within the model, the first one after its own making."""
     nested = hasattr(layer, "layers")
     if hasattr(layer, "get_output_at"):
@@ -161,19 +178,21 @@ def _output(layer):
     return layer._inbound_nodes[0].output_tensors[0] if nested else layer.output
 
 
-def _predict(model, tensors, inputs):
+def _predict(model: Any, tensors: List[Any], inputs: List[Any]) -> Any:
     part = keras.models.Model(inputs=model.inputs, outputs=tensors)
     outputs = part.predict(inputs[0] if len(inputs) == 1 else inputs, batch_size=len(inputs[0]), verbose=0)
     return outputs if isinstance(outputs, (list, tuple)) else [outputs]
 
 
-def _samples_kept(shapes, batch_size):
+def _samples_kept(shapes: List[Any], batch_size: int) -> int:
     """As many samples as keep the largest layer's output below KEPT; the same number on every backend."""
     sizes = [int(np.prod([axis or 1 for axis in shape[1:]])) for shape in shapes]
     return min(batch_size, max(1, KEPT // max(sizes + [1])))
 
 
-def expected(framework, model, nodes, inputs, pictures_channels_first):
+def expected(
+    framework: "KerasModels", model: Any, nodes: Dict[str, Any], inputs: List[Any], pictures_channels_first: bool
+) -> Tuple[Optional[Dict[str, Any]], str]:
     """({layer's name: output by the numpy reference}, "") or (None, what it does not know); OUTPUT: of the model."""
     try:
         names, ends = graph.ends(model)
@@ -188,19 +207,28 @@ def expected(framework, model, nodes, inputs, pictures_channels_first):
         return None, in_a_line(error)
 
 
-def write_forward(folder, outputs, found, right, unknown, nodes, loss, events):
+def write_forward(
+    folder: str,
+    outputs: Any,
+    found: Dict[str, Any],
+    right: Optional[Dict[str, Any]],
+    unknown: str,
+    nodes: Dict[str, Any],
+    loss: Any,
+    events: Union["Events", "OfSite"],
+) -> None:
     """forward.npz and its event."""
-    kept = {"outputs": parity_files.at_most(outputs)}
+    kept: Dict[str, Any] = {"outputs": parity_files.at_most(outputs)}
     layers = []
     for number, (name, value) in enumerate(found.items()):
         about = {"name": name, "class": nodes[name].class_name}
         layers.append(about)
         if not isinstance(value, str):
-            about["output"] = "layer_%03d" % number
+            about["output"] = f"layer_{number:03}"
             about["shape"] = list(value.shape[1:])
             kept[about["output"]] = _first_numbers(_channels_last(value, nodes[name].channels_first))
             if right is not None:
-                about["reference"] = "reference_%03d" % number
+                about["reference"] = f"reference_{number:03}"
                 kept[about["reference"]] = _first_numbers(right[name][: len(value)])
         else:
             about["unread"] = value
@@ -212,26 +240,28 @@ def write_forward(folder, outputs, found, right, unknown, nodes, loss, events):
     events.write("parity", stage="forward", file="forward.npz", samples=len(outputs), **values)
 
 
-def _first_numbers(value):
+def _first_numbers(value: Any) -> np.ndarray:
     return np.ascontiguousarray(value, "float32").reshape(-1)[:KEPT]
 
 
-def _channels_last(value, channels_first):
+def _channels_last(value: Any, channels_first: bool) -> np.ndarray:
     return np.moveaxis(value, 1, -1) if channels_first and value.ndim > 2 else value
 
 
-def train(framework, case, steps, folder, events):
+def train(
+    framework: "KerasModels", case: Case, steps: Sequence[int], folder: str, events: Union["Events", "OfSite"]
+) -> None:
     """Train, each step on the next batch, and keep the weights after some steps.
 
     Then again from weights moved by one unit in the last place, which shows how far rounding takes this training.
     """
     initial = case.model.get_weights()
 
-    def step(batch):
+    def step(batch: Any) -> Any:
         forget(case.model)
         return case.train(batch)
 
-    def write(stage):
+    def write(stage: str) -> None:
         held = framework.weights(case.model)
         layers = [(layer.name, graph.kind_of(layer), values, roles(layer)) for layer, values in held]
         after = case.loss and case.loss(predicted(case.model, case.batch(0)))
@@ -247,7 +277,7 @@ def train(framework, case, steps, folder, events):
         parity_files.take_steps(steps, "moved", case.batch, step, write, events)
 
 
-def roles(layer):
+def roles(layer: Any) -> List[Dict[str, Any]]:
     """[{"name", "trained"}] of the layer's weights."""
     trained = list(getattr(layer, "trainable_weights", layer.weights))
     return [
@@ -256,7 +286,7 @@ def roles(layer):
     ]
 
 
-def forget(model):
+def forget(model: Any) -> None:
     """Reset the state of stateful layers."""
     for layer in getattr(model, "layers", ()):
         if getattr(layer, "stateful", False):

@@ -9,23 +9,27 @@ import os
 import re
 import sys
 import types
+from typing import TYPE_CHECKING, Any, Callable, Dict, List
 
 from kbench_guest.observing import shell
+
+if TYPE_CHECKING:
+    from kbench_guest.observing.imports import Files
 
 # What `jupyter nbconvert --to script` writes: the head of a cell, or a magic.
 CONVERTED = re.compile(r"^(# In ?\[[\d ]*\]|get_ipython\(\)\.)", re.MULTILINE)
 NO_WINDOWS = "Agg"
 
 
-def run(program, files, arguments, remark):
+def run(program: Dict[str, Any], files: "Files", arguments: List[str], remark: Callable[[str], None]) -> None:
     """Run it to its end. program: the spec's part on it; remark: called with what has to be said of it."""
     sys.argv = [files.main] + list(arguments)
     if "MPLBACKEND" not in os.environ or os.environ["MPLBACKEND"].startswith("module://"):  # a notebook's own
         os.environ["MPLBACKEND"] = NO_WINDOWS
-    here = "%d.%d" % sys.version_info[:2]
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if program["requires_python"] and here not in program["pythons"]:
-        remark("it asks for Python %s, and runs on %s" % (program["requires_python"], here))
-    main = types.ModuleType("__main__")
+        remark(f"it asks for Python {program['requires_python']}, and runs on {here}")
+    main: Any = types.ModuleType("__main__")
     main.__dict__.update(__builtins__=builtins)
     sys.modules["__main__"] = main
     if program["cells"]:
@@ -42,7 +46,7 @@ def run(program, files, arguments, remark):
         exec(compile(text, main.__file__, "exec", dont_inherit=True), main.__dict__)
 
 
-def _run_module(name, files, namespace):
+def _run_module(name: str, files: "Files", namespace: Dict[str, Any]) -> None:
     """As `python -m`: the packages around it are imported first."""
     sys.argv[0] = files.path
     name += "" if files.path.endswith(os.sep.join(name.split(".")) + ".py") else ".__main__"
@@ -51,14 +55,14 @@ def _run_module(name, files, namespace):
         importlib.import_module(package)
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
-        raise ImportError("there is no module %s" % name)
+        raise ImportError(f"there is no module {name}")
     namespace.update(
         __file__=spec.origin, __cached__=spec.cached, __loader__=spec.loader, __package__=package, __spec__=spec
     )
     exec(compile(_read(files.path), files.path, "exec", dont_inherit=True), namespace)
 
 
-def _run_cells(cells, files, namespace):
+def _run_cells(cells: List[str], files: "Files", namespace: Dict[str, Any]) -> None:
     """One after the other. As in a notebook, the value of a cell's last line is printed, unless `;` ends it."""
     for file, text in [(files.add_cell(number, text), text) for number, text in enumerate(cells, 1)]:
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)  # for tracebacks
@@ -71,6 +75,6 @@ def _run_cells(cells, files, namespace):
             exec(compile(last, file, "single", dont_inherit=True), namespace)
 
 
-def _read(path):
+def _read(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()

@@ -7,6 +7,7 @@ import random
 import shutil
 import sys
 import time
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 from kbench_guest.drivers import program
 from kbench_guest.observing import cost, shims
@@ -15,25 +16,28 @@ from kbench_guest.observing.imports import Files, KerasOfTensorFlow, Watched, is
 from kbench_guest.observing.reasons import in_words, reason_of
 from kbench_guest.turns import Turns
 
+if TYPE_CHECKING:
+    from kbench_guest.protocol import Events
 
-class Script(object):
+
+class Script:
     """The program of a spec, and what is known of it while it runs."""
 
-    def __init__(self, spec, events):
+    def __init__(self, spec: Dict[str, Any], events: "Events") -> None:
         self._spec = spec
         self._events = events
         self._program = dict(spec["script"], init=spec["init"], seed=spec["seed"])
         self._files = Files(self._program["file"], _as_named(self._program["file"]), self._program["folder"])
         self._home = os.path.join(os.path.dirname(spec["events"]), "keras_home")
-        self._calls = None
-        self._shims = None
-        self._framework = None
+        self._calls: Any = None
+        self._shims: Any = None
+        self._framework: Any = None
         self._missing = ""  # the first thing that it uses of a TensorFlow that this backend lacks
-        self._asked = None  # the KERAS_BACKEND that it sets itself
-        self._remarks = []  # on the data that it got
+        self._asked: Optional[str] = None  # the KERAS_BACKEND that it sets itself
+        self._remarks: List[str] = []  # on the data that it got
         self._reported = False
 
-    def run(self):
+    def run(self) -> int:
         """Run the program; returns its exit status, or raises its SystemExit."""
         sys.path[0] = self._program["folder"]
         if self._program["packages_folder"]:
@@ -59,14 +63,17 @@ class Script(object):
 
     # imports
 
-    def _watch_imports(self):
-        modules = {"keras": (self._before_keras, self._after_keras), "numpy": (None, self._after_numpy)}
+    def _watch_imports(self) -> None:
+        modules: Dict[str, Tuple[Any, Any]] = {
+            "keras": (self._before_keras, self._after_keras),
+            "numpy": (None, self._after_numpy),
+        }
         sys.meta_path.insert(0, Watched(modules))
         absent, old = not is_there("tensorflow"), not is_there("keras", "src")
         if old or absent:  # TensorFlow 1 has a Keras of its own, which is not the one that is measured
             KerasOfTensorFlow(self._files, absent, self._lacks, self._seed)
 
-    def _choose_for_children(self):
+    def _choose_for_children(self) -> None:
         """Let Python processes that the program starts load Keras as this one does."""
         shutil.copyfile(
             os.path.join(os.path.dirname(shims.__file__), "in_children.py"),
@@ -75,15 +82,15 @@ class Script(object):
         more = [self._home, os.path.expanduser(self._program["packages_folder"]), os.environ.get("PYTHONPATH")]
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, more))
 
-    def _after_numpy(self, module):
+    def _after_numpy(self, module: Any) -> None:
         module.random.seed(self._spec["seed"])
 
-    def _before_keras(self):
+    def _before_keras(self) -> None:
         self._asked = os.environ.pop("KERAS_BACKEND", None)
         os.environ["KERAS_HOME"] = self._home
         self._importing = time.perf_counter()
 
-    def _after_keras(self, module):
+    def _after_keras(self, module: Any) -> None:
         seconds = time.perf_counter() - self._importing
         if self._asked is not None:
             os.environ["KERAS_BACKEND"] = self._asked
@@ -115,7 +122,7 @@ class Script(object):
             self._calls = Calls(self._framework, self._events, Turns(0), self._program, self._files)
         self._calls.watch(module.models.Model)
 
-    def _seed(self, number):
+    def _seed(self, number: int) -> None:
         """Seed the backend, and leave Python's and numpy's random state as the program has it."""
         if self._framework is None:
             importlib.import_module("keras")
@@ -126,30 +133,30 @@ class Script(object):
         random.setstate(held[0])
         numpy.random.set_state(held[1])
 
-    def _remark(self, text):
+    def _remark(self, text: str) -> None:
         if text not in self._remarks:
             self._remarks.append(text)
             self._events.write("note", text=text)
 
-    def _lacks(self, name):
-        self._missing = self._missing or "%s uses %s" % (in_words(*self._files.line()), name)
+    def _lacks(self, name: str) -> None:
+        self._missing = self._missing or f"{in_words(*self._files.line())} uses {name}"
 
     # its end
 
-    def _end(self, status):
+    def _end(self, status: int) -> None:
         """End the program where it is."""
         (self._report if status else self._finish)(status)
         sys.stdout.flush()
         sys.stderr.flush()
         self._leave(status)
 
-    def _exit(self, status):
+    def _exit(self, status: int) -> None:
         """In place of os._exit: writes the last events first."""
         if os.getpid() == self._pid:
             self._finish(status)
         self._leave(status)
 
-    def _fail(self, error):
+    def _fail(self, error: BaseException) -> None:
         """Show the error as Python does, without the frames of kbench, and write its event."""
         trace = own_frames(error.__traceback__)
         show_error(type(error), error.with_traceback(trace), trace)
@@ -157,7 +164,7 @@ class Script(object):
         self._report(1)
         self._events.write("error", **found)
 
-    def _finish(self, status):
+    def _finish(self, status: int) -> None:
         """Write the last events of a program that ended by itself."""
         self._report(status)
         found = self._calls.finish() if self._calls is not None else False
@@ -167,7 +174,7 @@ class Script(object):
             return
         self._events.write("end", seconds=cost.now() - self._started)
 
-    def _report(self, status):
+    def _report(self, status: int) -> None:
         """Write what is known of the program, once."""
         if self._reported:
             return
@@ -178,7 +185,7 @@ class Script(object):
             self._calls.flush()
             broken = self._calls.broken
         if self._shims is not None and self._shims.used:
-            text = "not quite as it was written: --shims served %s" % ", ".join(self._shims.used)
+            text = f"not quite as it was written: --shims served {', '.join(self._shims.used)}"
             self._events.write("note", text=text)
         keras = int(self._framework is not None)
         self._events.write("program", seconds=seconds, exit_status=status, keras=keras, broken=broken)
@@ -188,12 +195,12 @@ class Script(object):
             process.report(self._framework, self._events)
 
 
-def _as_named(file):
+def _as_named(file: str) -> str:
     """The file relative to the current folder, if it lies in it."""
     name = os.path.relpath(file)
     return file if name.startswith(os.pardir) else name
 
 
-def _status(code):
+def _status(code: Any) -> int:
     """The exit status that sys.exit(code) leads to."""
     return 0 if code is None else code & 255 if isinstance(code, int) else 1

@@ -5,6 +5,7 @@ has other weights for that line, such as random ones, it is given those of the f
 """
 
 import os
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
 from kbench_guest.drivers import captured, parity
 from kbench_guest.drivers.feeding import Batch
@@ -13,20 +14,24 @@ from kbench_guest.observing.returned import Returned
 from kbench_guest.proof import weights
 from kbench_guest.protocol import Refused, in_a_line
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
+    from kbench_guest.protocol import Events
+
 MOST_SITES = 20
 
 
-class Sites(object):
+class Sites:
     """The lines of the program that run a model, with what is needed to compare them once it has ended."""
 
-    def __init__(self, framework, spec, events):
+    def __init__(self, framework: "KerasModels", spec: Dict[str, Any], events: "Events") -> None:
         self._framework = framework
         self._spec = spec
         self._events = events
         self._returned = Returned(framework, events, None)
-        self._kept = []
+        self._kept: List[Tuple[Any, ...]] = []
 
-    def keep(self, site, model, x, size):
+    def keep(self, site: str, model: Any, x: Any, size: Any) -> None:
         """The first call of a line is over."""
         if len(self._kept) >= MOST_SITES or any(site == kept[0] for kept in self._kept):
             return
@@ -34,19 +39,21 @@ class Sites(object):
         if batch is not None:
             self._kept.append((site, model, batch, model.get_weights(), self._returned.weights(model)))
 
-    def compare(self):
+    def compare(self) -> bool:
         """Compute and write all of them; returns whether there are any."""
         for number, kept in enumerate(self._kept, 1):
             try:
                 self._compare(number, *kept)
             except (NotImplementedError, Refused) as error:
                 text = str(error) if isinstance(error, Refused) else in_a_line(error)
-                self._events.write("parity", stage="call_%d" % number, site=kept[0], refused=text)
+                self._events.write("parity", stage=f"call_{number}", site=kept[0], refused=text)
         return bool(self._kept)
 
-    def _compare(self, number, site, model, batch, own, described):
+    def _compare(
+        self, number: int, site: str, model: Any, batch: Any, own: List[Any], described: List[Dict[str, Any]]
+    ) -> None:
         framework, notes = self._framework, []
-        path = "%s.%d.npz" % (os.path.splitext(os.path.expanduser(self._spec["parity"]["captured"]))[0], number)
+        path = f"{os.path.splitext(os.path.expanduser(self._spec['parity']['captured']))[0]}.{number}.npz"
         model.set_weights(own)  # the program may have changed them since
         facts = {name: value for name, value in about.model(framework, model).items() if name == "layers"}
         first = captured.read(path) if os.path.exists(path) else None
@@ -60,31 +67,31 @@ class Sites(object):
             same, carried = _compared(described, first["described"])
             if not same:
                 weights.replay(framework, model, first["weights"], first["backend"])
-                notes.append("it is given the weights of %s, as its own are others" % first["backend"])
+                notes.append(f"it is given the weights of {first['backend']}, as its own are others")
         case = parity.Case(
             model=model, batch=lambda _: Batch(batch, None, None, captured.names(model, batch)), predicts=True,
             loss=None, channels_first=False, compile=None, optimizer="", train=None,
         )  # fmt: skip
-        stage = "call_%d" % number
+        stage = f"call_{number}"
         folder = os.path.join(os.path.dirname(self._spec["events"]), stage)
         os.makedirs(folder, exist_ok=True)
         more = {"stage": stage, "site": site, "carried": int(carried), "notes": notes, "described": facts}
         parity.compute(framework, case, dict(self._spec, events=os.path.join(folder, "")), OfSite(self._events, more))
 
 
-def _compared(own, others):
+def _compared(own: List[Dict[str, Any]], others: List[Dict[str, Any]]) -> Tuple[bool, bool]:
     """(whether both are of the same weights, whether these are the same numbers and mean something else)."""
     kept = [[one[name] for one in own] == [other[name] for other in others] for name in ("sha256", "shared")]
     return any(kept), kept[0] and not kept[1]
 
 
-class OfSite(object):
+class OfSite:
     """Events whose parity is that of a line of the program."""
 
-    def __init__(self, events, more):
+    def __init__(self, events: "Events", more: Dict[str, Any]) -> None:
         self._events = events
         self._more = more
         self.phase = events.phase
 
-    def write(self, event, **values):
+    def write(self, event: str, **values: Any) -> None:
         self._events.write(event, **(dict(values, **self._more) if event == "parity" else values))

@@ -7,11 +7,13 @@ The first backend to get there writes the batches and the initial weights to a f
 import functools
 import os
 import sys
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
 
 import keras
 
 from kbench_guest.drivers import captured, parity
 from kbench_guest.drivers.feeding import Batch
+from kbench_guest.drivers.first_step import train_on
 from kbench_guest.drivers.script_outputs import Sites
 from kbench_guest.observing import about
 from kbench_guest.observing.batches import first_batches
@@ -22,17 +24,29 @@ from kbench_guest.observing.wrapping import by_name, given_to, in_main_thread, s
 from kbench_guest.proof import forms, weights
 from kbench_guest.protocol import in_a_line, reason
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
+    from kbench_guest.observing.imports import Files
+    from kbench_guest.protocol import Events
+
 GIVEN = "_kbench_compiled"
 COMPARED = ("layers", "optimizer")  # of the facts about a model
 
 
-class FirstModel(object):
+class FirstModel:
     """Waits for the program's first call that trains a model. end: ends the process; takes an exit status."""
 
     broken = ""
     done = False
 
-    def __init__(self, framework, spec, events, end, files):
+    def __init__(
+        self,
+        framework: "KerasModels",
+        spec: Dict[str, Any],
+        events: "Events",
+        end: Callable[[int], None],
+        files: "Files",
+    ) -> None:
         self._framework = framework
         self._spec = spec
         self._events = events
@@ -42,7 +56,7 @@ class FirstModel(object):
         self._inside = False  # whether a call is under way that may be compared
         self._pid = os.getpid()
 
-    def watch(self, model_class):
+    def watch(self, model_class: Any) -> None:
         """Wrap what compiles and trains."""
         wrap_methods(model_class, ("compile",), self._compiles)
         wrap_methods(model_class, TRAINS, self._trains)
@@ -50,17 +64,17 @@ class FirstModel(object):
         if self._framework.eager:
             model_class.__call__ = self._runs(CALL, model_class.__call__)
 
-    def flush(self):
+    def flush(self) -> None:
         """There is nothing to write."""
 
-    def finish(self):
+    def finish(self) -> bool:
         """The program has ended without a training: compare what it has run; returns whether it has run a model."""
         self._inside = True
         return self.done or self._sites.compare()
 
-    def _runs(self, method, original):
+    def _runs(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def called(model, *args, **kwargs):
+        def called(model: Any, *args: Any, **kwargs: Any) -> Any:
             if self._inside or self.done or not in_main_thread(self._pid):
                 return original(model, *args, **kwargs)
             self._inside = True
@@ -73,25 +87,25 @@ class FirstModel(object):
 
         return called
 
-    def _keep(self, method, model, given):
+    def _keep(self, method: str, model: Any, given: Dict[str, Any]) -> None:
         if given.get("training") or (method == CALL and not has_numbers(given["x"])):
             return
         try:
             self._sites.keep(site_name(method, self._files), model, given["x"], given.get("batch_size"))
         except Exception as error:  # the program goes on
-            self._note("a call could not be compared (%s)" % in_a_line(error))
+            self._note(f"a call could not be compared ({in_a_line(error)})")
 
-    def _compiles(self, method, original):
+    def _compiles(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def compiled(model, *args, **kwargs):
+        def compiled(model: Any, *args: Any, **kwargs: Any) -> Any:
             vars(model)[GIVEN] = by_name(original, args, kwargs)
             return original(model, *args, **kwargs)
 
         return compiled
 
-    def _trains(self, method, original):
+    def _trains(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def called(model, *args, **kwargs):
+        def called(model: Any, *args: Any, **kwargs: Any) -> Any:
             given = by_name(original, args, kwargs)
             if given is None or not in_main_thread(self._pid) or self.done:
                 return original(model, *args, **kwargs)
@@ -106,7 +120,7 @@ class FirstModel(object):
 
         return called
 
-    def _compare(self, model, method, given):
+    def _compare(self, model: Any, method: str, given: Dict[str, Any]) -> None:
         framework, path = self._framework, os.path.expanduser(self._spec["parity"]["captured"])
         replayed = captured.read(path) if os.path.exists(path) else None
         first = replayed or {"batches": first_batches(method, given, max(self._spec["parity"]["steps"]))}
@@ -116,7 +130,7 @@ class FirstModel(object):
         try:
             parity.predicted(model, batches[0])  # also makes the weights of a model that has none yet
         except Exception as error:  # a model that has only a train_step
-            self._note("its outputs cannot be read (%s)" % in_a_line(error))
+            self._note(f"its outputs cannot be read ({in_a_line(error)})")
             predicts = False
         facts = {name: value for name, value in about.model(framework, model).items() if name in COMPARED}
         if replayed is None:
@@ -126,7 +140,7 @@ class FirstModel(object):
             weights.replay(framework, model, first["weights"], first["backend"])
             for text in captured.differences(facts, first["facts"], first["backend"]):
                 self._note(text)
-        recompile = None
+        recompile: Optional[Callable[[], None]] = None
         if type(model).compile.__module__.startswith("keras") and vars(model).get(GIVEN) is not None:
             recompile = functools.partial(_compile, model, vars(model)[GIVEN])
         else:
@@ -143,17 +157,19 @@ class FirstModel(object):
             channels_first=False,
             compile=recompile,
             optimizer=facts.get("optimizer", {}).get("class_name", ""),
-            train=functools.partial(_fit if fits else parity.train_on, model, class_weights),
+            train=functools.partial(_fit if fits else train_on, model, class_weights),
         )
         try:
             parity.compute(framework, case, self._spec, self._events)
         except NotImplementedError as error:
-            self._note("it cannot train on this backend (%s)" % in_a_line(error))
+            self._note(f"it cannot train on this backend ({in_a_line(error)})")
 
-    def _note(self, text):
+    def _note(self, text: str) -> None:
         self._events.write("note", text=text)
 
-    def _without_dropout(self, model, recompile):
+    def _without_dropout(
+        self, model: Any, recompile: Optional[Callable[[], None]]
+    ) -> Tuple[Any, Optional[Callable[[], None]]]:
         """(model, how to compile it again) without dropout, which is part of the graph in Keras 2."""
         forms.silence(model)  # once more, for layers made since
         if self._framework.eager or not getattr(model, "_is_graph_network", True):
@@ -172,7 +188,7 @@ class FirstModel(object):
         return silent, functools.partial(_compile, silent, vars(model)[GIVEN])
 
 
-def _compile(model, given):
+def _compile(model: Any, given: Dict[str, Any]) -> None:
     """Compile as the program did, with an optimizer that has taken no step."""
     given = dict(given)
     optimizer = given.get("optimizer")
@@ -181,6 +197,6 @@ def _compile(model, given):
     model.compile(**given)
 
 
-def _fit(model, class_weights, batch):
+def _fit(model: Any, class_weights: Dict[str, Any], batch: Any) -> Any:
     more = dict(class_weights, batch_size=len(batch.inputs[0]), shuffle=False, verbose=0, **batch.weighted())
     return model.fit(batch.model_inputs(), batch.model_targets(), **more).history["loss"]

@@ -4,6 +4,7 @@ Its five functions take and give numpy arrays; what a model and an optimizer are
 """
 
 import hashlib
+from typing import Any, Dict, List, Tuple, Type
 
 import numpy as np
 
@@ -25,22 +26,22 @@ INITIALIZERS = {
 }
 
 
-class Twin(object):
+class Twin:
     """A model of a twin's file, with the methods that kbench calls of a Keras model."""
 
-    def __init__(self, path, dropout, seed):
+    def __init__(self, path: str, dropout: bool, seed: int) -> None:
         self._file = load(path)
         self._dropout, self._seed = dropout, seed
         self.layers = list(self._file.LAYERS)
         self.train_function, self.predict_function = self._step, self._predict_batch
 
-    def drawn(self):
+    def drawn(self) -> List[np.ndarray]:
         """The common initial weights, as the Keras layers have them. Raises Refused for a layer that has none."""
         found = []
         for number, layer in enumerate(self.layers):
             kinds = getattr(self._file, "INITIALIZERS", INITIALIZERS).get(layer[0], INITIALIZERS.get(layer[0], ()))
             if len(kinds) != len(layer) - 1:
-                raise Refused("example", "LAYERS of the twin has %r: Keras has other weights there" % (layer,))
+                raise Refused("example", f"LAYERS of the twin has {layer!r}: Keras has other weights there")
             for position, (kind, shape) in enumerate(zip(kinds, layer[1:])):
                 stream = initializers.stream(self._seed, number, position)
                 if kind == "OpenForgetGate":
@@ -50,33 +51,33 @@ class Twin(object):
                 found.append(np.asarray(value, dtype="float32", order="C"))
         return found
 
-    def build(self, weights):
+    def build(self, weights: List[np.ndarray]) -> None:
         """Make the model with these weights. Raises Refused if it does not have them afterwards, bit by bit."""
         self._optimizer = None
         self._model = self._file.build([value.copy() for value in weights], self._dropout, self._seed)
         for place, (given, held) in enumerate(zip(weights, self.weights())):
             if given.shape != held.shape or given.tobytes() != held.tobytes():
-                raise Refused("example", "the twin's weight %d is not the one that build was given" % (place + 1))
+                raise Refused("example", f"the twin's weight {place + 1} is not the one that build was given")
 
-    def compile(self, settings):
+    def compile(self, settings: Dict[str, Any]) -> None:
         """Make the optimizer. settings: OPTIMIZER of the example. Raises Refused if it wants others."""
         named = {name: value for name, value in settings.items() if name != "class_name" and value is not None}
         try:
             self._optimizer = self._file.optimizer(self._model, **named)
         except TypeError as error:
-            why = "the twin's optimizer is not made for the example's OPTIMIZER: %s" % error
+            why = f"the twin's optimizer is not made for the example's OPTIMIZER: {error}"
             raise Refused("example", why) from error
 
-    def weights(self):
+    def weights(self) -> List[np.ndarray]:
         """Its weights as they are now, in the order and the layout of the Keras layers."""
         return [np.array(value, dtype="float32", order="C") for value in self._file.weights(self._model)]
 
-    def by_layer(self):
+    def by_layer(self) -> List[Tuple[str, List[np.ndarray]]]:
         """[(layer's class, its weights)]."""
         left = iter(self.weights())
         return [(layer[0], [next(left) for _ in layer[1:]]) for layer in self.layers]
 
-    def sha256(self):
+    def sha256(self) -> str:
         """The hash of its weights that a Keras model with the same ones has."""
         digest = hashlib.sha256()
         for number, (_, values) in enumerate(self.by_layer()):
@@ -84,11 +85,11 @@ class Twin(object):
                 initializers.add_to_hash(digest, number, position, value)
         return digest.hexdigest()
 
-    def state(self):
+    def state(self) -> Tuple[Any, Any]:
         """The model and its optimizer, whatever they are."""
         return self._model, self._optimizer
 
-    def inside(self, kind):
+    def inside(self, kind: Type[Any]) -> List[Any]:
         """The values of that class that the model is, holds or lists as its own."""
         held = [self._model, *(vars(self._model).values() if hasattr(self._model, "__dict__") else ())]
         for listed in ("parameters", "trainable_variables", "values"):
@@ -96,14 +97,14 @@ class Twin(object):
             held.extend(own() if callable(own) else own)
         return [value for value in held if isinstance(value, kind)]
 
-    def predict(self, inputs, batch_size, verbose=0):
+    def predict(self, inputs: Any, batch_size: int, verbose: int = 0) -> np.ndarray:
         """Outputs for all inputs, which fill whole batches, as one array."""
         starts = range(0, len(inputs), batch_size)
         outputs = [np.array(self.predict_function(inputs[start : start + batch_size])) for start in starts]
         return np.concatenate(outputs)
 
-    def _step(self, x, y):
+    def _step(self, x: Any, y: Any) -> Any:
         return self._file.step(self._model, self._optimizer, x, y)
 
-    def _predict_batch(self, x):
+    def _predict_batch(self, x: Any) -> Any:
         return self._file.predict(self._model, x)

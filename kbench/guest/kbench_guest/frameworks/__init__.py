@@ -1,7 +1,12 @@
 """The framework that this process runs, behind one interface: nothing outside this folder knows which one it is."""
 
+from typing import TYPE_CHECKING
 
-def load():
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
+
+
+def load() -> "KerasModels":
     """The interface to the Keras that is loaded; an unknown backend gets the general answers."""
     import keras  # not above: a program without Keras uses this folder, too
 

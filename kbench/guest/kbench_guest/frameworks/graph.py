@@ -1,6 +1,7 @@
 """A model's layers and which layers feed each, read from its configuration in both generations of Keras."""
 
 import collections
+from typing import Any, Dict, List, Optional, Tuple
 
 from kbench_guest.frameworks.layers import class_name
 
@@ -9,14 +10,14 @@ from kbench_guest.frameworks.layers import class_name
 Node = collections.namedtuple("Node", "name class_name config inbound channels_first uses")
 
 
-def nodes(model, pictures_channels_first):
+def nodes(model: Any, pictures_channels_first: bool) -> Dict[str, Node]:
     """The nodes of the model's layers, inputs included, each after those that feed it.
 
     pictures_channels_first: whether an input of rank 4 is a picture in that layout.
     A layer that is used more than once has `inbound` None: its output differs from use to use.
     """
-    found = {}
-    before = []  # of a Sequential, which has no inbound nodes
+    found: Dict[str, Node] = {}
+    before: List[str] = []  # of a Sequential, which has no inbound nodes
     for layer in _layers(model.get_config()):
         own = layer["config"]
         name = own["name"]
@@ -27,21 +28,21 @@ def nodes(model, pictures_channels_first):
     return found
 
 
-def kind(layer):
+def kind(layer: Dict[str, Any]) -> str:
     """The layer's class by Keras's name; a wrapper's with what it wraps: "TimeDistributed(LSTM)"."""
     name = class_name(layer["class_name"])
     inner = layer["config"].get("layer")
-    return "%s(%s)" % (name, kind(inner)) if isinstance(inner, dict) and "class_name" in inner else name
+    return f"{name}({kind(inner)})" if isinstance(inner, dict) and "class_name" in inner else name
 
 
-def kind_of(layer):
+def kind_of(layer: Any) -> str:
     """The same for a layer object."""
     inner = getattr(layer, "layer", getattr(layer, "forward_layer", None))  # of Bidirectional in Keras 3
     own = {} if inner is None else {"layer": {"class_name": inner.__class__.__name__, "config": {}}}
     return kind({"class_name": layer.__class__.__name__, "config": own})
 
 
-def ends(model):
+def ends(model: Any) -> Tuple[List[str], List[str]]:
     """(names of the model's input layers in their order, names of the layers whose outputs are the model's)."""
     config = model.get_config()
     names = [layer["config"]["name"] for layer in _layers(config)]
@@ -50,25 +51,25 @@ def ends(model):
     return _names(config["input_layers"]), _names(config["output_layers"])
 
 
-def _layers(config):
+def _layers(config: Any) -> List[Dict[str, Any]]:
     return config["layers"] if isinstance(config, dict) else config  # early versions of Keras give a list
 
 
-def _names(places):
+def _names(places: Any) -> List[str]:
     """Of ["a", 0, 0], of [["a", 0, 0], ...] and of deeper lists."""
     if places and isinstance(places[0], str):
         return [places[0]]
     return [name for place in places for name in _names(place)]
 
 
-def _inbound(calls):
+def _inbound(calls: Any) -> Optional[List[str]]:
     """Names out of Keras 2's [[["a", 0, 0, {}], ...]] or Keras 3's tensors with a `keras_history`."""
     if len(calls) > 1:
         return None
     return [name for call in calls for name in (_histories(call) if isinstance(call, dict) else [t[0] for t in call])]
 
 
-def _histories(value):
+def _histories(value: Any) -> List[str]:
     if isinstance(value, dict):
         if "keras_history" in value:
             return [value["keras_history"][0]]
@@ -76,7 +77,9 @@ def _histories(value):
     return [name for one in value for name in _histories(one)] if isinstance(value, (list, tuple)) else []
 
 
-def _channels_first(layer, inbound, found, pictures_channels_first):
+def _channels_first(
+    layer: Any, inbound: Optional[List[str]], found: Dict[str, Node], pictures_channels_first: bool
+) -> bool:
     config = layer["config"]
     if layer["class_name"] in ("Flatten", "Reshape", "Permute"):  # Keras's Flatten puts channels last by itself
         return False

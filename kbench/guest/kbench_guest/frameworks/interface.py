@@ -2,44 +2,52 @@
 
 import contextlib
 import traceback
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from kbench_guest.protocol import Refused
 
+if TYPE_CHECKING:
+    from kbench_guest.clock import EpochClock
 
-class Framework(object):
+# Of a step: whether its work is done, and what returns when it is.
+Pending = Tuple[Callable[[], bool], Callable[[], Any]]
+
+
+class Framework:
     """One framework. Its subclasses override what raises NotImplementedError here, and whatever they know better."""
 
+    module: Any  # what Python imports of the framework
     eager = False  # whether a model can be called with numbers, and is traced when it trains
     heeds_run_eagerly = False  # whether run_eagerly keeps a model's steps from being compiled
 
-    def versions(self):
+    def versions(self) -> Tuple[str, str]:
         """(version of the library that the model is written in, version of the framework below it)."""
         raise NotImplementedError
 
-    def prepare(self):
+    def prepare(self) -> None:
         """Called before a model is made."""
 
-    def seed(self, number):
+    def seed(self, number: int) -> None:
         """Seed the random numbers of training, such as dropout's. They differ from framework to framework."""
         raise NotImplementedError
 
-    def device(self, model):
+    def device(self, model: Any) -> str:
         """'cpu', 'gpu' or 'unknown': where the model's weights are, or its operations run."""
         return "unknown"
 
-    def set_policy(self, policy):
+    def set_policy(self, policy: str) -> None:
         """Set the dtype policy of all layers made from now on. Raises Refused."""
         raise Refused("unsupported", "it has no dtype policies")
 
-    def set_jit(self, model, on):
+    def set_jit(self, model: Any, on: bool) -> None:
         """Turn jit_compile of a compiled model on or off. Raises Refused."""
         raise Refused("unsupported", "it has no jit_compile")
 
-    def held_settings(self, model):
+    def held_settings(self, model: Any) -> Dict[str, Any]:
         """{"jit": "on" or "off", "computes_in": [dtypes its layers compute in]}; {} if it has no such settings."""
         return {}
 
-    def wait(self, model, outputs=None):
+    def wait(self, model: Any, outputs: Any = None) -> None:
         """Return when all work on the device is done, so that the clock can be read.
 
         outputs: what the model's function has just returned, while fit is still under way.
@@ -47,7 +55,7 @@ class Framework(object):
         """
         self.values((list(model.trainable_weights) or list(model.weights))[:1])
 
-    def pending(self, outputs):
+    def pending(self, outputs: Any) -> Optional[Pending]:
         """(is_done, wait) of the step that gave these outputs; None if the step is done already.
 
         is_done() says whether its work on the device is done; wait() returns when it is, and waits for no later
@@ -55,67 +63,69 @@ class Framework(object):
         """
         raise NotImplementedError
 
-    def describe(self, model):
+    def describe(self, model: Any) -> List[List[Any]]:
         """[layer class, settings, shapes of its weights] of each layer, in words that all frameworks share."""
         raise NotImplementedError
 
-    def weights(self, model):
+    def weights(self, model: Any) -> List[Tuple[Any, List[Any]]]:
         """[(layer, its weights as float32 arrays in the layout that all frameworks share)], as they are now."""
         raise NotImplementedError
 
-    def own_weights(self, model):
+    def own_weights(self, model: Any) -> List[Tuple[Any, List[Any]]]:
         """The same as this framework keeps them."""
         raise NotImplementedError
 
-    def values(self, weights):
+    def values(self, weights: Sequence[Any]) -> List[Any]:
         """The values of many weights, as arrays of their own."""
         raise NotImplementedError
 
-    def step_hook(self, model, kind, wrap):
+    def step_hook(self, model: Any, kind: str, wrap: Callable[..., Any]) -> None:
         """Let training ('train') or prediction ('predict') call wrap(function) in place of its compiled function."""
         raise NotImplementedError
 
     @contextlib.contextmanager
-    def data_of_fit(self, see):
+    def data_of_fit(self, see: Callable[[Dict[str, Any]], None]) -> Iterator[None]:
         """While it is open, fit calls see(arguments) with what it makes batches of, if that can be seen."""
         yield
 
-    def data_of_step(self, model, args):
+    def data_of_step(self, model: Any, args: Tuple[Any, ...]) -> Optional[Tuple[Any, Any, Any]]:
         """(inputs, targets, weights of the samples) in the arguments of a training step; None if it has them not."""
-        return
+        return None
 
-    def steps_of_a_call(self, model):
+    def steps_of_a_call(self, model: Any) -> int:
         """How many steps the compiled function takes at once."""
         return 1
 
-    def all_weights(self, model):
+    def all_weights(self, model: Any) -> List[Any]:
         """The values of all weights of the model, as they are now."""
         return self.values(list(model.weights))
 
-    def learning_rate(self, model):
+    def learning_rate(self, model: Any) -> Any:
         """The base rate that the optimizer holds; None if it has none that is a number."""
-        return
+        return None
 
-    def settings_of_training(self, model, ordered_updates):
+    def settings_of_training(self, model: Any, ordered_updates: bool) -> Dict[str, Any]:
         """What else counts of a compiled model: fields of the event `training`.
 
         ordered_updates: whether kbench puts gradients, updates and step counter in order.
         """
         return {}
 
-    def unusual(self, model, spec):
+    def unusual(self, model: Any, spec: Dict[str, Any]) -> List[str]:
         """[a sentence without its full stop] on each setting that the example's file has changed."""
         return []
 
-    def trial(self, model, example, device):
+    def trial(self, model: Any, example: Any, device: str) -> Any:
         """A Trial of a compiled model (trials.py)."""
         raise NotImplementedError
 
-    def calls(self, example, steps):
+    def calls(self, example: Any, steps: int) -> int:
         """How often the compiled function is called in an epoch of `steps` steps."""
         return -(-steps // getattr(example, "STEPS_PER_EXECUTION", 1))
 
-    def train_epoch(self, model, epoch, given, clock, callbacks):
+    def train_epoch(
+        self, model: Any, epoch: int, given: Dict[str, Any], clock: "EpochClock", callbacks: List[Any]
+    ) -> Dict[str, float]:
         """Train for one epoch, the first is 1; returns {"loss": ..., each metric: its value}.
 
         given: of `of_epoch` in feeding.py. clock: an EpochClock, whose `begin` and `finish` are called around the
@@ -123,19 +133,19 @@ class Framework(object):
         """
         raise NotImplementedError
 
-    def compilations(self):
+    def compilations(self) -> Optional[int]:
         """How often this process has compiled or traced what it trains; None if that is not counted."""
-        return
+        return None
 
-    def fallbacks(self, model):
+    def fallbacks(self, model: Any) -> List[str]:
         """[a sentence without its full stop] on each thing that trains in a slower way than Keras could."""
         return []
 
-    def transfer(self, model, arrays):
+    def transfer(self, model: Any, arrays: List[Any]) -> None:
         """Copy the arrays to the model's device and a number back; raises NotImplementedError if unknown how."""
         raise NotImplementedError
 
-    def allocator_peak_mib(self, model):
+    def allocator_peak_mib(self, model: Any) -> Optional[float]:
         """Peak memory of the framework's own allocator on the model's GPU, in MiB; None on the CPU, or if unknown."""
         try:
             peak = self.allocator_peak_bytes(model) if self.device(model) == "gpu" else None
@@ -144,62 +154,68 @@ class Framework(object):
             return None
         return None if peak is None else peak / 2.0**20
 
-    def allocator_peak_bytes(self, model):
+    def allocator_peak_bytes(self, model: Any) -> Optional[int]:
         """The same in bytes, of a model on a GPU; may raise anything."""
-        return
+        return None
 
-    def threads(self):
+    def threads(self) -> Dict[str, Any]:
         """{name of a setting: its value} as the framework holds it; 0 is its own choice. May raise anything."""
         return {}
 
 
-class OnPyTorch(object):
+class OnPyTorch:
     """What PyTorch does, with Keras and without."""
 
-    def wait(self, model, outputs=None):
+    module: Any
+
+    def wait(self, model: Any, outputs: Any = None) -> None:
         if self.module.cuda.is_available():
             self.module.cuda.synchronize()
 
-    def pending(self, outputs):
+    def pending(self, outputs: Any) -> Optional[Pending]:
         if not self.module.cuda.is_available():
             return None
         event = self.module.cuda.Event(blocking=True)  # one that does not spin
         event.record()
         return event.query, event.synchronize
 
-    def allocator_peak_bytes(self, model):
+    def allocator_peak_bytes(self, model: Any) -> Optional[int]:
         return self.module.cuda.max_memory_allocated()
 
-    def threads(self):
+    def threads(self) -> Dict[str, Any]:
         return {"intra_op": self.module.get_num_threads(), "inter_op": self.module.get_num_interop_threads()}
 
 
-class OnTensorFlow2(object):
+class OnTensorFlow2:
     """What TensorFlow 2 does, with Keras and without."""
 
-    def pending(self, outputs):
+    module: Any
+
+    def pending(self, outputs: Any) -> Optional[Pending]:
         return None
 
-    def threads(self):
+    def threads(self) -> Dict[str, Any]:
         of = self.module.config.threading
         return {"intra_op": of.get_intra_op_parallelism_threads(), "inter_op": of.get_inter_op_parallelism_threads()}
 
 
-class OnMXNet(object):
+class OnMXNet:
     """What MXNet does, with Keras and without."""
 
-    def wait(self, model, outputs=None):
+    module: Any
+
+    def wait(self, model: Any, outputs: Any = None) -> None:
         self.module.nd.waitall()
 
-    def pending(self, outputs):
+    def pending(self, outputs: Any) -> Optional[Pending]:
         return None  # the loss has been read
 
 
-class DoneOnReturn(object):
+class DoneOnReturn:
     """A framework whose functions return when their work on the device is done."""
 
-    def wait(self, model, outputs=None):
+    def wait(self, model: Any, outputs: Any = None) -> None:
         pass
 
-    def pending(self, outputs):
+    def pending(self, outputs: Any) -> Optional[Pending]:
         return None

@@ -2,6 +2,7 @@
 
 import copy
 import os
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import keras
 import numpy as np
@@ -20,14 +21,14 @@ class AnyBackend(keras_models.KerasModels):
 
     function_maker = "_make_"
 
-    def seed(self, number):
+    def seed(self, number: int) -> None:
         np.random.seed(number)  # Keras 2 seeds its dropout layers from numpy
         self.seed_backend(number)
 
-    def seed_backend(self, number):
+    def seed_backend(self, number: int) -> None:
         pass
 
-    def make_optimizer(self, class_name, rate, decay, settings):
+    def make_optimizer(self, class_name: str, rate: Any, decay: float, settings: Dict[str, Any]) -> Any:
         settings = dict(settings)
         if "clipnorm" in settings:
             raise Refused("unsupported", "Keras 2 cannot clip each gradient's norm alone; global_clipnorm clips all")
@@ -35,12 +36,12 @@ class AnyBackend(keras_models.KerasModels):
             settings["clipnorm"] = settings.pop("global_clipnorm")
         return getattr(keras.optimizers, class_name)(lr=rate, decay=decay, **settings)
 
-    def held_rate(self, config):
+    def held_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
         if "clipnorm" in config:
             config["global_clipnorm"] = config.pop("clipnorm")
         return config.pop("lr", None), config.get("decay", 0.0)
 
-    def order_updates(self, made):
+    def order_updates(self, made: Any) -> None:
         """Make an optimizer compute all gradients before any weight changes, and count the step last.
 
         TensorFlow 1 does not order these by itself: a gradient may be computed with a kernel of the next step, and
@@ -50,10 +51,10 @@ class AnyBackend(keras_models.KerasModels):
 
         gradients, updates = made.get_gradients, made.get_updates
 
-        def get_gradients(loss, params):
+        def get_gradients(loss: Any, params: Any) -> Any:
             return tensorflow.tuple(gradients(loss, params))
 
-        def get_updates(loss, params):
+        def get_updates(loss: Any, params: Any) -> Any:
             _, *others = updates(loss=loss, params=params)  # the first one counts the step
             with tensorflow.control_dependencies(others):
                 counted = K.update_add(made.iterations, 1)
@@ -62,73 +63,73 @@ class AnyBackend(keras_models.KerasModels):
 
         made.get_gradients, made.get_updates = get_gradients, get_updates
 
-    def trial(self, model, example, device):
+    def trial(self, model: Any, example: Any, device: str) -> trials.Trial:
         return trials.Keras2(self, model, example, device)
 
-    def one_number(self, rank):
+    def one_number(self, rank: int) -> Any:
         """A variable of one number, for products with tensors that have so many axes."""
         return K.variable(0.0)
 
-    def optimizer_on_trial(self, model):
+    def optimizer_on_trial(self, model: Any) -> Any:
         """The model's optimizer, which makes slots of its own for each training function."""
         return model.optimizer
 
-    def optimizer_variables(self, optimizer):
+    def optimizer_variables(self, optimizer: Any) -> List[Any]:
         """All variables that a step changes besides the weights."""
         return [optimizer.iterations] + list(optimizer.weights)
 
-    def restart_optimizer(self, tried):
+    def restart_optimizer(self, tried: Any) -> None:
         """Called before each step: put back what is in no variable."""
 
-    def end_trial(self, model):
+    def end_trial(self, model: Any) -> None:
         """Called when another model with its weights has trained for the last time."""
 
-    def build_by_calling(self, model, inputs):
+    def build_by_calling(self, model: Any, inputs: Any) -> None:
         model._set_inputs(inputs)
 
-    def data_of_step(self, model, args):
+    def data_of_step(self, model: Any, args: Tuple[Any, ...]) -> Optional[Tuple[Any, Any, Any]]:
         given = [one for one in args[0] if hasattr(one, "shape")]  # not the learning phase
         inputs = len(getattr(model, "_feed_inputs", None) or given[:1])
         targets = inputs + len(getattr(model, "_feed_targets", None) or given[1:2])
         return given[:inputs], given[inputs:targets], given[targets:]
 
-    def fit(self, model, generator=None, **given):
+    def fit(self, model: Any, generator: Any = None, **given: Any) -> Any:
         # fit_generator makes batches ahead in one thread, which keeps their order.
         return model.fit(**given) if generator is None else model.fit_generator(generator, **given)
 
-    def shape_of(self, weight):
+    def shape_of(self, weight: Any) -> Tuple[Any, ...]:
         return K.int_shape(weight)
 
-    def dtype_of(self, weight):
+    def dtype_of(self, weight: Any) -> str:
         return str(K.dtype(weight))
 
-    def set_values(self, weights, values):
+    def set_values(self, weights: Any, values: Any) -> None:
         # In TensorFlow 1 one call for all is a hundred times quicker.
         K.batch_set_value(list(zip(weights, values)))
 
-    def values(self, weights):
+    def values(self, weights: Sequence[Any]) -> List[Any]:
         return [np.array(value) for value in K.batch_get_value(list(weights))]
 
 
 class TensorFlow1(DoneOnReturn, AnyBackend):
     """Its session returns when the work is done."""
 
-    def order_of_updates(self, ordered):
+    def order_of_updates(self, ordered: bool) -> str:
         return "in order" if ordered else "in no fixed order"
 
-    def seed_backend(self, number):
+    def seed_backend(self, number: int) -> None:
         self.module.set_random_seed(number)
 
-    def device(self, model):
+    def device(self, model: Any) -> str:
         gpu = any(device.device_type == "GPU" for device in K.get_session().list_devices())
         return "gpu" if gpu and self.module.test.is_built_with_cuda() else "cpu"
 
-    def allocator_peak_bytes(self, model):
+    def allocator_peak_bytes(self, model: Any) -> Optional[int]:
         with self.module.device("/gpu:0"):
             peak = self.module.contrib.memory_stats.MaxBytesInUse()
         return int(K.get_session().run(peak))
 
-    def threads(self):
+    def threads(self) -> Dict[str, Any]:
         from keras.backend import tensorflow_backend
 
         if tensorflow_backend._SESSION is None:  # what Keras will give it
@@ -138,10 +139,10 @@ class TensorFlow1(DoneOnReturn, AnyBackend):
 
 
 class CNTK(DoneOnReturn, AnyBackend):
-    def seed_backend(self, number):
+    def seed_backend(self, number: int) -> None:
         self.module.cntk_py.set_fixed_random_seed(number)
 
-    def device(self, model):
+    def device(self, model: Any) -> str:
         device = self.module.device
         return "cpu" if device.use_default_device().type() == device.DeviceKind.CPU else "gpu"
 
@@ -149,7 +150,7 @@ class CNTK(DoneOnReturn, AnyBackend):
 class Theano(DoneOnReturn, AnyBackend):
     """Its convolutions flip the kernel."""
 
-    def prepare(self):
+    def prepare(self) -> None:
         import theano
 
         for flag in theano.config.gcc.cxxflags.split():
@@ -159,15 +160,15 @@ class Theano(DoneOnReturn, AnyBackend):
                 flags = cmodule.GCC_compiler.compile_args()
                 theano_headers.make(flag[2:], theano.config.cxx, flags, cmodule.std_include_dirs())
 
-    def device(self, model):
+    def device(self, model: Any) -> str:
         return "cpu" if self.module.config.device.startswith("cpu") else "gpu"
 
-    def threads(self):
+    def threads(self) -> Dict[str, Any]:
         # Results are made to be published: the user's home folder is not named.
         flags = str(self.module.config.blas.ldflags).replace(os.path.expanduser("~"), "~")
         return {"openmp": bool(self.module.config.openmp), "blas": flags}
 
-    def to_shared(self, owner, name, value):
+    def to_shared(self, owner: Any, name: Optional[str], value: Any) -> Any:
         if not _is_kernel(owner, name):
             return value
         return value[tuple([slice(None, None, -1)] * (value.ndim - 2))]
@@ -181,35 +182,35 @@ class MXNet(OnMXNet, AnyBackend):
     # In RMSprop it divides by sqrt(v + epsilon), as Keras 3 does.
     epsilon_under_root = True
 
-    def seed_backend(self, number):
+    def seed_backend(self, number: int) -> None:
         self.module.random.seed(number)
 
-    def device(self, model):
+    def device(self, model: Any) -> str:
         contexts = getattr(model, "_context", None) or []
         if not contexts:  # a model that is not compiled runs where MXNet puts it
             contexts = [self.module.gpu(0) if self.module.context.num_gpus() else self.module.cpu()]
         return contexts[0].device_type
 
-    def compile_options(self, device):
+    def compile_options(self, device: str) -> Dict[str, Any]:
         return {"context": ["gpu(0)"]} if device == "gpu" else {}  # the one GPU that the host lets this process see
 
-    def make_optimizer(self, class_name, rate, decay, settings):
+    def make_optimizer(self, class_name: str, rate: Any, decay: float, settings: Dict[str, Any]) -> Any:
         if "global_clipnorm" in settings:
             raise Refused(
                 "unsupported", "keras-mxnet's clipnorm clips each number of a gradient, not the norm of all"
             )
-        return super(MXNet, self).make_optimizer(class_name, rate, decay, settings)
+        return super().make_optimizer(class_name, rate, decay, settings)
 
-    def one_number(self, rank):
+    def one_number(self, rank: int) -> Any:
         return K.variable(np.zeros((1,) * rank))  # it has no scalars
 
-    def optimizer_on_trial(self, model):
+    def optimizer_on_trial(self, model: Any) -> Any:
         return copy.deepcopy(model.optimizer)  # it counts steps in itself
 
-    def optimizer_variables(self, optimizer):
+    def optimizer_variables(self, optimizer: Any) -> List[Any]:
         return []
 
-    def restart_optimizer(self, tried):
+    def restart_optimizer(self, tried: Any) -> None:
         module = getattr(tried._module, "_curr_module", None)
         if module is not None and module.optimizer_initialized:
             module._updater.states.clear()
@@ -217,29 +218,29 @@ class MXNet(OnMXNet, AnyBackend):
             optimizer._index_update_count.clear()
             optimizer.num_update = optimizer.begin_num_update
 
-    def end_trial(self, model):
+    def end_trial(self, model: Any) -> None:
         """Copy the weights back to where the model takes them from, and be asked for them there again."""
         from keras.backend import mxnet_backend
 
         self.values(model.weights)
         mxnet_backend.set_model(model)
 
-    def shared_shape(self, owner, name, shape):
+    def shared_shape(self, owner: Any, name: Optional[str], shape: Any) -> Tuple[Any, ...]:
         return tuple(shape[axis] for axis in self._axes(owner, name, len(shape)))
 
-    def to_shared(self, owner, name, value):
+    def to_shared(self, owner: Any, name: Optional[str], value: Any) -> Any:
         return value.transpose(self._axes(owner, name, value.ndim))
 
-    def from_shared(self, owner, name, value):
+    def from_shared(self, owner: Any, name: Optional[str], value: Any) -> Any:
         return value.transpose(np.argsort(self._axes(owner, name, value.ndim)))
 
-    def _axes(self, owner, name, rank):
+    def _axes(self, owner: Any, name: Optional[str], rank: int) -> Tuple[int, ...]:
         """Which of the backend's axes comes first, second, ... in the shared layout."""
         filters_first = _is_kernel(owner, name) and owner.data_format == "channels_first"
         return tuple(range(2, rank)) + (1, 0) if filters_first else tuple(range(rank))
 
 
-def _is_kernel(owner, name):
+def _is_kernel(owner: Any, name: Optional[str]) -> bool:
     return owner.__class__.__name__ in CONVOLUTIONS and name in KERNELS
 
 

@@ -4,12 +4,13 @@ import contextlib
 import functools
 import inspect
 import sys
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import keras
 import numpy as np
 
 from kbench_guest.frameworks import keras_models, time_steps, trials
-from kbench_guest.frameworks.interface import DoneOnReturn, OnPyTorch, OnTensorFlow2
+from kbench_guest.frameworks.interface import DoneOnReturn, OnPyTorch, OnTensorFlow2, Pending
 
 # Options of XLA: about two fifths of the time that it takes to compile a step.
 QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
@@ -21,20 +22,20 @@ class AnyBackend(keras_models.KerasModels):
     eager = True
     heeds_run_eagerly = True
     function_maker = "make_"
-    kernels = time_steps.HAVE_KERNELS  # the recurrent layers that a fused kernel computes on GPUs
+    kernels: Tuple[str, ...] = time_steps.HAVE_KERNELS  # the recurrent layers that a fused kernel computes on GPUs
     # In RMSprop it divides by sqrt(v + epsilon), Keras 2 by sqrt(v) + epsilon.
     epsilon_under_root = True
 
-    def seed(self, number):
+    def seed(self, number: int) -> None:
         np.random.seed(number)
         keras.utils.set_random_seed(number)
 
-    def make_optimizer(self, class_name, rate, decay, settings):
+    def make_optimizer(self, class_name: str, rate: Any, decay: float, settings: Dict[str, Any]) -> Any:
         if decay:
             rate = keras.optimizers.schedules.InverseTimeDecay(rate, decay_steps=1, decay_rate=decay)
         return getattr(keras.optimizers, class_name)(learning_rate=rate, **settings)
 
-    def held_rate(self, config):
+    def held_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
         rate = config.pop("learning_rate", None)
         config.pop("name", None)
         if not config.get("use_ema"):
@@ -46,7 +47,7 @@ class AnyBackend(keras_models.KerasModels):
         # As `make_optimizer` makes it.
         return schedule["initial_learning_rate"], schedule["decay_rate"] / schedule["decay_steps"]
 
-    def optimizer_config(self, optimizer):
+    def optimizer_config(self, optimizer: Any) -> Dict[str, Any]:
         schedule = getattr(optimizer, "_learning_rate", None)
         if not isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
             return optimizer.get_config()
@@ -61,53 +62,53 @@ class AnyBackend(keras_models.KerasModels):
             settings = schedule.get_config()
         return dict(config, learning_rate={"class_name": schedule.__class__.__name__, "config": settings})
 
-    def set_policy(self, policy):
+    def set_policy(self, policy: str) -> None:
         keras.config.set_dtype_policy(policy)
 
-    def set_jit(self, model, on):
+    def set_jit(self, model: Any, on: bool) -> None:
         model.jit_compile = on
 
-    def held_settings(self, model):
+    def held_settings(self, model: Any) -> Dict[str, Any]:
         found = {layer.compute_dtype for layer in model._flatten_layers(include_self=False)}
         return {"jit": "on" if model.jit_compile else "off", "computes_in": sorted(found)}
 
-    def fallbacks(self, model):
+    def fallbacks(self, model: Any) -> List[str]:
         eager = getattr(model, "run_eagerly", False)
         found = ["run_eagerly starts each operation of a step from Python"] if eager else []
         on_gpu = self._on_gpu(model)
         for name, has_kernel, why in time_steps.loops(model, self.kernels, on_gpu):
             if on_gpu and has_kernel:  # elsewhere its loop is compiled, and nothing faster is known
-                found.append("%s computes one time step after another: %s" % (name, why))
+                found.append(f"{name} computes one time step after another: {why}")
         return found
 
-    def _on_gpu(self, model):
+    def _on_gpu(self, model: Any) -> bool:
         return bool(model.weights) and self.device(model) == "gpu"
 
-    def transfer(self, model, arrays):
+    def transfer(self, model: Any, arrays: List[Any]) -> None:
         copied = [keras.ops.convert_to_tensor(one) for one in arrays + [np.float32(1)]]
         self.wait(model, copied)
         keras.ops.convert_to_numpy(copied[-1])
 
-    def several_steps(self, number):
+    def several_steps(self, number: int) -> Dict[str, Any]:
         return {"steps_per_execution": number}
 
-    def unusual(self, model, spec):
+    def unusual(self, model: Any, spec: Dict[str, Any]) -> List[str]:
         by_itself = getattr(model, "_resolve_auto_jit_compile", None)
         if spec["jit"] or by_itself is None or model.run_eagerly or model.jit_compile == by_itself():
             return []
-        states = ("off", "on") if by_itself() else ("on", "off")
-        return ["its file turned jit_compile %s, which Keras would have %s here" % states]
+        own, of_keras = ("off", "on") if by_itself() else ("on", "off")
+        return [f"its file turned jit_compile {own}, which Keras would have {of_keras} here"]
 
-    def steps_of_a_call(self, model):
+    def steps_of_a_call(self, model: Any) -> int:
         return int(getattr(model, "steps_per_execution", 1) or 1)
 
-    def metrics_of(self, model):
+    def metrics_of(self, model: Any) -> Any:
         compiled = getattr(model, "_compile_metrics", None)
         asked = [getattr(compiled, name, None) for name in ("_user_metrics", "_user_weighted_metrics")]
         return asked[0] or [] if not asked[1] else asked
 
     @contextlib.contextmanager
-    def data_of_fit(self, see):
+    def data_of_fit(self, see: Callable[[Dict[str, Any]], None]) -> Iterator[None]:
         try:
             from keras.src.trainers.epoch_iterator import EpochIterator  # as each backend's fit makes one
         except ImportError:
@@ -116,7 +117,7 @@ class AnyBackend(keras_models.KerasModels):
         original = EpochIterator.__init__
 
         @functools.wraps(original)
-        def init(*args, **kwargs):
+        def init(*args: Any, **kwargs: Any) -> None:
             see(inspect.getcallargs(original, *args, **kwargs))
             original(*args, **kwargs)
 
@@ -126,95 +127,95 @@ class AnyBackend(keras_models.KerasModels):
         finally:
             EpochIterator.__init__ = original
 
-    def trial(self, model, example, device):
+    def trial(self, model: Any, example: Any, device: str) -> trials.Trial:
         return trials.Keras3(self, model)
 
     @contextlib.contextmanager
-    def random_state(self, model):
+    def random_state(self, model: Any) -> Iterator[None]:
         """A context for a model's first step, after which its training draws the numbers that it would have drawn."""
         yield
 
-    def when_run(self, ask):
+    def when_run(self, ask: Callable[[], float]) -> Any:
         """The number that ask() returns when a step runs, for code that may be traced before."""
         return ask()
 
     @contextlib.contextmanager
-    def cheap_steps(self, model):
+    def cheap_steps(self, model: Any) -> Iterator[None]:
         """A context in which the first step of a model takes the least time."""
         model.run_eagerly = True
         yield
 
-    def build_by_calling(self, model, inputs):
+    def build_by_calling(self, model: Any, inputs: Any) -> None:
         model(inputs)
 
-    def evaluate(self, model, x, y, **given):
+    def evaluate(self, model: Any, x: Any, y: Any, **given: Any) -> Dict[str, float]:
         found = model.evaluate(x, y, verbose=0, return_dict=True, **given)
         return {name: float(value) for name, value in found.items()}
 
-    def shape_of(self, weight):
+    def shape_of(self, weight: Any) -> Tuple[Any, ...]:
         return tuple(weight.shape)
 
-    def dtype_of(self, weight):
+    def dtype_of(self, weight: Any) -> str:
         return str(weight.dtype)
 
-    def set_values(self, weights, values):
+    def set_values(self, weights: Any, values: Any) -> None:
         for weight, value in zip(weights, values):
             weight.assign(value)
 
-    def values(self, weights):
+    def values(self, weights: Sequence[Any]) -> List[Any]:
         return [np.array(keras.ops.convert_to_numpy(weight)) for weight in weights]
 
 
 class TensorFlow2(OnTensorFlow2, AnyBackend):
     _compilations = 0
 
-    def step_hook(self, model, kind, wrap):
-        super(TensorFlow2, self).step_hook(model, kind, wrap)
+    def step_hook(self, model: Any, kind: str, wrap: Callable[..., Any]) -> None:
+        super().step_hook(model, kind, wrap)
         if kind == "train":
             train_step = model.train_step
 
             @functools.wraps(train_step)
-            def step(*args, **kwargs):
+            def step(*args: Any, **kwargs: Any) -> Any:
                 self._compilations += self.module.inside_function()  # only while it is traced
                 return train_step(*args, **kwargs)
 
             vars(model)["train_step"] = step
 
-    def compilations(self):
+    def compilations(self) -> Optional[int]:
         return self._compilations
 
-    def device(self, model):
+    def device(self, model: Any) -> str:
         return "gpu" if "GPU" in model.weights[0].value.device else "cpu"
 
-    def wait(self, model, outputs=None):
+    def wait(self, model: Any, outputs: Any = None) -> None:
         if outputs is not None:  # at the end of an epoch the logs have been read, which waits
             self.module.test.experimental.sync_devices()
 
-    def allocator_peak_bytes(self, model):
+    def allocator_peak_bytes(self, model: Any) -> Optional[int]:
         return self.module.config.experimental.get_memory_info("GPU:0")["peak"]
 
 
 class JAX(AnyBackend):
     kernels = ("LSTM",)
-    _compilations = None  # not asked yet
+    _compilations: Optional[int] = None  # not asked yet
 
-    def _count(self, event, seconds, **more):
+    def _count(self, event: str, seconds: float, **more: Any) -> None:
         self._compilations += event.endswith("backend_compile_duration")
 
-    def compilations(self):
+    def compilations(self) -> Optional[int]:
         if self._compilations is None:
             self._compilations = 0
             self.module.monitoring.register_event_duration_secs_listener(self._count)
         return self._compilations
 
-    def when_run(self, ask):
+    def when_run(self, ask: Callable[[], float]) -> Any:
         one = self.module.ShapeDtypeStruct((), np.float32)
         return self.module.pure_callback(lambda: np.float32(ask()), one)
 
     @contextlib.contextmanager
-    def cheap_steps(self, model):
+    def cheap_steps(self, model: Any) -> Iterator[None]:
         """Compiled without optimization: run eagerly, each kind of operation would be compiled alone."""
-        trainer = sys.modules["keras.src.backend.jax.trainer"]
+        trainer: Any = sys.modules["keras.src.backend.jax.trainer"]
         compile_ = getattr(trainer, "jit", None)
         if compile_ is not self.module.jit or self.device(model) != "cpu":
             yield
@@ -225,24 +226,24 @@ class JAX(AnyBackend):
         finally:
             trainer.jit = compile_
 
-    def device(self, model):
+    def device(self, model: Any) -> str:
         platforms = {device.platform for device in model.weights[0].value.devices()}
         return "cpu" if platforms == {"cpu"} else "gpu"
 
-    def wait(self, model, outputs=None):
+    def wait(self, model: Any, outputs: Any = None) -> None:
         # During fit, only the outputs have the current weights.
         self.module.block_until_ready([weight.value for weight in model.weights] if outputs is None else outputs)
 
-    def pending(self, outputs):
+    def pending(self, outputs: Any) -> Optional[Pending]:
         results, _ = outputs  # the state is handed on to the next step and can be waited for no more
         arrays = self.module.tree_util.tree_leaves(results)
 
-        def is_done():
+        def is_done() -> bool:
             return all(array.is_ready() for array in arrays)
 
         return is_done, functools.partial(self.module.block_until_ready, arrays)
 
-    def allocator_peak_bytes(self, model):
+    def allocator_peak_bytes(self, model: Any) -> Optional[int]:
         (device,) = model.weights[0].value.devices()
         return (device.memory_stats() or {}).get("peak_bytes_in_use")
 
@@ -251,35 +252,35 @@ class PyTorch(OnPyTorch, AnyBackend):
     heeds_run_eagerly = False  # it runs eagerly unless jit_compile is on
     several_steps = keras_models.KerasModels.several_steps  # Keras 3 refuses it there
 
-    def fallbacks(self, model):
+    def fallbacks(self, model: Any) -> List[str]:
         if model.jit_compile:
             return []
         loops = time_steps.loops(model, self.kernels, self._on_gpu(model))
-        return ["%s starts each operation of each time step from Python: %s" % (name, why) for name, _, why in loops]
+        return [f"{name} starts each operation of each time step from Python: {why}" for name, _, why in loops]
 
     @contextlib.contextmanager
-    def random_state(self, model):
+    def random_state(self, model: Any) -> Iterator[None]:
         looks = not model._compile_loss.built
         with self.module.random.fork_rng():
             yield
         if looks:  # a fit takes a first batch to build its loss, for which PyTorch's DataLoader draws a number
             self.module.empty((), dtype=self.module.int64).random_()
 
-    def device(self, model):
+    def device(self, model: Any) -> str:
         return "gpu" if model.weights[0].value.device.type == "cuda" else "cpu"
 
 
 class OpenVINO(DoneOnReturn, AnyBackend):
-    def prepare(self):
+    def prepare(self) -> None:
         """Make it compute in float32, as the others do: by default it takes bfloat16 if the processor has that."""
         compile_model = self.module.compile_model
 
-        def in_float32(model, device_name="AUTO", config=None):
+        def in_float32(model: Any, device_name: str = "AUTO", config: Optional[Dict[str, Any]] = None) -> Any:
             return compile_model(model, device_name, dict(config or {}, INFERENCE_PRECISION_HINT="f32"))
 
         self.module.compile_model = in_float32
 
-    def device(self, model):
+    def device(self, model: Any) -> str:
         from keras.src.backend.openvino.core import get_device
 
         return "cpu" if get_device() == "CPU" else "gpu"

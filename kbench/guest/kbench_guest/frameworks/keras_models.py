@@ -2,6 +2,7 @@
 
 import importlib
 import json
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import keras
 import numpy as np
@@ -12,6 +13,9 @@ from kbench_guest.frameworks.interface import Framework
 from kbench_guest.frameworks.layers import find, layers
 from kbench_guest.protocol import Refused
 
+if TYPE_CHECKING:
+    from kbench_guest.clock import EpochClock
+
 EPSILON = 1e-7  # the default of both generations
 
 
@@ -21,34 +25,34 @@ class KerasModels(Framework):
     function_maker = ""  # what the model's methods that make its compiled functions begin with
     epsilon_under_root = False  # whether RMSprop divides by sqrt(v + epsilon) instead of sqrt(v) + epsilon
 
-    def __init__(self):
+    def __init__(self) -> None:
         try:
             self.module = importlib.import_module(keras.backend.backend())  # of the framework below Keras
         except ImportError:  # a backend whose name is not its framework's
             self.module = None
 
-    def versions(self):
+    def versions(self) -> Tuple[str, str]:
         return keras.__version__, getattr(self.module, "__version__", "unknown")
 
-    def describe(self, model):
+    def describe(self, model: Any) -> List[List[Any]]:
         return [layer_settings.describe(self, layer, frozen) for layer, frozen in layers(model)]
 
-    def weights(self, model):
+    def weights(self, model: Any) -> List[Tuple[Any, List[Any]]]:
         return [
             (layer, [self._shared(layer, weight, value) for weight, value in zip(layer.weights, values)])
             for layer, values in self.own_weights(model)
         ]
 
-    def own_weights(self, model):
+    def own_weights(self, model: Any) -> List[Tuple[Any, List[Any]]]:
         found = [layer for layer, _ in layers(model) if layer.weights]
         values = iter(self.values([weight for layer in found for weight in layer.weights]))
         return [(layer, [next(values) for _ in layer.weights]) for layer in found]
 
-    def _shared(self, layer, weight, value):
+    def _shared(self, layer: Any, weight: Any, value: Any) -> np.ndarray:
         name, _, owner = find(layer, weight)
         return np.asarray(self.to_shared(owner, name, value), dtype="float32")
 
-    def step_hook(self, model, kind, wrap):
+    def step_hook(self, model: Any, kind: str, wrap: Callable[..., Any]) -> None:
         """Wraps the method that makes the function, if there is one. Keras calls it at the start of every fit; most
         backends make the function once, keras-mxnet every time."""
         name = kind + "_function"
@@ -56,9 +60,9 @@ class KerasModels(Framework):
         make = getattr(model, maker, None)
         if make is None:
             return
-        wrapped = []
+        wrapped: List[Any] = []
 
-        def make_and_wrap(*args, **kwargs):
+        def make_and_wrap(*args: Any, **kwargs: Any) -> Any:
             make(*args, **kwargs)
             function = getattr(model, name, None)
             if callable(function) and not any(function is one for one in wrapped):
@@ -68,25 +72,27 @@ class KerasModels(Framework):
 
         setattr(model, maker, make_and_wrap)
 
-    def learning_rate(self, model):
+    def learning_rate(self, model: Any) -> Any:
         return self.optimizer_settings(model.optimizer)["learning_rate"]
 
-    def settings_of_training(self, model, ordered_updates):
+    def settings_of_training(self, model: Any, ordered_updates: bool) -> Dict[str, Any]:
         asked = self.metrics_of(model)
-        found = {} if asked is None else {"metrics": json.dumps(_long(layer_settings.plain(asked)), sort_keys=True)}
+        found: Dict[str, Any] = {}
+        if asked is not None:
+            found["metrics"] = json.dumps(_long(layer_settings.plain(asked)), sort_keys=True)
         eager = bool(getattr(model, "run_eagerly", False))
         found.update(steps_per_execution=self.steps_of_a_call(model), run_eagerly=int(eager))
         return dict(found, order_of_updates=self.order_of_updates(ordered_updates))
 
-    def order_of_updates(self, ordered):
+    def order_of_updates(self, ordered: bool) -> str:
         """How a training step orders gradients and updates; ordered: whether kbench does that."""
         return "in order"
 
-    def metrics_of(self, model):
+    def metrics_of(self, model: Any) -> Any:
         """The metrics that the model was compiled with; None if it does not say."""
         return getattr(model, "metrics", None)
 
-    def compile(self, model, example, device, ordered_updates):
+    def compile(self, model: Any, example: Any, device: str, ordered_updates: bool) -> None:
         """Compile with the example's loss, optimizer and metrics.
 
         ordered_updates: whether gradients, updates and step counter have to be put in order, by the backend's file.
@@ -107,35 +113,59 @@ class KerasModels(Framework):
         metrics = dict(metrics) if isinstance(metrics, dict) else list(metrics)
         model.compile(loss=example.LOSS, optimizer=made, metrics=metrics, **options)
 
-    def several_steps(self, number):
+    def order_updates(self, made: Any) -> None:
+        """Make an optimizer compute all gradients before any weight changes, and count the step last."""
+
+    def make_optimizer(self, class_name: str, rate: Any, decay: float, settings: Dict[str, Any]) -> Any:
+        """An optimizer of this class, in the words of the generation."""
+        raise NotImplementedError
+
+    def held_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
+        """(learning rate, decay) out of an optimizer's configuration, which is then without them."""
+        raise NotImplementedError
+
+    def shape_of(self, weight: Any) -> Tuple[Any, ...]:
+        """The shape of a weight or a tensor, None for an axis that is open."""
+        raise NotImplementedError
+
+    def dtype_of(self, weight: Any) -> str:
+        raise NotImplementedError
+
+    def set_values(self, weights: Sequence[Any], values: Sequence[Any]) -> None:
+        """Give many weights their values."""
+        raise NotImplementedError
+
+    def several_steps(self, number: int) -> Dict[str, Any]:
         """The argument of `compile` for this number of steps in each call of the compiled function."""
         raise Refused("unsupported", "it has no steps_per_execution")
 
-    def build_by_calling(self, model, inputs):
+    def build_by_calling(self, model: Any, inputs: Any) -> None:
         """Call a model of the user's own class with a batch, so that it makes its weights."""
         raise NotImplementedError
 
-    def train_epoch(self, model, epoch, given, clock, callbacks):
+    def train_epoch(
+        self, model: Any, epoch: int, given: Dict[str, Any], clock: "EpochClock", callbacks: List[Any]
+    ) -> Dict[str, float]:
         timed = keras.callbacks.LambdaCallback(on_epoch_begin=clock.begin, on_epoch_end=clock.finish)
         numbers = {"epochs": epoch, "initial_epoch": epoch - 1, "verbose": 0}
         history = self.fit(model, callbacks=[timed] + callbacks, **dict(given, **numbers))
         return {name: float(values[-1]) for name, values in history.history.items()}
 
-    def fit(self, model, generator=None, **given):
+    def fit(self, model: Any, generator: Any = None, **given: Any) -> Any:
         """Keras's fit, or its like for a generator."""
         return model.fit(**given) if generator is None else model.fit(generator, **given)
 
-    def evaluate(self, model, x, y, **given):
+    def evaluate(self, model: Any, x: Any, y: Any, **given: Any) -> Dict[str, float]:
         """{"loss": ..., each metric: its value}."""
         found = model.evaluate(x, y, verbose=0, **given)
         values = found if isinstance(found, (list, tuple)) else [found]
         return {name: float(value) for name, value in zip(model.metrics_names, values)}
 
-    def compile_options(self, device):
+    def compile_options(self, device: str) -> Dict[str, Any]:
         """Further arguments of `compile`."""
         return {}
 
-    def optimizer(self, settings):
+    def optimizer(self, settings: Dict[str, Any]) -> Any:
         """A Keras optimizer from an example's OPTIMIZER: a class name and hyper-parameters, in Keras 3's words.
 
         `decay` is Keras 2's: the learning rate in step t is learning_rate / (1 + decay * t). What is missing or None
@@ -152,13 +182,13 @@ class KerasModels(Framework):
         try:
             return self.make_optimizer(class_name, rate, decay, settings)
         except (AttributeError, TypeError, ValueError) as error:
-            raise Refused("example", "Keras %s refuses the OPTIMIZER: %s" % (keras.__version__, error)) from error
+            raise Refused("example", f"Keras {keras.__version__} refuses the OPTIMIZER: {error}") from error
 
-    def optimizer_config(self, optimizer):
+    def optimizer_config(self, optimizer: Any) -> Dict[str, Any]:
         """Its configuration, a schedule of its learning rate as {class_name, config}."""
         return optimizer.get_config()
 
-    def optimizer_settings(self, optimizer):
+    def optimizer_settings(self, optimizer: Any) -> Dict[str, Any]:
         """{class_name, learning_rate, decay, ...} as the optimizer holds them, in the words of an OPTIMIZER."""
         optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of a loss that is scaled, in float16
         config = dict(self.optimizer_config(optimizer))
@@ -170,20 +200,20 @@ class KerasModels(Framework):
 
     # The layout of kernels that all backends share: (rows, columns, inputs, filters), correlated with the picture.
 
-    def shared_shape(self, owner, name, shape):
+    def shared_shape(self, owner: Any, name: Optional[str], shape: Any) -> Tuple[Any, ...]:
         """The shape that the weight `name` of the layer `owner` has on the other backends."""
         return tuple(shape)
 
-    def to_shared(self, owner, name, value):
+    def to_shared(self, owner: Any, name: Optional[str], value: Any) -> Any:
         """A weight as this backend keeps it, in the layout that all share."""
         return value
 
-    def from_shared(self, owner, name, value):
+    def from_shared(self, owner: Any, name: Optional[str], value: Any) -> Any:
         """A weight in the shared layout as this backend wants it."""
         return value
 
 
-def _long(metrics):
+def _long(metrics: Any) -> Any:
     """Metrics by Keras's long names."""
     if isinstance(metrics, dict):
         return {name: _long(one) for name, one in metrics.items()}

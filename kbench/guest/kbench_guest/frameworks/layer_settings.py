@@ -3,8 +3,13 @@
 Every setting counts, even one that Keras may add later, but those in IGNORED, which do not change what is computed.
 """
 
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
+
 from kbench_guest.arrays import leaves
 from kbench_guest.frameworks.layers import class_name, find, owners
+
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
 
 # Names, shapes that follow from the data, seeds, initial values, and the form or layout of the same computation.
 IGNORED = {
@@ -18,7 +23,7 @@ ALIASES = {"alpha": "negative_slope"}  # LeakyReLU's, before and in Keras 3
 SAME_AS_ABSENT = {"groups": 1, "renorm_momentum": 0.99}
 
 
-def describe(framework, layer, frozen):
+def describe(framework: "KerasModels", layer: Any, frozen: bool) -> List[Any]:
     """[layer class, settings, shapes of its weights] of one layer; frozen: whether a model around it is."""
     try:
         config = layer.get_config()
@@ -38,7 +43,7 @@ def describe(framework, layer, frozen):
     return [class_name(layer.__class__.__name__), settings, shapes]
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """A setting as JSON has it; numbers to six figures, since a backend holds them as float32."""
     if isinstance(value, (bool, str)) or value is None:
         return value
@@ -50,16 +55,16 @@ def plain(value):
         return [plain(one) for one in value]
     if not isinstance(value, (int, float)):
         return getattr(value, "__name__", value.__class__.__name__)
-    number = float("%.6g" % value)
+    number = float(f"{value:.6g}")
     return int(number) if number.is_integer() else number
 
 
-def dropped_defaults(settings):
+def dropped_defaults(settings: Dict[str, Any]) -> Dict[str, Any]:
     """Without what is off: a setting that one generation lacks is off there."""
     return {name: value for name, value in settings.items() if value not in (None, False, [], {}, "")}
 
 
-def _settings(config, rank=None):
+def _settings(config: Dict[str, Any], rank: Optional[int] = None) -> Dict[str, Any]:
     found = _precision(config)
     for name, value in config.items():
         name = ALIASES.get(name, name)
@@ -75,7 +80,7 @@ def _settings(config, rank=None):
     return dropped_defaults(found)
 
 
-def _has_no_config(layer_class):
+def _has_no_config(layer_class: Any) -> bool:
     """Whether it is a user's layer without a get_config: Keras 3 then finds some settings by itself, Keras 2 none."""
     import keras
 
@@ -83,7 +88,7 @@ def _has_no_config(layer_class):
     return inherited and layer_class.__module__.partition(".")[0] != "keras"
 
 
-def _one_direction(found):
+def _one_direction(found: Dict[str, Any]) -> None:
     """Drop the backward layer of a Bidirectional if it is like the forward one: Keras 2 does not list it."""
     forward, backward = found["layer"][1], found["backward_layer"][1]
     for settings in (forward, backward):
@@ -93,7 +98,7 @@ def _one_direction(found):
         del found["backward_layer"]
 
 
-def _precision(config):
+def _precision(config: Dict[str, Any]) -> Dict[str, Any]:
     """{"dtype": ...} of a layer whose precision differs from the rest of Keras."""
     dtype = config.get("dtype")
     if isinstance(dtype, dict):  # a policy of Keras 3
@@ -108,7 +113,7 @@ def _precision(config):
     return {} if dtype in usual else {"dtype": dtype}
 
 
-def _object(value):
+def _object(value: Dict[str, Any]) -> Any:
     """A layer, regularizer, constraint or function within a configuration."""
     name, config = value.get("class_name"), value.get("config")
     if name is None:
@@ -122,7 +127,7 @@ def _object(value):
     return [class_name(name), _settings(config)]
 
 
-def _axes(value, rank):
+def _axes(value: Any, rank: Optional[int]) -> Any:
     """Axes counted from the last one, pictures as if channels came last."""
     if isinstance(value, (list, tuple)):
         found = [_axes(one, rank) for one in value]
@@ -137,7 +142,7 @@ def _axes(value, rank):
     return place - rank
 
 
-def _rank(framework, layer):
+def _rank(framework: "KerasModels", layer: Any) -> Optional[int]:
     """The number of axes of the layer's input, with the batch's; None if that cannot be read."""
     try:
         return len(framework.shape_of(leaves(layer._inbound_nodes[0].input_tensors)[0]))

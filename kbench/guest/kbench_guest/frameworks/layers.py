@@ -1,16 +1,18 @@
 """The layers of a Keras model, and to which of them each weight belongs."""
 
+from typing import Any, Iterator, Optional, Tuple
+
 OWN_FORMS = ("Folded", "Reordered", "Silent")  # what kbench's own forms put before a class's name
 
 
-def class_name(name):
+def class_name(name: str) -> str:
     """The class as people know it: forms of kbench's own by Keras's name."""
     for own in OWN_FORMS:
         name = name.replace(own, "")
     return name.split(">")[-1]
 
 
-def layers(model, frozen=False):
+def layers(model: Any, frozen: bool = False) -> Iterator[Tuple[Any, bool]]:
     """(layer, whether a model around it is frozen) of each layer that computes something, nested models opened."""
     frozen = frozen or not getattr(model, "trainable", True)
     for layer in model.layers:
@@ -20,7 +22,7 @@ def layers(model, frozen=False):
             yield layer, frozen
 
 
-def owners(layer):
+def owners(layer: Any) -> Iterator[Any]:
     """The layer and those inside it: a recurrent layer's cell, a wrapper's layer, the layers of a user's own."""
     yield layer
     held = [getattr(layer, name, None) for name in ("cell", "layer", "forward_layer", "backward_layer")]
@@ -29,7 +31,7 @@ def owners(layer):
             yield from owners(inner)
 
 
-def find(layer, weight):
+def find(layer: Any, weight: Any) -> Tuple[Optional[str], Any, Any]:
     """(name, initializer, owner) of a weight: `recurrent_kernel` has `recurrent_initializer`."""
     for owner in owners(layer):
         for name, value in vars(owner).items():

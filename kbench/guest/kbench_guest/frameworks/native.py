@@ -3,10 +3,14 @@
 import functools
 import importlib
 import random
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 
-from kbench_guest.frameworks.interface import DoneOnReturn, Framework, OnMXNet, OnPyTorch, OnTensorFlow2
+from kbench_guest.frameworks.interface import DoneOnReturn, Framework, OnMXNet, OnPyTorch, OnTensorFlow2, Pending
+
+if TYPE_CHECKING:
+    from kbench_guest.clock import EpochClock
 
 
 class AnyFramework(Framework):
@@ -15,31 +19,34 @@ class AnyFramework(Framework):
     Until somebody knows better, its work is done when its weights have been copied, and no step is timed alone.
     """
 
-    def __init__(self, module):
+    def __init__(self, module: Any) -> None:
         self.module = module
 
-    def versions(self):
+    def versions(self) -> Tuple[str, str]:
         return "", str(getattr(self.module, "__version__", ""))
 
-    def seed(self, number):
+    def seed(self, number: int) -> None:
         """A twin seeds its framework by itself: `build` is given the seed."""
         random.seed(number)
         np.random.seed(number)
 
-    def wait(self, model, outputs=None):
+    def wait(self, model: Any, outputs: Any = None) -> None:
         model.weights()
 
-    def data_of_step(self, model, args):
-        return tuple([one] for one in args) + ([],)
+    def data_of_step(self, model: Any, args: Tuple[Any, ...]) -> Optional[Tuple[Any, Any, Any]]:
+        inputs, targets = args
+        return [inputs], [targets], []
 
-    def all_weights(self, model):
+    def all_weights(self, model: Any) -> List[Any]:
         return model.weights()
 
-    def step_hook(self, model, kind, wrap):
+    def step_hook(self, model: Any, kind: str, wrap: Callable[..., Any]) -> None:
         name = kind + "_function"
         setattr(model, name, wrap(getattr(model, name)))
 
-    def train_epoch(self, model, epoch, given, clock, callbacks):
+    def train_epoch(
+        self, model: Any, epoch: int, given: Dict[str, Any], clock: "EpochClock", callbacks: List[Any]
+    ) -> Dict[str, float]:
         x, y, size = given["x"], given["y"], given["batch_size"]
         clock.begin(epoch)
         reported = [model.train_function(x[at : at + size], y[at : at + size]) for at in range(0, len(y), size)]
@@ -53,7 +60,7 @@ class Immediate(DoneOnReturn, AnyFramework):
 
 
 class TensorFlow1(Immediate):
-    def device(self, model):
+    def device(self, model: Any) -> str:
         """The GPU if the twin's session has one: TensorFlow then computes there what can be."""
         sessions = model.inside(self.module.Session)
         kinds = {device.device_type for session in sessions for device in session.list_devices()}
@@ -61,7 +68,7 @@ class TensorFlow1(Immediate):
 
 
 class CNTK(Immediate):
-    def device(self, model):
+    def device(self, model: Any) -> str:
         device = self.module.device
         return "cpu" if device.use_default_device().type() == device.DeviceKind.CPU else "gpu"
 
@@ -69,7 +76,7 @@ class CNTK(Immediate):
 class Caffe2(Immediate):
     """On a GPU, too, each operator is waited for."""
 
-    def device(self, model):
+    def device(self, model: Any) -> str:
         from caffe2.python import core, model_helper
 
         nets = [helper.net.Proto() for helper in model.inside(model_helper.ModelHelper)]
@@ -80,21 +87,21 @@ class Caffe2(Immediate):
 class Chainer(AnyFramework):
     """On a GPU a step returns before its work is done."""
 
-    def _cuda(self):
+    def _cuda(self) -> Any:
         """chainer.backends.cuda if there is a GPU."""
         cuda = self.module.backends.cuda
         return cuda if cuda.available and cuda.cupy.is_available() else None
 
-    def device(self, model):
+    def device(self, model: Any) -> str:
         links = model.inside(self.module.Link)
         return "unknown" if not links else "cpu" if links[0].xp is np else "gpu"
 
-    def wait(self, model, outputs=None):
+    def wait(self, model: Any, outputs: Any = None) -> None:
         cuda = self._cuda()
         if cuda:
             cuda.Stream.null.synchronize()
 
-    def pending(self, outputs):
+    def pending(self, outputs: Any) -> Optional[Pending]:
         cuda = self._cuda()
         if not cuda:
             return None
@@ -104,7 +111,7 @@ class Chainer(AnyFramework):
 
 
 class PyTorch(OnPyTorch, AnyFramework):
-    def device(self, model):
+    def device(self, model: Any) -> str:
         found = [value.device.type for value in model.inside(self.module.Tensor)]
         return {"cpu": "cpu", "cuda": "gpu"}.get(found[0], "unknown") if found else "unknown"
 
@@ -112,46 +119,46 @@ class PyTorch(OnPyTorch, AnyFramework):
 class JAX(AnyFramework):
     """And what is built on it. The weights of a step that is not done yet can be waited for."""
 
-    def _leaves(self, *trees):
+    def _leaves(self, *trees: Any) -> List[Any]:
         import jax
 
         return [leaf for leaf in jax.tree_util.tree_leaves(trees) if isinstance(leaf, jax.Array)]
 
-    def device(self, model):
+    def device(self, model: Any) -> str:
         platforms = {device.platform for leaf in self._leaves(model.state()) for device in leaf.devices()}
         return "unknown" if not platforms else "cpu" if platforms == {"cpu"} else "gpu"
 
-    def wait(self, model, outputs=None):
+    def wait(self, model: Any, outputs: Any = None) -> None:
         import jax
 
         leaves = self._leaves(model.state(), outputs)
         if leaves:
             jax.block_until_ready(leaves)
         else:  # a model that JAX cannot look into
-            super(JAX, self).wait(model, outputs)
+            super().wait(model, outputs)
 
-    def pending(self, outputs):
+    def pending(self, outputs: Any) -> Optional[Pending]:
         import jax
 
         leaves = self._leaves(outputs)
 
-        def is_done():
+        def is_done() -> bool:
             return all(leaf.is_ready() for leaf in leaves)
 
         return is_done, functools.partial(jax.block_until_ready, leaves)
 
 
 class TensorFlow2(OnTensorFlow2, AnyFramework):
-    def device(self, model):
+    def device(self, model: Any) -> str:
         places = [value.device for value in model.inside(self.module.Variable)]
         return "unknown" if not places else "gpu" if "GPU" in places[0] else "cpu"
 
-    def wait(self, model, outputs=None):
+    def wait(self, model: Any, outputs: Any = None) -> None:
         self.module.test.experimental.sync_devices()
 
 
 class MXNet(OnMXNet, AnyFramework):
-    def device(self, model):
+    def device(self, model: Any) -> str:
         modules, blocks = model.inside(self.module.mod.Module), model.inside(self.module.gluon.Block)
         contexts = [context for module in modules for context in module._context]
         for block in blocks:
@@ -173,6 +180,6 @@ FRAMEWORKS = {
 }
 
 
-def load(framework, module):
+def load(framework: str, module: str) -> AnyFramework:
     """The interface to a framework, by the name in the backend's file; `module` is what Python imports."""
     return FRAMEWORKS.get(framework, AnyFramework)(importlib.import_module(module))

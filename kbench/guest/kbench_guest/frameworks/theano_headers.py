@@ -9,13 +9,14 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+from typing import Iterable
 
 HEADERS = ("Python.h", "iostream", "math.h", "vector", "algorithm")
 FLAGS = ("-g", "-O3", "-fno-math-errno")  # of every module, besides the user's and the processor's
 SOME = ((), ("-fopenmp",))  # further flags of some modules
 
 
-def make(folder, cxx, flags, include_folders):
+def make(folder: str, cxx: str, flags: Iterable[str], include_folders: Iterable[str]) -> None:
     """Precompile them into `folder`; leaves nothing there if the compiler fails."""
     parent = os.path.dirname(folder)
     os.makedirs(parent, exist_ok=True)
@@ -23,7 +24,7 @@ def make(folder, cxx, flags, include_folders):
     try:
         source, compiled = os.path.join(made, "all.h"), os.path.join(made, "Python.h.gch")
         os.mkdir(compiled)
-        pathlib.Path(source).write_text("".join("#include <%s>\n" % header for header in HEADERS))
+        pathlib.Path(source).write_text("".join(f"#include <{header}>\n" for header in HEADERS))
         # A second #include looks here again.
         pathlib.Path(made, "Python.h").write_text("#include_next <Python.h>\n")
         folders = ["-I" + one for one in include_folders]

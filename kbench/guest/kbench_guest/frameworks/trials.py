@@ -6,6 +6,7 @@ The random numbers of its layers are fixed ones (fixed_noise.py), so that the st
 import contextlib
 import random
 import sys
+from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
 import keras
 import numpy as np
@@ -14,30 +15,32 @@ from kbench_guest.frameworks import fixed_noise
 from kbench_guest.frameworks.layers import layers
 
 
-class Trial(object):
+class Trial:
     """asked: grows when a layer asks for a random number. model: what trains, with the weights of that on trial."""
 
-    def __init__(self, framework, model):
-        self._framework, self.model, self.asked = framework, model, []
-        self._state = {}  # id of a variable -> (the variable, its value before the first step)
+    def __init__(self, framework: Any, model: Any) -> None:
+        self._framework, self.model = framework, model
+        self.asked: List[str] = []
+        # id of a variable -> (the variable, its value before the first step)
+        self._state: Dict[int, Tuple[Any, Any]] = {}
 
-    def _keep(self, variables):
+    def _keep(self, variables: Iterable[Any]) -> None:
         new = [one for one in variables if id(one) not in self._state]
         for one, value in zip(new, self._framework.values(new)):
             self._state[id(one)] = (one, value)
 
-    def notes(self):
+    def notes(self) -> List[str]:
         """Sentences on what was made equal for the step, and is not in training."""
         return []
 
-    def restart(self, level):
+    def restart(self, level: float) -> None:
         """Everything but random states is as before the first step; what is random is fixed at this level."""
         kept = list(self._state.values())
         self._framework.set_values([one for one, _ in kept], [value for _, value in kept])
 
 
 @contextlib.contextmanager
-def random_states():
+def random_states() -> Iterator[None]:
     """A context after which Python's and numpy's random states are as before."""
     of_python, of_numpy = random.getstate(), np.random.get_state()
     try:
@@ -52,12 +55,12 @@ class Keras3(Trial):
 
     level = 0.0
 
-    def restart(self, level):
+    def restart(self, level: float) -> None:
         self.level = level
-        super(Keras3, self).restart(level)
+        super().restart(level)
 
     @contextlib.contextmanager
-    def steps(self, samples):
+    def steps(self, samples: int) -> Iterator[None]:
         """A context in which the model may train on batches of so many samples."""
         model = self.model
         as_it_was = {name: getattr(model, name) for name in ("run_eagerly", "train_function", "steps_per_execution")}
@@ -79,12 +82,12 @@ class Keras3(Trial):
         finally:
             for name, value in as_it_was.items():
                 setattr(model, name, value)
-            super(Keras3, self).restart(0.0)
+            super().restart(0.0)
             self._framework.set_values(seeds, of_seeds)
             model.reset_metrics()
 
 
-def _global_seed():
+def _global_seed() -> List[Any]:
     """The state from which keras.random draws where it is given no seed, if there is one yet."""
     from keras.src.backend.common import global_state
 
@@ -95,28 +98,28 @@ def _global_seed():
 class Keras2(Trial):
     """A model of the same layers, called anew: in Keras 2 what they do at random is fixed in the model's graph."""
 
-    def __init__(self, framework, model, example, device):
-        super(Keras2, self).__init__(framework, model)
+    def __init__(self, framework: Any, model: Any, example: Any, device: str) -> None:
+        super().__init__(framework, model)
         self._of, self._example, self._device = model, example, device
-        self._levels = []  # variables
+        self._levels: List[Any] = []  # variables
 
-    def notes(self):
+    def notes(self) -> List[str]:
         if not of_activities(self._of):
             return []
         return ["Keras 2 sums activity regularizers over the samples of a batch, where Keras 3 takes their mean"]
 
-    def _level(self, rank):
+    def _level(self, rank: int) -> Any:
         self._levels.append(self._framework.one_number(rank))
         return self._levels[-1]
 
-    def restart(self, level):
-        super(Keras2, self).restart(level)
+    def restart(self, level: float) -> None:
+        super().restart(level)
         shapes = [self._framework.shape_of(one) for one in self._levels]
         self._framework.set_values(self._levels, [np.full(shape, level, "float32") for shape in shapes])
         self._framework.restart_optimizer(self.model)
 
     @contextlib.contextmanager
-    def steps(self, samples):
+    def steps(self, samples: int) -> Iterator[None]:
         """A context in which the model may train on batches of so many samples."""
         of = self._of
         optimizer = self._framework.optimizer_on_trial(of)
@@ -135,17 +138,17 @@ class Keras2(Trial):
                 self._keep(self._framework.optimizer_variables(optimizer))
                 yield
         finally:
-            super(Keras2, self).restart(0.0)
+            super().restart(0.0)
             self._framework.end_trial(of)
 
 
-def of_activities(model):
+def of_activities(model: Any) -> List[Any]:
     """Its layers with an activity regularizer."""
     return [layer for layer, _ in layers(model) if getattr(layer, "activity_regularizer", None) is not None]
 
 
 @contextlib.contextmanager
-def means_of_activities(model, samples):
+def means_of_activities(model: Any, samples: int) -> Iterator[None]:
     """A context in which activity regularizers are means over the samples, as in Keras 3; Keras 2 sums them."""
     own = [(layer, layer.activity_regularizer) for layer in of_activities(model)]
     for layer, regularizer in own:
@@ -157,7 +160,7 @@ def means_of_activities(model, samples):
             layer.activity_regularizer = regularizer
 
 
-def called_again(model):
+def called_again(model: Any) -> Tuple[Any, Any]:
     """(inputs, outputs) of the model's layers called once more, in the same order, on new inputs."""
     K = keras.backend
     inputs = [keras.layers.Input(batch_shape=K.int_shape(one), dtype=K.dtype(one)) for one in model.inputs]

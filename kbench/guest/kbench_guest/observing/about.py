@@ -3,15 +3,19 @@
 import contextlib
 import hashlib
 import types
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List
 
 import numpy as np
 
 from kbench_guest.proof import fingerprint
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
+
 HASHED_BYTES = 1 << 24  # of each array, from the front
 
 
-def model(framework, made):
+def model(framework: "KerasModels", made: Any) -> Dict[str, Any]:
     """{parameters, layers, dtypes, fallbacks, optimizer, loss} as far as they are known; `notes` say what is not."""
     asked = [
         ("parameters", lambda: int(made.count_params())),
@@ -27,7 +31,7 @@ def model(framework, made):
         try:
             found[name] = ask()
         except Exception as error:  # of the user's model: it is measured even if it cannot be described
-            notes.append("its %s cannot be described (%s)" % (name, type(error).__name__))
+            notes.append(f"its {name} cannot be described ({type(error).__name__})")
     if isinstance(getattr(made, "jit_compile", None), bool):
         found["jit_compile"] = made.jit_compile
     if framework.heeds_run_eagerly and getattr(made, "run_eagerly", False):
@@ -36,15 +40,15 @@ def model(framework, made):
     return dict(found, notes=notes) if notes else found
 
 
-def has_all_weights(made):
+def has_all_weights(made: Any) -> bool:
     """Whether the model and its layers are built: on some backends the first step makes the weights of some."""
     layers = made._flatten_layers() if hasattr(made, "_flatten_layers") else getattr(made, "layers", ())
     return all(getattr(one, "built", True) for one in [made, *layers])
 
 
-def training(given, hashed):
+def training(given: Dict[str, Any], hashed: bool) -> Dict[str, Any]:
     """{batch_size, samples, ...} of the arguments of fit, as far as they are known; `hashed`: with content_sha256."""
-    found = {}
+    found: Dict[str, Any] = {}
     x = given.get("x", given.get("generator"))
     split = float(given.get("validation_split") or 0.0)
     if split:
@@ -65,20 +69,20 @@ def training(given, hashed):
     return found
 
 
-def count_samples(given, facts):
+def count_samples(given: Dict[str, Any], facts: Dict[str, Any]) -> None:
     """Add the number of samples in a generator's first batch to `facts`, unless that is known."""
     for name in ("x", "generator"):
         if isinstance(given.get(name), types.GeneratorType) and "batch_size" not in facts:
             given[name] = _counted(given[name], facts)
 
 
-def _counted(generator, facts):
+def _counted(generator: Any, facts: Dict[str, Any]) -> Iterator[Any]:
     for batch in generator:
         facts.setdefault("batch_size", rows(batch[0] if isinstance(batch, tuple) else batch))
         yield batch
 
 
-def samples(facts, steps):
+def samples(facts: Dict[str, Any], steps: int) -> int:
     """How many samples an epoch of `steps` steps has; 0 if that is not known."""
     given, size = facts.get("samples", 0), facts.get("batch_size", 0)
     if given:
@@ -86,7 +90,7 @@ def samples(facts, steps):
     return steps * size
 
 
-def steps_in_epoch(given):
+def steps_in_epoch(given: Dict[str, Any]) -> int:
     """How many steps each epoch of a fit with these arguments has; 0 if they do not tell."""
     if given.get("steps_per_epoch"):
         return int(given["steps_per_epoch"])
@@ -99,12 +103,12 @@ def steps_in_epoch(given):
     return 0
 
 
-def _trained(samples, split):
+def _trained(samples: int, split: float) -> int:
     """How many of the samples are trained on if this part is for validation, as Keras rounds it."""
     return int(samples * (1 - split))
 
 
-def rows(x):
+def rows(x: Any) -> int:
     """How many samples these arrays, tables, tensors or lists have; 0 if that is not known."""
     while isinstance(x, (list, tuple, dict)) and not is_array(x):
         x = next(iter(x.values() if isinstance(x, dict) else x), None)
@@ -117,12 +121,12 @@ def rows(x):
         return 0
 
 
-def is_array(x):
+def is_array(x: Any) -> bool:
     """Whether it is a list that stands for an array."""
     return isinstance(x, (list, tuple)) and len(x) > 0 and isinstance(x[0], (int, float, str, bytes, np.generic))
 
 
-def _arrays(x):
+def _arrays(x: Any) -> List[np.ndarray]:
     """The numpy arrays in x, which may be one, or a list or dict of them; [] if there is anything else."""
     if isinstance(x, np.ndarray):
         return [x]
@@ -133,7 +137,7 @@ def _arrays(x):
     return []
 
 
-def _sha256(found):
+def _sha256(found: List[np.ndarray]) -> str:
     digest = hashlib.sha256()
     for one in found:
         item = min(one.itemsize, 4) if one.dtype.kind == "f" else one.itemsize
@@ -141,15 +145,15 @@ def _sha256(found):
         single = first.astype("float32") if one.dtype.kind == "f" else first
         if np.array_equal(single, first):  # to_categorical gives float32 or float64, by the version of Keras
             first = single
-        digest.update(("%s %s\n" % (first.dtype.str, one.shape)).encode("ascii"))
+        digest.update(f"{first.dtype.str} {one.shape}\n".encode("ascii"))
         digest.update(np.ascontiguousarray(first).tobytes())
     return digest.hexdigest()
 
 
-def _name(loss):
+def _name(loss: Any) -> str:
     """A loss as people write it."""
     if isinstance(loss, dict):
-        return ", ".join("%s: %s" % (name, _name(loss[name])) for name in sorted(loss))
+        return ", ".join(f"{name}: {_name(loss[name])}" for name in sorted(loss))
     if isinstance(loss, (list, tuple)):
         return ", ".join(_name(one) for one in loss)
     return loss if isinstance(loss, str) else getattr(loss, "__name__", type(loss).__name__)

@@ -2,6 +2,7 @@
 
 import itertools
 import operator
+from typing import Any, Dict, Iterable, List, Tuple
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from kbench_guest.arrays import leaves, mapped
 from kbench_guest.protocol import Refused
 
 
-def first_batches(method, given, count):
+def first_batches(method: str, given: Dict[str, Any], count: int) -> List[Tuple[Any, ...]]:
     """[(x, y, sample weights)]: arrays of the call's first batches, at most `count`. Raises Refused for others."""
     x = given.get("x", given.get("generator"))
     whole = (x, given.get("y"), given.get("sample_weight"))
@@ -25,19 +26,19 @@ def first_batches(method, given, count):
     return [tuple(_arrays(part) for part in one) for one in batches]
 
 
-def each(made):
+def each(made: Any) -> Iterable[Any]:
     """The batches of a generator or Sequence, in order."""
     indexed = hasattr(made, "__getitem__") and hasattr(made, "__len__")
     return (made[number] for number in range(len(made))) if indexed else iter(made)
 
 
-def _three(batch):
+def _three(batch: Any) -> Tuple[Any, ...]:
     """x, y and sample weights of what a generator gives."""
     batch = tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
     return (batch + (None, None))[:3]
 
 
-def _arrays(value):
+def _arrays(value: Any) -> Any:
     """The same with numpy arrays in it."""
     if value is None:
         return None
@@ -49,5 +50,5 @@ def _arrays(value):
     if found.dtype.kind == "S":
         found = found.astype("U")
     if found.dtype.kind not in "biufU":
-        raise Refused("unsupported", "its data are %s, not arrays of numbers" % found.dtype)
+        raise Refused("unsupported", f"its data are {found.dtype}, not arrays of numbers")
     return found

@@ -1,52 +1,56 @@
 """What happens to a model around its epochs: its learning rate, and whether its weights change without training."""
 
 import zlib
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 import numpy as np
 
 from kbench_guest.observing.received import guarded
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.interface import Framework
+
 BY_SCORES = "ReduceLROnPlateau"
 NUMBERS = 4096  # of each weight, evenly spread
 
 
-class BetweenEpochs(object):
+class BetweenEpochs:
     """Looks when an epoch begins and when it has ended, outside its time.
 
     callbacks: the example's. Where one of Keras's own sets the rate by the scores, which backends round differently,
     only the first epoch's rate is told.
     """
 
-    def __init__(self, framework, model, callbacks):
+    def __init__(self, framework: "Framework", model: Any, callbacks: List[Any]) -> None:
         self._framework, self._model = framework, model
         self._by_scores = any(type(one).__name__ == BY_SCORES for one in callbacks)
         self._epochs = 0
         self._ended = guarded(self._weights)
-        self._found = {}
+        self._found: Dict[str, Any] = {}
 
-    def begins(self):
+    def begins(self) -> None:
         self._epochs += 1
         weights = guarded(self._weights)
         known = weights is not None and self._ended is not None
         self._found = {"weights_changed": int(weights != self._ended)} if known else {}
         self._found["learning_rate"] = self._rate()
 
-    def ends(self):
+    def ends(self) -> None:
         self._ended = guarded(self._weights)
         self._found["learning_rate_at_end"] = self._rate()
 
-    def found(self):
+    def found(self) -> Dict[str, Any]:
         """{"weights_changed", "learning_rate", "learning_rate_at_end"} of the epoch that is over."""
         return {name: value for name, value in self._found.items() if value is not None}
 
-    def _weights(self):
+    def _weights(self) -> int:
         digest = 0
         for value in self._framework.all_weights(self._model):
             flat = np.asarray(value).reshape(-1)
             digest = zlib.crc32(flat[:: max(1, flat.size // NUMBERS)].tobytes(), digest)
         return digest
 
-    def _rate(self):
+    def _rate(self) -> Optional[float]:
         if self._by_scores and self._epochs > 1:
             return None
         rate = guarded(self._framework.learning_rate, self._model)

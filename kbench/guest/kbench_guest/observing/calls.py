@@ -9,6 +9,7 @@ import os
 import time
 import traceback
 import weakref
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 
@@ -20,32 +21,43 @@ from kbench_guest.observing.returned import Returned, scores
 from kbench_guest.observing.wrapping import by_name, given_to, in_main_thread, site_name, wrap_methods
 from kbench_guest.proof import weights
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
+    from kbench_guest.observing.imports import Files
+    from kbench_guest.protocol import Events
+    from kbench_guest.turns import Turns
+
+# A call's positional arguments, the others, and what to do with what it returns.
+Observed = Tuple[Tuple[Any, ...], Dict[str, Any], Callable[[Any], None]]
+
 REPORT_SECONDS = 0.5  # calls of one site are reported together, at most this often
 REPORTED_AT_ONCE = 10
 SHORT_FIT = 0.5  # seconds: turns end between fits that take less, and within others
 CLOCK = "_kbench_clock"
 
 
-class Site(object):
+class Site:
     """A line of the program that calls a method of a model."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
         self.epochs = 0  # reported so far
-        self.models = weakref.WeakSet()
-        self.calls = []  # seconds of those not reported yet
-        self.round = None  # in which the first of these was
+        self.models: Any = weakref.WeakSet()
+        self.calls: List[float] = []  # seconds of those not reported yet
+        self.round: Optional[int] = None  # in which the first of these was
         self.samples = 0
-        self.scores = {}  # of the last call
+        self.scores: Dict[str, float] = {}  # of the last call
         self.reported = 0.0  # when
         self.described = False
         self.fit_seconds = SHORT_FIT  # of the last fit
 
 
-class Calls(object):
+class Calls:
     """All calls of this process. program: the spec's part on the script; files: its own."""
 
-    def __init__(self, framework, events, turns, program, files):
+    def __init__(
+        self, framework: "KerasModels", events: "Events", turns: "Turns", program: Dict[str, Any], files: "Files"
+    ) -> None:
         self.framework = framework
         self.program = program
         self._events = events
@@ -53,15 +65,15 @@ class Calls(object):
         self._files = files
         self._pid = os.getpid()
         self._inside = False  # whether an observed call runs
-        self._sites = {}
-        self._fit = None  # the one that runs
+        self._sites: Dict[str, Site] = {}
+        self._fit: Optional[Fit] = None  # the one that runs
         self._seeded = False
         self._failed = False
         self._cut = ""  # what --max-steps has cut of the call that runs
         self.broken = ""  # the site whose call raised last
         self.returned = Returned(framework, events, self.guarded)
 
-    def watch(self, model_class):
+    def watch(self, model_class: Any) -> None:
         """Wrap the methods of Keras's Model, and those that its subclasses override."""
         if self.program["variant"] == "other-jit":
             changes.compile_otherwise(model_class, self.framework)
@@ -72,16 +84,16 @@ class Calls(object):
         if self.program["max_steps"]:
             cutting.watch(model_class, self.program["max_steps"], self)
 
-    def is_cut(self, text):
+    def is_cut(self, text: str) -> None:
         """The next call is a cut one, as the text says; it is not if that is empty."""
         if not self._inside:
             self._cut = text
 
-    def _wrapped(self, method, original):
+    def _wrapped(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
         begin = self._begin_fit if method in FITS else self._begin_call
 
         @functools.wraps(original)
-        def called(model, *args, **kwargs):
+        def called(model: Any, *args: Any, **kwargs: Any) -> Any:
             observed = None
             if in_main_thread(self._pid) and not self._inside:
                 with cost.own_work():
@@ -102,7 +114,7 @@ class Calls(object):
 
         return called
 
-    def guarded(self, do, *args):
+    def guarded(self, do: Callable[..., Any], *args: Any) -> Any:
         """What `do` returns. If it raises, that call is not measured, and the program goes on."""
         try:
             return do(*args)
@@ -110,16 +122,18 @@ class Calls(object):
             if not self._failed:
                 self._failed = True
                 traceback.print_exc()
-                text = "not all of its calls could be observed (%s: %s)" % (type(error).__name__, error)
+                text = f"not all of its calls could be observed ({type(error).__name__}: {error})"
                 self._events.write("note", text=text)
 
-    def _site(self, method):
+    def _site(self, method: str) -> Site:
         name = site_name(method, self._files)
         return self._sites.setdefault(name, Site(name))
 
     # fit
 
-    def _begin_fit(self, method, original, model, args, kwargs):
+    def _begin_fit(
+        self, method: str, original: Callable[..., Any], model: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
+    ) -> Optional[Observed]:
         """(positional arguments, others, what to do at the end) of a call of fit; None if it is not observed."""
         named = by_name(original, args, kwargs)
         if named is None:
@@ -143,7 +157,7 @@ class Calls(object):
         self._fit, clock.active, clock.may_pause = fit, True, site.fit_seconds >= SHORT_FIT
         start, turn = cost.now(), self._turns.round
 
-        def end(found):
+        def end(found: Any) -> None:
             seconds = cost.now() - start
             with cost.own_work():
                 self._fit, clock.active = None, False
@@ -154,7 +168,7 @@ class Calls(object):
 
         return (), named, end
 
-    def _passed_on(self, site):
+    def _passed_on(self, site: Site) -> bool:
         """Let others have their turn if this one is over: at the start of a call. Whether it was."""
         if not (self._turns and site.epochs and self._turns.over()):
             return False
@@ -162,7 +176,7 @@ class Calls(object):
         self._turns.pass_on()
         return True
 
-    def clock(self, model):
+    def clock(self, model: Any) -> StepClock:
         """The clock of the model's training steps; made when it is first trained."""
         # In the model's own dict, past Keras's tracking of attributes: it goes when the model goes.
         if CLOCK not in vars(model):
@@ -170,15 +184,15 @@ class Calls(object):
             self.framework.step_hook(model, "test", self._before_test)
         return vars(model)[CLOCK]
 
-    def _before_test(self, function):
-        def step(*args):
+    def _before_test(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*args: Any) -> Any:
             if self._fit is not None:
                 self.guarded(self._fit.training_ends)  # validation begins, within fit
             return function(*args)
 
         return step
 
-    def describe(self, site, model, facts, trained=False):
+    def describe(self, site: Site, model: Any, facts: Dict[str, Any], trained: bool = False) -> None:
         """Write what the model of a site is, once; trained: whether it has been trained before."""
         if site.described:
             return
@@ -197,18 +211,20 @@ class Calls(object):
         task = "train" if site.name.split(",")[0] in TRAINS else "infer"
         self._events.write("site", site=site.name, task=task, facts=found)
 
-    def write_epoch(self, site, **values):
+    def write_epoch(self, site: Site, **values: Any) -> None:
         """Write an epoch of a fit, or some calls."""
         site.epochs += 1
         self._events.write("epoch", epoch=site.epochs, site=site.name, **values)
 
-    def write_fit(self, site, **values):
+    def write_fit(self, site: Site, **values: Any) -> None:
         """Write a call of fit, whose epochs have been written."""
         self._events.write("fit", site=site.name, **values)
 
     # everything else
 
-    def _begin_call(self, method, original, model, args, kwargs):
+    def _begin_call(
+        self, method: str, original: Callable[..., Any], model: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
+    ) -> Optional[Observed]:
         """As _begin_fit, for a call of another method."""
         if method == CALL and not (args and has_numbers(args[0])):
             return None
@@ -218,7 +234,7 @@ class Calls(object):
         samples = int(x.shape[0]) if method == CALL and len(x.shape) else about.rows(x)
         start = cost.now()
 
-        def end(found):
+        def end(found: Any) -> None:
             if method == CALL:
                 self.framework.wait(model, found)  # it may return before its work is done
             seconds = cost.now() - start
@@ -232,7 +248,7 @@ class Calls(object):
 
         return args, kwargs, end
 
-    def _end_call(self, site, model, samples, seconds, its_scores):
+    def _end_call(self, site: Site, model: Any, samples: int, seconds: float, its_scores: Dict[str, float]) -> None:
         first = model not in site.models
         if first:
             self._write_calls(site)
@@ -245,7 +261,7 @@ class Calls(object):
         if first or time.perf_counter() - site.reported > REPORT_SECONDS:
             self._write_calls(site, first)
 
-    def _write_calls(self, site, first=False):
+    def _write_calls(self, site: Site, first: bool = False) -> None:
         """Write the calls not reported yet, in up to REPORTED_AT_ONCE equal parts."""
         size = -(-len(site.calls) // REPORTED_AT_ONCE)
         samples = site.samples // max(1, len(site.calls))
@@ -258,17 +274,17 @@ class Calls(object):
             self.write_epoch(site, seconds=seconds, calls=len(part), samples=samples, first=int(first), **turn)
         site.calls, site.samples, site.reported = [], 0, time.perf_counter()
 
-    def finish(self):
+    def finish(self) -> None:
         """The program has ended well: compute what its calls have not returned."""
         self._inside = True  # nothing is measured any more
         self.returned.finish()
 
-    def flush(self):
+    def flush(self) -> None:
         """Write what was not reported yet."""
         for site in list(self._sites.values()):
             self._write_calls(site)
 
 
-def has_numbers(x):
+def has_numbers(x: Any) -> bool:
     """Whether an array has numbers already, and is not a part of a graph."""
     return isinstance(x, np.ndarray) or hasattr(x, "numpy") or hasattr(type(x), "is_ready")

@@ -2,6 +2,7 @@
 
 import functools
 import time
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional
 
 import numpy as np
 
@@ -9,18 +10,21 @@ from kbench_guest.arrays import leaves, mapped
 from kbench_guest.observing.batches import first_batches
 from kbench_guest.protocol import Refused
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
+
 MOST_BYTES = 1 << 28  # of the arrays that hold one batch again and again
 COPIES = 11  # of a batch, timed one by one
 
 
-def compile_otherwise(model_class, framework):
+def compile_otherwise(model_class: Any, framework: "KerasModels") -> None:
     """Let models run compiled if the program has them run eagerly, and else invert jit_compile. Raises Refused."""
     if not hasattr(model_class, "jit_compile"):
         raise Refused("unsupported", "this Keras has no jit_compile")
     original = model_class.compile
 
     @functools.wraps(original)
-    def compiled(model, *args, **kwargs):
+    def compiled(model: Any, *args: Any, **kwargs: Any) -> None:
         if framework.heeds_run_eagerly and kwargs.get("run_eagerly"):
             original(model, *args, **dict(kwargs, run_eagerly=False))
             return
@@ -30,7 +34,7 @@ def compile_otherwise(model_class, framework):
     model_class.compile = compiled
 
 
-def transfer_seconds(framework, model, batch):
+def transfer_seconds(framework: "KerasModels", model: Any, batch: Any) -> Optional[float]:
     """The median time of copying a batch to the device and a number back; None if the framework cannot say."""
     numbers = [one for one in leaves(batch) if one.dtype.kind != "U"]
     seconds = []
@@ -44,7 +48,7 @@ def transfer_seconds(framework, model, batch):
     return float(np.median(seconds))
 
 
-def repeat_first(method, given):
+def repeat_first(method: str, given: Dict[str, Any]) -> Any:
     """Feed a fit its first batch again and again, from memory, so that data take almost no time; returns it."""
     name = "generator" if "generator" in given else "x"
     source = given[name]
@@ -69,7 +73,7 @@ def repeat_first(method, given):
     return batch
 
 
-def _forever(batch):
+def _forever(batch: Any) -> Iterator[Any]:
     """A generator, which is what Keras takes."""
     while True:
         yield tuple(one for one in batch if one is not None)

@@ -5,20 +5,21 @@ Whatever is timed by it adds up: the calls of models, and all that the program d
 
 import contextlib
 import time
+from typing import Any, Dict, Iterator
 
 from kbench_guest.turns import held_seconds
 
 _own = [0.0, None]  # seconds of kbench's own work in all; when the work began that is under way
 
 
-def now():
+def now() -> float:
     """Seconds of the program so far; only differences count."""
     _, began = _own
     return (time.perf_counter() - held_seconds() if began is None else began) - _own[0]
 
 
 @contextlib.contextmanager
-def own_work():
+def own_work() -> Iterator[None]:
     """A context in which kbench works, and the program waits for it."""
     if _own[1] is not None:  # within such a context
         yield
@@ -31,7 +32,7 @@ def own_work():
         _own[1] = None
 
 
-def in_steps(timed, at_once, steps):
+def in_steps(timed: Dict[str, Any], at_once: int, steps: int) -> Dict[str, Any]:
     """What a clock says of an epoch, by its steps: if each call of the model's function takes several steps at once.
 
     timed: of StepClock.lap. at_once: how many steps a call takes, the last one perhaps fewer; steps: of the epoch.

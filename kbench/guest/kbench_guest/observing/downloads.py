@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 import types
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ FAILED = "URL fetch failure"  # in what Keras raises, of whatever generation
 PACKAGES = ("keras", "keras_applications", "keras_preprocessing")
 
 
-def share(keras, folder, files, remark):
+def share(keras: Any, folder: str, files: Dict[str, List[str]], remark: Callable[[str], None]) -> None:
     """Replace get_file in every module of Keras that has it.
 
     folder: used instead of ~/.keras. files: {name: [path, remark]} of the files that kbench has, whatever their hash;
@@ -27,7 +28,7 @@ def share(keras, folder, files, remark):
         return
 
     @functools.wraps(get_file)
-    def shared(fname=None, origin=None, *args, **kwargs):
+    def shared(fname: Optional[str] = None, origin: Optional[str] = None, *args: Any, **kwargs: Any) -> Any:
         for name in (str(fname), str(origin).rpartition("/")[2]):
             path, said = files.get(name, ("", ""))
             if path and os.path.exists(os.path.expanduser(path)):
@@ -46,10 +47,11 @@ def share(keras, folder, files, remark):
                 if not own or FAILED not in str(error):
                     raise
                 place = os.path.join(named, kwargs.get("cache_subdir", "datasets"))
-                why = "%s cannot be downloaded from %s: put it into %s" % (fname, origin, place)
+                why = f"{fname} cannot be downloaded from {origin}: put it into {place}"
                 raise Refused("data", why) from error
 
-    for name, module in list(sys.modules.items()):
+    loaded: List[Tuple[str, Any]] = list(sys.modules.items())
+    for name, module in loaded:
         if name.split(".")[0] in PACKAGES and getattr(module, "get_file", None) is get_file:
             module.get_file = shared
             if hasattr(module, "np") and name.startswith("keras.datasets."):
@@ -59,7 +61,7 @@ def share(keras, folder, files, remark):
 
 
 @contextlib.contextmanager
-def _locked(folder):
+def _locked(folder: str) -> Iterator[None]:
     """Held by one process at a time."""
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, ".lock"), "a") as file:

@@ -3,11 +3,13 @@
 import os
 import sys
 import traceback
+import types
+from typing import Optional, Type
 
 GUEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-def show_error(kind, error, trace):
+def show_error(kind: Type[BaseException], error: BaseException, trace: Optional[types.TracebackType]) -> None:
     """What sys.excepthook does. One of the program's own is called with all frames."""
     if sys.excepthook is not sys.__excepthook__:
         sys.excepthook(kind, error, trace)
@@ -17,7 +19,7 @@ def show_error(kind, error, trace):
     sys.stderr.write("".join(shown.format()))
 
 
-def _leave_out(shown):
+def _leave_out(shown: traceback.TracebackException) -> None:
     """Take kbench's frames, and those of the import system between them, out of an exception and its causes."""
     if any(frame.filename.startswith(GUEST) for frame in shown.stack):
         kept = [one for one in shown.stack if not one.filename.startswith((GUEST, "<frozen importlib"))]
@@ -27,7 +29,7 @@ def _leave_out(shown):
             _leave_out(cause)
 
 
-def own_frames(trace):
+def own_frames(trace: Optional[types.TracebackType]) -> Optional[types.TracebackType]:
     """The traceback without kbench's frames at its beginning."""
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith(GUEST):
         trace = trace.tb_next

@@ -1,20 +1,25 @@
 """Times a call of fit by its epochs, from callbacks that stand before and after the program's own."""
 
 import time
+from typing import TYPE_CHECKING, Any, Dict, Optional
 
 import keras
 
 from kbench_guest.observing import about, cost
 from kbench_guest.observing.returned import numbers
 
+if TYPE_CHECKING:
+    from kbench_guest.observing.calls import Calls, Site
+    from kbench_guest.turns import Turns
 
-class Fit(object):
+
+class Fit:
     """One call of fit. first, last: callbacks that Keras calls before and after the program's own.
 
     steps: of an epoch, 0 if that is not known.
     """
 
-    def __init__(self, calls, site, model, facts, steps):
+    def __init__(self, calls: "Calls", site: "Site", model: Any, facts: Dict[str, Any], steps: int) -> None:
         self._calls = calls
         self._site = site
         self._model = model
@@ -25,10 +30,10 @@ class Fit(object):
         self._steps = steps
         self._at_once = calls.framework.steps_of_a_call(model)
         self._executions = -(-steps // self._at_once)  # of an epoch; 0 if that is not known
-        self._start = None
-        self._end = None
+        self._start: Optional[float] = None
+        self._end: Optional[float] = None
         self._done = 0
-        self._validated = None  # when the last validation had ended
+        self._validated: Optional[float] = None  # when the last validation had ended
         site.models.add(model)
         callback = keras.callbacks.LambdaCallback
         # The program's callbacks are no part of a validation.
@@ -38,10 +43,10 @@ class Fit(object):
             on_epoch_end=lambda epoch, logs=None: calls.guarded(self._epoch_ends, logs or {}),
         )
 
-    def _validation_ends(self, epoch, logs=None):
+    def _validation_ends(self, epoch: int, logs: Any = None) -> None:
         self._validated = time.perf_counter()
 
-    def _epoch_begins(self):
+    def _epoch_begins(self) -> None:
         """Some backends compile in fit before the epoch begins: the very first epoch counts from the call."""
         now = time.perf_counter()
         with cost.own_work():
@@ -53,7 +58,7 @@ class Fit(object):
         self._start = self._called + after - now if self._done == 0 and self._first else after
         self._end = None
 
-    def training_ends(self):
+    def training_ends(self) -> None:
         """The last step of this epoch was done, and validation begins."""
         if self._end is None and self._start is not None:
             self._end = self._calls.clock(self._model).last_end()
@@ -61,7 +66,7 @@ class Fit(object):
                 self._calls.framework.wait(self._model)
                 self._end = time.perf_counter()
 
-    def _epoch_ends(self, logs):
+    def _epoch_ends(self, logs: Dict[str, Any]) -> None:
         now = self._validated or time.perf_counter()
         if self._start is None:
             return
@@ -90,14 +95,14 @@ class Fit(object):
         if most and self._done >= most:
             self._model.stop_training = True
 
-    def write_call(self, seconds, cold, turn, turns):
+    def write_call(self, seconds: float, cold: bool, turn: int, turns: "Turns") -> None:
         """Write what the call took in all. cold: whether it was the first of its turn; turn: that it began in."""
         about_turns = {"cold": int(cold), "round": turn, "held": int(turns.round != turn)} if turns else {}
         first = int(self._first)
         self._calls.write_fit(self._site, seconds=seconds, epochs=self._done, first=first, **about_turns)
 
 
-def as_scores(found):
+def as_scores(found: Dict[str, float]) -> Dict[str, Any]:
     """Fields of the event `epoch` for scores by their names."""
     if not found:
         return {}

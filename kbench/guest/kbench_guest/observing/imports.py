@@ -5,23 +5,25 @@ import bisect
 import builtins
 import contextlib
 import importlib
+import importlib.machinery
 import importlib.util
 import os
 import sys
 import types
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 
-class Watched(object):
+class Watched:
     """A finder that wraps the loaders of some modules. It comes first in sys.meta_path, and finds nothing itself.
 
     modules: {name: (before, after)}; `before`, which may be None, is called with nothing and `after` with the module.
     """
 
-    def __init__(self, modules):
+    def __init__(self, modules: Dict[str, Tuple[Optional[Callable[[], None]], Callable[[Any], None]]]) -> None:
         self._modules = modules
-        self._finding = set()
+        self._finding: Set[str] = set()
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Optional[importlib.machinery.ModuleSpec]:
         if name not in self._modules or name in self._finding:
             return None
         self._finding.add(name)
@@ -32,26 +34,27 @@ class Watched(object):
         finally:
             self._finding.discard(name)
         if found is not None and found.loader is not None:
-            found.loader = _Loader(found.loader, *self._modules[name])
+            loader: Any = _Loader(found.loader, *self._modules[name])
+            found.loader = loader
         return found
 
 
-class _Loader(object):
+class _Loader:
     """A loader with something done before and after it."""
 
-    def __init__(self, loader, before, after):
+    def __init__(self, loader: Any, before: Optional[Callable[[], None]], after: Callable[[Any], None]) -> None:
         self._loader = loader
         self._before = before
         self._after = after
 
-    def exec_module(self, module):
+    def exec_module(self, module: Any) -> None:
         module.__loader__ = module.__spec__.loader = self._loader
         if self._before is not None:
             self._before()
         self._loader.exec_module(module)
         self._after(module)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
 
 
@@ -73,14 +76,14 @@ class Missing(types.ModuleType):
 
     __version__ = "0 (served by kbench)"
 
-    def __init__(self, name, report, seed):
-        super(Missing, self).__init__(name)
+    def __init__(self, name: str, report: Callable[[str], None], seed: Callable[[int], None]) -> None:
+        super().__init__(name)
         self._report, self._seed = report, seed
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        asked = "%s.%s" % (self.__name__, name)
+        asked = f"{self.__name__}.{name}"
         if asked == "tensorflow.keras":
             return importlib.import_module("keras")
         if asked == "tensorflow.random":
@@ -88,75 +91,85 @@ class Missing(types.ModuleType):
         if asked == "tensorflow.random.set_seed":
             return self._seed
         self._report(asked)
-        raise NotServed("there is no %s: %s" % (asked, NotServed.TEXT))
+        raise NotServed(f"there is no {asked}: {NotServed.TEXT}")
 
 
-class KerasOfTensorFlow(object):
+class KerasOfTensorFlow:
     """Takes the place of `__import__`: the program's own `tensorflow.keras` is Keras itself.
 
     Other imports stay as they are: Keras itself asks whether there is a TensorFlow. absent: whether there is none;
     then the program's `tensorflow` has Keras and nothing else.
     """
 
-    def __init__(self, files, absent, report, seed):
+    def __init__(
+        self, files: "Files", absent: bool, report: Callable[[str], None], seed: Callable[[int], None]
+    ) -> None:
         self._files = files
         self._missing = Missing("tensorflow", report, seed) if absent else None
         self._report = report
         self._import = builtins.__import__
-        builtins.__import__ = self
+        builtins.__import__ = self  # type: ignore[assignment]
 
-    def __call__(self, name, globals=None, locals=None, fromlist=(), level=0):
+    def __call__(
+        self,
+        name: str,
+        globals: Optional[Dict[str, Any]] = None,
+        locals: Optional[Dict[str, Any]] = None,
+        fromlist: Sequence[str] = (),
+        level: int = 0,
+    ) -> Any:
         below = name.split(".")
         if level or below[0] != "tensorflow" or not self._files.has(globals or {}):
             return self._import(name, globals, locals, fromlist, level)
-        found = self._missing
+        found: Any = self._missing
         if below[1:2] == ["keras"]:
             keras = importlib.import_module(".".join(below[1:]))
             if fromlist:
                 return keras
         elif self._missing is not None and len(below) > 1:
             self._report(name)
-            raise NotInstalled("there is no %s: this backend has no TensorFlow" % name)
+            raise NotInstalled(f"there is no {name}: this backend has no TensorFlow")
         if found is None:
             found = self._import(name if below[1:2] != ["keras"] else "tensorflow", globals, locals, fromlist, level)
-            sys.modules["tensorflow"].keras = importlib.import_module("keras")
+            tensorflow: Any = sys.modules["tensorflow"]
+            tensorflow.keras = importlib.import_module("keras")
         return found
 
 
-class Files(object):
+class Files:
     """The files of a program: those in its folder, and the cells of a notebook.
 
     path: of the file that is run; main: the same as it is called, too; folder: of all of them.
     """
 
-    def __init__(self, path, main, folder):
+    def __init__(self, path: str, main: str, folder: str) -> None:
         self.path = path
         self.main = main
         self._folder = folder + os.sep
         self._of_main = path[len(self._folder) :]
-        self._cells = {}  # as tracebacks call a cell -> how it is named, its text
-        self._statements = {}  # a file's name -> the lines where its statements begin
+        self._cells: Dict[str, Tuple[str, str]] = {}  # as tracebacks call a cell -> how it is named, its text
+        self._statements: Dict[str, List[int]] = {}  # a file's name -> the lines where its statements begin
 
-    def add_cell(self, number, text):
+    def add_cell(self, number: int, text: str) -> str:
         """Make a cell known; returns the file name for its code."""
-        file = "%s, cell %d" % (self.main, number)
-        self._cells[file] = ("cell %d" % number, text)
+        file = f"{self.main}, cell {number}"
+        self._cells[file] = (f"cell {number}", text)
         return file
 
-    def is_own(self, file):
+    def is_own(self, file: str) -> bool:
         """Whether it is one of them."""
         return bool(self._named(file))
 
-    def has(self, module):
+    def has(self, module: Dict[str, Any]) -> bool:
         """Whether these are the globals of a module in one of them."""
         return self.is_own(str(module.get("__file__", ""))) or module.get("__name__") == "__main__"
 
-    def where(self, file):
+    def where(self, file: str) -> str:
         """How a sentence calls one of them: empty for the program's own file, and for others."""
         name = self._named(file)
         return "" if name == self._of_main else name
 
-    def line(self):
+    def line(self) -> Tuple[str, int]:
         """(where, line at which the statement begins) of the innermost frame in one of them; ("", 0) if none is.
 
         Of a call over several lines Python 3.6 names the last, and later ones the first.
@@ -169,24 +182,23 @@ class Files(object):
             frame = frame.f_back
         return "", 0
 
-    def text(self):
+    def text(self) -> str:
         """All of the file that is run, or of all cells."""
         return "\n".join(str(self._text(file)) for file in self._cells or [self.path])
 
-    def statements(self):
+    def statements(self) -> Iterator[ast.stmt]:
         """Those at the top of the file that is run, or of all cells: parsed again."""
         for file in self._cells or [self.path]:
             with contextlib.suppress(OSError, SyntaxError, ValueError):
-                for node in ast.parse(self._text(file)).body:
-                    yield node
+                yield from ast.parse(self._text(file)).body
 
-    def _named(self, file):
+    def _named(self, file: str) -> str:
         if file in self._cells:
             return self._cells[file][0]
         file = self.path if file == self.main else file
         return file[len(self._folder) :] if file.startswith(self._folder) else ""
 
-    def _statement(self, file, line):
+    def _statement(self, file: str, line: int) -> int:
         if file not in self._statements:
             found = []
             with contextlib.suppress(OSError, SyntaxError, ValueError):
@@ -195,14 +207,14 @@ class Files(object):
         before = bisect.bisect_right(self._statements[file], line)
         return self._statements[file][before - 1] if before else line
 
-    def _text(self, file):
+    def _text(self, file: str) -> Union[str, bytes]:
         if file in self._cells:
             return self._cells[file][1]
         with open(self._folder + self._named(file), "rb") as opened:
             return opened.read()
 
 
-def is_there(name, inside=""):
+def is_there(name: str, inside: str = "") -> bool:
     """Whether a package can be imported, and has a folder `inside`. Nothing is imported."""
     try:
         found = importlib.util.find_spec(name)

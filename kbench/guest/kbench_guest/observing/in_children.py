@@ -8,15 +8,16 @@ import importlib.util
 import json
 import os
 import sys
+from typing import Any
 
 HOME = os.path.dirname(os.path.abspath(__file__))
 
 
-class Chosen(object):
+class Chosen:
     """A finder that finds nothing, and sets the backend when Keras is about to be imported."""
 
     @staticmethod
-    def find_spec(name, path=None, target=None):
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
         if name == "keras":
             os.environ["KERAS_HOME"] = HOME
             if "KERAS_BACKEND" in os.environ:

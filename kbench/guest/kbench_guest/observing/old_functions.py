@@ -28,7 +28,7 @@ REFUSED = (
 def find(name):
     """The function of that name; None if there is no such function, AttributeError if Keras 3 cannot serve it."""
     if name in REFUSED:
-        raise AttributeError("--shims does not serve keras.backend.%s: Keras 3 has nothing that does the same" % name)
+        raise AttributeError(f"--shims does not serve keras.backend.{name}: Keras 3 has nothing that does the same")
     found = getattr(ops, name) if name in SAME else OTHERS.get(name)
     if found is None:
         return None
@@ -84,7 +84,7 @@ def _batch_dot(x, y, axes=None):
     of_y = "z" + letters[len(x.shape) - 1 : len(x.shape) + len(y.shape) - 2]
     of_y = of_y[:right] + of_x[left] + of_y[right + 1 :]
     kept = [one for one in of_x[1:] + of_y[1:] if one != of_x[left]]
-    found = ops.einsum("%s,%s->z%s" % (of_x, of_y, "".join(kept)), x, y)
+    found = ops.einsum(f"{of_x},{of_y}->z{''.join(kept)}", x, y)
     return found if kept else ops.expand_dims(found, -1)
 
 
@@ -128,16 +128,14 @@ def _in_train_phase(x, alt, training=None):
 def _data_format(data_format):
     found = data_format or keras.backend.image_data_format()
     if found not in ("channels_first", "channels_last"):
-        raise ValueError("Unknown data_format: %s" % data_format)
+        raise ValueError(f"Unknown data_format: {data_format}")
     return found
 
 
 def _bias_add(x, bias, data_format=None):
     first, shape = _data_format(data_format) == "channels_first", tuple(bias.shape)
     if len(shape) not in (1, len(x.shape) - 1):
-        raise ValueError(
-            "Unexpected bias dimensions %d, expect to be 1 or %d dimensions" % (len(shape), len(x.shape))
-        )
+        raise ValueError(f"Unexpected bias dimensions {len(shape)}, expect to be 1 or {len(x.shape)} dimensions")
     if len(shape) == 1:
         return x + ops.reshape(
             bias, (1,) + shape + (1,) * (len(x.shape) - 2) if first else (1,) * (len(x.shape) - 1) + shape

@@ -5,10 +5,15 @@ import os
 import re
 import sys
 import traceback
+import types
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from kbench_guest.observing import shims
 from kbench_guest.observing.imports import NotServed, is_there
 from kbench_guest.protocol import Refused, reason
+
+if TYPE_CHECKING:
+    from kbench_guest.observing.imports import Files
 
 # Packages whose import name is not the name that installs them.
 INSTALLED_AS = {
@@ -25,12 +30,14 @@ NOT_TO_INSTALL = ("google",)  # google.colab is there on Colab alone, and the pa
 PIP = re.compile(r"pip install `?([\w-]+)")
 
 
-def in_words(where, line):
+def in_words(where: str, line: int) -> str:
     """A place in a program."""
-    return "%sline %d" % (where + ", " if where else "", line)
+    return f"{where + ', ' if where else ''}line {line}"
 
 
-def reason_of(error, trace, files, program, missing):
+def reason_of(
+    error: BaseException, trace: Optional[types.TracebackType], files: "Files", program: Dict[str, Any], missing: str
+) -> Dict[str, Any]:
     """The fields of an error's event.
 
     program: the spec's part on it; missing: what it first used of a TensorFlow that is not there, with its line.
@@ -43,7 +50,7 @@ def reason_of(error, trace, files, program, missing):
         message = missing + ", and this backend has no TensorFlow" + _feeds("tensorflow", missing, program)
         return {"kind": "unsupported", "message": message}
     if isinstance(error, ImportError) and absent:
-        message = "%s imports %s, which this backend does not have" % (in_words(*(own or [("", 0)])[-1]), package)
+        message = f"{in_words(*(own or [('', 0)])[-1])} imports {package}, which this backend does not have"
         return {"kind": "unsupported", "message": message + _feeds(package, files.text(), program)}
     found = reason(error)
     if isinstance(error, Refused):
@@ -66,14 +73,14 @@ def reason_of(error, trace, files, program, missing):
     return dict(found, message=message)
 
 
-def _installs(packages, program):
+def _installs(packages: List[str], program: Dict[str, Any]) -> str:
     """What installs these packages, beside those that were asked for."""
     names = list(dict.fromkeys(INSTALLED_AS.get(one, one) for one in packages))
     them = "it" if len(names) == 1 else "what it imports"
-    return "; --with %s installs %s" % (",".join([*program["asked"], *names]), them)
+    return f"; --with {','.join([*program['asked'], *names])} installs {them}"
 
 
-def _absent(files, program):
+def _absent(files: "Files", program: Dict[str, Any]) -> List[str]:
     """The packages that the program is yet to import and that are not there, so that they need be named only once."""
     names = []
     for node in files.statements():
@@ -86,15 +93,15 @@ def _absent(files, program):
     return [one for one in names if one not in known and not is_there(one)]
 
 
-def _feeds(framework, used, program):
+def _feeds(framework: str, used: str, program: Dict[str, Any]) -> str:
     """What installs a framework whose data Keras 3 takes on any backend, if that is what the program wants of it."""
     package, of_data = FEEDS.get(framework, ("", None))
     if not package or not is_there("keras", "src") or not of_data.search(used):
         return ""
-    return "; for its data alone, --with %s installs it" % ",".join([*program["asked"], package])
+    return f"; for its data alone, --with {','.join([*program['asked'], package])} installs it"
 
 
-def _file(files, file):
+def _file(files: "Files", file: str) -> str:
     """A file's name and a comma; "" for the program itself."""
     named = files.where(file) if files.is_own(file) else os.sep.join(file.split(os.sep)[-2:])
     return named + ", " if named else ""  # of a package: with its folder

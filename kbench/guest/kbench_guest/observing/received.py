@@ -3,16 +3,20 @@
 import contextlib
 import hashlib
 import traceback
+from typing import TYPE_CHECKING, Any, Callable, Dict, FrozenSet, Iterable, Iterator, List, Optional, Tuple, Type
 
 import numpy as np
 
 from kbench_guest.arrays import leaves, mapped
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.interface import Framework
+
 LOOKED_AT = 4  # batches of an epoch: the first, and others that are the same on every backend
 MOST_NUMBERS = 1 << 20  # of an array of a batch that are hashed
 
 
-def guarded(do, *args):
+def guarded(do: Callable[..., Any], *args: Any) -> Any:
     """What `do` returns; None if it raises, for another Keras may be made otherwise, and the cell must not fail."""
     try:
         return do(*args)
@@ -21,18 +25,18 @@ def guarded(do, *args):
         return None
 
 
-class Received(object):
+class Received:
     """steps: of an epoch, as asked for. The batches are kept as they are, and hashed after the epoch's time ended."""
 
-    def __init__(self, framework, model, spec, steps):
+    def __init__(self, framework: "Framework", model: Any, spec: Dict[str, Any], steps: int) -> None:
         self._framework, self._model, self._spec, self._steps = framework, model, spec, steps
-        self._chosen = frozenset()
-        self._batches = {}  # number: (inputs, targets, weights of the samples)
-        self._arrays = None  # of the whole epoch, where Keras makes the batches of them
+        self._chosen: FrozenSet[int] = frozenset()
+        self._batches: Dict[int, Any] = {}  # number: (inputs, targets, weights of the samples)
+        self._arrays: Optional[Dict[str, Any]] = None  # of the whole epoch, where Keras makes the batches of them
         self._fits = 0
 
     @contextlib.contextmanager
-    def of_epoch(self, epoch):
+    def of_epoch(self, epoch: int) -> Iterator[None]:
         """While it is open, the epoch is trained."""
         order = np.random.RandomState([self._spec["seed"], epoch, 2]).permutation(self._steps)
         self._chosen = frozenset([0] + order[: LOOKED_AT - 1].tolist())
@@ -40,14 +44,14 @@ class Received(object):
         with self._framework.data_of_fit(lambda given: guarded(self._fit, given)):
             yield
 
-    def step(self, number, args):
+    def step(self, number: int, args: Tuple[Any, ...]) -> None:
         """Called before each step, the first is 0, with what the compiled function is given."""
         if number in self._chosen:
             found = guarded(self._framework.data_of_step, self._model, args)
             if found is not None:
                 self._batches[number] = found
 
-    def _fit(self, given):
+    def _fit(self, given: Dict[str, Any]) -> None:
         """Called with the arguments that Keras makes its batches of; may put there an `x` that gives the same."""
         self._fits += 1
         if self._fits > 1:  # a callback's own
@@ -60,27 +64,27 @@ class Received(object):
         elif hasattr(x, "__getitem__") and hasattr(x, "__len__"):
             x.__class__ = self._looked_into(x.__class__)
 
-    def _passed_on(self, generator):
+    def _passed_on(self, generator: Any) -> Iterator[Any]:
         for number, batch in enumerate(generator):
             self._keep(number, batch)
             yield batch
 
-    def _looked_into(self, kind):
+    def _looked_into(self, kind: Type[Any]) -> Type[Any]:
         keep = self._keep
 
-        def get(dataset, number):
+        def get(dataset: Any, number: int) -> Any:
             batch = kind.__getitem__(dataset, number)
             keep(number, batch)
             return batch
 
         return type(kind.__name__, (kind,), {"__getitem__": get, "__module__": kind.__module__})
 
-    def _keep(self, number, batch):
+    def _keep(self, number: int, batch: Any) -> None:
         if number in self._chosen and isinstance(batch, (tuple, list)):
             # Copies: a generator may fill the same arrays again.
             self._batches[number] = mapped(np.array, (list(batch) + [None, None])[:3])
 
-    def found(self, calls):
+    def found(self, calls: int) -> Dict[str, Any]:
         """{"steps", "samples", "sha256"} of the epoch that is over, as far as they are known.
 
         calls: how often the compiled function was called, each for `steps_per_execution` steps.
@@ -90,7 +94,7 @@ class Received(object):
         self._batches, self._arrays = {}, None
         return found
 
-    def _seen(self, steps):
+    def _seen(self, steps: int) -> Dict[str, Any]:
         if self._arrays is not None:
             self._batches = _cut(self._arrays, self._chosen)
         if not self._batches:
@@ -100,7 +104,7 @@ class Received(object):
         sha256 = "shuffled by fit" if shuffled else self._sha256()
         return {"samples": steps * len(leaves(first[0])[0]), "sha256": sha256}
 
-    def _sha256(self):
+    def _sha256(self) -> str:
         pictures = self._spec["input"] == "image" and self._spec["image_data_format"] == "channels_first"
         digest = hashlib.sha256()
         for number in sorted(self._batches):
@@ -108,7 +112,7 @@ class Received(object):
         return digest.hexdigest()
 
 
-def described(batch, pictures):
+def described(batch: Any, pictures: bool) -> bytes:
     """Bytes that are the same for the same (inputs, targets, weights) on every backend.
 
     pictures: whether the channels of pictures come first.
@@ -118,7 +122,7 @@ def described(batch, pictures):
     return "".join(map(repr, parts)).encode("ascii")
 
 
-def _cut(given, chosen):
+def _cut(given: Dict[str, Any], chosen: Iterable[int]) -> Dict[int, Any]:
     """The batches with these numbers that Keras 3 makes of the arrays."""
     size = given.get("batch_size") or 32
     whole = [given["x"], given.get("y"), given.get("sample_weight")]
@@ -132,21 +136,21 @@ def _cut(given, chosen):
     }
 
 
-def of_classes(targets, class_weight):
+def of_classes(targets: Any, class_weight: Dict[int, float]) -> np.ndarray:
     """The weights of samples that have these weights of classes."""
     numbers = np.asarray(_classes(np.asarray(leaves(targets)[0])))
     return np.array([class_weight.get(int(number), 1.0) for number in numbers], dtype="float32")
 
 
-def _in_common(batch):
+def _in_common(batch: Any) -> Tuple[List[Any], List[Any], List[Any]]:
     """Inputs, targets and weights in a form that is the same in both generations and for twins."""
     x, y, weights = (leaves(part) for part in batch)
     weights = [np.asarray(one, dtype="float32").reshape(len(one), -1) for one in weights]
-    weights = {one.tobytes(): one for one in weights if (one != 1).any()}  # Keras 2 makes ones, for each output
-    return x, [_classes(np.asarray(one)) for one in y], list(weights.values())
+    distinct = {one.tobytes(): one for one in weights if (one != 1).any()}  # Keras 2 makes ones, for each output
+    return x, [_classes(np.asarray(one)) for one in y], list(distinct.values())
 
 
-def _classes(targets):
+def _classes(targets: np.ndarray) -> np.ndarray:
     """Class numbers instead of rows with a single one in them."""
     if targets.ndim == 2 and targets.shape[1] == 1:
         return targets[:, 0]
@@ -155,7 +159,7 @@ def _classes(targets):
     return targets
 
 
-def _described(array, pictures):
+def _described(array: Any, pictures: bool) -> str:
     """Its shape and a hash of its numbers, whatever their dtype; pictures: whether their channels come first."""
     array = np.asarray(array)
     if pictures and array.ndim == 4:
@@ -166,4 +170,4 @@ def _described(array, pictures):
     if array.dtype.kind == "f":
         array = array.astype("float32")
     values = np.ascontiguousarray(array.astype("float64")) if array.dtype.kind in "fiub" else array.astype("U")
-    return "%s %s" % (shape, hashlib.sha256(values.tobytes()).hexdigest())
+    return f"{shape} {hashlib.sha256(values.tobytes()).hexdigest()}"

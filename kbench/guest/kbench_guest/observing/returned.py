@@ -10,6 +10,7 @@ import hashlib
 import os
 import time
 import weakref
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Set, Tuple
 
 import keras
 import numpy as np
@@ -24,13 +25,17 @@ from kbench_guest.observing.methods import SCORES
 from kbench_guest.observing.wrapping import by_name, wrap_methods
 from kbench_guest.proof.weights import by_layer
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
+    from kbench_guest.protocol import Events
+
 MOST_ROWS = 32
 MOST_NUMBERS = 1 << 22  # of a weight that are hashed, from the front
 MOST_WEIGHTS = 1000
 CLOSE = 1e-4  # of the largest number: outputs of one model for one batch are no farther apart, unless they are random
 
 
-def scores(model, found):
+def scores(model: Any, found: Any) -> Dict[str, float]:
     """{name: number} of what evaluate returned; {} if that is not known."""
     if isinstance(found, dict):
         values = found
@@ -41,7 +46,7 @@ def scores(model, found):
     return numbers(values)
 
 
-def _names(model):
+def _names(model: Any) -> List[str]:
     """The names of evaluate's scores in their order."""
     if not hasattr(model, "get_metrics_result"):  # Keras 2
         return list(getattr(model, "metrics_names", None) or ["loss"])
@@ -50,7 +55,7 @@ def _names(model):
     return ordered + sorted(set(there) - set(ordered))
 
 
-def numbers(values):
+def numbers(values: Dict[str, Any]) -> Dict[str, float]:
     """{name: score as a float} without what is no single number."""
     found = {}
     for name, value in values.items():
@@ -61,44 +66,44 @@ def numbers(values):
     return found
 
 
-class Returned(object):
+class Returned:
     """Keeps them. They are written as they come; `finish` adds what the program's end allows to compute."""
 
-    def __init__(self, framework, events, guarded):
+    def __init__(self, framework: "KerasModels", events: "Events", guarded: Callable[..., Any]) -> None:
         self._framework = framework
         self._events = events
         self._guarded = guarded
         self._began = time.time()
-        self._trained = weakref.WeakSet()  # layers
-        self._loaded = weakref.WeakKeyDictionary()  # layer: places of its weights that a file gave it
-        self._seen = set()  # sites
-        self._kept = []
+        self._trained: Any = weakref.WeakSet()  # layers
+        self._loaded: Any = weakref.WeakKeyDictionary()  # layer: places of its weights that a file gave it
+        self._seen: Set[str] = set()  # sites
+        self._kept: List[Tuple[Any, ...]] = []
 
-    def watch(self, model_class):
+    def watch(self, model_class: Any) -> None:
         """See which weights the program gives its models."""
         wrap_methods(model_class, ("load_weights",), self._loads)
         wrap_methods(model_class, ("set_weights",), self._sets)
 
-    def trains(self, model):
+    def trains(self, model: Any) -> None:
         """The model is trained from now on."""
         for layer, _ in layers(model):
             self._trained.add(layer)
             self._loaded.pop(layer, None)
 
-    def is_trained(self, model):
+    def is_trained(self, model: Any) -> bool:
         return any(layer in self._trained for layer, _ in layers(model))
 
-    def keep(self, site, method, model, given, found):
+    def keep(self, site: str, method: str, model: Any, given: Callable[[], Dict[str, Any]], found: Any) -> None:
         """The first call of a site has returned. given: makes its arguments by their names."""
         if site in self._seen:
             return
         self._seen.add(site)
-        given = given()
-        if given.get("training") or not self._is_plain(model):
+        named = given()
+        if named.get("training") or not self._is_plain(model):
             return
         told = {"trained": int(self.is_trained(model)), "weights": self.weights(model)}
         told["scores"] = scores(model, found) if method in SCORES else {}
-        x, most = given["x"], _most(given.get("batch_size"))
+        x, most = named["x"], _most(named.get("batch_size"))
         batch = self._first(x, most) if rows(x) else None
         outputs = None if method in SCORES else self._arrays(mapped(lambda one: one[:most], found))
         if batch is not None:
@@ -111,14 +116,17 @@ class Returned(object):
         if batch is not None and not told["trained"]:
             self._kept.append((site, weakref.ref(model), batch, most, told["weights"], outputs))
 
-    def finish(self):
+    def finish(self) -> None:
         """The program has ended: compute what its calls did not return, and whether they return it again."""
         for kept in self._kept:
             self._guarded(self._again, *kept)
         self._kept = []
 
-    def _again(self, site, model, batch, most, its_weights, outputs):
-        model, more = model(), {}
+    def _again(
+        self, site: str, model: Any, batch: Any, most: int, its_weights: List[Dict[str, Any]], outputs: Any
+    ) -> None:
+        more: Dict[str, Any] = {}
+        model = model()
         if model is None or self.is_trained(model):
             return
         if self.weights(model) != its_weights:  # changed by the program itself
@@ -135,7 +143,7 @@ class Returned(object):
 
     # weights
 
-    def weights(self, model):
+    def weights(self, model: Any) -> List[Dict[str, Any]]:
         """[{layer, weight, sha256, shared, norm, sums, trains, loaded}] of the model's weights, as they are now.
 
         sha256: of the numbers as this backend keeps them; shared: as all would keep those that compute the same.
@@ -156,22 +164,22 @@ class Returned(object):
                 })  # fmt: skip
         return plain_numbers(found[:MOST_WEIGHTS])
 
-    def _sets(self, method, original):
+    def _sets(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def given(model, *args, **kwargs):
+        def given(model: Any, *args: Any, **kwargs: Any) -> Any:
             self._guarded(self._is_new, model)
             return original(model, *args, **kwargs)
 
         return given
 
-    def _is_new(self, model):
+    def _is_new(self, model: Any) -> None:
         for layer, _ in layers(model):
             self._trained.discard(layer)
             self._loaded.pop(layer, None)
 
-    def _loads(self, method, original):
+    def _loads(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def loaded(model, *args, **kwargs):
+        def loaded(model: Any, *args: Any, **kwargs: Any) -> Any:
             with cost.own_work():
                 before = self._guarded(self._hashes, model)
             found = original(model, *args, **kwargs)
@@ -182,7 +190,7 @@ class Returned(object):
 
         return loaded
 
-    def _mark(self, model, before, named):
+    def _mark(self, model: Any, before: Any, named: Dict[str, Any]) -> None:
         path = next((one for one in named.values() if isinstance(one, (str, os.PathLike))), "")
         path = os.fspath(path)
         if not os.path.isfile(path) or os.path.getmtime(path) > self._began:  # the program itself has written it
@@ -193,13 +201,13 @@ class Returned(object):
             self._loaded[layer] = {place for place, one in hashes.items() if known.get(place) != one}
             self._trained.discard(layer)
 
-    def _hashes(self, model):
+    def _hashes(self, model: Any) -> Dict[Any, Dict[int, str]]:
         """{layer: {place of a weight: its hash}}; {} of a model that is not built."""
         return {layer: dict(enumerate(map(_sha256, values))) for layer, values in self._framework.own_weights(model)}
 
     # outputs
 
-    def first_rows(self, x, size=None):
+    def first_rows(self, x: Any, size: Any = None) -> Any:
         """A copy of the first rows of what a call is given; None if they cannot be had."""
         if not rows(x):
             if not (hasattr(x, "__getitem__") and hasattr(x, "__len__") and len(x)):
@@ -208,14 +216,14 @@ class Returned(object):
             x = x[0] if isinstance(x, (list, tuple)) else x
         return self._first(x, _most(size))
 
-    def _is_plain(self, model):
+    def _is_plain(self, model: Any) -> bool:
         """Whether it computes in the precision in which numbers are compared, and has no state of its own."""
         usual = keras.backend.floatx()
         kinds = {getattr(layer, "compute_dtype", usual) for layer, _ in layers(model)}
         stateful = any(getattr(layer, "stateful", False) is True for layer, _ in layers(model))
         return not stateful and all(kind == usual or "float" not in str(kind) for kind in kinds)
 
-    def _first(self, x, most):
+    def _first(self, x: Any, most: int) -> Any:
         """A copy of the first rows, as the model takes them."""
         if isinstance(x, dict):
             return {name: self._first(one, most) for name, one in x.items()}
@@ -223,10 +231,10 @@ class Returned(object):
             return [self._first(one, most) for one in x]
         return self._array((x.iloc if hasattr(x, "iloc") else x)[:most])
 
-    def _arrays(self, value):
+    def _arrays(self, value: Any) -> List[np.ndarray]:
         return [self._array(one) for one in leaves(value)]
 
-    def _array(self, value):
+    def _array(self, value: Any) -> np.ndarray:
         if hasattr(value, "iloc"):
             value = value.values
         if self._framework.eager and not isinstance(value, np.ndarray) and hasattr(value, "shape"):
@@ -234,12 +242,12 @@ class Returned(object):
         return np.array(value)
 
 
-def _most(size):
+def _most(size: Any) -> int:
     """Of how many rows the outputs are, for a batch of this size."""
     return min(MOST_ROWS, int(size)) if isinstance(size, (int, np.integer)) else MOST_ROWS
 
 
-def _sampled(outputs):
+def _sampled(outputs: Optional[List[np.ndarray]]) -> Dict[str, Any]:
     """{outputs, scales, norms}: some numbers of each array, its largest one and its norm; {} of no numbers."""
     if not outputs or any(one.dtype.kind not in "biuf" for one in outputs):
         return {}
@@ -247,7 +255,7 @@ def _sampled(outputs):
     return {"outputs": list(numbers), "scales": list(scales), "norms": [norm(one) for one in outputs]}
 
 
-def _close(own, other):
+def _close(own: List[np.ndarray], other: List[np.ndarray]) -> bool:
     """Whether outputs of the same model for the same inputs are alike."""
     if [one.shape for one in own] != [one.shape for one in other]:
         return True  # nothing is shown
@@ -258,6 +266,6 @@ def _close(own, other):
     )  # fmt: skip
 
 
-def _sha256(value):
+def _sha256(value: Any) -> str:
     flat = np.ascontiguousarray(value, "float32").reshape(-1)[:MOST_NUMBERS]
-    return hashlib.sha256(("%s " % (np.shape(value),)).encode("ascii") + flat.tobytes()).hexdigest()[:16]
+    return hashlib.sha256(f"{np.shape(value)} ".encode("ascii") + flat.tobytes()).hexdigest()[:16]

@@ -3,6 +3,7 @@
 What changes nothing that is measured does nothing, what can be served is served, and the rest is said.
 """
 
+import importlib.abc
 import importlib.machinery
 import os
 import re
@@ -10,6 +11,10 @@ import runpy
 import subprocess
 import sys
 import types
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+
+if TYPE_CHECKING:
+    from kbench_guest.observing.imports import Files
 
 # What needs no word: it is about pictures, the page, or reloading.
 SILENT = (
@@ -25,33 +30,33 @@ VALUE = re.compile(r"\{([^{}]+)\}|\$(\w+)")
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
-class Shell(object):
+class Shell:
     """What get_ipython() returns. namespace: the program's; remark: called with what has to be said.
 
     program: the spec's part on it.
     """
 
-    def __init__(self, namespace, program, remark):
-        self.config = {}
+    def __init__(self, namespace: Dict[str, Any], program: Dict[str, Any], remark: Callable[[str], None]) -> None:
+        self.config: Dict[str, Any] = {}
         self.user_ns = namespace
         self._program = program
         self._remark = remark
 
-    def run_line_magic(self, name, line, *_):
+    def run_line_magic(self, name: str, line: str, *_: Any) -> Any:
         if name in AROUND:
             return exec(line, self.user_ns)
         if name in ("pip", "conda", "mamba", "uv"):
-            return self.system("%s %s" % (name, line))
+            return self.system(f"{name} {line}")
         if name in ("sx", "system"):
             return self.getoutput(line)
         do = getattr(self, "_" + name, None) if name in ("cd", "env", "set_env", "run") else None
         if do is not None:
             return do(self._filled(line).strip())
         if name not in SILENT:
-            self._remark("%%%s was left out: kbench runs without IPython" % name)
+            self._remark(f"%{name} was left out: kbench runs without IPython")
         return None
 
-    def run_cell_magic(self, name, line, cell):
+    def run_cell_magic(self, name: str, line: str, cell: str) -> None:
         if name in AROUND:
             exec(cell, self.user_ns)
         elif name in ("bash", "sh", "script", "!", "sx", "system"):
@@ -62,15 +67,15 @@ class Shell(object):
             with open(os.path.expanduser(words[-1].strip("'\"")), "a" if "-a" in words else "w") as file:
                 file.write(cell)
         elif name not in SILENT:
-            self._remark("a cell with %%%%%s was left out: kbench runs without IPython" % name)
+            self._remark(f"a cell with %%{name} was left out: kbench runs without IPython")
 
-    def magic(self, line):
+    def magic(self, line: str) -> Any:
         name, _, rest = line.lstrip("%").partition(" ")
         return self.run_line_magic(name, rest)
 
     run_line_cell_magic = run_cell_magic
 
-    def system(self, command):
+    def system(self, command: str) -> None:
         command = self._filled(command)
         installs = INSTALLERS.match(command)
         if installs:
@@ -78,7 +83,7 @@ class Shell(object):
         else:
             self._start(["sh", "-c", command])
 
-    def getoutput(self, command):
+    def getoutput(self, command: str) -> List[str]:
         """The lines that a command prints."""
         command = self._filled(command)
         if INSTALLERS.match(command):
@@ -87,16 +92,16 @@ class Shell(object):
         done = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, env=_own_python_first())
         return done.stdout.decode("utf-8", "replace").splitlines()
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         return lambda *args, **kwargs: None
 
-    def _start(self, command, given=None):
+    def _start(self, command: List[str], given: Optional[bytes] = None) -> None:
         sys.stdout.flush()
         subprocess.run(command, input=given, env=_own_python_first())
 
-    def _say_of(self, command, installs):
+    def _say_of(self, command: str, installs: Any) -> None:
         """That nothing is installed while a program is measured, and what installs it."""
         ours = {"keras"} | set(self._program["frameworks"])
         words = [one.strip("'\"") for one in installs.group("packages").split()]
@@ -108,16 +113,16 @@ class Shell(object):
             if name.split("-")[0] not in ours and name not in there:
                 wanted.append(one)
         if "pip" not in installs.group("what") and "uv" not in installs.group("what"):
-            self._remark("`%s` was not run: it would change this machine" % command)
+            self._remark(f"`{command}` was not run: it would change this machine")
         elif wanted:
-            self._remark("`%s` was not run: --with %s installs it" % (command, ",".join(wanted)))
+            self._remark(f"`{command}` was not run: --with {','.join(wanted)} installs it")
         elif not named:
-            self._remark("`%s` was not run: name its packages in --with" % command)
+            self._remark(f"`{command}` was not run: name its packages in --with")
 
-    def _filled(self, text):
+    def _filled(self, text: str) -> str:
         """The text with {expressions} and $names of the program filled in, if they have values."""
 
-        def value(found):
+        def value(found: Any) -> str:
             try:
                 return str(eval(found.group(1) or found.group(2), self.user_ns))
             except Exception:  # it is the command's own
@@ -125,18 +130,18 @@ class Shell(object):
 
         return VALUE.sub(value, text)
 
-    def _cd(self, folder):
+    def _cd(self, folder: str) -> None:
         words = [one for one in folder.split() if not one.startswith("-")]
         os.chdir(os.path.expanduser(" ".join(words).strip("'\"") or "~"))
 
-    def _env(self, text):
+    def _env(self, text: str) -> None:
         name, sign, value = text.partition("=" if "=" in text else " ")
         if sign:
             os.environ[name.strip()] = value.strip()
 
     _set_env = _env
 
-    def _run(self, text):
+    def _run(self, text: str) -> None:
         file = next(one for one in text.split() if not one.startswith("-")).strip("'\"")
         held, sys.argv = sys.argv, text.split()
         try:
@@ -145,75 +150,75 @@ class Shell(object):
             sys.argv = held
 
 
-class Shown(object):
+class Shown:
     """Something that IPython would show on a page."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         """There is no page."""
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> "Shown":
         return self
 
 
 class StandIn(types.ModuleType):
     """IPython and its modules, where it is not installed. shell: of the program; files: its own."""
 
-    __path__ = ()
+    __path__: Any = ()
     version_info = (9, 0, 0)
     __version__ = "9.0 (served by kbench)"
 
-    def __init__(self, name, shell, files):
-        super(StandIn, self).__init__(name)
+    def __init__(self, name: str, shell: Shell, files: "Files") -> None:
+        super().__init__(name)
         self._shell, self._files = shell, files
 
-    def get_ipython(self):
+    def get_ipython(self) -> Optional[Shell]:
         """None for a library: it would want more of it."""
         caller = sys._getframe(1).f_code.co_filename
         return self._shell if self._files.is_own(caller) else None
 
     @staticmethod
-    def display(*shown, **_):
+    def display(*shown: Any, **_: Any) -> None:
         display(*shown)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         return Shown
 
 
-class Finder(object):
+class Finder(importlib.abc.Loader):
     """Finds StandIn for IPython; the last in sys.meta_path."""
 
-    def __init__(self, shell, files):
+    def __init__(self, shell: Shell, files: "Files") -> None:
         self._given = shell, files
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Optional[importlib.machinery.ModuleSpec]:
         if name.partition(".")[0] == "IPython":
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         return None
 
-    def create_module(self, spec):
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> StandIn:
         return StandIn(spec.name, *self._given)
 
-    def exec_module(self, module):
+    def exec_module(self, module: Any) -> None:
         """There is nothing to run."""
 
 
-def display(*shown, **_):
+def display(*shown: Any, **_: Any) -> None:
     """As in a notebook, in text."""
     for one in shown:
         if not isinstance(one, Shown):
             print(one if isinstance(one, str) else repr(one))
 
 
-def give(namespace, program, remark, files):
+def give(namespace: Dict[str, Any], program: Dict[str, Any], remark: Callable[[str], None], files: "Files") -> None:
     """Give the program get_ipython, display, and an IPython to import if there is none."""
     shell = Shell(namespace, program, remark)
     namespace.update(get_ipython=lambda: shell, display=display)
     sys.meta_path.append(Finder(shell, files))
 
 
-def _own_python_first():
+def _own_python_first() -> Dict[str, str]:
     """The variables of a command: `python` is the Python of this backend."""
     folder = os.path.dirname(sys.executable)
     return dict(os.environ, PATH=folder + os.pathsep + os.environ.get("PATH", ""))

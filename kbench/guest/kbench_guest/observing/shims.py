@@ -9,6 +9,7 @@ import random
 import re
 import sys
 import types
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 # What an error says if a shim would help.
 SERVED = re.compile(
@@ -42,30 +43,30 @@ PLACES = {
 QUEUE = ("max_queue_size", "max_q_size", "workers", "use_multiprocessing", "pickle_safe", "nb_worker")
 
 
-class Shims(object):
+class Shims:
     """used: the names that the program has used."""
 
-    def __init__(self, keras):
+    def __init__(self, keras: Any) -> None:
         self._keras = keras
-        self.used = []
+        self.used: List[str] = []
 
-    def install(self):
+    def install(self) -> None:
         """Add what the loaded generation of Keras lacks."""
         if self._keras.__version__.startswith("2."):
             self._for_old()
         else:
             self._for_new()
 
-    def _used(self, name):
+    def _used(self, name: str) -> None:
         if name not in self.used:
             self.used.append(name)
 
-    def _renamed(self, owner, method, names, dropped=()):
+    def _renamed(self, owner: Any, method: str, names: Dict[str, str], dropped: Sequence[str] = ()) -> None:
         """Make a method take arguments by other names too, and ignore those in `dropped`."""
         original = getattr(owner, method)
 
         @functools.wraps(original)
-        def called(*args, **kwargs):
+        def called(*args: Any, **kwargs: Any) -> Any:
             for old, new in names.items():
                 if old in kwargs:
                     self._used(old)
@@ -79,7 +80,7 @@ class Shims(object):
 
     # Keras 3 as Keras 2 was
 
-    def _for_new(self):
+    def _for_new(self) -> None:
         import numpy
 
         from kbench_guest.observing import old_endings, old_functions  # which import Keras
@@ -110,8 +111,8 @@ class Shims(object):
         for name in ("LSTM", "GRU"):
             self._given(keras.layers, "CuDNN" + name, getattr(keras.layers, name))
 
-    def _generator(self, method):
-        def called(model, generator, *args, **kwargs):
+    def _generator(self, method: str) -> Callable[..., Any]:
+        def called(model: Any, generator: Any, *args: Any, **kwargs: Any) -> Any:
             self._used(method + "_generator")
             kwargs.update(zip(PLACES[method], args))
             kwargs = {name: value for name, value in kwargs.items() if name not in QUEUE}
@@ -121,7 +122,7 @@ class Shims(object):
 
         return called
 
-    def _module(self, name, served, find=None):
+    def _module(self, name: str, served: Any, find: Optional[Callable[[str], Any]] = None) -> None:
         """Make the module importable, with the contents of `served`, or what `find` gives for a name."""
         made = _Module(name, find or functools.partial(_attribute, served), self._used)
         try:
@@ -132,23 +133,23 @@ class Shims(object):
             if not hasattr(importlib.import_module(above), last):
                 setattr(importlib.import_module(above), last, made)
 
-    def _more(self, module, find):
+    def _more(self, module: Any, find: Callable[[str], Any]) -> None:
         """Make a module look up with `find` what it does not have."""
         before = getattr(module, "__getattr__", None)
 
-        def missing(name):
+        def missing(name: str) -> Any:
             found = None if name.startswith("__") else find(name)
             if found is None and before is not None:
                 return before(name)
             if found is None:
-                raise AttributeError("module %r has no attribute %r" % (module.__name__, name))
-            self._used(module.__name__ if module is self._keras.backend else "%s.%s" % (module.__name__, name))
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            self._used(module.__name__ if module is self._keras.backend else f"{module.__name__}.{name}")
             return found
 
         module.__getattr__ = missing
 
-    def _given(self, owner, name, served):
-        def made(*args, **kwargs):
+    def _given(self, owner: Any, name: str, served: Callable[..., Any]) -> None:
+        def made(*args: Any, **kwargs: Any) -> Any:
             self._used(name)
             return served(*args, **kwargs)
 
@@ -156,7 +157,7 @@ class Shims(object):
 
     # Keras 2 as Keras 3 is
 
-    def _for_old(self):
+    def _for_old(self) -> None:
         from kbench_guest.observing import new_functions  # which imports Keras
 
         keras = self._keras
@@ -167,7 +168,7 @@ class Shims(object):
         if not hasattr(keras.utils, "set_random_seed"):
             keras.utils.set_random_seed = self._seed
 
-    def _seed(self, seed):
+    def _seed(self, seed: int) -> None:
         import numpy
 
         self._used("set_random_seed")
@@ -175,17 +176,17 @@ class Shims(object):
         numpy.random.seed(seed)
 
 
-def _probabilities(model, x, batch_size=32, verbose=0):
+def _probabilities(model: Any, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
     return model.predict(x, batch_size=batch_size, verbose=verbose)
 
 
-def _classes(model, x, batch_size=32, verbose=0):
+def _classes(model: Any, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
     """The likeliest class of each sample."""
     found = _probabilities(model, x, batch_size, verbose)
     return found.argmax(axis=-1) if found.shape[-1] > 1 else (found > 0.5).astype("int32")
 
 
-def _attribute(module, name):
+def _attribute(module: Any, name: str) -> Any:
     """What a module has under this name, or None."""
     return getattr(module, name, None)
 
@@ -193,13 +194,13 @@ def _attribute(module, name):
 class _Module(types.ModuleType):
     """A module under an old name, with the contents of another one."""
 
-    def __init__(self, name, find, used):
-        super(_Module, self).__init__(name)
+    def __init__(self, name: str, find: Callable[[str], Any], used: Callable[[str], None]) -> None:
+        super().__init__(name)
         self.__dict__.update(__path__=[], find=find, _used=used)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         found = None if name.startswith("__") else self.find(name)
         if found is None:
-            raise AttributeError("module %r has no attribute %r" % (self.__name__, name))
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         self._used(self.__name__)
         return found

@@ -4,22 +4,26 @@ Two cells are compared only if these agree. The values are the backend's own, no
 """
 
 import json
+from typing import TYPE_CHECKING, Any, Dict, List
 
 from kbench_guest.frameworks.layer_settings import dropped_defaults, plain
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
 
-def compiled(framework, model, example, batch_size):
+
+def compiled(framework: "KerasModels", model: Any, example: Any, batch_size: int) -> Dict[str, Any]:
     """{optimizer, loss, batch_size} of a compiled model."""
     loss = example.LOSS if isinstance(example.LOSS, str) else json.dumps(plain(example.LOSS), sort_keys=True)
     return {"optimizer": optimizer(framework, model), "loss": loss, "batch_size": batch_size}
 
 
-def optimizer(framework, model):
+def optimizer(framework: "KerasModels", model: Any) -> Dict[str, Any]:
     """{class_name, learning_rate, ...} of a compiled model's optimizer, in Keras 3's words."""
     held = framework.optimizer_settings(model.optimizer)
     return dropped_defaults({name: plain(value) for name, value in held.items()})
 
 
-def dtypes(framework, model):
+def dtypes(framework: "KerasModels", model: Any) -> List[str]:
     """The dtypes of the model's weights, each once."""
     return sorted({framework.dtype_of(weight) for weight in model.weights})

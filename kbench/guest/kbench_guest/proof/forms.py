@@ -5,6 +5,7 @@ is also right if the hidden state is the last of the loop's states. Some also ne
 """
 
 import contextlib
+from typing import Any, Dict, Iterable, Iterator, Tuple, Type
 
 import keras
 from keras import backend as K
@@ -19,7 +20,7 @@ WITHIN = ("dropout", "recurrent_dropout", "_dropout")  # of a recurrent layer, o
 DROPPED = set(OF_NOISE + WITHIN)
 
 
-def arrange(model, recurrent, fixed_batch, batch_size):
+def arrange(model: Any, recurrent: Dict[str, str], fixed_batch: Iterable[str], batch_size: int) -> Tuple[Any, str]:
     """(model, form): the model in its right form, and the form's name.
 
     recurrent: layer class -> 'unrolled' or 'hidden state last', fixed_batch: layer classes, both as the backend's
@@ -54,7 +55,7 @@ def arrange(model, recurrent, fixed_batch, batch_size):
     return arranged, " and ".join(sorted(forms) or ["symbolic"]) + (", fixed batch" if fixed else "")
 
 
-def without_dropout(model):
+def without_dropout(model: Any) -> Any:
     """The model without dropout and noise; rebuilt if it has any."""
     try:
         config = model.get_config()
@@ -77,7 +78,7 @@ def without_dropout(model):
         return model
 
 
-def silence(model):
+def silence(model: Any) -> None:
     """Turn dropout and noise off in place, for whatever is traced from now on."""
     for layer in model._flatten_layers() if hasattr(model, "_flatten_layers") else list(getattr(model, "layers", ())):
         noisy = NOISE.intersection(one.__name__ for one in type(layer).__mro__)
@@ -87,7 +88,7 @@ def silence(model):
                     setattr(layer, name, 0.0)
 
 
-def own_layers(model):
+def own_layers(model: Any) -> Dict[str, Type[Any]]:
     """{class name: class} of the model's layers, to rebuild a model with layers of the example's own."""
     return {layer.__class__.__name__: layer.__class__ for layer in model.layers}
 
@@ -95,7 +96,7 @@ def own_layers(model):
 class SilentDropout(keras.layers.Dropout):
     """Dropout that drops nothing: Keras's own would return its input, which keras-mxnet cannot copy."""
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: Any, training: Any = None) -> Any:
         return inputs * 1.0
 
 
@@ -105,16 +106,16 @@ class ReorderedLSTM(keras.layers.LSTM):
     The arithmetic, the weights and their order are Keras's own.
     """
 
-    def __init__(self, *args, **kwargs):
-        super(ReorderedLSTM, self).__init__(*args, **kwargs)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.cell.__class__ = ReorderedLSTMCell
 
 
 class ReorderedLSTMCell(keras.layers.LSTMCell):
     """LSTMCell whose states are (c, h) instead of (h, c); both have the same size."""
 
-    def call(self, inputs, states, training=None):
-        output, (hidden, carry) = super(ReorderedLSTMCell, self).call(inputs, (states[1], states[0]), training)
+    def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
+        output, (hidden, carry) = super().call(inputs, (states[1], states[0]), training)
         return output, [carry, hidden]
 
 
@@ -124,18 +125,18 @@ class FoldedTimeDistributed(keras.layers.TimeDistributed):
     Keras's own uses a symbolic loop there, which fails on the backend that needs a fixed batch.
     """
 
-    def call(self, inputs, training=None, mask=None):
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         shape = K.int_shape(inputs)
         folded = self.layer.call(K.reshape(inputs, (shape[0] * shape[1],) + tuple(shape[2:])))
         return K.reshape(folded, self.compute_output_shape(shape))
 
 
-def _layers(config):
+def _layers(config: Any) -> Iterator[Dict[str, Any]]:
     """Every dict of a nested configuration that describes a layer."""
     if isinstance(config, dict):
         if "class_name" in config and isinstance(config.get("config"), dict):
             yield config
-        values = config.values()
+        values: Iterable[Any] = config.values()
     elif isinstance(config, (list, tuple)):
         values = config
     else:

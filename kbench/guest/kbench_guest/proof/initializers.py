@@ -3,13 +3,15 @@
 numpy.random.RandomState gives the same stream in every version of numpy.
 """
 
+from typing import Any, Dict, Optional
+
 import numpy as np
 
 # Standard deviation of a standard normal distribution truncated at two deviations (scipy.stats.truncnorm).
 TRUNCATED_STDDEV = 0.87962566103423978
 
 # Class name -> its settings where none are given, as in Keras.
-DEFAULTS = {
+DEFAULTS: Dict[str, Dict[str, Any]] = {
     "RandomUniform": {"minval": -0.05, "maxval": 0.05},
     "RandomNormal": {"mean": 0.0, "stddev": 0.05},
     "TruncatedNormal": {"mean": 0.0, "stddev": 0.05},
@@ -23,12 +25,12 @@ DEFAULTS = {
 }
 
 
-def stream(seed, layer, weight):
+def stream(seed: int, layer: int, weight: int) -> np.random.RandomState:
     """The random numbers of a weight: the `weight`-th of the `layer`-th layer that has any, both from 0."""
     return np.random.RandomState([seed, layer, weight])
 
 
-def draw(class_name, config, shape, random):
+def draw(class_name: str, config: Dict[str, Any], shape: Any, random: np.random.RandomState) -> Optional[np.ndarray]:
     """An array of this shape from a Keras initializer; None if it is not a known one.
 
     config: its settings, such as {"stddev": 0.01}; others in it do no harm. shape: of a kernel, inputs and outputs
@@ -53,7 +55,7 @@ def draw(class_name, config, shape, random):
     return None
 
 
-def open_forget_gate(shape, units):
+def open_forget_gate(shape: Any, units: int) -> np.ndarray:
     """An LSTM's bias: one for the forget gate, the second of i, f, c and o, and zero for the others.
 
     cuDNN adds a bias to the input and one to the state, 8 x units: Keras opens the gate in the second half.
@@ -63,13 +65,13 @@ def open_forget_gate(shape, units):
     return value
 
 
-def add_to_hash(digest, layer, weight, value):
+def add_to_hash(digest: Any, layer: int, weight: int, value: np.ndarray) -> None:
     """Add a weight to the hash of all initial weights; `layer` and `weight` as in `stream`."""
-    digest.update(("%d %d %s %s" % (layer, weight, value.shape, value.dtype)).encode("ascii"))
+    digest.update(f"{layer} {weight} {value.shape} {value.dtype}".encode("ascii"))
     digest.update(value.tobytes())
 
 
-def _variance_scaling(config, shape, random):
+def _variance_scaling(config: Dict[str, Any], shape: Any, random: np.random.RandomState) -> np.ndarray:
     """He et al. (2015), section 2.2; Glorot and Bengio (2010), equation 16."""
     receptive_field = int(np.prod(shape[:-2])) if len(shape) > 2 else 1
     fan_in = shape[0] if len(shape) == 1 else shape[-2] * receptive_field
@@ -84,7 +86,7 @@ def _variance_scaling(config, shape, random):
     return np.sqrt(variance) / TRUNCATED_STDDEV * _truncated_normal(shape, random)
 
 
-def _truncated_normal(shape, random):
+def _truncated_normal(shape: Any, random: np.random.RandomState) -> np.ndarray:
     """Standard normal numbers; those beyond two deviations are drawn again."""
     values = random.normal(size=shape)
     outside = np.abs(values) > 2
@@ -94,7 +96,7 @@ def _truncated_normal(shape, random):
     return values
 
 
-def _orthogonal(shape, gain, random):
+def _orthogonal(shape: Any, gain: float, random: np.random.RandomState) -> np.ndarray:
     """Saxe et al. (2013): the Q of a random matrix, its signs fixed by R's diagonal so that it is unique.
 
     Rounded to multiples of 2**-20, or the last bits would depend on the version of LAPACK.

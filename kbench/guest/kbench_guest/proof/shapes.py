@@ -1,11 +1,16 @@
 """The shapes of each layer's inputs, output and weights: enough to count a model's operations."""
 
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Set, Tuple
+
 from kbench_guest import arrays
 from kbench_guest.frameworks import graph
 from kbench_guest.frameworks.layer_settings import describe
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
 
-def layers(framework, model, nested=False, uses=1):
+
+def layers(framework: "KerasModels", model: Any, nested: bool = False, uses: int = 1) -> List[Dict[str, Any]]:
     """[{class, settings, weights, inputs, output, uses, trained, fed_by_data}] of each layer that computes something.
 
     Nested models are opened. Shapes are without the batch axis, in the layout of this backend; inputs and output are
@@ -17,7 +22,8 @@ def layers(framework, model, nested=False, uses=1):
         nodes = graph.nodes(model, False)
     except Exception:  # a model that describes itself in another way: each layer counts once, as behind others
         nodes = {}
-    found, behind_training = [], set()  # names of the layers whose outputs depend on trained weights
+    found: List[Dict[str, Any]] = []
+    behind_training: Set[str] = set()  # names of the layers whose outputs depend on trained weights
     for layer in model.layers:
         node = nodes.get(layer.name)
         times, before = (uses * node.uses, node.inbound) if node else (uses, None)
@@ -32,18 +38,18 @@ def layers(framework, model, nested=False, uses=1):
     return found
 
 
-def inputs(framework, model):
+def inputs(framework: "KerasModels", model: Any) -> List[Any]:
     """The shapes of the model's inputs, without the batch axis; [] of a model that does not list them."""
     return [_without_batch(framework, tensor) for tensor in getattr(model, "inputs", None) or []]
 
 
-def _layer(framework, layer, uses, trained, fed_by_data):
+def _layer(framework: "KerasModels", layer: Any, uses: int, trained: bool, fed_by_data: bool) -> Dict[str, Any]:
     found = dict(zip(("class", "settings", "weights"), describe(framework, layer, False)))
     found["inputs"], found["output"] = _first_call(framework, layer)
     return dict(found, uses=uses, trained=trained, fed_by_data=fed_by_data)
 
 
-def _first_call(framework, layer):
+def _first_call(framework: "KerasModels", layer: Any) -> Tuple[Any, Any]:
     """(shapes of the inputs, shape of the output) of the layer's first use; (None, None) if they cannot be read."""
     try:
         node = layer._inbound_nodes[0]
@@ -53,5 +59,5 @@ def _first_call(framework, layer):
         return None, None
 
 
-def _without_batch(framework, tensor):
+def _without_batch(framework: "KerasModels", tensor: Any) -> List[Optional[int]]:
     return [None if axis is None else int(axis) for axis in framework.shape_of(tensor)[1:]]

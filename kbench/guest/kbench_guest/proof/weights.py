@@ -1,6 +1,7 @@
 """Gives a Keras model its weights: initial ones that are the same on every backend, or those of another backend."""
 
 import hashlib
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Tuple
 
 import keras
 import numpy as np
@@ -9,8 +10,11 @@ from kbench_guest.frameworks.layers import class_name, find, layers
 from kbench_guest.proof import initializers
 from kbench_guest.protocol import Refused
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
 
-def initialise(framework, model, seed):
+
+def initialise(framework: "KerasModels", model: Any, seed: int) -> Tuple[str, List[str]]:
     """Give the model its common initial weights; returns (sha256 of them, names of weights left as they were)."""
     digest = hashlib.sha256()
     left, drawn, values = [], [], []
@@ -22,7 +26,7 @@ def initialise(framework, model, seed):
             if value is None:
                 value = _constant(framework, weight, shape)
             if value is None:
-                left.append("%s/%s" % (layer.name, name or position))
+                left.append(f"{layer.name}/{name or position}")
                 continue
             value = np.asarray(value, dtype=keras.backend.floatx(), order="C")
             initializers.add_to_hash(digest, number, position, value)
@@ -32,38 +36,39 @@ def initialise(framework, model, seed):
     return digest.hexdigest(), left
 
 
-def by_layer(its_weights):
+def by_layer(its_weights: Iterable[Tuple[Any, Any]]) -> List[Tuple[str, Any]]:
     """[("GRU 2", its arrays)] of [(layer, its arrays)]: backends name layers differently."""
-    seen, found = {}, []
+    seen: Dict[str, int] = {}
+    found: List[Tuple[str, Any]] = []
     for layer, values in its_weights:
         kind = class_name(layer.__class__.__name__)
         seen[kind] = seen.get(kind, 0) + 1
-        found.append(("%s %d" % (kind, seen[kind]), values))
+        found.append((f"{kind} {seen[kind]}", values))
     return found
 
 
-def replay(framework, model, values, backend):
+def replay(framework: "KerasModels", model: Any, values: Dict[str, Any], backend: str) -> None:
     """Give a model the weights of another backend, named like "GRU 2 0". Raises Refused if it has others."""
     left = dict(values)
     weights, given = [], []
     for name, layer in by_layer((layer, layer) for layer, _ in layers(model) if layer.weights):
         for place, weight in enumerate(layer.weights):
             kind, _, owner = find(layer, weight)
-            value = left.pop("%s %d" % (name, place), None)
+            value = left.pop(f"{name} {place}", None)
             shape = tuple(framework.shared_shape(owner, kind, framework.shape_of(weight)))
             if value is None or value.shape != shape:
                 other = "no such weight" if value is None else value.shape
-                why = "another model: %s has a weight of shape %s, on %s %s" % (name, shape, backend, other)
+                why = f"another model: {name} has a weight of shape {shape}, on {backend} {other}"
                 raise Refused("model", why)
             weights.append(weight)
             given.append(framework.from_shared(owner, kind, value))
     if left:
-        why = "another model: it lacks weights that it has on %s: %s" % (backend, ", ".join(sorted(left)))
+        why = f"another model: it lacks weights that it has on {backend}: {', '.join(sorted(left))}"
         raise Refused("model", why)
     framework.set_values(weights, given)
 
 
-def _draw(initializer, name, owner, shape, random):
+def _draw(initializer: Any, name: Optional[str], owner: Any, shape: Any, random: Any) -> Optional[np.ndarray]:
     """An array from the distribution of a layer's initializer, or None if it is not a known one."""
     if initializer is None:
         return None
@@ -74,7 +79,7 @@ def _draw(initializer, name, owner, shape, random):
     return initializers.draw(kind, getattr(initializer, "__dict__", {}), shape, random)
 
 
-def _constant(framework, weight, shape):
+def _constant(framework: "KerasModels", weight: Any, shape: Any) -> Optional[np.ndarray]:
     """The weight as its backend made it, if all of it is one number: that is the same everywhere; else None."""
     value = framework.values([weight])[0]
     return np.full(shape, value.flat[0]) if value.size and (value == value.flat[0]).all() else None
