@@ -137,7 +137,7 @@ def _process(turns: Numbers, in_turns: bool) -> Measured:
         steps = tuple(np.repeat(one / STEPS, STEPS).tolist()) if in_turns else ()
         rounds = tuple((TURNS * epoch + turn + 1, turn * STEPS, (turn + 1) * STEPS) for turn in range(TURNS))
         epochs.append(Epoch(epoch + 2, float(one.sum()), 1000, step_seconds=steps, rounds=rounds if in_turns else ()))
-    return Measured(CELL, Outcome(OK), tuple(epochs), {}, {})
+    return Measured(CELL, Outcome(OK), tuple(epochs))
 
 
 def table(random: Random, machine: Machine, truth: Sequence[float], times: int) -> tuple[list[Summary], int]:

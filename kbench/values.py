@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 
 from kbench.backend_keys import Flag, Forms, Known, Layout, Pythons, Sources, Table, Text, Texts, Times, Variables
 from kbench.epochs import Epoch
+from kbench.reported import Facts
 
 # Statuses of a cell, from best to worst.
 OK = "ok"
@@ -264,7 +265,7 @@ class Measured:
     outcome: Outcome
     epochs: tuple[Epoch, ...] = ()
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds: import, data, build, first_step, ...
-    facts: Mapping[str, object] = field(default_factory=dict)  # as kbench.store.events lists them
+    facts: Facts = field(default_factory=Facts)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from kbench import store
 from kbench.epochs import Epoch
+from kbench.reported import Facts, told
 from kbench.summary import Summary
 from kbench.values import OK, Cell, Measured, Outcome
 
@@ -61,6 +62,11 @@ def epochs(*seconds: float, samples: int = 1000, **metrics: Any) -> tuple[Epoch,
     )
 
 
+def known(**facts: object) -> Facts:
+    """As the store would read them."""
+    return Facts(**told(facts))
+
+
 def measured(
     the_cell: Cell,
     *seconds: float,
@@ -70,8 +76,8 @@ def measured(
     facts: Mapping[str, object] | None = None,
     **metrics: Any,
 ) -> Measured:
-    told = epochs(*seconds, samples=the_cell.samples, **metrics)
-    return Measured(the_cell, Outcome(status, reason), told, phases or {}, facts or {})
+    done = epochs(*seconds, samples=the_cell.samples, **metrics)
+    return Measured(the_cell, Outcome(status, reason), done, phases or {}, known(**(facts or {})))
 
 
 def summary(backend: str = "keras2/cntk", example: str = "mnist_cnn", **changes: Any) -> Summary:

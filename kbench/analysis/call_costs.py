@@ -6,13 +6,13 @@ compiled anew, includes the framework's compilation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import Any
 
 from kbench.analysis.step_times import median_of
 from kbench.epochs import Epoch
+from kbench.reported import Fit
 
 OFTEN = 3  # calls of a fit: from then on it is timed by its calls
 COMPILES = 0.25  # of the calls; if more are a model's first, compilation is part of what a call costs
@@ -42,24 +42,14 @@ class Call:
         return max(0.0, self.seconds - sum(one.seconds + (one.evaluation_seconds or 0.0) for one in self.epochs))
 
 
-def of_fits(epochs: Sequence[Epoch], told: Sequence[Mapping[str, Any]]) -> list[Call]:
+def of_fits(epochs: Sequence[Epoch], told: Sequence[Fit]) -> list[Call]:
     """The calls of a line that fits, from its epochs in order and what the guest told of each call."""
     found, done = [], 0
     for one in told:
-        count = int(one["epochs"])
-        its = tuple(epochs[done : done + count])
-        done += count
-        turn = one.get("round")
-        found.append(
-            Call(
-                float(one["seconds"]),
-                its,
-                first=bool(one["first"]),
-                turn=turn if isinstance(turn, int) else None,
-                cold=bool(one.get("cold")),
-                held=bool(one.get("held")),
-            )
-        )
+        its = tuple(epochs[done : done + one.epochs])
+        done += one.epochs
+        called = {"first": bool(one.first), "cold": bool(one.cold), "held": bool(one.held)}
+        found.append(Call(one.seconds, its, turn=one.round, **called))
     return found
 
 

@@ -131,7 +131,8 @@ def _by_row(run: RunResults) -> dict[Row, Summary]:
 
 def _facts(run: RunResults, name: str) -> dict[Row, Any]:
     """What each row's cells reported by this name."""
-    return {row_of(one.cell): one.facts[name] for one in expanded(run.measured, by_call=False) if one.facts.get(name)}
+    expand = expanded(run.measured, by_call=False)
+    return {row_of(one.cell): known for one in expand if (known := getattr(one.facts, name))}
 
 
 def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from kbench.errors import UserError
+from kbench.reported import told
 from kbench.store.events import read_events, understand
 from kbench.store.files import read_json
 from kbench.store.runs import SCHEMA, CellFolder, cell_folder, is_cluster, machines
@@ -142,9 +143,7 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
         report = understand(b"")
         if outcome.status == OK:
             outcome = Outcome(INTERRUPTED, f"its events.jsonl cannot be read: {error.strerror or error}")
-    epochs = report.facts.get("stopped_after", cell.epochs)
-    counted = len(report.epochs) == epochs or "program" in report.facts
-    if outcome.status == OK and ("guest_seconds" not in report.facts or not counted):
+    if outcome.status == OK and not report.has_ended(cell.epochs, program=report.facts.program is not None):
         outcome = Outcome(
             INTERRUPTED, f"its events.jsonl is damaged: {len(report.epochs)} of {cell.epochs} epochs are left"
         )
@@ -152,13 +151,17 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
     if isinstance(accuracy := example.get("target_accuracy"), float):  # of an earlier version
         planned["target"] = f"val_accuracy >= {accuracy:g}"
     asked = spec(run, cell)
-    known = {"policy": asked.get("policy") or "", "explained": backend.get("explained") or []}
+    planned |= {
+        "policy": asked.get("policy"),
+        "explained": backend.get("explained"),
+        **_data_facts(asked.get("data")),
+    }
     return Measured(
         cell=cell,
         outcome=outcome,
         epochs=report.epochs,
         phases=report.phases,
-        facts={**planned, **known, **_data_facts(asked.get("data")), **report.facts},
+        facts=msgspec.structs.replace(report.facts, **told(planned)),
     )
 
 

@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from fake_runs import cell
+from fake_runs import cell, known
+from msgspec import structs
 
 from kbench.analysis import call_costs
 from kbench.analysis.call_sites import expanded
 from kbench.analysis.summaries import summarise
 from kbench.epochs import Epoch
+from kbench.reported import Program
 from kbench.summary import Summary
 from kbench.values import CALL, EPOCH, OK, REST, RUN, SCRIPT, Measured, Outcome
 
@@ -42,9 +44,12 @@ def program(
     for number, (seconds, first) in enumerate(evaluations, 1):
         epochs.append(Epoch(number, seconds, 32, site=EVALUATE, calls=1, first=first))
     total = whole or 1.0 + sum(one["seconds"] for one in told) + sum(seconds for seconds, _ in evaluations)
-    sites = {FIT: {"task": "train", "facts": {"layers": []}}, EVALUATE: {"task": "infer", "facts": {"layers": []}}}
+    tasks = {FIT: "train", EVALUATE: "infer"}
+    sites = {site: {"site": site, "task": task, "facts": {"layers": []}} for site, task in tasks.items()}
     facts = {"task": SCRIPT, "sites": sites, "fits": {FIT: told}, "program": {"seconds": total, "keras": 1}}
-    return Measured(cell("train.py", backend), Outcome(OK, seconds=total + 1), tuple(epochs), {"import": 0.5}, facts)
+    return Measured(
+        cell("train.py", backend), Outcome(OK, seconds=total + 1), tuple(epochs), {"import": 0.5}, known(**facts)
+    )
 
 
 def rows(*cells: Measured) -> dict[tuple[str, str], Summary]:
@@ -73,8 +78,8 @@ def test_it_is_so_for_all_backends_if_it_is_for_one() -> None:
 def test_the_faster_row_is_the_one_whose_calls_cost_less_whatever_its_epochs_take() -> None:
     fast_epochs = [[FIRST], *[[0.4 + 0.001 * number] for number in range(20)]]
     short, long = program(fast_epochs), program(fast_epochs, backend="a/y")
-    told = [{**one, "seconds": one["seconds"] + 2.0} for one in short.facts["fits"][FIT]]  # type: ignore[index]
-    slower = replace(short, facts={**short.facts, "fits": {FIT: told}})
+    told = tuple(structs.replace(one, seconds=one.seconds + 2.0) for one in short.facts.fits[FIT])
+    slower = replace(short, facts=structs.replace(short.facts, fits={FIT: told}))
     assert rows(slower, long)[FIT, "a/y"].relative_to_fastest == 1
 
 
@@ -128,7 +133,7 @@ def test_of_unequal_processes_imports_are_a_part_of_what_is_outside_keras() -> N
         replace(one, cell=cell("train.py", "a/x", repeat=repeat), phases={"import": imports}, facts=facts)
         for repeat, imports, facts in (
             (1, 0.9, one.facts),
-            (2, 9.9, {**one.facts, "program": {"seconds": 16.5, "keras": 1}}),
+            (2, 9.9, structs.replace(one.facts, program=Program(16.5))),
         )
     )
     rest = rows(fast, slow)["outside Keras", "a/x"]

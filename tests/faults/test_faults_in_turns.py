@@ -96,9 +96,7 @@ class Stage:
     def rounds(self, backend: str) -> list[int]:
         """The rounds in which the backend had its turns."""
         (one,) = (one for one in store.read(self.here.run).measured if one.cell.backend == f"keras9/{backend}")
-        notes = one.facts["notes"]
-        assert isinstance(notes, list)
-        return [int(note.split()[1]) for note in notes]
+        return [int(note.split()[1]) for note in one.facts.notes]
 
     def guests(self) -> list[psutil.Process]:
         return [psutil.Process(number) for number in orphans.find(f"{self.here.run.resolve()}|")]

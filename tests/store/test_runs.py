@@ -217,9 +217,9 @@ def test_the_plan_record_holds_all_that_tables_and_plots_need(tmp_path: Path) ->
     assert record["examples"]["mnist_cnn"]["sha256"] == "cd" * 32
     run = store.create(tmp_path / "results", record, {})
     facts = store.read(run).measured[0].facts
-    assert facts["data_source"] == "real"
-    assert facts["data_sha256"] == "ab" * 32
-    assert facts["available_samples"] == 60000
+    assert facts.data_source == "real"
+    assert facts.data_sha256 == "ab" * 32
+    assert facts.available_samples == 60000
 
 
 def test_the_latest_run_is_the_one_started_last_whatever_its_name(tmp_path: Path) -> None:
