@@ -105,6 +105,7 @@ class Fit(Event, frozen=True, tag="fit"):
     first: Count  # whether the model was new there, or compiled anew
     cold: Count | None = None  # whether it was the first of its turn
     round: Count | None = None  # in which it began
+    again: Count | None = None  # whether in a turn that was taken again
     held: Count | None = None  # whether its turn ended meanwhile
 
 

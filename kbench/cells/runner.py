@@ -93,7 +93,9 @@ def run(
         folder.check()
         started(task)
         outcome = yield from measure(task, here, launcher, listener, turn)
-        return replace(outcome, disturbed_rounds=tuple(turn.disturbed) if turn else ())
+        if turn is None:
+            return outcome
+        return replace(outcome, disturbed_rounds=tuple(turn.disturbed), disturbed_again=tuple(turn.disturbed_again))
 
     try:
         for of_example in _of_examples(tasks) if interleave else ([task] for task in tasks):

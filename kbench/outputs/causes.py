@@ -99,7 +99,7 @@ def _step_seconds(run: RunResults, rows: Sequence[Summary]) -> dict[Row, list[fl
     turns: dict[Row, list[bool]] = {}
     for one in expanded(run.measured, by_call=False):
         for epoch in steady(one.epochs):
-            disturbed = [number in one.outcome.disturbed_rounds for number, _, _ in epoch.rounds]
+            disturbed = [one.outcome.disturbed(turn.round, turn.again) for turn in epoch.rounds]
             turns.setdefault(row_of(one.cell), []).extend(disturbed)
             if epoch.step_seconds and not any(disturbed):
                 found.setdefault(row_of(one.cell), []).append(epoch.seconds / len(epoch.step_seconds))

@@ -10,11 +10,11 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from kbench.epochs import Epoch, Seconds
+from kbench.epochs import Epoch, Seconds, Turn
 from kbench.reported import Event, Facts, Fit, Parity, Program, Received, Returned, Site, Step, told
 from kbench.store.files import loads, read_bytes
 
@@ -22,6 +22,7 @@ LONGEST_LINE = 4 << 20  # bytes; a longer one counts as damaged
 LONGEST_TEXT = 1000  # characters that are kept of a note, or of any text in a line that is longer than LONG_LINE
 LONG_LINE = 1 << 16
 MOST_DAMAGED = 10_000  # lines, after which no more is read
+AGAIN = 1_000_000  # as runs of earlier versions number the round of a turn that is taken again
 MOST_NAMES = 1000  # notes, phases and sites: what comes after them is counted as damaged
 
 
@@ -90,6 +91,9 @@ class GuestReport:
         return self.facts.guest_seconds is not None and counted
 
 
+T = TypeVar("T", Epoch, Fit, Turn)
+
+
 def read_events(path: Path) -> GuestReport:
     """The report in the events file at `path`; empty if there is none. Raises what `read_bytes` does."""
     try:
@@ -131,7 +135,7 @@ def understand(events: bytes) -> GuestReport:
             facts |= known
         match event:
             case Epoch():
-                epochs[event.site or "", event.epoch] = event
+                epochs[event.site or "", event.epoch] = _as_now(event)
                 last = f"epoch {event.epoch}"
             case Phase() | Note() | Site() | Returned() if (
                 len(phases) + len(notes) + len(sites) + len(returned) >= MOST_NAMES
@@ -165,7 +169,7 @@ def understand(events: bytes) -> GuestReport:
             case Site():
                 sites[event.site] = event
             case Fit() if event.site in fits or len(fits) < MOST_NAMES:
-                fits.setdefault(event.site, []).append(event)
+                fits.setdefault(event.site, []).append(_as_now(event))
             case Fit():
                 damaged += 1
             case Returned():  # in parts: the later ones add to it
@@ -203,3 +207,11 @@ def _with_short_texts(value: Any) -> Any:
     if isinstance(value, dict):
         return {key[:LONGEST_TEXT]: _with_short_texts(one) for key, one in value.items()}
     return value
+
+
+def _as_now(event: T) -> T:
+    """An event in which a turn taken again has a field, and not the number of its round and AGAIN."""
+    if isinstance(event, Epoch):
+        return msgspec.structs.replace(event, rounds=tuple(map(_as_now, event.rounds))) if event.rounds else event
+    number = event.round or 0
+    return msgspec.structs.replace(event, round=number % AGAIN, again=1) if number >= AGAIN else event

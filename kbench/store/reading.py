@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 
 from kbench.errors import UserError
 from kbench.reported import told
-from kbench.store.events import read_events, understand
+from kbench.store.events import AGAIN, read_events, understand
 from kbench.store.files import read_json
 from kbench.store.runs import SCHEMA, CellFolder, cell_folder, is_cluster, machines
 from kbench.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome
@@ -182,5 +182,7 @@ def _outcome(folder: CellFolder) -> Outcome:
     with contextlib.suppress(UserError, msgspec.ValidationError):
         outcome = msgspec.convert(read_json(folder.outcome), Outcome)
         if outcome.status in STATUSES:
-            return outcome
+            again = tuple(number % AGAIN for number in outcome.disturbed_rounds if number >= AGAIN)  # of old runs
+            rounds = tuple(number for number in outcome.disturbed_rounds if number < AGAIN)
+            return replace(outcome, disturbed_rounds=rounds, disturbed_again=outcome.disturbed_again + again)
     return Outcome(INTERRUPTED, "its outcome.json is damaged")

@@ -12,7 +12,7 @@ from msgspec import structs
 from kbench.analysis import call_costs
 from kbench.analysis.call_sites import expanded
 from kbench.analysis.summaries import summarise
-from kbench.epochs import Epoch
+from kbench.epochs import Epoch, Turn
 from kbench.reported import Program
 from kbench.summary import Summary
 from kbench.values import CALL, EPOCH, OK, REST, RUN, SCRIPT, Measured, Outcome
@@ -148,16 +148,16 @@ def test_calls_too_short_for_a_table_are_in_the_row_of_all_else() -> None:
 
 def test_in_turns_a_call_counts_in_the_turn_in_which_it_began_and_not_if_it_was_its_first() -> None:
     calls = [
-        call_costs.Call(1.0, (), turn=turn, cold=cold)
+        call_costs.Call(1.0, (), round=turn, cold=cold)
         for turn, cold in ((0, False), (1, True), (1, False), (2, True))
     ]
-    made = call_costs.as_epochs([*calls, call_costs.Call(1.0, (), turn=2)], fits=True)
-    assert [epoch.rounds for epoch in made] == [(), ((1, 0, 1),), ((2, 0, 1),)]
+    made = call_costs.as_epochs([*calls, call_costs.Call(1.0, (), round=2)], fits=True)
+    assert [epoch.rounds for epoch in made] == [(), (Turn(1, 0, 1),), (Turn(2, 0, 1),)]
     assert all(epoch.step_seconds == (1.0,) for epoch in made)
 
 
 def test_calls_that_were_held_are_compared_by_their_steps() -> None:
-    its = Epoch(2, 3.0, 64, step_seconds=(1.0, 1.0, 1.0), rounds=((1, 0, 2), (2, 2, 3)))
+    its = Epoch(2, 3.0, 64, step_seconds=(1.0, 1.0, 1.0), rounds=(Turn(1, 0, 2), Turn(2, 2, 3)))
     (_, made) = call_costs.as_epochs(
         [call_costs.Call(9.0, (its,)), call_costs.Call(4.0, (its,), held=True)], fits=True
     )

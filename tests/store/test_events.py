@@ -13,6 +13,7 @@ from fake_runs import cell, learning
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbench.epochs import Turn
 from kbench.reported import Described, Facts
 from kbench.store.events import GuestReport, read_events
 from kbench.store.events import understand as understand_text
@@ -127,6 +128,17 @@ def test_a_fact_of_another_type_is_damaged_and_the_others_beside_it_are_kept() -
         assert (facts.parameters, facts.layers) in ((None, ()), (7, None))
     whole = understand([line % (b"7", b"null")]).facts
     assert (whole.parameters, whole.layers, whole.events_damaged) == (7, None, 0)
+
+
+def test_a_turn_taken_again_is_read_from_runs_of_earlier_versions_too() -> None:
+    now, old = ([3, 1, 9, 1], [4, 9, 12, 0]), ([1_000_003, 1, 9], [4, 9, 12])
+    for rounds in (now, old):
+        (epoch,) = understand([json.dumps(USUAL | {"rounds": rounds}).encode()]).epochs
+        assert epoch.rounds == (Turn(3, 1, 9, 1), Turn(4, 9, 12))
+    fit = {"event": "fit", "site": "fit, line 9", "seconds": 1.0, "epochs": 2, "first": 0, "cold": 0, "held": 0}
+    for number in ({"round": 3, "again": 1}, {"round": 1_000_003}):
+        (call,) = understand([json.dumps(fit | number).encode()]).facts.fits["fit, line 9"]
+        assert (call.round, call.again) == (3, 1)
 
 
 def test_unknown_events_and_keys_are_no_damage() -> None:

@@ -92,7 +92,8 @@ class Fit(object):
 
     def write_call(self, seconds, cold, turn, turns):
         """Write what the call took in all. cold: whether it was the first of its turn; turn: that it began in."""
-        about_turns = {"cold": int(cold), "round": turn, "held": int(turns.round != turn)} if turns else {}
+        held = int(turns.turn != turn)
+        about_turns = {"cold": int(cold), "round": turn[0], "again": turn[1], "held": held} if turns else {}
         first = int(self._first)
         self._calls.write_fit(self._site, seconds=seconds, epochs=self._done, first=first, **about_turns)
 
