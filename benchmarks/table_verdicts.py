@@ -30,7 +30,7 @@ from kbench.analysis.processes import Process
 from kbench.analysis.ratios import Timed, compare
 from kbench.analysis.rows import open_rows
 from kbench.analysis.summaries import summarise
-from kbench.epochs import Epoch
+from kbench.epochs import Epoch, Turn
 from kbench.planning.request import PRECISION
 from kbench.summary import Summary
 from kbench.values import OK, SLOWER, Cell, Measured, Outcome
@@ -135,9 +135,9 @@ def _process(turns: Numbers, in_turns: bool) -> Measured:
     epochs = []
     for epoch, one in enumerate(turns.reshape(EPOCHS, TURNS)):
         steps = tuple(np.repeat(one / STEPS, STEPS).tolist()) if in_turns else ()
-        rounds = tuple((TURNS * epoch + turn + 1, turn * STEPS, (turn + 1) * STEPS) for turn in range(TURNS))
+        rounds = tuple(Turn(TURNS * epoch + turn + 1, turn * STEPS, (turn + 1) * STEPS) for turn in range(TURNS))
         epochs.append(Epoch(epoch + 2, float(one.sum()), 1000, step_seconds=steps, rounds=rounds if in_turns else ()))
-    return Measured(CELL, Outcome(OK), tuple(epochs), {}, {})
+    return Measured(CELL, Outcome(OK), tuple(epochs))
 
 
 def table(random: Random, machine: Machine, truth: Sequence[float], times: int) -> tuple[list[Summary], int]:

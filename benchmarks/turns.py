@@ -27,7 +27,6 @@ import turns_pairs
 from kbench import paths, store
 from kbench.analysis import intervals
 from kbench.cli import main as command
-from kbench.epochs import AGAIN
 from kbench.values import Measured
 
 SAMPLES = {"mnist_mlp": 20000, "mnist_cnn": 1280}  # an epoch then takes half a second to two
@@ -56,13 +55,11 @@ def ratios(one: Measured, others: Sequence[Measured]) -> list[float]:
 
     Left out are those from where the others have ended on: nobody computes in that cell's pauses any more.
     """
-    last = max(
-        (number % AGAIN for other in others for epoch in other.epochs for number, _, _ in epoch.rounds), default=0
-    )
+    last = max((turn.round for other in others for epoch in other.epochs for turn in epoch.rounds), default=0)
     found = []
     for first in range(turns_pairs.FIRST - 1, len(one.epochs) - 1, 2):
         pair = one.epochs[first : first + 2]
-        if all(epoch.rounds and epoch.rounds[-1][0] % AGAIN <= last for epoch in pair):
+        if all(epoch.rounds and epoch.rounds[-1].round <= last for epoch in pair):
             held, alone = sorted(pair, key=lambda epoch: not turns_pairs.in_turns(epoch.epoch))
             found.append(held.seconds / alone.seconds)
     return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from msgspec import Meta
+from msgspec import Meta, ValidationError, convert
 
 PLACEHOLDERS = ("env", "cache", "example", "compiled", "threads", "threads_from_2", "python_lib", "inherited")
 _KNOWN = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
@@ -62,6 +63,16 @@ class Explanation:
     setting: Text = ""  # only of models a layer of which is set to this, such as "hard_sigmoid"
     carried: bool = False  # only of weights that a program carries over itself, so that nothing converts them
     fault: bool = False  # it names the cause, and the row differs all the same
+
+
+def explanations(recorded: object) -> tuple[Explanation, ...]:
+    """As a run's record has them, where empty text stands for what is left out; without what is none."""
+    found = []
+    for one in recorded if isinstance(recorded, list | tuple) else ():
+        with contextlib.suppress(ValidationError):
+            about = {name: value for name, value in one.items() if value} if isinstance(one, dict) else one
+            found.append(convert(about, Explanation))
+    return tuple(found)
 
 
 Known = Annotated[

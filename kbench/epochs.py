@@ -9,9 +9,17 @@ from typing import Annotated
 import msgspec
 
 MOST = 2**53  # of a count: a float cannot hold all whole numbers beyond this
-AGAIN = 1_000_000  # added to the number of a round for a turn that is taken again
 Count = Annotated[int, msgspec.Meta(ge=0, lt=MOST)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=sys.float_info.max)]  # so no infinity
+
+
+class Turn(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """An epoch's steps in one turn of a process that takes turns with others."""
+
+    round: Count  # 0 during its first turn
+    first: Count  # the first step that counts
+    last: Count  # the step after the last
+    again: Count = 0  # whether the turn of this round was disturbed, and this is another one in its place
 
 
 class Epoch(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag="epoch"):
@@ -27,9 +35,7 @@ class Epoch(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag="epoch
     evaluation_seconds: Seconds | None = None
     teardown_seconds: Seconds | None = None  # from the end of the last batch until fit or predict returned
     step_seconds: tuple[Seconds, ...] = ()  # of each step, their sum is `seconds`; empty where they were not timed
-    # Of each turn, if the cell took turns with others: its round (see AGAIN), the first step that counts, and the one
-    # after the last.
-    rounds: tuple[tuple[Count, Count, Count], ...] = ()
+    rounds: tuple[Turn, ...] = ()  # empty if the cell took no turns with others
     # Of a script: the line and method that was called, all scores by their names, whether it is a new model's first
     # epoch, of how many calls this is the mean, and how often it was compiled, if the framework says.
     site: str | None = None

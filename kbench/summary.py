@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from kbench import axes
 from kbench.axes import Point, RowKey, Value
@@ -27,9 +28,11 @@ class Ratio:
     within: Interval | None = None  # if that is one: what other processes would show is not in it
 
 
-def column(name: str, of_task: str = "") -> dict[str, str]:
-    """The name of a field of Summary in summary.csv; empty: no column. `of_task`: the only task that has it."""
-    return {"column": name, "of_task": of_task}
+def column(
+    name: str = "", shape: Literal["value", "ends", "phases", "texts", "json"] = "value", of_task: str = ""
+) -> dict[str, str]:
+    """How a field of Summary stands in summary.csv; no name: not at all. of_task: the only task that has it."""
+    return {"column": name, "shape": shape, "of_task": of_task}
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,13 @@ class Summary:
     # The position of the columns up to here never changes.
     task: str = "train"
     form: str = ""  # the form of the recurrent layers; empty if there are none
-    phases: Mapping[str, float] = field(default_factory=dict)  # seconds, medians over the repeats
+    # seconds, medians over the repeats
+    phases: Mapping[str, float] = field(default_factory=dict, metadata=column("phases", "phases"))
     evaluation_seconds: float | None = None  # of one evaluation: median over epochs and repeats
     # of the steady epochs
-    seconds_per_1000_samples: float | None = field(default=None, metadata=column("seconds_per_1000_images", "infer"))
+    seconds_per_1000_samples: float | None = field(
+        default=None, metadata=column("seconds_per_1000_images", of_task="infer")
+    )
     batch_size: int = 0
     samples: int = 0  # in an epoch, as asked for
     validation_samples: int = 0
@@ -69,13 +75,15 @@ class Summary:
     data: str = ""  # the dataset's name
     data_source: str = ""  # "real" or "synthetic"
     data_sha256: str = ""
-    notes: tuple[str, ...] = ()  # for the reader of this row
-    epoch_interval: Interval | None = field(default=None, metadata=column("epoch_seconds"))  # of epoch_seconds
-    relative_interval: Interval | None = field(init=False, metadata=column("relative"))  # of relative_to_fastest
+    notes: tuple[str, ...] = field(default=(), metadata=column("notes", "texts"))  # for the reader of this row
+    # of epoch_seconds
+    epoch_interval: Interval | None = field(default=None, metadata=column("epoch_seconds", "ends"))
+    # of relative_to_fastest
+    relative_interval: Interval | None = field(init=False, metadata=column("relative", "ends"))
     verdict: str = ""  # FASTEST, BASELINE, FASTER, SLOWER, NO_DIFFERENCE, NOT_COMPARED; empty without a ratio
     baseline: str = ""  # the backend that the user named as the baseline
     relative_to_baseline: float | None = field(init=False)
-    baseline_interval: Interval | None = field(init=False, metadata=column("relative_to_baseline"))
+    baseline_interval: Interval | None = field(init=False, metadata=column("relative_to_baseline", "ends"))
     resampled: str = ""  # REPEATS or EPOCHS, the source of epoch_interval; empty if there is none
     resampled_values: int | None = None  # how many of them
     final_accuracy_sd: float | None = None  # over the repeats that ended ok: sample standard deviation
@@ -90,7 +98,8 @@ class Summary:
     tree_memory_mib: float | None = None  # peak with its child processes, such as compilers
     weights: str = ""  # where the initial weights are from: "seeded", "backend" or "published"
     fingerprint: str = ""  # a short hash of everything that must be equal to compare rows
-    differs: tuple[str, ...] = ()  # how this row differs from the others; it then has no ratio
+    # how this row differs from the others; it then has no ratio
+    differs: tuple[str, ...] = field(default=(), metadata=column("differs", "texts"))
     step_seconds_median: float | None = None  # of all steps of the steady epochs
     step_seconds_p95: float | None = None
     compile_seconds: float | None = None  # of the first step, minus a steady one: median over the repeats
@@ -103,17 +112,17 @@ class Summary:
     # 95 % of its processes take at most so many times as long as the usual one, or as short; as the ratios assume
     between_process_factor: float | None = None
     unit: str = ""  # of its times, for a script: EPOCH, CALL, RUN or REST
-    metrics: Mapping[str, float] = field(default_factory=dict, metadata=column("final_metrics"))  # by name
+    metrics: Mapping[str, float] = field(default_factory=dict, metadata=column("final_metrics", "json"))  # by name
     relative_to_default: float | None = field(init=False)  # a variant's ratio to its backend without settings
-    default_interval: Interval | None = field(init=False, metadata=column("relative_to_default"))
+    default_interval: Interval | None = field(init=False, metadata=column("relative_to_default", "ends"))
     native: str = field(init=False)  # the backend of its framework without Keras, where the run has that
     relative_to_native: float | None = field(init=False)
-    native_interval: Interval | None = field(init=False, metadata=column("relative_to_native"))
+    native_interval: Interval | None = field(init=False, metadata=column("relative_to_native", "ends"))
     turns: int = 0  # of its processes with those of other rows; 0 if they did not take turns
     disturbed_turns: int = 0  # those during which other programs used the processor: left out
     relative_processes: int | None = field(init=False)  # the repeats that this row and the fastest have in common
     # of relative_to_fastest, if that is from one process: what others would show is not in it
-    process_interval: Interval | None = field(init=False, metadata=column("relative_in_process"))
+    process_interval: Interval | None = field(init=False, metadata=column("relative_in_process", "ends"))
     # Of a script's line.
     calls: int | None = None
     first_calls: int | None = None  # of a new model, or of one compiled anew
@@ -122,18 +131,17 @@ class Summary:
     steady_epoch_seconds: float | None = None  # of all epochs of a fit but those that compile: median
     threads: int | None = None  # of each of its processes
     # No columns.
-    ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column(""))  # by kind
-    axes: Mapping[str, Value] = field(
-        default_factory=dict, metadata=column("")
-    )  # of its cells; they follow as columns
-    input: str = field(default="", metadata=column(""))  # "image", "flat" or "sequence"
-    available_samples: int | None = field(default=None, metadata=column(""))  # in an epoch of the published setting
-    per_1000_interval: Interval | None = field(default=None, metadata=column(""))  # of seconds_per_1000_samples
-    steps: int = field(default=0, metadata=column(""))  # per epoch; 0 if unknown
+    ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column())  # by kind
+    # of its cells; they follow as columns
+    axes: Mapping[str, Value] = field(default_factory=dict, metadata=column())
+    input: str = field(default="", metadata=column())  # "image", "flat" or "sequence"
+    available_samples: int | None = field(default=None, metadata=column())  # in an epoch of the published setting
+    per_1000_interval: Interval | None = field(default=None, metadata=column())  # of seconds_per_1000_samples
+    steps: int = field(default=0, metadata=column())  # per epoch; 0 if unknown
     # A known difference of its backend, if it does not learn like the others.
-    learning_cause: str = field(default="", metadata=column(""))
-    otherwise: Otherwise | None = field(default=None, metadata=column(""))
-    seeds: int = field(default=0, metadata=column(""))  # the number of different seeds of the repeats that ended ok
+    learning_cause: str = field(default="", metadata=column())
+    otherwise: Otherwise | None = field(default=None, metadata=column())
+    seeds: int = field(default=0, metadata=column())  # the number of different seeds of the repeats that ended ok
 
     def __post_init__(self) -> None:
         fastest, baseline, default, native = (

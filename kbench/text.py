@@ -130,11 +130,3 @@ def _mistakes(typed: str, word: str) -> int:
             row.append(fewest)
         before = above
     return row[-1]
-
-
-def texts_in(value: object) -> set[str]:
-    """All texts in a JSON value, such as a description of layers: their classes, and what they are set to."""
-    if isinstance(value, str):
-        return {value}
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return {text for one in inner for text in texts_in(one)}

@@ -14,6 +14,7 @@ from kbench import axes
 from kbench.axes import RowKey, Value
 from kbench.backend_keys import Flag, Forms, Known, Layout, Pythons, Sources, Table, Text, Texts, Times, Variables
 from kbench.epochs import Epoch
+from kbench.reported import Facts
 
 # Statuses of a cell, from best to worst.
 OK = "ok"
@@ -260,13 +261,18 @@ class Outcome:
     seconds: float | None = None  # wall clock of the guest's process
     exit_code: int | None = None
     tree_memory_mib: float | None = None  # peak of the guest's process and its descendants
-    disturbed_rounds: tuple[int, ...] = ()  # rounds in which other programs took much of its turn; see epochs.AGAIN
+    disturbed_rounds: tuple[int, ...] = ()  # rounds in which other programs took much of its turn
     device_memory_mib: float | None = None  # peak on the GPU; None on the CPU
     device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
     compilation_cached: bool = False  # it loaded what an earlier repeat had compiled
     out_of_memory: bool = False  # as far as can be told
     last_event: str = ""  # the guest's last event, such as "epoch 2", if the status is not ok
     last_lines: tuple[str, ...] = ()  # of its log, if the status is not ok
+    disturbed_again: tuple[int, ...] = ()  # as disturbed_rounds, of the turns that were taken again for those
+
+    def disturbed(self, number: int, again: int) -> bool:
+        """Whether other programs took much of its turn in the round of this number."""
+        return number in (self.disturbed_again if again else self.disturbed_rounds)
 
 
 @dataclass(frozen=True)
@@ -277,7 +283,7 @@ class Measured:
     outcome: Outcome
     epochs: tuple[Epoch, ...] = ()
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds: import, data, build, first_step, ...
-    facts: Mapping[str, object] = field(default_factory=dict)  # as kbench.store.events lists them
+    facts: Facts = field(default_factory=Facts)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 from kbench import store
 from kbench.analysis.ratios import verdict
 from kbench.epochs import Epoch
+from kbench.reported import Facts, told
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Ratio, Summary
 from kbench.values import FASTEST, OK, Cell, Measured, Outcome
 
@@ -63,6 +64,11 @@ def epochs(*seconds: float, samples: int = 1000, **metrics: Any) -> tuple[Epoch,
     )
 
 
+def known(**facts: object) -> Facts:
+    """As the store would read them."""
+    return Facts(**told(facts))
+
+
 def measured(
     the_cell: Cell,
     *seconds: float,
@@ -72,8 +78,8 @@ def measured(
     facts: Mapping[str, object] | None = None,
     **metrics: Any,
 ) -> Measured:
-    told = epochs(*seconds, samples=the_cell.samples, **metrics)
-    return Measured(the_cell, Outcome(status, reason), told, phases or {}, facts or {})
+    done = epochs(*seconds, samples=the_cell.samples, **metrics)
+    return Measured(the_cell, Outcome(status, reason), done, phases or {}, known(**(facts or {})))
 
 
 # Kind of a ratio -> the columns that show its value, interval and processes.

@@ -6,13 +6,13 @@ compiled anew, includes the framework's compilation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import Any
 
 from kbench.analysis.step_times import median_of
-from kbench.epochs import Epoch
+from kbench.epochs import Epoch, Turn
+from kbench.reported import Fit
 
 OFTEN = 3  # calls of a fit: from then on it is timed by its calls
 COMPILES = 0.25  # of the calls; if more are a model's first, compilation is part of what a call costs
@@ -26,7 +26,8 @@ class Call:
     epochs: tuple[Epoch, ...]  # of the fit; of another method, the event itself
     count: int = 1
     first: bool = False
-    turn: int | None = None  # the round in which it began, if the process took turns with others
+    round: int | None = None  # in which it began, if the process took turns with others
+    again: int = 0  # whether in a turn that was taken again
     cold: bool = False  # the first of its turn
     held: bool = False  # others had their turn meanwhile
 
@@ -42,24 +43,14 @@ class Call:
         return max(0.0, self.seconds - sum(one.seconds + (one.evaluation_seconds or 0.0) for one in self.epochs))
 
 
-def of_fits(epochs: Sequence[Epoch], told: Sequence[Mapping[str, Any]]) -> list[Call]:
+def of_fits(epochs: Sequence[Epoch], told: Sequence[Fit]) -> list[Call]:
     """The calls of a line that fits, from its epochs in order and what the guest told of each call."""
     found, done = [], 0
     for one in told:
-        count = int(one["epochs"])
-        its = tuple(epochs[done : done + count])
-        done += count
-        turn = one.get("round")
-        found.append(
-            Call(
-                float(one["seconds"]),
-                its,
-                first=bool(one["first"]),
-                turn=turn if isinstance(turn, int) else None,
-                cold=bool(one.get("cold")),
-                held=bool(one.get("held")),
-            )
-        )
+        its = tuple(epochs[done : done + one.epochs])
+        done += one.epochs
+        called = {"first": bool(one.first), "cold": bool(one.cold), "held": bool(one.held)}
+        found.append(Call(one.seconds, its, round=one.round, again=one.again or 0, **called))
     return found
 
 
@@ -136,28 +127,29 @@ def _epoch(place: int, calls: Sequence[Call], by_steps: bool) -> Epoch:
     )
 
 
-Parts = tuple[tuple[float, ...], tuple[tuple[int, int, int], ...]]  # as an epoch has step_seconds and rounds
+Parts = tuple[tuple[float, ...], tuple[Turn, ...]]  # as an epoch has step_seconds and rounds
 
 
 def _calls(calls: Sequence[Call]) -> Parts:
     """Each call in the place of a step, in the turn that it belongs to."""
-    rounds: list[tuple[int, int, int]] = []
+    rounds: list[Turn] = []
     for place, one in enumerate(calls):
-        if one.turn is None:
+        if one.round is None:
             return (), ()
-        if rounds and rounds[-1][0] == one.turn and rounds[-1][2] == place:
-            rounds[-1] = (one.turn, rounds[-1][1], place + 1)
+        if rounds and rounds[-1] == Turn(one.round, rounds[-1].first, place, one.again):
+            rounds[-1] = Turn(one.round, rounds[-1].first, place + 1, one.again)
         elif not one.cold or len(calls) == 1:
-            rounds.append((one.turn, place, place + 1))
-    return tuple(one.seconds for one in calls), tuple(rounds) if rounds and rounds[-1][0] else ()
+            rounds.append(Turn(one.round, place, place + 1, one.again))
+    return tuple(one.seconds for one in calls), tuple(rounds) if rounds and rounds[-1].round else ()
 
 
 def _steps(calls: Sequence[Call]) -> Parts:
     """What was timed within the calls: the steps of fits that were held within, or means of other calls."""
     steps: list[float] = []
-    rounds: list[tuple[int, int, int]] = []
+    rounds: list[Turn] = []
     for epoch in (epoch for one in calls for epoch in one.epochs):
-        rounds += [(turn, first + len(steps), last + len(steps)) for turn, first, last in epoch.rounds]
+        done = len(steps)
+        rounds += [Turn(turn.round, turn.first + done, turn.last + done, turn.again) for turn in epoch.rounds]
         steps += epoch.step_seconds
     return tuple(steps), tuple(rounds)
 

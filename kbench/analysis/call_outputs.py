@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kbench.analysis import call_weights, first_outputs
-from kbench.analysis.call_weights import Returned, number
+from kbench.analysis.call_weights import number
 from kbench.analysis.first_outputs import Outputs
 from kbench.analysis.output_causes import EVALUATE, FROM_FILE, PREDICT, RANDOM, TRAINED, cause, fault
 from kbench.axes import Point, RowKey
 from kbench.epochs import Otherwise
+from kbench.reported import Returned
 from kbench.summary import Summary
 from kbench.values import OK, Cell, Measured
 
@@ -37,7 +38,7 @@ def compare(measured: Iterable[Measured]) -> list[tuple[Cell, Otherwise]]:
     """The cells of call sites whose calls return something else than those of most, and how."""
     groups: dict[tuple[Point, int], list[_Call]] = {}
     for one in measured:
-        if one.outcome.status == OK and (told := call_weights.of(one)) is not None:
+        if one.outcome.status == OK and (told := one.facts.call) is not None:
             group = groups.setdefault((one.cell.key.work, one.cell.repeat), [])
             group.append(_Call(one, told, call_weights.outputs(told), len(group)))
     return [found for group in groups.values() if len(group) > 1 for found in _of_group(group)]
@@ -112,7 +113,7 @@ def _how(one: _Call, other: _Call) -> tuple[()] | tuple[str, str] | None:
 
 
 def _differ(does: str, one: _Call, other: _Call) -> tuple[()] | tuple[str, str]:
-    scores = _scores(one.told.scores, other.told.scores)
+    scores = _scores(one.told, other.told)
     if one.outputs is None or other.outputs is None:
         return (does, scores) if scores else ()
     if not first_outputs.same(one.outputs, other.outputs):
@@ -126,9 +127,9 @@ def _by(one: _Call, other: _Call) -> str:
     return first_outputs.by(one.outputs, other.outputs)
 
 
-def _scores(own: Mapping[str, float | None], others: Mapping[str, float | None]) -> str:
+def _scores(own: Returned, others: Returned) -> str:
     """The score that differs, an accuracy before all others; empty if none does."""
-    mine, theirs = with_long_names(own), with_long_names(others)
+    mine, theirs = with_long_names(own.scores or {}), with_long_names(others.scores or {})
     for name in sorted(mine.keys() & theirs.keys(), key=lambda name: ("accuracy" not in name, name != "loss", name)):
         value, other = number(mine[name]), number(theirs[name])
         if math.isnan(value) and math.isnan(other):

@@ -12,6 +12,7 @@ import msgspec
 from kbench.analysis import call_costs, call_outputs
 from kbench.analysis.call_costs import Call
 from kbench.epochs import Epoch
+from kbench.reported import Described, Parity, told
 from kbench.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, Measured
 
 WHOLE = "whole program"
@@ -35,7 +36,7 @@ def expanded(measured: Sequence[Measured], by_call: bool = True) -> list[Measure
 
     A line that fits often is timed by its calls, or without `by_call` by its epochs.
     """
-    if all(one.facts.get("task") != SCRIPT for one in measured):
+    if all(one.facts.task != SCRIPT for one in measured):
         return list(measured)
     often = _often(measured) if by_call else frozenset[str]()
     found: dict[str, list[Measured]] = {}
@@ -49,107 +50,107 @@ def expanded(measured: Sequence[Measured], by_call: bool = True) -> list[Measure
     taken: dict[str, list[float]] = {}  # by the lines of each cell
     for part in parts:
         whole = replace(part.cell, example=program_of(part.cell.example)).id
-        taken.setdefault(whole, []).append(float(str(part.facts["site_seconds"])))
+        taken.setdefault(whole, []).append(part.facts.site_seconds or 0.0)
     outside = [rest for one in measured for rest in _outside(one, taken.get(one.cell.id, ()))]
     return [*parts, *outside, *map(_whole, measured)]
 
 
 def _often(measured: Sequence[Measured]) -> frozenset[str]:
     """The lines that fit often, on any backend."""
-    told = [calls for one in measured for calls in _mapping(one.facts.get("fits")).items()]
-    return frozenset(name for name, calls in told if len(calls) >= call_costs.OFTEN)
+    return frozenset(
+        name for one in measured for name, calls in one.facts.fits.items() if len(calls) >= call_costs.OFTEN
+    )
 
 
 def of_parity(measured: Sequence[Measured]) -> list[Measured]:
     """The cells of a parity run, with those of programs that train nothing split by the line that runs a model."""
     lines = dict.fromkeys(
-        (one.cell.example, str(about["site"])) for one in measured for about in _calls(one) if about.get("site")
+        (one.cell.example, about.site) for one in measured for about in one.facts.parity.values() if about.site
     )
     whole = {program for program, _ in lines}
     found = [one for one in measured if one.cell.example not in whole]
     for program, line in lines:
         split = [_of_line(one, line) for one in measured if one.cell.example == program]
-        carried = any(one.facts["carried"] for one in split)  # of two it is not known which has to convert them
-        found += [replace(one, facts={**one.facts, "carried": carried}) for one in split]
+        carried = any(one.facts.carried for one in split)  # of two it is not known which has to convert them
+        found += [_with(one, carried=carried) for one in split]
     return found
 
 
-def _calls(one: Measured) -> list[Mapping[str, Any]]:
-    return [about for about in _mapping(one.facts.get("parity")).values() if isinstance(about, dict)]
+def _with(one: Measured, **facts: Any) -> Measured:
+    return replace(one, facts=msgspec.structs.replace(one.facts, **facts))
 
 
 def _of_line(one: Measured, line: str) -> Measured:
-    about = next((about for about in _calls(one) if about.get("site") == line), {})
-    cell = replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{line}")
-    notes = [*_listed(one.facts.get("notes")), *_listed(about.get("notes"))]
-    facts = {**one.facts, **_mapping(about.get("described")), "notes": notes, "carried": bool(about.get("carried"))}
+    stages = one.facts.parity.values()
+    about = next((about for about in stages if about.site == line), None)
     outcome = one.outcome
-    if refused := about.get("refused"):
-        outcome = replace(outcome, status=FAILED, reason=str(refused))
-        facts["error_kind"] = "model"
-    elif not about and outcome.status == OK:
+    if about is None and outcome.status == OK:
         outcome = replace(outcome, status=FAILED, reason="the program did not get there, or its inputs are unknown")
-    facts |= {"parity": {"forward": about}, "stage": about.get("stage", "")}
-    return replace(one, cell=cell, outcome=outcome, facts=facts)
-
-
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
+    about = about or Parity()
+    facts = {
+        **told(about.described or {}),
+        "notes": (*one.facts.notes, *(about.notes or ())),
+        "carried": bool(about.carried),
+        "parity": {"forward": about},
+        "stage": about.stage,
+    }
+    if about.refused:
+        outcome = replace(outcome, status=FAILED, reason=about.refused)
+        facts["error_kind"] = "model"
+    cell = replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{line}")
+    return _with(replace(one, cell=cell, outcome=outcome), **facts)
 
 
 def _matters(one: Measured) -> bool:
-    site, program = one.facts.get("site_seconds"), one.facts.get("program_seconds")
-    if not isinstance(site, float) or not isinstance(program, float):  # an example, or a program that did not end
+    site, program = one.facts.site_seconds, one.facts.program_seconds
+    if site is None or program is None:  # an example, or a program that did not end
         return True
     scored = any(epoch.metrics for epoch in one.epochs)
     return is_fit(one.cell.example) or scored or site > MATTERS * program
 
 
-def _common(one: Measured) -> dict[str, object]:
-    own = ("sites", "program", "notes", "fits", "returned")
-    return {
-        **{name: value for name, value in one.facts.items() if name not in own},
-        "program_seconds": _mapping(one.facts.get("program")).get("seconds"),
-    }
+def _part(one: Measured, name: str, facts: Mapping[str, Any], **changes: Any) -> Measured:
+    """A row of the program, with `facts` in place of those of the whole."""
+    cell = replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{name}", **changes.pop("of_cell", {}))
+    program = one.facts.program
+    whole: dict[str, Any] = {"sites": {}, "fits": {}, "returned": {}, "program": None, "notes": ()}
+    seconds = None if program is None else program.seconds
+    return _with(replace(one, cell=cell, **changes), **{**whole, "program_seconds": seconds, **facts})
 
 
 def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
-    program = _mapping(one.facts.get("program"))
-    returned = _mapping(one.facts.get("returned"))
+    program = one.facts.program
     # A call that returned is measured, even if the program failed later.
     ended = replace(one.outcome, status=OK, reason="") if program and one.outcome.status == FAILED else one.outcome
-    for name, about in _mapping(one.facts.get("sites")).items():
+    for name, about in one.facts.sites.items():
         fits = name.startswith("fit")
         epochs = [epoch for epoch in one.epochs if epoch.site == name]
-        told = _mapping(one.facts.get("fits")).get(name) or []
-        calls = call_costs.of_fits(epochs, told) if fits else call_costs.of_others(epochs)
+        calls = call_costs.of_fits(epochs, one.facts.fits.get(name, ())) if fits else call_costs.of_others(epochs)
         by_call = name in often or not fits
         kept = call_costs.as_epochs(calls, fits) if by_call else _epochs(epochs)
         if not kept:
             continue
-        facts = _mapping(about.get("facts"))
-        yield replace(
+        facts = told(about.facts)
+        yield _part(
             one,
-            cell=replace(
-                one.cell,
-                example=f"{one.cell.example}{SEPARATOR}{name}",
-                validation_samples=_count(facts.get("validation_samples")),
-                samples=int(median(epoch.samples for epoch in epochs)),
-                epochs=len(epochs) if fits else call_costs.number(calls),
-                batch_size=_count(facts.get("batch_size")),
-            ),
-            epochs=tuple(map(_with_long_names, kept)),
-            phases={},
-            outcome=one.outcome if name == program.get("broken") else ended,
-            facts={
-                **_common(one),
+            name,
+            {
                 **facts,
-                "task": about.get("task", "train"),
+                "task": about.task,
                 "unit": CALL if by_call else EPOCH,
-                "returned": returned.get(name),
+                "call": one.facts.returned.get(name),
                 "site_seconds": _seconds(calls, epochs),
                 **(call_costs.figures(calls) if calls else {}),
             },
+            of_cell={
+                "validation_samples": facts.get("validation_samples") or 0,
+                "samples": int(median(epoch.samples for epoch in epochs)),
+                "epochs": len(epochs) if fits else call_costs.number(calls),
+                "batch_size": facts.get("batch_size") or 0,
+            },
+            epochs=tuple(map(_with_long_names, kept)),
+            phases={},
+            outcome=one.outcome if program and name == program.broken else ended,
         )
 
 
@@ -167,45 +168,26 @@ def _seconds(calls: Sequence[Call], epochs: Sequence[Epoch]) -> float:
 
 def _outside(one: Measured, taken: Sequence[float]) -> Iterable[Measured]:
     """The row of what the program did outside of the calls that have rows, which took this; none if it is unknown."""
-    seconds = _mapping(one.facts.get("program")).get("seconds")
-    if not isinstance(seconds, int | float) or not taken:
+    if one.facts.program is None or not taken:
         return
-    rest = max(0.0, seconds - sum(taken))
-    yield replace(
-        one,
-        cell=replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{OUTSIDE}"),
-        epochs=(Epoch(2, rest, 0),),
-        facts={**_common(one), "unit": REST, "site_seconds": rest, "layers": [[OUTSIDE, {}, []]]},
-    )
+    rest = max(0.0, one.facts.program.seconds - sum(taken))
+    facts = {"unit": REST, "site_seconds": rest, "layers": (Described(OUTSIDE, {}, []),)}
+    yield _part(one, OUTSIDE, facts, epochs=(Epoch(2, rest, 0),))
 
 
 def _whole(one: Measured) -> Measured:
-    sites, program = _mapping(one.facts.get("sites")), _mapping(one.facts.get("program"))
-    seconds = program.get("seconds")
+    program = one.facts.program
+    seconds = None if program is None else program.seconds
     taken = one.outcome.seconds if seconds is None else seconds
     # Numbered as a steady one: the program ran once, and all of it counts.
-    all_of_it = (Epoch(2, float(taken), 0),) if isinstance(taken, int | float) else ()
-    looped = (
-        all(name.startswith("call,") for name in sites) and bool(program.get("keras")) and one.outcome.status == OK
-    )
+    all_of_it = () if taken is None else (Epoch(2, taken, 0),)
+    loops = all(name.startswith("call,") for name in one.facts.sites) and one.outcome.status == OK
+    looped = program is not None and program.keras and loops
     remark = ["it calls no fit, evaluate or predict: timed as a whole"] if looped else []
-    notes = [*_listed(one.facts.get("notes")), *remark]
-    return replace(
-        one,
-        cell=replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{WHOLE}"),
-        epochs=all_of_it,
-        # Nothing but the program itself has to be equal: two versions of it may be compared.
-        facts={**_common(one), "unit": RUN, "site_seconds": seconds, "notes": notes, "layers": [[WHOLE, {}, []]]},
-    )
+    # Nothing but the program itself has to be equal: two versions of it may be compared.
+    facts = {"unit": RUN, "site_seconds": seconds, "layers": (Described(WHOLE, {}, []),)}
+    return _part(one, WHOLE, {**facts, "notes": (*one.facts.notes, *remark)}, epochs=all_of_it)
 
 
 def _with_long_names(epoch: Epoch) -> Epoch:
     return msgspec.structs.replace(epoch, metrics=call_outputs.with_long_names(epoch.metrics or {}) or None)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0

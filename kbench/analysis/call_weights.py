@@ -5,61 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
 from kbench.analysis import first_outputs
 from kbench.analysis.first_outputs import Outputs
-from kbench.values import Measured
+from kbench.reported import Returned, Weight
 
 INPUTS = 1e-6  # of their largest number: inputs that are no farther apart are the same
 APART = 0.1  # of a weight's norm: those that are trained agree below it, and those that are not do not above it
 NEARER = 10.0  # times nearer are the former, if only the latter are to blame
-
-
-class Weight(msgspec.Struct):
-    """A weight of a model when a call returned: see kbench_guest/observing/returned.py."""
-
-    layer: str  # "Conv2D 1"
-    weight: str
-    sha256: str  # of its numbers as the backend keeps them
-    shared: str  # as all backends would keep those that compute the same
-    norm: float | None = None
-    sums: list[float | None] = []
-    trains: int = 1
-    loaded: int = 0  # whether a file gave it these numbers
-
-    @property
-    def kind(self) -> str:
-        """The class of its layer."""
-        return self.layer.rpartition(" ")[0]
-
-
-class Inputs(msgspec.Struct):
-    """Numbers of the first rows that a call was given."""
-
-    outputs: list[list[float | None]] = []
-    norms: list[float | None] = []
-
-
-class Returned(msgspec.Struct):
-    """What the first call of a line returned; None in numbers is no number."""
-
-    trained: int = 0
-    weights: list[Weight] = []
-    scores: dict[str, float | None] = {}
-    inputs: Inputs | None = None
-    outputs: list[list[float | None]] = []
-    scales: list[float | None] = []
-    random: int | None = None  # whether its outputs differ from call to call; None if that is not known
-
-
-def of(one: Measured) -> Returned | None:
-    """What the cell's call returned; None of an old run, or of a broken guest."""
-    try:
-        return msgspec.convert(one.facts.get("returned"), Returned)
-    except msgspec.ValidationError:
-        return None
 
 
 def outputs(told: Returned) -> Outputs | None:

@@ -12,44 +12,36 @@ import msgspec
 
 from kbench.analysis import first_epochs, first_outputs, first_steps, flops, trainings
 from kbench.axes import Point
+from kbench.reported import Described, Facts
 from kbench.values import Measured
 
 
-def _fact(name: str) -> Callable[[Measured], object]:
-    return lambda one: one.facts.get(name)
+def _as_json(text: str | None) -> object:
+    return None if text is None else msgspec.json.decode(text)
 
 
-def _as_json(name: str) -> Callable[[Measured], object]:
-    return lambda one: None if not isinstance(text := one.facts.get(name), str) else msgspec.json.decode(text)
-
-
-def _truth(name: str) -> Callable[[Measured], object]:
-    return lambda one: None if (value := one.facts.get(name)) is None else bool(value)
-
-
-def _weights(one: Measured) -> object:
-    origin = one.facts.get("weights")
-    return None if origin is None else [origin, one.facts.get("weights_sha256")]
+def _weights(facts: Facts) -> object:
+    return [facts.weights, facts.weights_sha256] if facts.weights else None
 
 
 # What must be equal, in the order of the messages; what a guest did not report is not compared.
-_ASPECTS: Mapping[str, Callable[[Measured], object]] = {
-    "model": _fact("layers"),
-    "number of parameters": _fact("parameters"),
+_ASPECTS: Mapping[str, Callable[[Facts], object]] = {
+    "model": lambda facts: facts.layers,
+    "number of parameters": lambda facts: facts.parameters,
     "initial weights": _weights,
-    "data": _fact("content_sha256"),
-    "order of samples": _fact("order_sha256"),
-    "batch size": _fact("batch_size"),
-    "optimizer": _fact("optimizer"),
-    "loss": _fact("loss"),
-    "dtype": _fact("dtypes"),
-    "metrics": _as_json("metrics"),
-    "weights of classes": _as_json("class_weight"),
-    "weights of losses": _as_json("loss_weights"),
-    "augmentation": _as_json("augmentation"),
-    "steps_per_execution": _fact("steps_per_execution"),
-    "run_eagerly": _truth("run_eagerly"),
-    "order of updates": _fact("order_of_updates"),
+    "data": lambda facts: facts.content_sha256,
+    "order of samples": lambda facts: facts.order_sha256,
+    "batch size": lambda facts: facts.batch_size,
+    "optimizer": lambda facts: facts.optimizer,
+    "loss": lambda facts: facts.loss,
+    "dtype": lambda facts: facts.dtypes,
+    "metrics": lambda facts: _as_json(facts.metrics),
+    "weights of classes": lambda facts: _as_json(facts.class_weight),
+    "weights of losses": lambda facts: _as_json(facts.loss_weights),
+    "augmentation": lambda facts: _as_json(facts.augmentation),
+    "steps_per_execution": lambda facts: facts.steps_per_execution,
+    "run_eagerly": lambda facts: None if facts.run_eagerly is None else bool(facts.run_eagerly),
+    "order of updates": lambda facts: facts.order_of_updates,
 }
 # Where a setting is this, as it was before guests reported it, it does not change the fingerprint's hash.
 _USUAL: Mapping[str, Sequence[object]] = {
@@ -60,13 +52,12 @@ _USUAL: Mapping[str, Sequence[object]] = {
     "run_eagerly": (False,),
     "order of updates": ("in order",),
 }
-_OF_LAYERS = ("layers", "input_shapes", "layer_shapes")  # facts that only Keras reports of a model
 _HASHED = ("initial weights", "data", "order of samples")  # a message can only say that they differ
 
 
 def reported(one: Measured) -> dict[str, object]:
     """Everything that must be equal for rows to be compared, as far as the guest reported it."""
-    return {name: value for name, aspect in _ASPECTS.items() if (value := aspect(one)) is not None}
+    return {name: value for name, aspect in _ASPECTS.items() if (value := aspect(one.facts)) is not None}
 
 
 def fingerprint(known: Mapping[str, object]) -> str:
@@ -74,7 +65,7 @@ def fingerprint(known: Mapping[str, object]) -> str:
     if not known.keys() & {"model", "number of parameters"}:
         return ""
     counted = {name: value for name, value in known.items() if value not in _USUAL.get(name, ())}
-    return hashlib.sha256(json.dumps(counted, sort_keys=True).encode()).hexdigest()[:12]
+    return hashlib.sha256(_json(counted).encode()).hexdigest()[:12]
 
 
 def described(measured: Sequence[Measured]) -> list[Measured]:
@@ -84,18 +75,18 @@ def described(measured: Sequence[Measured]) -> list[Measured]:
     """
     models: dict[tuple[Point, int, bytes], list[Measured]] = {}
     for one in measured:
-        if one.facts.get("layers") is not None and one.facts.get("probe") is not None:
+        if one.facts.layers is not None and one.facts.probe is not None:
             models.setdefault(_of_model(one), []).append(one)
     return [_as_described(one, models) for one in measured]
 
 
 def _of_model(one: Measured) -> tuple[Point, int, bytes]:
-    return one.cell.key.work, one.cell.repeat, _form(_weights(one))
+    return one.cell.key.work, one.cell.repeat, _form(_weights(one.facts))
 
 
 def _as_described(one: Measured, models: Mapping[tuple[Point, int, bytes], Sequence[Measured]]) -> Measured:
     outputs = first_outputs.of(one)
-    if one.facts.get("layers") is not None or outputs is None:
+    if one.facts.layers is not None or outputs is None:
         return one
     alike = [
         other
@@ -104,10 +95,10 @@ def _as_described(one: Measured, models: Mapping[tuple[Point, int, bytes], Seque
     ]
     if not alike:
         return one
-    common = Counter(_form(other.facts["layers"]) for other in alike).most_common(1)[0][0]
-    model = next(other for other in alike if _form(other.facts["layers"]) == common)
-    told = {name: model.facts[name] for name in _OF_LAYERS if name in model.facts}
-    return replace(one, facts={**one.facts, **told})
+    common = Counter(_form(other.facts.layers) for other in alike).most_common(1)[0][0]
+    model = next(other.facts for other in alike if _form(other.facts.layers) == common)
+    shapes = {"input_shapes": model.input_shapes, "layer_shapes": model.layer_shapes}
+    return replace(one, facts=msgspec.structs.replace(one.facts, layers=model.layers, **shapes))
 
 
 def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
@@ -139,12 +130,11 @@ def noted(measured: Sequence[Measured]) -> list[Measured]:
     for group in _groups(measured):
         for one, _, notes in _first_steps(group):
             found[one.cell.id] += notes
-    return [_with_notes(one, found[one.cell.id]) if found[one.cell.id] else one for one in measured]
+    return [_with_notes(one, found[one.cell.id]) for one in measured]
 
 
 def _with_notes(one: Measured, notes: Sequence[str]) -> Measured:
-    own = one.facts.get("notes")
-    return replace(one, facts={**one.facts, "notes": [*(own if isinstance(own, list) else ()), *notes]})
+    return replace(one, facts=msgspec.structs.replace(one.facts, notes=(*one.facts.notes, *notes))) if notes else one
 
 
 def _groups(measured: Sequence[Measured]) -> list[list[Measured]]:
@@ -175,20 +165,25 @@ def _form(value: object) -> bytes:
     try:
         return msgspec.msgpack.encode(value, order="deterministic")
     except (OverflowError, UnicodeEncodeError):  # numbers and text that only JSON can hold
-        return json.dumps(value, sort_keys=True).encode()
+        return _json(value).encode()
 
 
-def _of_aspect(
-    name: str, aspect: Callable[[Measured], object], group: Sequence[Measured]
-) -> list[tuple[Measured, str]]:
-    reported = [(one, _form(value)) for one in group if (value := aspect(one)) is not None]
+def _json(value: object) -> str:
+    return json.dumps(msgspec.to_builtins(value), sort_keys=True)
+
+
+def _of_aspect(name: str, aspect: Callable[[Facts], object], group: Sequence[Measured]) -> list[tuple[Measured, str]]:
+    reported = [(one, _form(value)) for one in group if (value := aspect(one.facts)) is not None]
     if len({value for _, value in reported}) < 2:
         return []
     counted = Counter(value for _, value in reported)
     common = counted.most_common(1)[0][0]  # of equal counts, the first reported
     reference = next(one for one, value in reported if value == common)
     return [
-        (one, f"unlike {reference.cell.backend} in its {name}{_how(name, aspect(one), aspect(reference))}")
+        (
+            one,
+            f"unlike {reference.cell.backend} in its {name}{_how(name, aspect(one.facts), aspect(reference.facts))}",
+        )
         for one, value in reported
         if value != common
     ]
@@ -198,25 +193,23 @@ def _how(name: str, own: object, other: object) -> str:
     """What differs within an aspect, after a colon; empty where only hashes are known."""
     if name in _HASHED:
         return ""
-    if name == "model" and isinstance(own, list) and isinstance(other, list):
+    if isinstance(own, tuple) and isinstance(other, tuple) and name == "model":
         return f": {layers_differ(own, other)}"
     if isinstance(own, dict) and isinstance(other, dict):
         return f": {_settings(own, other)}"
     return f": {_value(own)} instead of {_value(other)}"
 
 
-def layers_differ(own: Sequence[object], other: Sequence[object]) -> str:
+def layers_differ(own: Sequence[Described], other: Sequence[Described]) -> str:
     """The first layer that differs."""
     for number, (mine, theirs) in enumerate(zip(own, other, strict=False), 1):
         if mine == theirs:
             continue
-        if not (isinstance(mine, list) and isinstance(theirs, list) and len(mine) == len(theirs) == 3):
-            break
-        if mine[0] != theirs[0]:
-            return f"layer {number} is {mine[0]} instead of {theirs[0]}"
-        if mine[1] != theirs[1]:
-            return f"layer {number}, {mine[0]}, has {_settings(mine[1], theirs[1])}"
-        return f"layer {number}, {mine[0]}, has weights of shapes {mine[2]} instead of {theirs[2]}"
+        if mine.class_name != theirs.class_name:
+            return f"layer {number} is {mine.class_name} instead of {theirs.class_name}"
+        if mine.settings != theirs.settings:
+            return f"layer {number}, {mine.class_name}, has {_settings(mine.settings, theirs.settings)}"
+        return f"layer {number}, {mine.class_name}, has weights of shapes {mine.weights} instead of {theirs.weights}"
     return f"{len(own)} layers instead of {len(other)}"
 
 
@@ -229,26 +222,25 @@ def _value(value: object) -> str:
     return "none" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
-def _operations(one: Measured) -> object:
+def _operations(facts: Facts) -> object:
     """Of a forward pass; None if a layer is unknown. Not in the fingerprint, since it follows from the model."""
-    layers = flops.read(one.facts.get("layer_shapes"))
-    counted = flops.count(layers) if layers else None
+    counted = flops.count(facts.layer_shapes) if facts.layer_shapes else None
     return None if counted is None or counted.unknown else counted.forward
 
 
 def _own_weights(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
     """Cells with weights for which the guest knew no initializer, so that they are the backend's own."""
     return [
-        (one, f"its initial weights are its own in {', '.join(map(str, names))}")
+        (one, f"its initial weights are its own in {', '.join(names)}")
         for one in group
-        if isinstance(names := one.facts.get("weights_left"), list) and names
+        if (names := one.facts.weights_left)
     ]
 
 
 def _precision(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
     """Cells that compute in another precision than the others, although nobody asked for it."""
-    own = [one for one in group if not one.facts.get("policy")]
-    return _of_aspect("precision", lambda one: one.facts.get("computes_in") or [_floatx(one)], own)
+    own = [one for one in group if not one.facts.policy]
+    return _of_aspect("precision", lambda facts: facts.computes_in or (facts.floatx,), own)
 
 
 def _outputs(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
@@ -290,13 +282,8 @@ def _first_steps(group: Sequence[Measured]) -> list[tuple[Measured, str, tuple[s
 
 def _computed_alike(group: Sequence[Measured]) -> list[Measured]:
     """The cells with the common weights that compute in the precision in which numbers are compared."""
-    return [one for one in group if one.facts.get("weights") != "backend" and _full_precision(one)]
+    return [one for one in group if one.facts.weights != "backend" and _full_precision(one)]
 
 
 def _full_precision(one: Measured) -> bool:
-    found = one.facts.get("computes_in")
-    return not isinstance(found, list) or set(found) <= {_floatx(one)}
-
-
-def _floatx(one: Measured) -> object:
-    return one.facts.get("floatx", "float32")
+    return one.facts.computes_in is None or {*one.facts.computes_in} <= {one.facts.floatx}

@@ -30,11 +30,11 @@ class Outputs:
 
 def of(one: Measured) -> Outputs | None:
     """The cell's; None if it reported none, or what is no list of numbers."""
-    found, scales = one.facts.get("probe"), one.facts.get("probe_scales")
-    if not isinstance(found, list):
+    found, scales = one.facts.probe, one.facts.probe_scales
+    if found is None:
         return None
     try:
-        if not isinstance(scales, list):
+        if scales is None:
             numbers = np.array(found, dtype=np.float64)
             return Outputs(numbers.reshape(-1), np.ones(numbers.size), numbers.shape, False)
         return joined(found, scales) if found else None

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
+from kbench.reported import Change, Step
 from kbench.text import significant
 from kbench.values import Measured, is_among
 
@@ -19,31 +18,6 @@ ROUNDING = 4.0  # as in parity: times what the step differs by if its weights mo
 RANDOM = 1e-2  # of the loss: no rounding takes it so far
 
 NOISE = " (dropout and noise at fixed values)"
-
-
-class _Change(msgspec.Struct, rename={"kind": "class"}):
-    """How a step changed a weight; `noisy`: with dropout and noise at fixed values instead of off."""
-
-    kind: str  # the class of its layer
-    number: int  # of that layer among those of its class
-    weight: str
-    norm: float | None  # of the weight; None is no number here and below
-    change: float | None  # the norm of the change
-    sums: list[float | None]  # of the change; two changes are about as far apart as these
-    rounding: float | None
-    noisy: float | None = None
-    noisy_sums: list[float | None] = []
-
-
-class _Step(msgspec.Struct):
-    """What the guest reports of the step: kbench_guest/drivers/first_step.py."""
-
-    changes: list[_Change]
-    loss: float | None = None
-    loss_rounding: float | None = None
-    noisy_loss: float | None = None
-    draws: list[str] | None = None  # the random numbers that its layers ask for; None: unknown
-    unchecked: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,25 +35,18 @@ class _Part:
 
 def unchecked(one: Measured) -> tuple[str, ...]:
     """A note on a step that says nothing."""
-    step = _reported(one)
+    step = one.facts.first_step
     why = "" if step is None else _why_unchecked(step)
     return (f"its first optimizer step was not checked: {why}",) if why else ()
 
 
 def draws(one: Measured) -> bool | None:
     """Whether layers draw random numbers in training; None where that is not known."""
-    step = _reported(one)
+    step = one.facts.first_step
     return None if step is None or step.draws is None or _why_unchecked(step) else bool(step.draws)
 
 
-def _reported(one: Measured) -> _Step | None:
-    try:
-        return msgspec.convert(one.facts.get("first_step"), _Step)
-    except msgspec.ValidationError:  # of an old run, or of a broken guest
-        return None
-
-
-def _why_unchecked(step: _Step) -> str:
+def _why_unchecked(step: Step) -> str:
     if step.unchecked:
         return step.unchecked
     if step.loss is not None and (step.loss_rounding or 0.0) > RANDOM * abs(step.loss):
@@ -89,7 +56,7 @@ def _why_unchecked(step: _Step) -> str:
 
 def compare(one: Measured, other: Measured) -> tuple[str, tuple[str, ...]]:
     """(how the first step of `one` differs from the other's, the reasons of what is declared); empty where alike."""
-    own, right = _reported(one), _reported(other)
+    own, right = one.facts.first_step, other.facts.first_step
     if own is None or right is None or len(own.changes) != len(right.changes):
         return "", ()
     if _why_unchecked(own) or _why_unchecked(right):
@@ -109,7 +76,7 @@ def compare(one: Measured, other: Measured) -> tuple[str, tuple[str, ...]]:
     return ("", tuple(reasons)) if worst is None else (worst.text, ())
 
 
-def _parts(own: _Step, right: _Step) -> Iterator[_Part]:
+def _parts(own: Step, right: Step) -> Iterator[_Part]:
     """The loss first."""
     yield _loss(own.loss, right.loss, own, right, "")
     pairs = list(zip(own.changes, right.changes, strict=True))
@@ -130,7 +97,7 @@ def _drawn(draws: Sequence[str]) -> str:
     return " and ".join(draws) or "nothing"
 
 
-def _loss(own: float | None, right: float | None, mine: _Step, theirs: _Step, how: str) -> _Part:
+def _loss(own: float | None, right: float | None, mine: Step, theirs: Step, how: str) -> _Part:
     numbers = [math.nan if value is None else value for value in (own, right)]
     scale = max(map(abs, numbers))
     moves = (mine.loss_rounding or 0.0) + (theirs.loss_rounding or 0.0)
@@ -142,8 +109,8 @@ def _loss(own: float | None, right: float | None, mine: _Step, theirs: _Step, ho
 
 
 def _change(
-    own: _Change,
-    right: _Change,
+    own: Change,
+    right: Change,
     mine: tuple[float | None, Sequence[float | None]],
     theirs: tuple[float | None, Sequence[float | None]],
     how: str,
@@ -173,22 +140,17 @@ def _shown(value: float | None) -> str:
 
 def _declared(part: _Part, one: Measured, other: Measured) -> str:
     """The reason in the backend's file of `one` for this difference from the other; empty if there is none."""
-    declared = one.facts.get("explained")
-    for known in declared if isinstance(declared, list) else ():
-        optimizer = one.facts.get("optimizer")
-        optimizer = optimizer.get("class_name") if isinstance(optimizer, dict) else None
-        layers = one.facts.get("layers")
-        classes = {layer[0] for layer in layers} if isinstance(layers, list) else set()
-        bound = known.get("bound" if part.what == "loss" else "bound_of_change") or 0.0
+    for known in one.facts.explained:
+        bound = known.bound if part.what == "loss" else known.bound_of_change
         if (
-            part.what in known.get("what", ())
-            and not known.get("as_shipped")
-            and known.get("layer") in (None, "", part.layer)
-            and not (known.get("untrained") and part.trained)
-            and known.get("optimizer") in (None, "", optimizer)
-            and (known.get("with_layer") in (None, "") or known["with_layer"] in classes)
-            and is_among(other.cell.backend, known.get("unlike") or ())
+            part.what in known.what
+            and not known.as_shipped
+            and known.layer in ("", part.layer)
+            and not (known.untrained and part.trained)
+            and known.optimizer in ("", one.facts.optimizer_class)
+            and known.with_layer in ("", *one.facts.layer_classes)
+            and is_among(other.cell.backend, known.unlike)
             and part.distance <= bound * part.scale
         ):
-            return str(known.get("reason"))
+            return known.reason
     return ""

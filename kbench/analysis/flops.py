@@ -14,31 +14,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import cast
 
-import msgspec
-
-T = TypeVar("T")
-Shape = tuple[int, ...]
-
-
-class Layer(msgspec.Struct, frozen=True):
-    """A layer as a guest reports it, with the shapes of its inputs and output, without the batch axis."""
-
-    class_name: str = msgspec.field(name="class")
-    settings: Mapping[str, Any]
-    weights: tuple[Shape, ...]  # in the layout that all backends share
-    inputs: tuple[tuple[int | None, ...], ...] | None  # None where not reported, or of no fixed length
-    output: tuple[int | None, ...] | None
-    uses: int = 1  # how often the model calls it
-    trained: bool = False  # whether it has weights that training changes
-    fed_by_data: bool = False  # whether no trained layer comes before it
-
-    def shapes(self) -> tuple[tuple[Shape, ...], Shape] | None:
-        """Those of inputs and output; None if an axis is unknown."""
-        if self.inputs is None or self.output is None or any(None in shape for shape in (*self.inputs, self.output)):
-            return None
-        return cast("tuple[tuple[Shape, ...], Shape]", (self.inputs, self.output))
+from kbench.reported import Layer, Shape
 
 
 @dataclass(frozen=True)
@@ -48,6 +26,13 @@ class Operations:
     forward: int
     training: int
     unknown: tuple[str, ...]  # classes of layers that were counted as zero
+
+
+def shapes(layer: Layer) -> tuple[tuple[Shape, ...], Shape] | None:
+    """Those of inputs and output; None if an axis is unknown."""
+    if layer.inputs is None or layer.output is None or any(None in shape for shape in (*layer.inputs, layer.output)):
+        return None
+    return cast("tuple[tuple[Shape, ...], Shape]", (layer.inputs, layer.output))
 
 
 def count(layers: Sequence[Layer]) -> Operations:
@@ -66,11 +51,11 @@ def count(layers: Sequence[Layer]) -> Operations:
 
 def of_layer(layer: Layer) -> int | None:
     """The operations of one forward pass; None for a layer that is unknown, or unknown with these shapes."""
-    counting, shapes = _COUNTS.get(layer.class_name), layer.shapes()
-    if counting is None or shapes is None:
+    counting, known = _COUNTS.get(layer.class_name), shapes(layer)
+    if counting is None or known is None:
         return None
     try:
-        return counting(layer, *shapes)
+        return counting(layer, *known)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # another layer with a known name
         return None
 
@@ -84,28 +69,15 @@ def _trained(layer: Layer, once: int) -> int:
 
 def _by_input(layer: Layer, once: int) -> int:
     """The part of a forward pass that multiplies the layer's input: the gradient by it takes as much."""
-    if (shapes := layer.shapes()) is None:
+    if (known := shapes(layer)) is None:
         return 0
-    inputs, output = shapes
+    inputs, output = known
     if layer.class_name in _WRAPPERS:
         times, inner = _WRAPPERS[layer.class_name](layer, inputs[0], output)
         return times * _by_input(inner, of_layer(inner) or 0)
     if _COUNTS[layer.class_name] is _recurrent:  # its states have gradients even then
         return inputs[0][0] * 2 * math.prod(layer.weights[0])
     return once - _beside(layer, output)
-
-
-def read(reported: object) -> tuple[Layer, ...] | None:
-    """The layers as a guest reports them; None where it reported none, or something else."""
-    return converted(reported, tuple[Layer, ...])
-
-
-def converted(reported: object, kind: type[T]) -> T | None:
-    """What was reported, as a value of that kind; None where nothing was, or something else."""
-    try:
-        return msgspec.convert(reported, kind)
-    except msgspec.ValidationError:
-        return None
 
 
 # From here on: functions from a layer, the shapes of its inputs and that of its output to a number of operations.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import median
-from typing import Any
 
 from kbench import axes
+from kbench.reported import Facts
 from kbench.summary import Summary
 from kbench.text import significant
 from kbench.values import OK, Measured, is_among
@@ -49,9 +49,7 @@ def advice(row: Summary) -> str:
     return f" {trainings}: {option} shows whether it is chance."
 
 
-def noted(
-    rows: Sequence[Summary], measured: Iterable[Measured], backends: Mapping[str, Mapping[str, Any]]
-) -> list[Summary]:
+def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows, with a note on those that do not learn like the others, and the known cause if there is one."""
     facts = {(one.cell.example, one.cell.backend): one.facts for one in measured}
     unlike: dict[int, Summary] = {}
@@ -59,28 +57,21 @@ def noted(
         for row in group:
             if text := how(row, group):
                 others = [other.backend for other in group if other is not row]
-                known = backends.get(row.backend, {}).get("explained")
-                cause = _cause(known, facts.get((row.example, row.backend), {}), others)
-                made = replace(row, learning_cause=cause)
+                made = replace(row, learning_cause=_cause(facts.get((row.example, row.backend), Facts()), others))
                 note = f"does not learn like the others: {text}.{advice(made)}".rstrip(".")
                 unlike[id(row)] = replace(made, notes=(*row.notes, note))
     return [unlike.get(id(row), row) for row in rows]
 
 
-def _cause(known: object, facts: Mapping[str, object], others: Sequence[str]) -> str:
+def _cause(facts: Facts, others: Sequence[str]) -> str:
     """The reason of the first known difference that the model and most of the others have."""
-    optimizer, layers = facts.get("optimizer"), facts.get("layers")
-    name = optimizer.get("class_name") if isinstance(optimizer, dict) else None
-    classes = (
-        {layer[0] for layer in layers if isinstance(layer, list) and layer} if isinstance(layers, list) else set()
-    )
-    for one in known if isinstance(known, list | tuple) else ():
-        fits = {one.get("optimizer") or name} == {name} and {one.get("layer"), one.get("with_layer")} <= {
-            *classes, "", None,
+    for known in facts.explained:
+        fits = known.optimizer in ("", facts.optimizer_class) and {known.layer, known.with_layer} <= {
+            "", *facts.layer_classes,
         }  # fmt: skip
-        against = [other for other in others if is_among(other, one.get("unlike") or ())]
-        if fits and {*one.get("what", ())} & {*_TRAINING} and 2 * len(against) > len(others):
-            return str(one.get("reason", ""))
+        against = [other for other in others if is_among(other, known.unlike)]
+        if fits and {*known.what} & {*_TRAINING} and 2 * len(against) > len(others):
+            return known.reason
     return ""
 
 

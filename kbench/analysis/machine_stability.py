@@ -13,9 +13,9 @@ SHARE = 0.1  # of the time, or of the cores; more is reported
 def disturbed_turns(measured: Sequence[Measured]) -> list[bool]:
     """For each turn, whether other programs took much of its time."""
     return [
-        number in one.outcome.disturbed_rounds
+        one.outcome.disturbed(number, again)
         for one in measured
-        for number in {number for epoch in one.epochs for number, *_ in epoch.rounds}
+        for number, again in {(turn.round, turn.again) for epoch in one.epochs for turn in epoch.rounds}
     ]
 
 

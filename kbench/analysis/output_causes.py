@@ -5,9 +5,9 @@ declare, from the weights that went in, or from the settings of layers.
 from __future__ import annotations
 
 from kbench.analysis import call_weights
-from kbench.analysis.call_weights import Returned
 from kbench.analysis.fingerprints import layers_differ
-from kbench.text import significant, texts_in
+from kbench.reported import Returned, Weight
+from kbench.text import significant
 from kbench.values import Measured, is_among
 
 PREDICT = "the same weights predict otherwise"
@@ -41,7 +41,7 @@ def fault(does: str, one: Measured, own: Returned, other: Measured, others: Retu
 
 
 def _of_averages(
-    found: list[tuple[call_weights.Weight, float]], one: Measured, own: Returned, other: Measured, others: Returned
+    found: list[tuple[Weight, float]], one: Measured, own: Returned, other: Measured, others: Returned
 ) -> str:
     sizes: dict[str, float] = {}
     for weight, off in found:
@@ -55,27 +55,24 @@ def _of_averages(
 
 
 def _declared(what: str, one: Measured, own: Returned, other: Measured, others: Returned) -> str:
-    declared = one.facts.get("explained")
     carried = {weight.kind for weight in call_weights.carried(own, others)}
     averages = {weight.kind for weight, _ in call_weights.averages(own, others)}
-    words = texts_in(one.facts.get("layers"))
+    words = one.facts.layer_words
     found = []
-    for known in declared if isinstance(declared, list) else ():
-        needed = {known.get(name) or "" for name in ("layer", "with_layer", "setting")} - {""}
-        if known.get("untrained"):
+    for known in one.facts.explained:
+        needed = {known.layer, known.with_layer, known.setting} - {""}
+        if known.untrained:
             fits = bool(averages) and needed <= averages
-        elif known.get("carried"):
+        elif known.carried:
             fits = what == "outputs" and bool(carried) and needed <= carried
         else:
-            fits = what in known.get("what", ()) and not averages and needed <= words
-        if fits and is_among(other.cell.backend, known.get("unlike") or ()):
-            found.append(str(known.get("reason", "")).rstrip("."))
+            fits = what in known.what and not averages and needed <= words
+        if fits and is_among(other.cell.backend, known.unlike):
+            found.append(known.reason.rstrip("."))
     return "; ".join(dict.fromkeys(found))
 
 
 def _settings(one: Measured, other: Measured) -> str:
     """The first layer that is another one, or is set otherwise."""
-    own, others = one.facts.get("layers"), other.facts.get("layers")
-    if not isinstance(own, list) or not isinstance(others, list) or own == others:
-        return ""
-    return layers_differ(own, others)
+    own, others = one.facts.layers, other.facts.layers
+    return "" if own is None or others is None or own == others else layers_differ(own, others)

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import msgspec
 
 from kbench.analysis import flops
-from kbench.analysis.flops import Layer, Shape
+from kbench.reported import Facts, Layer, Shape
 
 BYTES = 4  # of a number: float32
 Rate = Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)]
@@ -44,7 +44,10 @@ class Work:
 
 def limits(reported: object) -> Limits | None:
     """The measured limits; None where they were not measured."""
-    return flops.converted(reported, Limits)
+    try:
+        return msgspec.convert(reported, Limits)
+    except msgspec.ValidationError:
+        return None
 
 
 def larger(provenance: Mapping[str, Any]) -> dict[str, object]:
@@ -61,18 +64,17 @@ def larger(provenance: Mapping[str, Any]) -> dict[str, object]:
     return found
 
 
-def work(facts: Mapping[str, object]) -> Work | None:
+def work(facts: Facts) -> Work | None:
     """The work of a cell's model; None where the guest did not report its layers."""
-    layers = flops.read(facts.get("layer_shapes"))
-    if layers is None:
+    if facts.layer_shapes is None:
         return None
-    counted = flops.count(layers)
-    trains = facts.get("task") != "infer"
+    counted = flops.count(facts.layer_shapes)
+    trains = facts.task != "infer"
     return Work(
         operations=counted.training if trains else counted.forward,
         unknown=counted.unknown,
-        layers=layers,
-        inputs=flops.converted(facts.get("input_shapes"), tuple[Shape, ...]) or (),
+        layers=facts.layer_shapes,
+        inputs=facts.input_shapes,
         trains=trains,
     )
 

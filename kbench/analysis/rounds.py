@@ -17,7 +17,7 @@ import numpy as np
 
 from kbench.analysis import intervals, step_times
 from kbench.analysis.processes import Numbers, Process, column_medians
-from kbench.epochs import AGAIN, Epoch
+from kbench.epochs import Epoch
 from kbench.values import Measured
 
 Row = TypeVar("Row", bound=Hashable)
@@ -41,9 +41,9 @@ def of_process(one: Measured) -> TurnTimes:
     steps: dict[int, list[float]] = {}
     steady = [epoch for epoch in step_times.steady(one.epochs) if epoch.rounds]
     for epoch in steady:
-        for number, first, last in epoch.rounds:
-            if number not in one.outcome.disturbed_rounds:
-                steps.setdefault(number % AGAIN, []).extend(epoch.step_seconds[first:last])
+        for turn in epoch.rounds:
+            if not one.outcome.disturbed(turn.round, turn.again):
+                steps.setdefault(turn.round, []).extend(epoch.step_seconds[turn.first : turn.last])
     counted = [(epoch.seconds, _counted(epoch)) for epoch in steady]
     found = {number: fmean(seconds) for number, seconds in steps.items() if seconds}
     return TurnTimes(
@@ -53,7 +53,7 @@ def of_process(one: Measured) -> TurnTimes:
 
 
 def _counted(epoch: Epoch) -> list[float]:
-    return [seconds for _, first, last in epoch.rounds for seconds in epoch.step_seconds[first:last]]
+    return [seconds for turn in epoch.rounds for seconds in epoch.step_seconds[turn.first : turn.last]]
 
 
 def of_repeat(turns: Mapping[Row, TurnTimes]) -> dict[Row, Process]:

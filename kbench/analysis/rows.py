@@ -36,7 +36,7 @@ def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
     level = intervals.LEVEL_OF_A_LOOK if run.adds_processes else intervals.LEVEL
     measured = expanded(run.measured)
     rows = summarise(measured, baseline or run.baseline, limits(run), level, natives(run.backends))
-    rows = call_outputs.noted(learning.noted(rows, measured, run.backends), measured)
+    rows = call_outputs.noted(learning.noted(rows, measured), measured)
     return [_with_variables(row, run) for row in rows]
 
 

@@ -11,7 +11,7 @@ from kbench.values import Measured
 
 def seconds(ok: Sequence[Measured]) -> float | None:
     """Of all calls of a line, or of what is outside Keras; None where that is not known."""
-    return _part(ok, [one.facts.get("site_seconds") for one in ok])
+    return _part(ok, [one.facts.site_seconds for one in ok])
 
 
 def phases(ok: Sequence[Measured]) -> dict[str, float]:
@@ -21,10 +21,10 @@ def phases(ok: Sequence[Measured]) -> dict[str, float]:
     return {name: part for name, part in found.items() if part is not None}
 
 
-def _part(ok: Sequence[Measured], parts: Sequence[object]) -> float | None:
+def _part(ok: Sequence[Measured], parts: Sequence[float | None]) -> float | None:
     """The usual time of the program, times the mean share of these parts of its processes."""
-    known = [(part, one.facts.get("program_seconds")) for part, one in zip(parts, ok, strict=True)]
-    times = [(part, whole) for part, whole in known if isinstance(part, float) and isinstance(whole, float) and whole]
+    known = [(part, one.facts.program_seconds) for part, one in zip(parts, ok, strict=True)]
+    times = [(part, whole) for part, whole in known if part is not None and whole]
     if not times:  # no program has ended
-        return median_of(part for part in parts if isinstance(part, float))
+        return median_of(part for part in parts if part is not None)
     return median(whole for _, whole in times) * fmean(part / whole for part, whole in times)

@@ -25,6 +25,7 @@ from kbench.analysis.processes import Level, Process
 from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, compare, holding
 from kbench.axes import Point, RowKey
 from kbench.epochs import Epoch
+from kbench.reported import Facts, first_known
 from kbench.summary import Summary
 from kbench.text import significant
 from kbench.values import CALL, EPOCHS, OK, REPEATS, REST, STATUSES, Cell, Interval, Measured
@@ -121,16 +122,15 @@ def _summary(
     timed = [epoch for epoch in steady if epoch.seconds > 0 and epoch.samples > 0]
     last = [one.epochs[-1] for one in ok if one.epochs]
     cold = step_times.cold(ok)
-    # A failed repeat may still have reported its versions and the size of its model.
-    facts = _first_facts([*ok, *repeats])
+    facts = _facts(ok, repeats)
     per_1000 = step_times.median_of([1000 * epoch.seconds / epoch.samples for epoch in timed])
     work = roofline.work(facts)
     usual = step_times.median_of([epoch.seconds for epoch in steady])
     unlike = dict.fromkeys(how for one in repeats for how in differs.get(one.cell.id, ()))
-    compares = not facts.get("unit")
+    compares = not facts.unit
     teardown = _mean(epoch.teardown_seconds for epoch in steady)
     disturbed = machine_stability.disturbed_turns(repeats)
-    by_call = facts.get("unit") == CALL  # whose steps are calls
+    by_call = facts.unit == CALL  # whose steps are calls
     return Summary(
         example=cell.example,
         backend=cell.backend,
@@ -149,23 +149,23 @@ def _summary(
         final_accuracy=_mean(epoch.accuracy for epoch in last),
         final_val_loss=_mean(epoch.val_loss for epoch in last),
         final_val_accuracy=_mean(epoch.val_accuracy for epoch in last),
-        parameters=_whole(facts.get("parameters")),
-        keras_version=_text(facts.get("keras_version")),
-        backend_version=_text(facts.get("backend_version")),
-        task=_text(facts.get("task")) or "train",
-        form=_text(facts.get("form")),
-        input=_text(facts.get("input")),
+        parameters=facts.parameters,
+        keras_version=facts.keras_version,
+        backend_version=facts.backend_version,
+        task=facts.task or "train",
+        form=facts.form,
+        input=facts.input,
         axes=cell.axes,
         threads=cell.threads or None,
         batch_size=cell.batch_size,
         samples=cell.samples,
         validation_samples=cell.validation_samples,
         epochs=cell.epochs,
-        available_samples=_whole(facts.get("available_samples")),
-        data=_text(facts.get("data")),
-        data_source=_text(facts.get("data_source")),
-        data_sha256=_text(facts.get("data_sha256")),
-        phases=shares.phases(ok) if facts.get("unit") == REST else _phases(cold),
+        available_samples=facts.available_samples,
+        data=facts.data,
+        data_source=facts.data_source,
+        data_sha256=facts.data_sha256,
+        phases=shares.phases(ok) if facts.unit == REST else _phases(cold),
         evaluation_seconds=_evaluation(ok),
         seconds_per_1000_samples=per_1000,
         # A script's rows are compared as long as the model is the same; other differences are notes.
@@ -184,16 +184,18 @@ def _summary(
         epochs_to_target=_finite(step_times.median_of(epochs_to_target)),
         seconds_to_target=_finite(step_times.median_of(seconds_to_target)),
         repeats_to_target=None if not target else sum(map(math.isfinite, epochs_to_target)),
-        peak_memory_mib=step_times.median_of(_numbers(cold, "peak_memory_mib")),
-        import_memory_mib=step_times.median_of(_numbers(ok, "import_memory_mib")),
+        peak_memory_mib=step_times.median_of(_known(one.facts.peak_memory_mib for one in cold)),
+        import_memory_mib=step_times.median_of(_known(one.facts.import_memory_mib for one in ok)),
         tree_memory_mib=step_times.median_of(m for one in cold if (m := one.outcome.tree_memory_mib) is not None),
         step_seconds_median=None if by_call else step_times.median_of(steps),
         step_seconds_p95=None if by_call else step_times.p95_seconds(steps),
-        compile_seconds=step_times.median_of(_numbers(ok, "call_compile_seconds") or _compile_seconds(cold)),
+        compile_seconds=step_times.median_of(
+            _known(one.facts.call_compile_seconds for one in ok) or _compile_seconds(cold)
+        ),
         device_memory_mib=step_times.median_of(m for one in ok if (m := one.outcome.device_memory_mib) is not None),
         device_memory_source=" and ".join(sorted({s for one in ok if (s := one.outcome.device_memory_source)})),
-        allocator_peak_mib=step_times.median_of(_numbers(ok, "allocator_peak_mib")),
-        weights=_text(facts.get("weights")),
+        allocator_peak_mib=step_times.median_of(_known(one.facts.allocator_peak_mib for one in ok)),
+        weights=facts.weights,
         fingerprint=next(
             (known for one in [*ok, *repeats] if (known := fingerprints.fingerprint(fingerprints.reported(one)))), ""
         ),
@@ -201,15 +203,15 @@ def _summary(
         operations_per_sample=work.operations if work else None,
         percent_of_limit=_percent_of_limit(work, cell, per_1000, limits),
         teardown_seconds=teardown,
-        unit=_text(facts.get("unit")),
+        unit=facts.unit,
         metrics=_metrics(last),
         turns=len(disturbed),
         disturbed_turns=sum(disturbed),
-        calls=_whole(facts.get("calls")),
-        first_calls=_whole(facts.get("first_calls")),
+        calls=facts.calls,
+        first_calls=facts.first_calls,
         total_seconds=shares.seconds(ok),
-        around_seconds=step_times.median_of(_numbers(ok, "around_seconds")),
-        steady_epoch_seconds=step_times.median_of(_numbers(ok, "steady_epoch_seconds")),
+        around_seconds=step_times.median_of(_known(one.facts.around_seconds for one in ok)),
+        steady_epoch_seconds=step_times.median_of(_known(one.facts.steady_epoch_seconds for one in ok)),
         steps=0 if by_call else int(step_times.median_of([len(epoch.step_seconds) for epoch in steady]) or 0),
     )
 
@@ -231,7 +233,7 @@ def _timed(
 ) -> Timed:
     """The row of a cell's repeats with the interval of its steady time, and its levels among the rows beside it."""
     ok = [one for one in repeats if one.outcome.status == OK]
-    target = _text(_first_facts([*ok, *repeats]).get("target"))
+    target = _facts(ok, repeats).target
     # Of each repeat; infinite where it never reached the target.
     reached, compiled = (ok, step_times.cold(ok)) if target else ([], [])
     epochs_to_target = [learning_curves.to_target(one.epochs, target)[0] for one in reached]
@@ -300,25 +302,24 @@ def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
 def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     notes: dict[str, None] = {}  # as a set that keeps its order
     for one in repeats:
-        reported = one.facts.get("notes")
-        notes |= dict.fromkeys(_text(note) for note in reported) if isinstance(reported, list | tuple) else {}
-    damaged = sum(_whole(one.facts.get("events_damaged")) or 0 for one in repeats)
+        notes |= dict.fromkeys(one.facts.notes)
+    damaged = sum(one.facts.events_damaged for one in repeats)
     if damaged:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
     if ok := [one for one in repeats if one.outcome.status == OK]:
-        asked = 0 if ok[0].facts.get("unit") else ok[0].cell.epochs
-        by_call = ok[0].facts.get("unit") == CALL
+        asked = 0 if ok[0].facts.unit else ok[0].cell.epochs
+        by_call = ok[0].facts.unit == CALL
         notes[step_times.still_changing([one.epochs for one in ok], asked, by_call)] = None
     if learning_curves.deterministic(ok) is False:
         notes["not deterministic: repeats with the same seed have different losses"] = None
     return tuple(note for note in notes if note)
 
 
-def _late(usual: float | None, teardown: float | None, facts: Mapping[str, object]) -> list[str]:
+def _late(usual: float | None, teardown: float | None, facts: Facts) -> list[str]:
     """A note on a fit or predict that takes long after its last batch."""
     if not usual or teardown is None or teardown < LATE * usual:
         return []
-    function = "predict" if facts.get("task") == "infer" else "fit"
+    function = "predict" if facts.task == "infer" else "fit"
     return [f"{function} returned {significant(teardown)} s after its last batch (mean), not counted in its time"]
 
 
@@ -339,16 +340,13 @@ def _percent_of_limit(
     return roofline.percent(work, cell.batch_size, per_1000 / 1000, limits)
 
 
-def _numbers(measured: Iterable[Measured], fact: str) -> list[float]:
-    return [value for one in measured if isinstance(value := one.facts.get(fact), float)]
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
 
 
-def _first_facts(measured: Iterable[Measured]) -> Mapping[str, object]:
-    """Every fact, from the first of `measured` that reported it."""
-    facts: dict[str, object] = {}
-    for one in measured:
-        facts = {**one.facts, **{key: value for key, value in facts.items() if value not in (None, "")}}
-    return facts
+def _facts(ok: Sequence[Measured], repeats: Sequence[Measured]) -> Facts:
+    """Each fact, from the first that knows it: a failed repeat may still have reported its versions and its model."""
+    return first_known(one.facts for one in [*ok, *repeats])
 
 
 def _finite(value: float | None) -> float | None:
@@ -368,11 +366,3 @@ def _spread(values: Iterable[float | None]) -> float | None:
         return stdev(known) if len(known) >= 2 and all(map(math.isfinite, known)) else None
     except OverflowError:
         return None
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

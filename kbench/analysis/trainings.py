@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kbench.text import significant
@@ -30,17 +30,16 @@ def differences(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
     """
     found = [(one, text) for one in group if (text := _threads(one))]
     told = set[tuple[str, str]]()
-    for epoch in sorted({number for one in group for number in _received(one)}):
+    for epoch in sorted({number for one in group for number in one.facts.received}):
         for name, kind in QUANTITIES.items():
-            values = [(one, value) for one in group if (value := _received(one).get(epoch, {}).get(name)) is not None]
+            known = [(one, getattr(one.facts.received.get(epoch), name, None)) for one in group]
+            values = [(one, value) for one, value in known if value is not None]
             if not values:
                 continue
             usual = Counter(_rounded(value) for _, value in values).most_common(1)[0][0]
             reference, expected = next((one, value) for one, value in values if _rounded(value) == usual)
             for one, value in values:
-                if name.startswith("learning_rate") and one.facts.get("optimizer") != reference.facts.get(
-                    "optimizer"
-                ):
+                if name.startswith("learning_rate") and one.facts.optimizer != reference.facts.optimizer:
                     continue  # which says so itself
                 if (one.cell.id, kind) not in told and not _equal(value, expected):
                     told.add((one.cell.id, kind))
@@ -50,20 +49,12 @@ def differences(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
 
 def callback_seconds(one: Measured) -> list[float]:
     """What its callbacks took around the batches of each epoch but the first."""
-    epochs = {number: about for number, about in _received(one).items() if number > 1}
-    return [float(about.get("callback_seconds") or 0.0) for about in epochs.values()]
-
-
-def _received(one: Measured) -> Mapping[int, Mapping[str, Any]]:
-    found = one.facts.get("received")
-    return found if isinstance(found, dict) else {}
+    return [about.callback_seconds or 0.0 for number, about in one.facts.received.items() if number > 1]
 
 
 def _threads(one: Measured) -> str:
     """Whether the framework has another number of threads in the end than before the example's file was read."""
-    before, after = one.facts.get("threads_at_start"), one.facts.get("framework_threads")
-    if not isinstance(before, dict) or not isinstance(after, dict):
-        return ""
+    before, after = one.facts.threads_at_start, one.facts.framework_threads
     changed = [name for name in before if name in after and before[name] != after[name]]
     how = ", ".join(f"{name} {after[name]} instead of {before[name]}" for name in changed)
     return f"its number of threads was changed: {how}" if how else ""
@@ -81,7 +72,7 @@ def _equal(value: object, expected: object) -> bool:
 
 def _text(name: str, one: Measured, reference: Measured, epoch: int, value: Any, expected: Any) -> str:
     unlike = f"unlike {reference.cell.backend}"
-    training = "run" if one.facts.get("task") == "infer" else "trained"
+    training = "run" if one.facts.task == "infer" else "trained"
     match name:
         case "samples":
             return (

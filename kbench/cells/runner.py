@@ -100,7 +100,9 @@ def run(
         folder.check()
         started(task)
         outcome = yield from measure(task, here, launcher, listener, turn)
-        return replace(outcome, disturbed_rounds=tuple(turn.disturbed) if turn else ())
+        if turn is None:
+            return outcome
+        return replace(outcome, disturbed_rounds=tuple(turn.disturbed), disturbed_again=tuple(turn.disturbed_again))
 
     try:
         for together in _of_places(tasks) if interleave else ([task] for task in tasks):
@@ -229,7 +231,7 @@ def measure(
             reason = f"its events cannot be read: {error.strerror or error}"
             return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
         outcome = replace(judge(ended, report, task, files.log), compilation_cached=cached)
-        if outcome.status == FAILED and report.facts.get("error_in_keras") and here.pairs.get(task.backend):
+        if outcome.status == FAILED and report.facts.error_in_keras and here.pairs.get(task.backend):
             outcome = replace(outcome, reason=f"{outcome.reason}; {here.pairs[task.backend]}")
         if compiled and outcome.status != OK:  # half of what is compiled would pass for all of it
             shutil.rmtree(compiled, ignore_errors=True)
@@ -275,11 +277,9 @@ class Progress:
 
 def judge(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> Outcome:
     """The outcome of a cell, from the end of its process and the guest's report."""
-    error = str(report.facts.get("error", ""))
-    epochs = report.facts.get("stopped_after", task.epochs)
-    complete = "guest_seconds" in report.facts and (task.task == SCRIPT or len(report.epochs) == epochs)
-    program = report.facts.get("program")
-    if complete and isinstance(program, dict) and not program.get("keras"):
+    error, program = report.facts.error, report.facts.program
+    complete = report.has_ended(task.epochs, program=task.task == SCRIPT)
+    if complete and program is not None and not program.keras:
         complete, error = False, "it ended without having imported Keras"
     lines = [without_passwords(plain(line)) for line in last_lines(log, LINES_KEPT)]
     end = _last_words(report, lines)
@@ -294,7 +294,7 @@ def judge(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> 
         reason = f"killed for its memory: it held {held:.0f} MiB, where --memory-limit allows {allowed:.0f} MiB"
     elif ended.code == 0 and complete:
         status, reason = OK, ""
-    elif report.facts.get("error_kind") in ("device", "unsupported"):
+    elif report.facts.error_kind in ("device", "unsupported"):
         status, reason = UNSUPPORTED, error
     elif error:
         reason = error
@@ -336,7 +336,7 @@ def _of_memory(ended: Exit) -> str:
 
 def _last_words(report: store.GuestReport, lines: Sequence[str]) -> str:
     """The last event, damaged events and the last line of the log, for the one-line reason."""
-    damaged = report.facts.get("events_damaged")
+    damaged = report.facts.events_damaged
     facts = [f"last event: {report.last}" if report.last else "it reported nothing"]
     facts += [f"{damaged} damaged lines among its events"] if damaged else []
     return f" ({'; '.join(facts)}){f': {lines[-1]}' if lines else ''}"

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 import psutil
 
 from kbench.cells.orphans import signal_group
-from kbench.epochs import AGAIN
 from kbench.machine import host
 
 VARIABLE = "KBENCH_TURNS"  # as kbench_guest.turns reads it
@@ -38,7 +37,9 @@ class Turn:
     pid: int = 0
     held: bool = False
     again: bool = False  # its last turn was disturbed, and is taken again
-    disturbed: list[int] = field(default_factory=list)  # rounds in which other programs took much of the time
+    # Rounds in which other programs took much of the time, and those in which they did when it was taken again.
+    disturbed: list[int] = field(default_factory=list)
+    disturbed_again: list[int] = field(default_factory=list)
     _held_seconds: float = 0.0  # up to the last hold
     _since: float = 0.0
     _round: int = 0  # the current one; 0 during the first turn
@@ -55,12 +56,12 @@ class Turn:
         self.held, self._since = True, time.monotonic()
         clock, busy, own = (after - before for after, before in zip(self._times(), self._before, strict=True))
         disturbed = self._round > 0 and busy - own > DISTURBED * clock * len(os.sched_getaffinity(0))
-        self.again = disturbed and self._round < AGAIN  # once: if the machine stays busy, a third would be no better
         if disturbed:
-            self.disturbed.append(self._round)
+            (self.disturbed_again if self.again else self.disturbed).append(self._round)
+        self.again = disturbed and not self.again  # once: if the machine stays busy, a third would be no better
 
     def go_on(self, number: int) -> None:
-        """Start its turn in the round `number`."""
+        """Start its turn in the round `number`: another one if that is the round of its last turn."""
         self._held_seconds = self.held_seconds
         self.held, self._round, self._before = False, number, self._times()
         signal_group(self.pid, signal.SIGCONT)
@@ -124,7 +125,7 @@ class Turns:
             self._round += 1
             self._left = self._random.sample(self._turns, len(self._turns))
         turn = self._left.pop()
-        turn.go_on(self._round + AGAIN * turn.again)
+        turn.go_on(self._round)
         return turn
 
     def wait(self, seconds: float) -> list[Turn]:

@@ -91,7 +91,7 @@ def _cells_columns(measured: Sequence[Measured]) -> dict[str, list[Any]]:
         "epochs_done": [len(one.epochs) for one in measured],
         "compilation_cached": [one.compilation_cached for one in outcomes],
         **{f"{name}_seconds": [one.phases.get(name) for one in measured] for name in _PHASES},
-        **{name: [one.facts.get(name) for one in measured] for name in memory},
+        **{name: [getattr(one.facts, name) for one in measured] for name in memory},
         "tree_memory_mib": [one.tree_memory_mib for one in outcomes],
     }
 

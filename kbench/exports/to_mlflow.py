@@ -37,7 +37,7 @@ def write(run: RunResults, out: Path) -> list[str]:
 
 def _log(client: MlflowClient, experiment: str, one: Measured) -> None:
     logged = client.create_run(experiment, run_name=one.cell.id).info.run_id
-    facts = {name: one.facts[name] for name in _FACTS if one.facts.get(name) not in (None, "")}
+    facts = {name: value for name in _FACTS if (value := getattr(one.facts, name)) not in (None, "")}
     for name, value in {**asdict(one.cell), **facts}.items():
         client.log_param(logged, name, value)
     for epoch in one.epochs:

@@ -99,7 +99,7 @@ def _step_seconds(run: RunResults, rows: Sequence[Summary]) -> dict[RowKey, list
     turns: dict[RowKey, list[bool]] = {}
     for one in expanded(run.measured, by_call=False):
         for epoch in steady(one.epochs):
-            disturbed = [number in one.outcome.disturbed_rounds for number, _, _ in epoch.rounds]
+            disturbed = [one.outcome.disturbed(turn.round, turn.again) for turn in epoch.rounds]
             turns.setdefault(one.cell.key, []).extend(disturbed)
             if epoch.step_seconds and not any(disturbed):
                 found.setdefault(one.cell.key, []).append(epoch.seconds / len(epoch.step_seconds))
@@ -131,7 +131,8 @@ def _by_row(run: RunResults) -> dict[RowKey, Summary]:
 
 def _facts(run: RunResults, name: str) -> dict[RowKey, Any]:
     """What each row's cells reported by this name."""
-    return {one.cell.key: one.facts[name] for one in expanded(run.measured, by_call=False) if one.facts.get(name)}
+    expand = expanded(run.measured, by_call=False)
+    return {one.cell.key: known for one in expand if (known := getattr(one.facts, name))}
 
 
 def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:

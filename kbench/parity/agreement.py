@@ -18,7 +18,6 @@ from kbench.backend_keys import QUANTITIES, Explanation
 from kbench.parity import faults
 from kbench.parity.deviations import Scale, form, loss_deviation, output_deviation, scale_of, step_deviation
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, Step
-from kbench.text import texts_in
 from kbench.values import Measured, is_among
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ def _row(
 ) -> Agreement:
     """`moves`: backend -> how far it deviates from itself."""
     cell, outcome = subject.measured.cell, subject.measured.outcome
-    verdict = DIFFERS if subject.measured.facts.get("error_kind") == OTHER_MODEL else outcome.status
+    verdict = DIFFERS if subject.measured.facts.error_kind == OTHER_MODEL else outcome.status
     notes: list[str] = []
     if subject.computed is not None:
         optimizers = {"", *(step.optimizer for step in subject.computed.steps.values())}
@@ -166,12 +165,11 @@ def _row(
         excuses = [one for one in explained if not one.fault]
         verdict, notes = judge(deviations, [*excuses, *_rounding(deviations, cell.backend, moves)])
         notes += _faults(subject, deviations)
-        reported = subject.measured.facts.get("notes")
-        notes += [str(one) for one in reported] if isinstance(reported, list) else []
+        notes += subject.measured.facts.notes
         unread = [f"{layer.name}: {layer.unread}" for layer in subject.computed.layers if layer.unread]
         notes += [f"layers that could not be read: {'; '.join(unread)}"] if unread else []
         # Of a program's line nobody expects training.
-        trains = subject.computed.steps or subject.measured.facts.get("stage")
+        trains = subject.computed.steps or subject.measured.facts.stage
         notes += [] if trains else ["outputs and layers only: nothing is trained"]
     return Agreement(
         example=cell.example,
@@ -190,15 +188,13 @@ def _row(
 def _is_faulty(subject: Subject) -> bool:
     """Whether its backend is known to compute something else of such a model: it is nobody's measure."""
     classes = [layer.class_name for layer in subject.computed.layers] if subject.computed is not None else []
-    return faults.has(subject.explained, classes, bool(subject.measured.facts.get("carried")))
+    return faults.has(subject.explained, classes, subject.measured.facts.carried)
 
 
 def _faults(subject: Subject, deviations: Mapping[str, Deviation]) -> list[str]:
     beyond = [what for what, one in deviations.items() if not one.size <= TOLERANCES[what]]
     facts = subject.measured.facts
-    return faults.named(
-        deviations, subject.explained, beyond, texts_in(facts.get("layers")), bool(facts.get("carried"))
-    )
+    return faults.named(deviations, subject.explained, beyond, facts.layer_words, facts.carried)
 
 
 def _rounding(

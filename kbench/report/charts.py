@@ -162,15 +162,14 @@ def _phases(
 
 def _parts(one: Measured) -> dict[str, float]:
     """A cell's seconds by phase, in order; they add up to its guest's time."""
-    unit = ("first pass", "steady passes") if one.facts.get("task") == "infer" else ("first epoch", "steady epochs")
+    unit = ("first pass", "steady passes") if one.facts.task == "infer" else ("first epoch", "steady epochs")
     parts = {name: one.phases[phase] for phase, name in _PHASES.items() if phase in one.phases}
     first = one.phases.get("first_epoch", 0.0) - one.phases.get("first_step", 0.0)
     parts[f"rest of {unit[0]}" if "first step" in parts else unit[0]] = max(0.0, first)
     parts[unit[1]] = sum(epoch.seconds for epoch in step_times.steady(one.epochs))
     evaluation = sum(epoch.evaluation_seconds or 0.0 for epoch in one.epochs)
     parts["evaluation"] = evaluation + one.phases.get("evaluation", 0.0)
-    whole = one.facts.get("guest_seconds")
-    if isinstance(whole, float):
+    if (whole := one.facts.guest_seconds) is not None:
         parts["other"] = max(0.0, whole - sum(parts.values()))
     return {name: seconds for name, seconds in parts.items() if seconds > 0}
 

@@ -30,7 +30,7 @@ def explain(the_plan: Plan, here: Here, measure: Callable[[Plan, Here], object],
         return
     with may_be_refused("make", here.run / store.EXPLAIN):
         (here.run / store.EXPLAIN).mkdir(exist_ok=True)
-    called = [name for one in measured if isinstance(sites := one.facts.get("sites"), dict) for name in sites]
+    called = [name for one in measured for name in one.facts.sites]
     fits = any(name.startswith("fit") for name in called)
     if not fits:
         say("Nothing to explain by other data or jit_compile: the program does not call fit.")

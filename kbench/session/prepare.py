@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 from kbench import paths, store
 from kbench.cache import folder
@@ -135,7 +135,7 @@ def _own_data(the_plan: Plan, example: Example, here: Here) -> Path:
             reason = outcome.reason.rstrip(".")
             raise UserError(f"load_data of {example.path.name} gave no data on {backend.name}: {reason}.")
         cell = store.cell_folder(here.run, task)
-        for note in cast("list[str]", read_events(cell.events).facts["notes"]):
+        for note in read_events(cell.events).facts.notes:
             terminal.say(f"{example.path.name}: {note}.")
         return cell.path / OWN_DATA
     raise UserError(f"There is no backend for load_data of {example.path.name}: {why.rstrip('.')}.")

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from kbench.errors import UserError
-from kbench.store.events import read_events, understand
+from kbench.reported import told
+from kbench.store.events import AGAIN, read_events, understand
 from kbench.store.files import read_json
 from kbench.store.runs import SCHEMA, CellFolder, cell_folder, is_cluster, machines
 from kbench.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome
@@ -144,9 +145,7 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
         report = understand(b"")
         if outcome.status == OK:
             outcome = Outcome(INTERRUPTED, f"its events.jsonl cannot be read: {error.strerror or error}")
-    epochs = report.facts.get("stopped_after", cell.epochs)
-    counted = len(report.epochs) == epochs or "program" in report.facts
-    if outcome.status == OK and ("guest_seconds" not in report.facts or not counted):
+    if outcome.status == OK and not report.has_ended(cell.epochs, program=report.facts.program is not None):
         outcome = Outcome(
             INTERRUPTED, f"its events.jsonl is damaged: {len(report.epochs)} of {cell.epochs} epochs are left"
         )
@@ -154,13 +153,17 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
     if isinstance(accuracy := example.get("target_accuracy"), float):  # of an earlier version
         planned["target"] = f"val_accuracy >= {accuracy:g}"
     asked = spec(run, cell)
-    known = {"policy": asked.get("policy") or "", "explained": backend.get("explained") or []}
+    planned |= {
+        "policy": asked.get("policy"),
+        "explained": backend.get("explained"),
+        **_data_facts(asked.get("data")),
+    }
     return Measured(
         cell=cell,
         outcome=outcome,
         epochs=report.epochs,
         phases=report.phases,
-        facts={**planned, **known, **_data_facts(asked.get("data")), **report.facts},
+        facts=msgspec.structs.replace(report.facts, **told(planned)),
     )
 
 
@@ -181,5 +184,7 @@ def _outcome(folder: CellFolder) -> Outcome:
     with contextlib.suppress(UserError, msgspec.ValidationError):
         outcome = msgspec.convert(read_json(folder.outcome), Outcome)
         if outcome.status in STATUSES:
-            return outcome
+            again = tuple(number % AGAIN for number in outcome.disturbed_rounds if number >= AGAIN)  # of old runs
+            rounds = tuple(number for number in outcome.disturbed_rounds if number < AGAIN)
+            return replace(outcome, disturbed_rounds=rounds, disturbed_again=outcome.disturbed_again + again)
     return Outcome(INTERRUPTED, "its outcome.json is damaged")

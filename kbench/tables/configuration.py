@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from kbench.analysis import roofline
+from kbench.reported import Facts, first_known
 from kbench.store.reading import objects
 from kbench.summary import Summary
 from kbench.tables.content import Table
@@ -31,7 +32,7 @@ def tables(
     summaries: Sequence[Summary],
 ) -> list[Table]:
     """Machine, examples and environments, without those of which nothing is known."""
-    remarks = (_THREADS,) if any(one.facts.get("framework_threads") for one in measured) else ()
+    remarks = (_THREADS,) if any(one.facts.framework_threads for one in measured) else ()
     machine = [(name, text) for name, text in _machine(provenance).items() if text]
     environments = _environments(measured, objects(provenance.get("environments")))
     found = [
@@ -143,15 +144,12 @@ def _environments(
 ) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for name in dict.fromkeys([*environments, *(one.cell.backend for one in measured)]):
-        facts: dict[str, Any] = {}
-        for one in measured:
-            if one.cell.backend == name:
-                facts = {**one.facts, **facts}  # as the first cell that knows it reported
+        facts = first_known(one.facts for one in measured if one.cell.backend == name)
         own = environments.get(name, {})
-        packages, threads = _as(dict, own.get("packages")), _as(dict, facts.get("framework_threads"))
-        if own or facts.get("python"):
+        packages, threads = _as(dict, own.get("packages")), facts.framework_threads
+        if own or facts.python:
             cells = (
-                *(_text("{}", facts.get(fact)) for fact in ("python", "keras_version", "backend_version")),
+                *(facts.python, facts.keras_version, facts.backend_version),
                 "the user's own" if own.get("as_is") else _text("{}", own.get("build")),
                 _text("{:.12}", own.get("lock_sha256")),
                 str(len(packages) or ""),
@@ -162,14 +160,12 @@ def _environments(
     return rows
 
 
-def _libraries(facts: Mapping[str, Any]) -> str:
+def _libraries(facts: Facts) -> str:
     """The kinds that the process had loaded, with their threads; and the BLAS of its numpy."""
     kinds = dict.fromkeys(
-        f"{one.get('kind')}" + (f" ({one['threads']})" if isinstance(one.get("threads"), int) else "")
-        for one in _as(list, facts.get("libraries"))
-        if isinstance(one, dict)
+        one.kind if one.threads is None else f"{one.kind} ({one.threads})" for one in facts.libraries
     )
-    return _joined(*[*kinds][:_LIBRARIES_SHOWN], _text("numpy: {}", facts.get("numpy_blas")))
+    return _joined(*[*kinds][:_LIBRARIES_SHOWN], _text("numpy: {}", facts.numpy_blas))
 
 
 def variables(provenance: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:

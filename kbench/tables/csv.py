@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, fields
 from typing import Any
 
-from kbench.summary import Summary
+from kbench.summary import Summary, column
 from kbench.text import no_formula
 from kbench.values import Measured
 
@@ -26,19 +26,21 @@ _PHASES = ("import", "data", "build", "first_step")
 def _columns(one: Field[object], summaries: Sequence[Summary]) -> dict[str, list[Any]]:
     """The columns of a summary's field, by name."""
     values = [getattr(row, one.name) for row in summaries]
-    name, of_task = one.metadata.get("column", one.name), one.metadata.get("of_task")
+    told = one.metadata or column(one.name)
+    name = told["column"]
     if not name:
         return {}
-    if one.type == "Interval | None":
-        return {f"{name}_{end}": [getattr(value, end, None) for value in values] for end in ("low", "high")}
-    if name == "final_metrics":
-        return {name: [json.dumps(value) if value else None for value in values]}
-    if one.type == "Mapping[str, float]":
-        return {f"{phase}_seconds": [value.get(phase) for value in values] for phase in _PHASES}
-    if one.type == "tuple[str, ...]":
-        return {name: ["; ".join(value) for value in values]}
-    if of_task:
-        values = [value if row.task == of_task else None for row, value in zip(summaries, values, strict=True)]
+    match told["shape"]:
+        case "ends":
+            return {f"{name}_{end}": [getattr(value, end, None) for value in values] for end in ("low", "high")}
+        case "phases":
+            return {f"{phase}_seconds": [value.get(phase) for value in values] for phase in _PHASES}
+        case "texts":
+            return {name: ["; ".join(value) for value in values]}
+        case "json":
+            return {name: [json.dumps(value) if value else None for value in values]}
+    if task := told["of_task"]:
+        values = [value if row.task == task else None for row, value in zip(summaries, values, strict=True)]
     return {name: values}
 
 

@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from fake_runs import cell
+from fake_runs import cell, known
+from msgspec import structs
 
 from kbench.analysis import call_costs
 from kbench.analysis.call_sites import expanded
 from kbench.analysis.summaries import summarise
-from kbench.epochs import Epoch
+from kbench.epochs import Epoch, Turn
+from kbench.reported import Program
 from kbench.summary import Summary
 from kbench.values import CALL, EPOCH, OK, REST, RUN, SCRIPT, Measured, Outcome
 
@@ -42,9 +44,12 @@ def program(
     for number, (seconds, first) in enumerate(evaluations, 1):
         epochs.append(Epoch(number, seconds, 32, site=EVALUATE, calls=1, first=first))
     total = whole or 1.0 + sum(one["seconds"] for one in told) + sum(seconds for seconds, _ in evaluations)
-    sites = {FIT: {"task": "train", "facts": {"layers": []}}, EVALUATE: {"task": "infer", "facts": {"layers": []}}}
+    tasks = {FIT: "train", EVALUATE: "infer"}
+    sites = {site: {"site": site, "task": task, "facts": {"layers": []}} for site, task in tasks.items()}
     facts = {"task": SCRIPT, "sites": sites, "fits": {FIT: told}, "program": {"seconds": total, "keras": 1}}
-    return Measured(cell("train.py", backend), Outcome(OK, seconds=total + 1), tuple(epochs), {"import": 0.5}, facts)
+    return Measured(
+        cell("train.py", backend), Outcome(OK, seconds=total + 1), tuple(epochs), {"import": 0.5}, known(**facts)
+    )
 
 
 def rows(*cells: Measured) -> dict[tuple[str, str], Summary]:
@@ -73,8 +78,8 @@ def test_it_is_so_for_all_backends_if_it_is_for_one() -> None:
 def test_the_faster_row_is_the_one_whose_calls_cost_less_whatever_its_epochs_take() -> None:
     fast_epochs = [[FIRST], *[[0.4 + 0.001 * number] for number in range(20)]]
     short, long = program(fast_epochs), program(fast_epochs, backend="a/y")
-    told = [{**one, "seconds": one["seconds"] + 2.0} for one in short.facts["fits"][FIT]]  # type: ignore[index]
-    slower = replace(short, facts={**short.facts, "fits": {FIT: told}})
+    told = tuple(structs.replace(one, seconds=one.seconds + 2.0) for one in short.facts.fits[FIT])
+    slower = replace(short, facts=structs.replace(short.facts, fits={FIT: told}))
     assert rows(slower, long)[FIT, "a/y"].relative_to_fastest == 1
 
 
@@ -128,7 +133,7 @@ def test_of_unequal_processes_imports_are_a_part_of_what_is_outside_keras() -> N
         replace(one, cell=cell("train.py", "a/x", repeat=repeat), phases={"import": imports}, facts=facts)
         for repeat, imports, facts in (
             (1, 0.9, one.facts),
-            (2, 9.9, {**one.facts, "program": {"seconds": 16.5, "keras": 1}}),
+            (2, 9.9, structs.replace(one.facts, program=Program(16.5))),
         )
     )
     rest = rows(fast, slow)["outside Keras", "a/x"]
@@ -143,16 +148,16 @@ def test_calls_too_short_for_a_table_are_in_the_row_of_all_else() -> None:
 
 def test_in_turns_a_call_counts_in_the_turn_in_which_it_began_and_not_if_it_was_its_first() -> None:
     calls = [
-        call_costs.Call(1.0, (), turn=turn, cold=cold)
+        call_costs.Call(1.0, (), round=turn, cold=cold)
         for turn, cold in ((0, False), (1, True), (1, False), (2, True))
     ]
-    made = call_costs.as_epochs([*calls, call_costs.Call(1.0, (), turn=2)], fits=True)
-    assert [epoch.rounds for epoch in made] == [(), ((1, 0, 1),), ((2, 0, 1),)]
+    made = call_costs.as_epochs([*calls, call_costs.Call(1.0, (), round=2)], fits=True)
+    assert [epoch.rounds for epoch in made] == [(), (Turn(1, 0, 1),), (Turn(2, 0, 1),)]
     assert all(epoch.step_seconds == (1.0,) for epoch in made)
 
 
 def test_calls_that_were_held_are_compared_by_their_steps() -> None:
-    its = Epoch(2, 3.0, 64, step_seconds=(1.0, 1.0, 1.0), rounds=((1, 0, 2), (2, 2, 3)))
+    its = Epoch(2, 3.0, 64, step_seconds=(1.0, 1.0, 1.0), rounds=(Turn(1, 0, 2), Turn(2, 2, 3)))
     (_, made) = call_costs.as_epochs(
         [call_costs.Call(9.0, (its,)), call_costs.Call(4.0, (its,), held=True)], fits=True
     )

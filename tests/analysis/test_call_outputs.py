@@ -36,7 +36,7 @@ def returned(*outputs: float, **changes: Any) -> dict[str, Any]:
 
 def call(backend: str, told: dict[str, Any], **facts: Any) -> Measured:
     explained = [vars_of(one) for one in BACKENDS[backend].explained]
-    facts = {"returned": told, "explained": explained, **facts}
+    facts = {"call": told, "explained": explained, **facts}
     return fake_runs.measured(fake_runs.cell(SITE, backend), facts=facts)
 
 
@@ -131,7 +131,7 @@ def test_cntk_returns_the_cell_state_of_an_lstm() -> None:
     ]
     (only,) = said(*cells)
     assert "on keras2/cntk than" in only and "Its LSTM returns the cell state c" in only
-    without = [call(one.cell.backend, one.facts["returned"], layers=[layer("GRU")]) for one in cells]  # type: ignore[arg-type]
+    without = [call(one.cell.backend, one.facts.call, layers=[layer("GRU")]) for one in cells]  # type: ignore[arg-type]
     assert "LSTM" not in said(*without)[0]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +72,7 @@ def test_a_batch_size_of_33_is_caught_by_name() -> None:
 
 def without_layers(backend: str, **facts: Any) -> Measured:
     """A model that is none of Keras's: it has no layers to describe."""
-    made = one(backend, **facts)
-    return replace(made, facts={name: value for name, value in made.facts.items() if name != "layers"})
+    return one(backend, **{**facts, "layers": None})
 
 
 def fingerprints_of(*cells: Measured) -> list[str]:
@@ -164,11 +162,7 @@ def test_what_a_guest_did_not_tell_is_not_held_against_it() -> None:
 
 def test_damaged_facts_are_not_compared_and_do_not_stop_the_tables() -> None:
     assert said(one("a/x"), one("a/y", probe=[[1.0], []])) == []
-    assert said(one("a/x"), one("a/y"), one("b/z", layers="?")) == ['unlike a/x in its model: ? instead of '
-        + '[["Conv2D", {"filters": 32, "kernel_size": [3, 3], "use_bias": true}, [[3, 3, 1, 32], [32]]], '
-        + '["GRU", {"units": 100, "activation": "tanh", "recurrent_activation": "sigmoid"}, '
-        + '[[32, 300], [100, 300], [300]]], ["Dense", {"units": 10, "activation": "softmax"}, [[100, 10], [10]]]]'
-    ]  # fmt: skip
+    assert said(one("a/x"), one("a/y"), one("b/z", layers="?", optimizer=[])) == []
 
 
 def test_repeats_with_seeds_of_their_own_are_compared_with_the_same_repeat() -> None:
@@ -215,7 +209,9 @@ def test_hashes_of_data_by_an_earlier_version_are_not_compared_across_layouts(tm
 
 def received(**of_epochs: list[Any]) -> dict[str, Any]:
     """The fact of two epochs."""
-    return {"received": {1 + n: {name: values[n] for name, values in of_epochs.items()} for n in range(2)}}
+    return {
+        "received": {n: {"epoch": n, **{name: values[n - 1] for name, values in of_epochs.items()}} for n in (1, 2)}
+    }
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,13 @@ KERNEL = {
 def one(name: str, loss: float | None, draws: list[str] | None, samples: int = 1000, **changed: Any) -> Measured:
     step = {"loss": 2.5, "loss_rounding": 1e-7, "changes": [{**KERNEL, **changed}], "draws": draws}
     the_cell = replace(cell(backend=f"keras9/{name}"), samples=samples, batch_size=10)
-    facts = {"parameters": 1, "weights": "seeded", "first_step": step, "explained": [KNOWN], "layers": [["Dense"]]}
+    facts = {
+        "parameters": 1,
+        "weights": "seeded",
+        "first_step": step,
+        "explained": [KNOWN],
+        "layers": [["Dense", {}, []]],
+    }
     return measured(the_cell, 1.0, 1.0, facts=facts, loss=loss)
 
 

@@ -100,7 +100,7 @@ def test_a_declared_difference_is_a_note_within_its_bound() -> None:
 
 
 def notes(*cells: Measured) -> dict[str, Any]:
-    return {one.cell.backend: one.facts["notes"] for one in fingerprints.noted(cells) if "notes" in one.facts}
+    return {one.cell.backend: [*one.facts.notes] for one in fingerprints.noted(cells) if one.facts.notes}
 
 
 @pytest.mark.parametrize(

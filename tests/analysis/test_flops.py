@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fake_runs import known
 
 from kbench.analysis import flops
-from kbench.analysis.flops import Layer, Shape
+from kbench.reported import Layer, Shape
 
 Given = list[int] | tuple[int, ...]
 
@@ -238,9 +239,9 @@ TOLD = {
 
 
 def test_layers_are_read_as_a_guest_tells_them() -> None:
-    assert flops.read([TOLD]) == (layer("Dense", (3,), (2,), (3, 2), units=2),)
+    assert known(layer_shapes=[TOLD]).layer_shapes == (layer("Dense", (3,), (2,), (3, 2), units=2),)
     for unread in ({"inputs": None}, {"output": None}, {"inputs": [[None, 3]]}, {"output": [None]}):
-        (one,) = flops.read([TOLD | unread]) or ()
+        (one,) = known(layer_shapes=[TOLD | unread]).layer_shapes or ()
         assert flops.of_layer(one) is None
 
 
@@ -250,4 +251,4 @@ def test_layers_are_read_as_a_guest_tells_them() -> None:
     ids=str,
 )
 def test_what_is_no_list_of_layers_is_none(told: object) -> None:
-    assert flops.read(told) is None
+    assert known(layer_shapes=told).layer_shapes is None

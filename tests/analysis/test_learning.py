@@ -12,6 +12,7 @@ from kbench.summary import Summary
 
 EXPLAINED = {
     "what": ("1 step", "10 steps"),
+    "bound": 1.0,
     "layer": "Embedding",
     "optimizer": "Adam",
     "reason": "Its Adam squares otherwise.",
@@ -29,8 +30,9 @@ def rows(odd: float) -> list[Summary]:
 
 
 def noted(odd: float, facts: dict[str, Any] = FACTS, **changes: Any) -> list[Summary]:
-    cells = [measured(cell(backend="keras3/tensorflow"), 1.0, facts=facts)]
-    return learning.noted(rows(odd), cells, {"keras3/tensorflow": {"explained": [{**EXPLAINED, **changes}]}})
+    explained = [{**EXPLAINED, **changes}]
+    cells = [measured(cell(backend="keras3/tensorflow"), 1.0, facts={**facts, "explained": explained})]
+    return learning.noted(rows(odd), cells)
 
 
 def test_the_note_names_the_known_difference_instead_of_chance() -> None:

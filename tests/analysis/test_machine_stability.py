@@ -10,7 +10,7 @@ from fake_bench import Bench
 from fake_runs import cell, measured
 
 from kbench.analysis import machine_stability
-from kbench.epochs import Epoch
+from kbench.epochs import Epoch, Turn
 from kbench.machine import host
 
 
@@ -34,7 +34,7 @@ def test_a_machine_that_does_not_tell_is_not_accused(busy: object) -> None:
 def test_disturbed_turns_are_counted_where_they_are_many(disturbed: tuple[int, ...], said: bool) -> None:
     one = measured(cell(), 1.0)
     outcome = dataclasses.replace(one.outcome, disturbed_rounds=disturbed)
-    epochs = (Epoch(1, 1.0, 8, rounds=tuple((number, number, number + 1) for number in range(1, 13))),)
+    epochs = (Epoch(1, 1.0, 8, rounds=tuple(Turn(number, number, number + 1) for number in range(1, 13))),)
     one = dataclasses.replace(one, outcome=outcome, epochs=epochs)
     sentences = machine_stability.remarks([one], {})
     assert len(sentences) == said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fake_runs import cell, measured, summary
+from fake_runs import cell, known, measured, summary
 from test_flops import TOLD
 
 from kbench.analysis import roofline
@@ -55,12 +55,12 @@ def test_memory_is_the_limit_where_arithmetic_is_fast() -> None:
 
 
 def test_weights_that_fit_into_the_cache_and_rows_of_an_embedding_need_not_move() -> None:
-    work = roofline.work(FACTS)
+    work = roofline.work(known(**FACTS))
     assert work is not None
     assert roofline.least_bytes(work, 2) == 64
     assert roofline.least_bytes(work, 2, cache_bytes=48) == 16
     assert roofline.least_bytes(work, 2, cache_bytes=47) == 64
-    embedding = roofline.work({**FACTS, "layer_shapes": [DENSE, {**DENSE, "class": "Embedding"}]})
+    embedding = roofline.work(known(**{**FACTS, "layer_shapes": [DENSE, {**DENSE, "class": "Embedding"}]}))
     assert embedding is not None and roofline.least_bytes(embedding, 2) == 64
 
 

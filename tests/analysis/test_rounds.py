@@ -10,7 +10,7 @@ import pytest
 from fake_runs import cell
 
 from kbench.analysis import rounds, summaries
-from kbench.epochs import AGAIN, Epoch
+from kbench.epochs import Epoch, Turn
 from kbench.summary import Summary
 from kbench.values import FASTEST, NO_DIFFERENCE, NOT_COMPARED, OK, SLOWER, Measured, Outcome
 
@@ -25,7 +25,7 @@ def in_turns(
     epochs = [Epoch(1, 99.0, 20)]
     for number in range(1, turns, 2):
         steps = [pace * machine(place) * noise.gauss(1, 0.01) for place in (number, number + 1) for _ in range(STEPS)]
-        counted = ((number, 1, STEPS), (number + 1, STEPS + 1, 2 * STEPS))
+        counted = (Turn(number, 1, STEPS), Turn(number + 1, STEPS + 1, 2 * STEPS))
         epochs.append(Epoch(len(epochs) + 1, sum(steps), 20, step_seconds=tuple(steps), rounds=counted))
     made = replace(cell("a", backend), repeat=repeat, epochs=len(epochs))
     return Measured(made, Outcome(OK, **outcome), tuple(epochs))  # type: ignore[arg-type]
@@ -109,8 +109,8 @@ def test_rows_whose_turns_were_mostly_disturbed_are_not_compared(left_out: int, 
 
 
 def test_a_turn_that_is_taken_again_counts_in_its_round() -> None:
-    one = in_turns("x", 0.1, steady, turns=4, disturbed_rounds=(2, 3, AGAIN + 3))
-    again = Epoch(4, 4.0, 20, step_seconds=(0.2,) * 20, rounds=((AGAIN + 2, 1, 10), (AGAIN + 3, 11, 20)))
+    one = in_turns("x", 0.1, steady, turns=4, disturbed_rounds=(2, 3), disturbed_again=(3,))
+    again = Epoch(4, 4.0, 20, step_seconds=(0.2,) * 20, rounds=(Turn(2, 1, 10, 1), Turn(3, 11, 20, 1)))
     steps = rounds.of_process(replace(one, epochs=(*one.epochs, again))).steps
     assert sorted(steps) == [1, 2, 4]
     assert steps[2] == pytest.approx(0.2)

@@ -20,6 +20,8 @@ import turns
 import turns_pairs
 from guest_modules import alone
 
+from kbench.epochs import Turn
+
 STEPS, EPOCHS = 50, 21
 PAIRS = [(first, first + 1) for first in range(turns_pairs.FIRST, EPOCHS, 2)]
 
@@ -53,7 +55,7 @@ def test_a_cell_passes_on_in_the_epochs_in_turns_alone(monkeypatch: pytest.Monke
 
 def test_the_ratio_of_a_pair_is_in_turns_over_alone_while_another_cell_is_there() -> None:
     seconds = [9.0, *(1.5 if turns_pairs.in_turns(epoch) else 1.0 for epoch in range(2, EPOCHS + 1))]
-    rounds = [((number, 0, 9),) for number in range(1, EPOCHS + 1)]
+    rounds = [(Turn(number, 0, 9),) for number in range(1, EPOCHS + 1)]
     one = measured(cell(backend="keras9/one"), *seconds, rounds=rounds)
     other = measured(cell(backend="keras9/other"), *seconds[:7], rounds=rounds)
     assert turns.ratios(one, [other]) == [1.5] * 3

@@ -24,7 +24,7 @@ def test_a_generated_run_has_as_many_cells_and_epochs_as_asked_for(tmp_path: Pat
     assert [one.cell for one in read.measured] == cells
     assert len({one.cell.id for one in read.measured}) == 20
     for one in read.measured:
-        assert one.outcome.status == OK and one.facts["events_damaged"] == 0
+        assert one.outcome.status == OK and one.facts.events_damaged == 0
         assert len(one.epochs) == 3 and all(len(epoch.step_seconds) == 4 for epoch in one.epochs)
 
 

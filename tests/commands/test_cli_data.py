@@ -67,7 +67,9 @@ def test_a_cell_has_the_same_data_and_order_from_what_comes_with_kbench_as_from_
         assert offline.measure("--name", name, *options, examples="digits.py").status == 0
         (one,) = offline.last().measured
         kept = ("data_sha256", "content_sha256", "order_sha256", "data_source", "weights_sha256", "probe")
-        facts.append({key: one.facts[key] for key in kept} | {"losses": [epoch.loss for epoch in one.epochs]})
+        facts.append(
+            {key: getattr(one.facts, key) for key in kept} | {"losses": [epoch.loss for epoch in one.epochs]}
+        )
     assert facts[0] == facts[1] and facts[0]["data_source"] == "real"
     compared = offline("compare", "part", "whole", "--format", "json")
     assert compared.status == 0 and json.loads(compared.out)["rows"][0]["largest_loss_difference"] == 0

@@ -158,11 +158,11 @@ def test_a_backend_whose_name_says_another_framework_is_noted(bench: Bench) -> N
     said = bench.measure("--repeats", "1", backends="fasttorch,theano2")
     assert "theano 1.0 computes here, whatever its name says" in " ".join(said.out.split())
     facts = {one.cell.backend: one.facts for one in bench.last().measured}
-    assert [facts[f"keras9/{name}"]["notes"] for name in ("fasttorch", "theano2")] == [
-        ["theano 1.0 computes here, whatever its name says"],
-        [],
+    assert [facts[f"keras9/{name}"].notes for name in ("fasttorch", "theano2")] == [
+        ("theano 1.0 computes here, whatever its name says",),
+        (),
     ]
-    assert facts["keras9/fasttorch"]["frameworks"] == ["theano 1.0"]
+    assert facts["keras9/fasttorch"].frameworks == ("theano 1.0",)
 
 
 def test_a_first_step_that_trains_otherwise_is_marked(bench: Bench) -> None:

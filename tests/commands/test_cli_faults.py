@@ -62,7 +62,7 @@ def test_what_a_dying_guest_had_told_is_kept(bench: Bench) -> None:
     told = [event["event"] for event in events_of(bench.runs()[0])]
     assert told[:4] == ["start", "phase", "threads", "memory"] and "end" not in told
     (one,) = bench.last().measured
-    assert one.facts["keras_version"] == "2.99.1"
+    assert one.facts.keras_version == "2.99.1"
 
 
 def test_a_guest_that_shouts_is_heard_in_its_log_alone(bench: Bench) -> None:

@@ -33,10 +33,8 @@ def test_it_runs_once_for_all_backends_and_layouts(bench: Bench) -> None:
     assert "my_example.py: load_data() runs on keras9/fake, for all backends" in said.err
     assert (bench.folder / "calls").read_text() == "once "
     measured = bench.last().measured
-    assert len(measured) == 4 and {one.facts["content_sha256"] for one in measured} == {
-        measured[0].facts["content_sha256"]
-    }
-    assert {one.facts["data"] for one in measured} == {"my_example.py"}
+    assert len(measured) == 4 and {one.facts.content_sha256 for one in measured} == {measured[0].facts.content_sha256}
+    assert {one.facts.data for one in measured} == {"my_example.py"}
 
 
 def test_when_it_gives_other_data_resume_measures_again(bench: Bench) -> None:

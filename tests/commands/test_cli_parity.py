@@ -107,8 +107,8 @@ def test_dropout_is_off_on_all_and_the_example_stays_as_it_is(three: Bench) -> N
     assert compare(three)[0] == 0
     assert path.read_text() == DROPOUT
     (told, *_) = three.last().measured
-    forward = told.facts["parity"]["forward"]  # type: ignore[index]
-    assert [layer["class"] for layer in forward["layers"]] == ["Flatten", "Dropout", "Dense"]
+    forward = told.facts.parity["forward"]  # type: ignore[index]
+    assert [layer.class_name for layer in forward.layers or ()] == ["Flatten", "Dropout", "Dense"]
 
 
 def test_a_backend_that_cannot_train_shows_its_outputs_and_layers(three: Bench) -> None:

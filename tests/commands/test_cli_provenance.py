@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fake_bench import EXAMPLE, INFERENCE, LIMITS, Bench, events_of
+from msgspec import to_builtins
 
 from kbench.analysis import rows
 from kbench.machine import peak_rates
@@ -123,7 +124,8 @@ def test_the_guest_tells_the_libraries_that_computed(bench: Bench) -> None:
     (told,) = [event for event in events_of(bench.runs()[0]) if event["event"] == "libraries"]
     assert all({"kind", "file", "threads"} == one.keys() for one in told["libraries"])
     (facts,) = [one.facts for one in bench.last().measured]
-    assert facts["libraries"] == told["libraries"] and facts["framework_threads"] == told["framework_threads"]
+    assert [*to_builtins(facts.libraries)] == told["libraries"]
+    assert facts.framework_threads == told["framework_threads"]
 
 
 def test_the_page_states_the_configuration_and_comes_back_byte_for_byte(bench: Bench) -> None:

@@ -115,7 +115,7 @@ def test_the_same_seed_gives_the_same_weights_order_and_losses_and_another_seed_
     for seed in ("1", "1", "2"):
         assert bench.measure("--seed", seed).status == 0
         (one,) = bench.last().measured
-        facts.append((one.facts["weights_sha256"], one.facts["order_sha256"], one.epochs[-1].loss))
+        facts.append((one.facts.weights_sha256, one.facts.order_sha256, one.epochs[-1].loss))
     assert facts[0] == facts[1]
     assert all(same != other for same, other in zip(facts[0], facts[2], strict=True))
 
@@ -127,7 +127,7 @@ def test_different_seeds_differ_between_repeats_and_are_alike_across_backends(be
     run = bench.last()
     assert (run.plan["seed"], run.plan["seeds"]) == (0, "different")
     proofs = {
-        (one.cell.repeat, one.cell.backend): (one.facts["weights_sha256"], one.facts["order_sha256"])
+        (one.cell.repeat, one.cell.backend): (one.facts.weights_sha256, one.facts.order_sha256)
         for one in run.measured
     }
     assert proofs[1, "keras9/fake"] == proofs[1, "keras9/other"]

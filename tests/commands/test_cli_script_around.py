@@ -79,4 +79,4 @@ def test_processes_that_it_starts_have_the_backend_that_was_asked_for(bench: Ben
     printed = [line for line in said.out.splitlines() if line.endswith(("theano", "another"))]
     assert sorted(printed) == ["fork theano", "forkserver theano", "own theano", "spawn theano", "theano another"]
     (one,) = bench.last().measured
-    assert not one.facts.get("notes")
+    assert not one.facts.notes

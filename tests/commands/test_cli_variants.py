@@ -43,8 +43,8 @@ def test_versions_and_settings_are_rows_of_one_table(releases: Bench) -> None:
     rows = {one.cell.backend: one for one in releases.last().measured}
     status = {name.removeprefix("keras9/"): one.outcome.status for name, one in rows.items()}
     assert status == {"fake": "ok", "fake+keras=2.1": "ok", "fake+SOME_FLAG=1": "ok", "fake+jit=on": "unsupported"}
-    assert rows["keras9/fake+keras=2.1"].facts["keras_version"] == "2.1"
-    assert rows["keras9/fake"].facts["keras_version"] == "2.99.1"
+    assert rows["keras9/fake+keras=2.1"].facts.keras_version == "2.1"
+    assert rows["keras9/fake"].facts.keras_version == "2.99.1"
     (kept,) = (releases.runs()[-1] / "locks").iterdir()
     assert kept.name == "keras9-fake+keras=2.1.lock" and "keras-fake==2.1 " in kept.read_text()
     again = releases("resume")
@@ -74,7 +74,7 @@ def test_a_package_comes_from_a_folder_of_the_users(releases: Bench, tmp_path: P
     said = releases.measure("--package", f"keras={checkout}")
     assert said.status == 0, said.out + said.err
     rows = {one.cell.backend: one for one in releases.last().measured}
-    assert {name: one.facts["keras_version"] for name, one in rows.items()} == {
+    assert {name: one.facts.keras_version for name, one in rows.items()} == {
         "keras9/fake": "2.99.1",
         f"keras9/fake+keras={checkout}": "2.99.dev7",
     }

@@ -280,9 +280,9 @@ def test_of_texts_without_end_the_beginning_is_kept(tmp_path: Path) -> None:
     _, faulty, _ = run(
         tmp_path, Fault("tell('note', text='x' * 10**6)\nfor _ in range(2000): tell('note', text='')", "ok")
     )
-    notes = faulty.facts["notes"]
-    assert isinstance(notes, list) and len(notes) == 1000 and len(notes[0]) == 1000
-    assert faulty.facts["events_damaged"] == 1001
+    notes = faulty.facts.notes
+    assert len(notes) == 1000 and len(notes[0]) == 1000
+    assert faulty.facts.events_damaged == 1001
 
 
 def test_there_are_enough_faults() -> None:

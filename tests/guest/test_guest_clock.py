@@ -260,7 +260,7 @@ class FakeTurns:
 
     def __init__(self, now: Any, *over_before: int) -> None:
         self.now, self.over_before = now, over_before
-        self.round, self.asked = 1, 0
+        self.turn, self.asked = (1, 0), 0
         self.slow = False
 
     def over(self) -> bool:
@@ -270,7 +270,7 @@ class FakeTurns:
     def pass_on(self) -> tuple[float, float]:
         ended = self.now.seconds
         self.now.seconds += 3600
-        self.round += 1
+        self.turn = self.turn[0] + 1, 0
         return ended, self.now.seconds
 
 
@@ -325,7 +325,7 @@ def test_pauses_count_for_nothing_and_first_steps_after_them_as_much_as_others(e
     if not early:  # a second step is warm at once if the first took longer than 0.05 s
         mean = (1.0 + 1.0 + 0.02 + 1.0) / 4
         assert found["step_seconds"] == pytest.approx([5.0, 1.0, 1.0, mean, 0.02, mean, mean, mean, 1.0])
-        assert found["rounds"] == [[1, 1, 3], [2, 4, 5], [3, 8, 9]]
+        assert found["rounds"] == [[1, 1, 3, 0], [2, 4, 5, 0], [3, 8, 9, 0]]
 
 
 def test_each_step_that_still_runs_when_a_turn_ends_has_its_own_time() -> None:

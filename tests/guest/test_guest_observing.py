@@ -64,12 +64,12 @@ def test_equal_values_are_the_same_data_in_any_precision(tmp_path: Path) -> None
 
 
 def test_steps_that_are_taken_together_are_told_one_by_one(tmp_path: Path) -> None:
-    timed = {"seconds": 5.0, "step_seconds": [2.0, 2.0, 1.0], "rounds": [[1, 1, 2], [2, 2, 3]]}
+    timed = {"seconds": 5.0, "step_seconds": [2.0, 2.0, 1.0], "rounds": [[1, 1, 2, 0], [2, 2, 3, 1]]}
     with guest(tmp_path, "observing.cost") as (cost,):
         assert cost.in_steps(timed, 1, 3) is timed
         told = cost.in_steps(timed, 4, 9)
         unknown = cost.in_steps({"seconds": 5.0}, 4, 9)
-    assert told == {"seconds": 5.0, "step_seconds": [0.5] * 8 + [1.0], "rounds": [[1, 4, 8], [2, 8, 9]]}
+    assert told == {"seconds": 5.0, "step_seconds": [0.5] * 8 + [1.0], "rounds": [[1, 4, 8, 0], [2, 8, 9, 1]]}
     assert unknown == {"seconds": 5.0}
 
 

@@ -13,6 +13,8 @@ import pytest
 from guest_modules import alone
 
 from kbench import paths, store
+from kbench.reported import Facts
+from kbench.store.events import OPEN
 
 protocol = alone("protocol")
 
@@ -112,8 +114,8 @@ def test_the_host_understands_what_the_guest_writes(tmp_path: Path) -> None:
     written.write("error", kind="exception", message="\u00fc \u2028 \x1b[31m")
     written.write("end", seconds=1.0)
     understood = store.read_events(tmp_path / "events")
-    assert understood.facts["events_damaged"] == 0
-    assert understood.facts["error"] == "\u00fc \u2028 \x1b[31m"
+    assert understood.facts.events_damaged == 0
+    assert understood.facts.error == "\u00fc \u2028 \x1b[31m"
     assert (understood.epochs[0].samples, understood.epochs[0].accuracy) == (8, 0.5)
     assert set(understood.phases) == {"import"}
 
@@ -130,5 +132,6 @@ def test_the_host_understands_every_event_of_the_description(tmp_path: Path, unk
             values = {name: None if fields[name].endswith("?") else value for name, value in values.items()}
         written.write(event, **values)
     understood = store.read_events(tmp_path / "events")
-    assert understood.facts["events_damaged"] == 0
-    assert understood.last == "end" and understood.phases and understood.epochs and understood.facts["parity"]
+    assert understood.facts.events_damaged == 0
+    assert {name for event in OPEN for name in protocol.EVENTS[event]} <= {*Facts.__struct_fields__, "schema", "pid"}
+    assert understood.last == "end" and understood.phases and understood.epochs and understood.facts.parity

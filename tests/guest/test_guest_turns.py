@@ -64,6 +64,16 @@ def test_a_turn_is_over_after_a_part_of_the_steps_within_limits(
     assert (taken.round, done) == (7, pytest.approx(steps, abs=1))
 
 
+def test_a_turn_in_the_same_round_as_the_last_one_is_taken_again(turns: Any, host: socket.socket) -> None:
+    taken = turns.Turns(STEPS)
+    seen = [taken.turn]
+    for number in (1, 1, 2, 3, 3):
+        host.send(struct.pack("!I", number))
+        taken.pass_on()
+        seen.append(taken.turn)
+    assert seen == [(0, 0), (1, 0), (1, 1), (2, 0), (3, 0), (3, 1)]
+
+
 def test_the_host_is_told_and_the_time_until_it_answers_is_a_pause(turns: Any, host: socket.socket) -> None:
     taken = turns.Turns(STEPS)
 

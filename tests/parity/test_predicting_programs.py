@@ -63,7 +63,7 @@ def test_lines_of_a_program_that_trains_nothing_are_compared_apart() -> None:
         (f"train.py: {second}", "keras9/b", FAILED),
     ]
     assert found[0] is whole
-    assert [one.facts["carried"] for one in found[1:]] == [True, True, False, False]
-    assert found[2].facts["notes"] == ["a note"]
+    assert [one.facts.carried for one in found[1:]] == [True, True, False, False]
+    assert found[2].facts.notes == ("a note",)
     (refused,) = of_parity([ran("keras9/a", first, refused="another model: it lacks weights")])
     assert compare([Subject(refused, None)])[0].verdict == "differs"

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from real_runs import own_threads
 
@@ -119,8 +120,8 @@ def probe(folder: Path, name: str, jobs: Mapping[str, Job], layout: str = "") ->
     found = {}
     for example, task in tasks.items():
         report = read_events(folder / f"{example}.jsonl")
-        assert "error" not in report.facts, (example, report.facts["error"], ended.stderr[-2000:])
-        facts = {**report.facts, "explained": [asdict(one) for one in backend.explained]}
+        assert not report.facts.error, (example, report.facts.error, ended.stderr[-2000:])
+        facts = msgspec.structs.replace(report.facts, explained=backend.explained)
         found[example] = Measured(task.cell, Outcome("ok", "", 1.0, 0), report.epochs, report.phases, facts)
     return found
 

@@ -98,8 +98,8 @@ def test_a_backend_runs_an_example_and_learns(
     assert measured.outcome.status == "ok", measured.outcome
     _events_are_complete(run, measured)
     _what_was_loaded_is_what_was_asked_for(measured, backend)
-    assert measured.facts["parameters"] == example.parameters
-    assert measured.facts["weights_left"] == []
+    assert measured.facts.parameters == example.parameters
+    assert measured.facts.weights_left == ()
     _operations_are_those_of_the_example(measured)
     _libraries_and_packages_are_told(run, measured, backend)
     if example.task == "train":
@@ -138,34 +138,31 @@ def _events_are_complete(run: Finished, measured: Measured) -> None:
         assert sum(epoch.step_seconds) == pytest.approx(epoch.seconds, abs=1e-5)
     phases = {"import", "data", "build", "first_step", "first_epoch"}
     assert phases <= set(measured.phases)
-    assert measured.facts["events_damaged"] == 0
+    assert measured.facts.events_damaged == 0
 
 
 def _what_was_loaded_is_what_was_asked_for(measured: Measured, backend: Backend) -> None:
     facts = measured.facts
-    assert facts["keras_backend"] == backend.keras_backend
-    assert facts["image_data_format"] == measured.cell.image_data_format
-    assert facts["device"] == "cpu"
-    assert str(facts["keras_version"]).startswith(backend.generation.removeprefix("keras"))
-    form = str(facts["form"])
-    if form:
-        layers = {str(layer[0]) for layer in facts["layers"]}  # type: ignore[attr-defined]
-        wanted = [how for layer, how in backend.recurrent.items() if layer in layers]
+    assert facts.keras_backend == backend.keras_backend
+    assert facts.image_data_format == measured.cell.image_data_format
+    assert facts.device == "cpu"
+    assert facts.keras_version.startswith(backend.generation.removeprefix("keras"))
+    if form := facts.form:
+        wanted = [how for layer, how in backend.recurrent.items() if layer in facts.layer_classes]
         assert all(how in form for how in wanted) if wanted else form == "symbolic"
 
 
 def _operations_are_those_of_the_example(measured: Measured) -> None:
     """In whatever form and layout it runs."""
-    layers = flops.read(measured.facts["layer_shapes"])
-    assert layers is not None
-    counted = flops.count(layers)
+    assert measured.facts.layer_shapes is not None
+    counted = flops.count(measured.facts.layer_shapes)
     assert counted.unknown == ()
     if measured.cell.example in OPERATIONS:  # a new example has its own in test_flops.py, or none
         assert counted.forward == OPERATIONS[measured.cell.example]
 
 
 def _libraries_and_packages_are_told(run: Finished, measured: Measured, backend: Backend) -> None:
-    libraries: Any = measured.facts["libraries"]
+    libraries: Any = measured.facts.libraries
     assert libraries and all(one["threads"] is None or one["threads"] >= 1 for one in libraries)
     told = run.results().provenance
     kept = told["environments"][backend.name]

@@ -80,4 +80,4 @@ def test_a_model_whose_first_step_makes_its_weights_is_described_with_them(kbenc
     program = tmp_path / "late.py"
     program.write_text(LATE)
     one = kbench.script(program, "keras3/tensorflow").cell()
-    assert [site["facts"]["parameters"] for site in one.facts["sites"].values()] == [353]
+    assert [site.facts["parameters"] for site in one.facts.sites.values()] == [353]

@@ -268,7 +268,7 @@ def test_what_only_a_step_shows_is_named(probed: Probed, backend: str) -> None:
 @EACH
 def test_training_is_as_without_the_step(probed: Probed, backend: str) -> None:
     with_step, without = probed(backend)["trained"], probed(backend)["without_step"]
-    assert "first_step" in with_step.facts and "first_step" not in without.facts
+    assert with_step.facts.first_step is not None and without.facts.first_step is None
     assert [epoch.loss for epoch in with_step.epochs] == [epoch.loss for epoch in without.epochs]
 
 
@@ -279,4 +279,4 @@ def test_what_is_honest_differs_nowhere(probed: Probed, backend: str) -> None:
         if name.startswith("honest_"):
             both = [first[name], other]
             assert fingerprints.differences(both) == {}
-            assert [one.facts["first_step"]["unchecked"] for one in both] == [None, None]  # type: ignore[index]
+            assert [one.facts.first_step and one.facts.first_step.unchecked for one in both] == [None, None]

@@ -35,15 +35,15 @@ def check_measured(run: Finished) -> None:
     for one in run.results().measured:
         if one.cell.backend in WHY_NOT:
             continue
-        assert one.facts["weights_left"] == [] and one.facts["device"] == DEVICES.get(one.cell.backend, "cpu")
-        assert one.facts["backend_version"] not in ("", "unknown") and one.facts["libraries"]
+        assert one.facts.weights_left == () and one.facts.device == DEVICES.get(one.cell.backend, "cpu")
+        assert one.facts.backend_version not in ("", "unknown") and one.facts.libraries
         first, *_, last = one.epochs
         assert last.val_loss < first.val_loss  # type: ignore[operator]
         for epoch in one.epochs:
             assert len(epoch.step_seconds) == epoch.samples // one.cell.batch_size
             assert sum(epoch.step_seconds) == pytest.approx(epoch.seconds, abs=1e-5)
         if one.cell.backend in NATIVE:
-            assert one.facts["keras_version"] == ""
+            assert one.facts.keras_version == ""
 
 
 def test_all_frameworks_train_mnist_mlp_without_keras_as_keras_does(kbench: Kbench) -> None:
@@ -57,7 +57,7 @@ def test_all_frameworks_train_mnist_mlp_without_keras_as_keras_does(kbench: Kben
     assert rows["keras3/torch"].native == "native/torch" and rows["keras3/torch"].relative_to_native
     assert "What Keras costs" in run.output
     (caffe,) = (one for one in run.results().measured if one.cell.backend == "native/caffe")
-    assert "libopenblasp-r0.3.13.so" in str(caffe.facts["libraries"])  # Debian's plain BLAS is many times slower
+    assert "libopenblasp-r0.3.13.so" in str(caffe.facts.libraries)  # Debian's plain BLAS is many times slower
 
 
 def test_pictures_are_computed_alike_with_channels_first_and_last(kbench: Kbench, shared_folder: Path) -> None:

@@ -316,7 +316,7 @@ def test_words_of_the_other_generation_are_served_if_asked_for(
             assert one.outcome.status == OK, run.output
     served_run = script(kbench, program, "--shims", names=(lacks,))
     assert served_run.status == 0, served_run.output
-    notes = served_run.cell().facts["notes"]
+    notes = served_run.cell().facts.notes
     assert isinstance(notes, list) and all(word in notes[0] for word in served), notes
     assert printed_by(served_run, lacks) == (printed or printed_by(run, names[-1]))
 
@@ -389,9 +389,9 @@ def test_why_a_program_is_slow_is_explained(kbench: Kbench, names: tuple[str, ..
     assert "on keras3/jax: run_eagerly starts each operation of a step from Python." in said, said
     assert re.search(r"on keras3/jax: without run_eagerly a step takes [\d.]+ ms instead of", said), said
     assert "copying a batch" not in said, said
-    for sites in (one.facts["sites"] for one in run.results().measured if one.cell.backend == "keras3/torch"):
+    for sites in (one.facts.sites for one in run.results().measured if one.cell.backend == "keras3/torch"):
         loop = "starts each operation of each time step from Python: Keras has no fused kernel for it on the CPU"
-        assert [site["facts"]["fallbacks"] for site in sites.values()] == [[], [f"reader (LSTM) {loop}"]]
+        assert [site.facts["fallbacks"] for site in sites.values()] == [[], [f"reader (LSTM) {loop}"]]
     alike = "From the same weights and on the same batches all backends compute the same"
     assert (alike in said) == (len(names) > 1), said
     assert "% of a step is spent on its data" in (run.folder / "summary.md").read_text()

@@ -13,6 +13,8 @@ from fake_runs import cell, learning
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbench.epochs import Turn
+from kbench.reported import Described, Facts
 from kbench.store.events import GuestReport, read_events
 from kbench.store.events import understand as understand_text
 
@@ -30,18 +32,14 @@ def test_epochs_phases_and_facts_are_read() -> None:
     assert report.epochs[0].seconds == 2.0
     assert report.epochs[0].evaluation_seconds == 0.1
     assert report.phases == {"import": 1.5, "build": 0.25, "first_step": 0.75}
-    assert report.facts == {
-        "python": "3.6.15",
-        "keras_version": "2.2.4",
-        "backend": "cntk",
-        "backend_version": "2.7",
-        "parameters": 1199882,
-        "form": "",
-        "layers": [["Dense", {"units": 10}, [[784, 10]]]],
-        "guest_seconds": 9.0,
-        "notes": [],
-        "events_damaged": 0,
-    }
+    assert report.facts == Facts(
+        python="3.6.15",
+        keras_version="2.2.4",
+        backend_version="2.7",
+        parameters=1199882,
+        layers=(Described("Dense", {"units": 10}, [[784, 10]]),),
+        guest_seconds=9.0,
+    )
 
 
 USUAL: dict[str, Any] = {"event": "epoch", "epoch": 2, "seconds": 1.5, "samples": 9, "loss": 0.5, "accuracy": 0.25}
@@ -69,7 +67,7 @@ def test_a_line_with_a_wrong_value_is_damaged_and_changes_none_beside_it(keys: s
     lines = [json.dumps(USUAL | {"epoch": number}).encode() + b"\n" for number in (3, 1, 2)]
     for key in keys:
         report = understand([lines[0], json.dumps(USUAL | {key: value}).encode() + b"\n", *lines[1:]])
-        assert report.epochs == understand(lines).epochs and report.facts["events_damaged"] == 1, key
+        assert report.epochs == understand(lines).epochs and report.facts.events_damaged == 1, key
 
 
 def test_of_two_epochs_with_one_number_the_later_counts() -> None:
@@ -82,7 +80,7 @@ def test_epochs_before_and_after_another_event_are_read_alike() -> None:
     report = understand([LINES[-3], b'{"event": "note", "text": "a long evaluation"}\n', *LINES])
     assert report.epochs == understand(LINES).epochs and report.last == "end"
     again = understand([*LINES[:-1], b'{"event": "note", "text": "a long evaluation"}\n', LINES[-1]])
-    assert again.epochs == report.epochs and "a long evaluation" in again.facts["notes"]  # type: ignore[operator]
+    assert again.epochs == report.epochs and "a long evaluation" in again.facts.notes
 
 
 def test_losses_that_are_no_numbers_are_read_as_guests_write_them() -> None:
@@ -93,7 +91,7 @@ def test_losses_that_are_no_numbers_are_read_as_guests_write_them() -> None:
 def test_a_missing_file_reports_nothing(tmp_path: Path) -> None:
     report = read_events(tmp_path / "events.jsonl")
     assert report.epochs == ()
-    assert report.facts["events_damaged"] == 0
+    assert report.facts.events_damaged == 0
 
 
 def test_a_torn_last_line_is_counted_and_the_rest_is_kept(tmp_path: Path) -> None:
@@ -101,7 +99,7 @@ def test_a_torn_last_line_is_counted_and_the_rest_is_kept(tmp_path: Path) -> Non
     path.write_bytes(b"".join(LINES[:-2]) + LINES[-2][:25])
     report = read_events(path)
     assert [epoch.epoch for epoch in report.epochs] == [1, 2, 3]
-    assert report.facts["events_damaged"] == 1
+    assert report.facts.events_damaged == 1
 
 
 def test_garbage_lines_are_counted_and_the_rest_is_kept() -> None:
@@ -118,18 +116,38 @@ def test_garbage_lines_are_counted_and_the_rest_is_kept() -> None:
         b'{"event": "epoch", "epoch": 9, "seconds": 1' + b"0" * 5000 + b', "samples": 2}\n',
     ]
     report = understand([line for pair in zip(LINES, garbage, strict=False) for line in pair] + LINES[10:])
-    assert report.facts["events_damaged"] == len(garbage)
+    assert report.facts.events_damaged == len(garbage)
     assert [epoch.epoch for epoch in report.epochs] == [1, 2, 3, 4]
+
+
+def test_a_fact_of_another_type_is_damaged_and_the_others_beside_it_are_kept() -> None:
+    line = b'{"event": "model", "parameters": %s, "form": "unrolled", "layers": %s}'
+    for parameters, layers in ((b"true", b"[]"), (b"7", b'"?"'), (b"7", b'[["Dense"]]')):
+        facts = understand([line % (parameters, layers)]).facts
+        assert facts.form == "unrolled" and facts.events_damaged == 1
+        assert (facts.parameters, facts.layers) in ((None, ()), (7, None))
+    whole = understand([line % (b"7", b"null")]).facts
+    assert (whole.parameters, whole.layers, whole.events_damaged) == (7, None, 0)
+
+
+def test_a_turn_taken_again_is_read_from_runs_of_earlier_versions_too() -> None:
+    now, old = ([3, 1, 9, 1], [4, 9, 12, 0]), ([1_000_003, 1, 9], [4, 9, 12])
+    for rounds in (now, old):
+        (epoch,) = understand([json.dumps(USUAL | {"rounds": rounds}).encode()]).epochs
+        assert epoch.rounds == (Turn(3, 1, 9, 1), Turn(4, 9, 12))
+    fit = {"event": "fit", "site": "fit, line 9", "seconds": 1.0, "epochs": 2, "first": 0, "cold": 0, "held": 0}
+    for number in ({"round": 3, "again": 1}, {"round": 1_000_003}):
+        (call,) = understand([json.dumps(fit | number).encode()]).facts.fits["fit, line 9"]
+        assert (call.round, call.again) == (3, 1)
 
 
 def test_unknown_events_and_keys_are_no_damage() -> None:
     report = understand([b'{"event": "memory", "mib": 7}\n', b'{"event": "start", "later": [1]}\n', b"\n"])
-    assert report.facts["events_damaged"] == 0
-    assert report.facts["later"] == [1]
+    assert report.facts.events_damaged == 0
 
 
 def test_the_device_that_was_found_from_inside_is_a_fact() -> None:
-    assert understand([b'{"event": "device", "device": "gpu"}\n']).facts["device"] == "gpu"
+    assert understand([b'{"event": "device", "device": "gpu"}\n']).facts.device == "gpu"
 
 
 def test_a_diverged_loss_stays_visible() -> None:
@@ -143,9 +161,9 @@ def test_a_diverged_loss_stays_visible() -> None:
 
 def test_the_memory_of_the_allocator_is_a_fact_where_it_is_reported() -> None:
     line = b'{"event": "memory", "at": "end", "peak_mib": 2.5, "allocator_peak_mib": %s}'
-    assert understand([line % b"1.5"]).facts["allocator_peak_mib"] == 1.5
-    assert "allocator_peak_mib" not in understand([line % b"null"]).facts
-    assert understand([line % b"null"]).facts["peak_memory_mib"] == 2.5
+    assert understand([line % b"1.5"]).facts.allocator_peak_mib == 1.5
+    assert understand([line % b"null"]).facts.allocator_peak_mib is None
+    assert understand([line % b"null"]).facts.peak_memory_mib == 2.5
 
 
 def test_notes_and_the_last_error_are_facts() -> None:
@@ -155,8 +173,8 @@ def test_notes_and_the_last_error_are_facts() -> None:
             b'{"event": "error", "kind": "mismatch", "message": "loaded another backend"}\n',
         ]
     )
-    assert report.facts["notes"] == ["partial batch left out"]
-    assert report.facts["error"] == "loaded another backend"
+    assert report.facts.notes == ("partial batch left out",)
+    assert report.facts.error == "loaded another backend"
 
 
 def test_a_cell_tried_again_reports_only_of_its_last_try() -> None:
@@ -171,7 +189,7 @@ def test_a_guest_killed_at_any_byte_keeps_all_whole_lines(length: int) -> None:
     whole = [line for line in kept if line.endswith(b"\n")]
     report, all_whole = understand(kept), understand(whole)
     assert report.epochs[: len(all_whole.epochs)] == all_whole.epochs
-    assert report.facts["events_damaged"] in (0, 1)
+    assert report.facts.events_damaged in (0, 1)
 
 
 @given(st.lists(st.binary(max_size=40), max_size=5))

@@ -23,8 +23,8 @@ def test_a_run_comes_back_as_it_was_measured(tmp_path: Path) -> None:
     assert [one.cell for one in back.measured] == [first, second]
     assert back.measured[0].outcome == Outcome(OK, "", 12.5, 0)
     assert back.measured[0].epochs[0].seconds == 4.0
-    assert back.measured[0].facts["data_sha256"] == "ab" * 32
-    assert back.measured[0].facts["task"] == "train"
+    assert back.measured[0].facts.data_sha256 == "ab" * 32
+    assert back.measured[0].facts.task == "train"
     assert back.measured[1].outcome == Outcome(FAILED, "boom")
 
 

@@ -169,8 +169,16 @@ def test_spec_and_outcome_lie_in_the_cells_folder(tmp_path: Path) -> None:
         "compilation_cached": False,
         "last_event": "",
         "last_lines": [],
+        "disturbed_again": [],
     }
     assert store.read(run).measured[0].outcome == kept
+
+
+def test_disturbed_turns_of_runs_of_earlier_versions_are_read(tmp_path: Path) -> None:
+    run = create(tmp_path)
+    store.write_outcome(run, cell(), Outcome(FAILED, disturbed_rounds=(2, 5, 1_000_002)))
+    outcome = store.read(run).measured[0].outcome
+    assert (outcome.disturbed_rounds, outcome.disturbed_again) == ((2, 5), (2,))
 
 
 def test_the_plan_record_holds_all_that_tables_and_plots_need(tmp_path: Path) -> None:
@@ -217,9 +225,9 @@ def test_the_plan_record_holds_all_that_tables_and_plots_need(tmp_path: Path) ->
     assert record["examples"]["mnist_cnn"]["sha256"] == "cd" * 32
     run = store.create(tmp_path / "results", record, {})
     facts = store.read(run).measured[0].facts
-    assert facts["data_source"] == "real"
-    assert facts["data_sha256"] == "ab" * 32
-    assert facts["available_samples"] == 60000
+    assert facts.data_source == "real"
+    assert facts.data_sha256 == "ab" * 32
+    assert facts.available_samples == 60000
 
 
 def test_the_latest_run_is_the_one_started_last_whatever_its_name(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import math
 
@@ -12,6 +13,7 @@ from fake_runs import cell, measured, summary
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbench.summary import Summary
 from kbench.tables.csv import epochs_csv, summary_csv
 from kbench.values import Interval
 
@@ -124,3 +126,10 @@ def test_phases_and_the_time_of_1000_images_follow() -> None:
     assert found["seconds_per_1000_images"] == "5.0"
     (found,) = read(summary_csv([summary(seconds_per_1000_samples=5.0)]))
     assert found["seconds_per_1000_images"] == ""
+
+
+def test_columns_do_not_depend_on_how_types_are_annotated(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = summary_csv([summary(notes=("a", "b"), phases={"import": 1.5})])
+    for one in dataclasses.fields(Summary):
+        monkeypatch.setattr(one, "type", object)
+    assert summary_csv([summary(notes=("a", "b"), phases={"import": 1.5})]) == expected

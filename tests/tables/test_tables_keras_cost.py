@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fake_runs import cell, measured
+from fake_runs import cell, known, measured
 
 from kbench.analysis.rows import natives
 from kbench.analysis.summaries import summarise
@@ -47,7 +47,7 @@ def test_two_generations_of_keras_are_compared_with_the_same_row() -> None:
 
 def test_a_native_row_that_differs_is_compared_with_none() -> None:
     other = one("native/x", 9.0, 2.0, 2.0)
-    other = replace(other, facts={**FACTS, "parameters": 5})
+    other = replace(other, facts=known(**{**FACTS, "parameters": 5}))
     found = rows(one("keras8/x", 9.0, 4.0, 4.0), one("keras9/x", 9.0, 3.0, 3.0), other)
     assert keras_cost.table(found) is None
 

@@ -84,7 +84,7 @@ class StepClock:
         self._ends: List[float] = []
         self._pending: Deque[Pending] = collections.deque()  # (is_done, wait) of the steps not known to be done
         self._lost = False  # whether the end of a step is unknown
-        self._rounds = [self._turns.round] if self._turns else []
+        self._rounds = [self._turns.turn] if self._turns else []
         self._pauses: Dict[int, float] = {}  # number of the epoch's steps before it: seconds
 
     def _timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,7 +121,7 @@ class StepClock:
         self._try(self._framework.wait, self._model, self._outputs)
         ended, went_on = self._turns.pass_on()
         self._pauses[len(self._ends)] = went_on - ended
-        self._rounds.append(self._turns.round)
+        self._rounds.append(self._turns.turn)
 
     def _end_of_first(self, outputs: Any) -> None:
         self._framework.wait(self._model, outputs)
@@ -190,7 +190,7 @@ class StepClock:
         is replaced by the mean of the epoch's other steps.
         step_seconds: from each step's end to the next one's; the first from `start`, the last to `end`; their sum is
         `seconds`. Left out unless the end of every step is known.
-        rounds: [round, first step, step after the last] of the steps that count in each turn, if there were turns.
+        rounds: [round, first step, step after the last, again] of what counts in each turn, if there were turns.
         """
         seen = self.last_end() is not None
         ends, pauses, rounds = self._ends, self._pauses, self._rounds
@@ -202,17 +202,17 @@ class StepClock:
         for step, seconds in pauses.items():
             steps[step] -= seconds
         turns = list(zip(rounds, sorted(set(pauses) | {0}), sorted(pauses) + [len(steps)]))
-        counted = [(number, self._warm(steps, first, last, first in pauses), last) for number, first, last in turns]
+        counted = [(turn, self._warm(steps, first, last, first in pauses), last) for turn, first, last in turns]
         # Not the very first step, which compiles.
-        usual = [seconds for number, first, last in counted if number for seconds in steps[first:last]]
+        usual = [seconds for (number, _), first, last in counted if number for seconds in steps[first:last]]
         mean = sum(usual) / len(usual) if usual else None
         for (_, first, _), (_, warm, _) in zip(turns, counted):
             if first in pauses and usual:
                 steps[first:warm] = [mean] * (warm - first)
         found: Dict[str, Any] = {"seconds": sum(steps) if pauses else end - start}
         found["step_seconds"] = [round(seconds, 7) for seconds in steps]
-        if rounds and rounds[-1]:
-            found["rounds"] = [list(one) for one in counted if one[1] < one[2]]
+        if rounds and rounds[-1][0]:
+            found["rounds"] = [[turn[0], first, last, turn[1]] for turn, first, last in counted if first < last]
         return found
 
     @staticmethod

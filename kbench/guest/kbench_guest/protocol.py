@@ -58,7 +58,7 @@ EVENTS = {
     "site": {"site": "text", "task": "text", "facts": "object"},
     "fit": {
         "site": "text", "seconds": "number", "epochs": "integer", "first": "integer",
-        "cold": "integer?", "round": "integer?", "held": "integer?",
+        "cold": "integer?", "round": "integer?", "again": "integer?", "held": "integer?",
     },
     "returned": {
         "site": "text", "trained": "integer?", "weights": "list?", "scores": "object?", "inputs": "object?",

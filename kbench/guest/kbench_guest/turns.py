@@ -1,7 +1,7 @@
 """The turns of this process among cells that run side by side: one computes, the others are stopped.
 
 A turn ends between two steps: this process writes a byte to the socket from the host and waits there for the number
-of its next round. Meanwhile the host stops the whole process.
+of its next round, or of the same one if that turn is taken again. Meanwhile the host stops the whole process.
 """
 
 import os
@@ -33,10 +33,16 @@ class Turns:
         self._began = 0.0
         self.slow = False  # whether the last turn's steps were
         self.round = 0  # in which everything up to the first step is done
+        self.again = 0  # whether the turn of this round was disturbed, and this one is in its place
 
     def __bool__(self) -> bool:
         """Whether this process takes turns with others."""
         return self._socket is not None
+
+    @property
+    def turn(self) -> Tuple[int, int]:
+        """(round, again) of this turn."""
+        return self.round, self.again
 
     def over(self) -> bool:
         """Whether the turn is over. Call it once before each step except the very first."""
@@ -55,7 +61,9 @@ class Turns:
         except OSError:
             number = b""
         if len(number) == 4:
+            last = self.round
             (self.round,) = struct.unpack("!I", number)
+            self.again = int(self.round == last)
         else:
             self._socket = None
         self._began, self._steps = time.perf_counter(), 0

@@ -44,7 +44,7 @@ class Site:
         self.epochs = 0  # reported so far
         self.models: Any = weakref.WeakSet()
         self.calls: List[float] = []  # seconds of those not reported yet
-        self.round: Optional[int] = None  # in which the first of these was
+        self.turn: Any = None  # in which the first of these was
         self.samples = 0
         self.scores: Dict[str, float] = {}  # of the last call
         self.reported = 0.0  # when
@@ -155,7 +155,7 @@ class Calls:
         clock = self.clock(model)
         clock.drop()  # it may stand in another turn
         self._fit, clock.active, clock.may_pause = fit, True, site.fit_seconds >= SHORT_FIT
-        start, turn = cost.now(), self._turns.round
+        start, turn = cost.now(), self._turns.turn
 
         def end(found: Any) -> None:
             seconds = cost.now() - start
@@ -253,7 +253,7 @@ class Calls:
         if first:
             self._write_calls(site)
             site.models.add(model)
-        site.round = site.round if site.calls else self._turns.round
+        site.turn = site.turn if site.calls else self._turns.turn
         site.scores = its_scores
         site.calls.append(seconds)
         site.samples += samples
@@ -268,8 +268,9 @@ class Calls:
         for start in range(0, len(site.calls), max(1, size)):
             part = site.calls[start : start + size]
             seconds = sum(part) / len(part)
-            one_turn = self._turns and site.round == self._turns.round > 0
-            turn = {"step_seconds": [seconds], "rounds": [[site.round, 0, 1]]} if one_turn else {}
+            number, again = self._turns.turn
+            one_turn = self._turns and site.turn == self._turns.turn and number > 0
+            turn = {"step_seconds": [seconds], "rounds": [[number, 0, 1, again]]} if one_turn else {}
             turn.update(as_scores(site.scores))
             self.write_epoch(site, seconds=seconds, calls=len(part), samples=samples, first=int(first), **turn)
         site.calls, site.samples, site.reported = [], 0, time.perf_counter()

@@ -45,5 +45,5 @@ def in_steps(timed: Dict[str, Any], at_once: int, steps: int) -> Dict[str, Any]:
     found = dict(timed, step_seconds=[round(one / size, 9) for one, size in zip(seconds, sizes) for _ in range(size)])
     if "rounds" in timed:
         ends = [sum(sizes[:number]) for number in range(len(sizes) + 1)]
-        found["rounds"] = [[number, ends[first], ends[last]] for number, first, last in timed["rounds"]]
+        found["rounds"] = [[number, ends[first], ends[last], again] for number, first, last, again in timed["rounds"]]
     return found

@@ -1,7 +1,7 @@
 """Times a call of fit by its epochs, from callbacks that stand before and after the program's own."""
 
 import time
-from typing import TYPE_CHECKING, Any, Dict, Optional
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
 
 import keras
 
@@ -95,9 +95,10 @@ class Fit:
         if most and self._done >= most:
             self._model.stop_training = True
 
-    def write_call(self, seconds: float, cold: bool, turn: int, turns: "Turns") -> None:
+    def write_call(self, seconds: float, cold: bool, turn: Tuple[int, int], turns: "Turns") -> None:
         """Write what the call took in all. cold: whether it was the first of its turn; turn: that it began in."""
-        about_turns = {"cold": int(cold), "round": turn, "held": int(turns.round != turn)} if turns else {}
+        held = int(turns.turn != turn)
+        about_turns = {"cold": int(cold), "round": turn[0], "again": turn[1], "held": held} if turns else {}
         first = int(self._first)
         self._calls.write_fit(self._site, seconds=seconds, epochs=self._done, first=first, **about_turns)
 

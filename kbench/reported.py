@@ -1,0 +1,337 @@
+"""What a guest reports of a cell, in the types that its protocol promises: checked once, when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from kbench.backend_keys import Explanation, explanations
+from kbench.epochs import Count, Seconds
+
+Shape = tuple[int, ...]
+Numbers = tuple[float | None, ...]  # None is no number
+
+
+class Event(msgspec.Struct, frozen=True, tag_field="event"):
+    """An event of the guest, identified by its tag."""
+
+
+class Described(msgspec.Struct, frozen=True, array_like=True):
+    """A layer: what must be equal for rows to be compared."""
+
+    class_name: str
+    settings: dict[str, Any]
+    weights: list[Any]  # their shapes
+
+
+class Layer(msgspec.Struct, frozen=True):
+    """A layer with the shapes of its inputs and output, without the batch axis."""
+
+    class_name: str = msgspec.field(name="class")
+    settings: dict[str, Any]
+    weights: tuple[Shape, ...]  # in the layout that all backends share
+    inputs: tuple[tuple[int | None, ...], ...] | None  # None where not reported, or of no fixed length
+    output: tuple[int | None, ...] | None
+    uses: int = 1  # how often the model calls it
+    trained: bool = False  # whether it has weights that training changes
+    fed_by_data: bool = False  # whether no trained layer comes before it
+
+
+class Change(msgspec.Struct, frozen=True, rename={"kind": "class"}):
+    """How a step changed a weight; `noisy`: with dropout and noise at fixed values instead of off."""
+
+    kind: str  # the class of its layer
+    number: int  # of that layer among those of its class
+    weight: str
+    norm: float | None  # of the weight; None is no number here and below
+    change: float | None  # the norm of the change
+    sums: Numbers  # of the change; two changes are about as far apart as these
+    rounding: float | None
+    noisy: float | None = None
+    noisy_sums: Numbers = ()
+
+
+class Step(Event, frozen=True, tag="step"):
+    """The first optimizer step, taken on trial: see kbench_guest/drivers/first_step.py."""
+
+    changes: tuple[Change, ...]
+    loss: float | None = None
+    loss_rounding: float | None = None
+    noisy_loss: float | None = None
+    draws: tuple[str, ...] | None = None  # the random numbers that its layers ask for; None: unknown
+    unchecked: str | None = None
+
+
+class Received(Event, frozen=True, tag="received"):
+    """What an epoch of training received."""
+
+    epoch: int
+    steps: int | None = None
+    samples: int | None = None
+    sha256: str | None = None
+    learning_rate: float | None = None
+    learning_rate_at_end: float | None = None
+    weights_changed: int | None = None  # whether they were changed outside training before it
+    callback_seconds: float | None = None  # of the example's callbacks, around its batches
+
+
+class Library(msgspec.Struct, frozen=True):
+    """A library of linear algebra or threads that the process had loaded."""
+
+    kind: str
+    file: str = ""
+    threads: int | None = None
+
+
+# Of a program.
+
+
+class Site(Event, frozen=True, tag="site"):
+    """A line that calls a model: "fit, line 9"."""
+
+    site: str
+    task: str
+    facts: dict[str, Any]  # see `told`
+
+
+class Fit(Event, frozen=True, tag="fit"):
+    """A call of fit: what it took from its start to its return, and how many epochs it had."""
+
+    site: str
+    seconds: Seconds
+    epochs: Count
+    first: Count  # whether the model was new there, or compiled anew
+    cold: Count | None = None  # whether it was the first of its turn
+    round: Count | None = None  # in which it began
+    again: Count | None = None  # whether in a turn that was taken again
+    held: Count | None = None  # whether its turn ended meanwhile
+
+
+class Weight(msgspec.Struct, frozen=True):
+    """A weight of a model when a call returned: see kbench_guest/observing/returned.py."""
+
+    layer: str  # "Conv2D 1"
+    weight: str
+    sha256: str  # of its numbers as the backend keeps them
+    shared: str  # as all backends would keep those that compute the same
+    norm: float | None = None
+    sums: Numbers = ()
+    trains: int = 1
+    loaded: int = 0  # whether a file gave it these numbers
+
+    @property
+    def kind(self) -> str:
+        """The class of its layer."""
+        return self.layer.rpartition(" ")[0]
+
+
+class Inputs(msgspec.Struct, frozen=True):
+    """Numbers of the first rows that a call was given."""
+
+    outputs: tuple[Numbers, ...] = ()
+    norms: Numbers = ()
+
+
+class Returned(Event, frozen=True, tag="returned"):
+    """What the first call of a line returned."""
+
+    site: str = ""
+    trained: int | None = None
+    weights: tuple[Weight, ...] = ()
+    scores: dict[str, float | None] | None = None
+    inputs: Inputs | None = None
+    outputs: tuple[Numbers, ...] = ()
+    scales: Numbers = ()
+    random: int | None = None  # whether its outputs differ from call to call; None if that is not known
+
+
+class Program(Event, frozen=True, tag="program"):
+    """A program that has ended."""
+
+    seconds: Seconds
+    exit_status: int = 0
+    keras: int = 1  # whether it imported Keras
+    broken: str = ""  # the line whose call raised last
+
+
+# Of a parity run.
+
+
+class ParityWeight(msgspec.Struct, frozen=True):
+    """A weight after a step; `values` names its array."""
+
+    values: str
+    size: int
+    name: str = ""
+    trained: bool = True
+
+
+class ParityLayer(msgspec.Struct, frozen=True):
+    """A layer with its output, or with its weights after a step; all arrays by their names."""
+
+    name: str
+    class_name: str = msgspec.field(name="class")
+    output: str | None = None
+    unread: str = ""  # why it has none
+    reference: str | None = None
+    weights: tuple[ParityWeight, ...] = ()
+
+
+class Parity(Event, frozen=True, tag="parity"):
+    """A stage of a comparison of what backends compute."""
+
+    stage: str = ""
+    file: str | None = None
+    loss: float | None = None
+    layers: tuple[ParityLayer, ...] | None = None
+    reference_loss: float | None = None
+    optimizer: str | None = None
+    # Of a line of a program that trains nothing.
+    site: str | None = None
+    carried: int | None = None  # whether the program carried its weights over by itself
+    notes: tuple[str, ...] | None = None
+    described: dict[str, Any] | None = None  # see `told`
+    refused: str | None = None
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What is known of a cell beside its epochs and phases. What was not reported has its default."""
+
+    # As planned.
+    task: str = ""
+    input: str = ""  # "image", "flat" or "sequence"
+    available_samples: int | None = None
+    data: str = ""
+    data_source: str = ""
+    data_sha256: str = ""
+    target: str = ""
+    policy: str = ""
+    explained: tuple[Explanation, ...] = ()  # what the backend's file declares
+    # The framework.
+    python: str = ""
+    keras_version: str = ""
+    backend_version: str = ""
+    numpy_version: str = ""
+    keras_backend: str = ""
+    image_data_format: str = ""
+    floatx: str = "float32"
+    epsilon: float | None = None
+    jit: str | None = None
+    jit_compile: bool | None = None
+    computes_in: tuple[str, ...] | None = None
+    device: str = ""
+    libraries: tuple[Library, ...] = ()
+    frameworks: tuple[str, ...] = ()
+    numpy_blas: str = ""
+    threads_at_start: dict[str, Any] = {}
+    framework_threads: dict[str, Any] = {}
+    # The model.
+    parameters: int | None = None
+    form: str = ""
+    dtypes: tuple[str, ...] | None = None
+    layers: tuple[Described, ...] | None = None
+    input_shapes: tuple[Shape, ...] = ()
+    layer_shapes: tuple[Layer, ...] | None = None
+    fallbacks: tuple[str, ...] = ()  # what computes slowly, and why
+    weights: str = ""
+    weights_sha256: str | None = None
+    weights_left: tuple[str, ...] = ()
+    probe: list[Any] | None = None  # its first outputs: of old runs in any shape
+    probe_scales: Numbers | None = None
+    # Its training.
+    optimizer: dict[str, Any] | None = None
+    loss: str | None = None
+    batch_size: int | None = None
+    samples: int | None = None
+    validation_samples: int | None = None
+    content_sha256: str | None = None  # of the data, if that is the same in any layout
+    order_sha256: str | None = None
+    feeds: str = ""  # the class of what gives its batches
+    metrics: str | None = None  # JSON, as the next three
+    class_weight: str | None = None
+    loss_weights: str | None = None
+    augmentation: str | None = None
+    steps_per_execution: int | None = None
+    run_eagerly: bool | int | None = None
+    order_of_updates: str | None = None
+    first_step: Step | None = None
+    received: dict[int, Received] = {}  # by the number of the epoch
+    stopped_after: int | None = None  # the epoch after which callbacks ended it
+    transfer_seconds: float | None = None  # of a batch to the device, and a number back
+    # How it went.
+    guest_seconds: float | None = None
+    peak_memory_mib: float | None = None
+    import_memory_mib: float | None = None
+    allocator_peak_mib: float | None = None
+    notes: tuple[str, ...] = ()
+    events_damaged: int = 0
+    error: str = ""
+    error_kind: str = ""
+    error_in_keras: bool = False
+    parity: dict[str, Parity] = {}  # by the name of the stage
+    # A program: by its lines.
+    program: Program | None = None
+    sites: dict[str, Site] = {}
+    fits: dict[str, tuple[Fit, ...]] = {}
+    returned: dict[str, Returned] = {}
+    # A line of a program, as kbench.analysis.call_sites makes it.
+    unit: str = ""
+    call: Returned | None = None
+    site_seconds: float | None = None
+    program_seconds: float | None = None
+    calls: int | None = None
+    first_calls: int | None = None
+    call_compile_seconds: float | None = None
+    around_seconds: float | None = None
+    steady_epoch_seconds: float | None = None
+    stage: str = ""
+    carried: bool = False
+
+    @property
+    def optimizer_class(self) -> str:
+        """Empty where nothing is trained."""
+        return str((self.optimizer or {}).get("class_name", ""))
+
+    @property
+    def layer_classes(self) -> set[str]:
+        """The classes of its layers."""
+        return {layer.class_name for layer in self.layers or ()}
+
+    @property
+    def layer_words(self) -> set[str]:
+        """All texts in the description of its layers: their classes, and what they are set to."""
+        return {text for layer in self.layers or () for text in (layer.class_name, *_texts(layer.settings))}
+
+
+_TYPES = {one.name: one.type for one in msgspec.structs.fields(Facts)}
+
+
+def told(values: Mapping[str, object]) -> dict[str, Any]:
+    """Those that are facts, by name. Left out: what is unknown, or of another type."""
+    found = {}
+    for name in values.keys() & _TYPES.keys():
+        try:
+            value = explanations(values[name]) if name == "explained" else msgspec.convert(values[name], _TYPES[name])
+        except (msgspec.ValidationError, OverflowError, RecursionError):
+            continue
+        found[name] = value
+    return found
+
+
+def first_known(several: Iterable[Facts]) -> Facts:
+    """Each fact from the first that knows it."""
+    found: dict[str, Any] = {}
+    for one in several:
+        for name in _TYPES:
+            if name not in found and (value := getattr(one, name)) not in (None, "", (), {}, []):
+                found[name] = value
+    return Facts(**found)
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(one)
