@@ -73,6 +73,7 @@ class StepClock:
         self.active = True  # whether steps are noted
         self.may_pause = True  # whether a turn may end between two steps
         self.expected = 0  # how many steps an epoch seems to have; 0 if that is not known
+        self.hooked = False  # whether the framework has asked for the function that notes steps
         self._begin_epoch()
         self._thread: Optional[threading.Thread] = None  # notes the ends of an epoch's last steps
         self._first = True
@@ -88,6 +89,8 @@ class StepClock:
         self._pauses: Dict[int, float] = {}  # number of the epoch's steps before it: seconds
 
     def _timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        self.hooked = True
+
         def step(*args: Any) -> Any:
             if not self.active:
                 return function(*args)

@@ -73,7 +73,9 @@ def train(
         timed = clock.lap(start, timer.end)
         if epoch == 1:
             write_first(events, clock, start, timed["seconds"])
-        found = dict(received.found(calls), **around.found())
+            if not clock.hooked:
+                events.write("note", text=framework.unseen_steps("train"))
+        found = dict(received.found(calls if clock.hooked else None), **around.found())
         loss, accuracy = scores.training_scores(logs)
         result = dict(timed, epoch=epoch, samples=found.get("samples", feed.samples), loss=loss, accuracy=accuracy)
         result["teardown_seconds"] = returned - timer.end - timer.after
@@ -275,5 +277,8 @@ def infer(
             write_first(events, clock, start, timed["seconds"])
             events.write("probe", **first_outputs.sampled(model, example, spec, outputs))
         samples = min(used, calls * spec["batch_size"]) if calls else used
-        events.write("received", epoch=epoch, steps=min(steps, calls), samples=samples)
+        if clock.hooked:
+            events.write("received", epoch=epoch, steps=min(steps, calls), samples=samples)
+        elif epoch == 1:
+            events.write("note", text=framework.unseen_steps("predict"))
         events.write("epoch", epoch=epoch, samples=samples, teardown_seconds=returned - end, **timed)

@@ -83,6 +83,10 @@ class Framework:
         """Let training ('train') or prediction ('predict') call wrap(function) in place of its compiled function."""
         raise NotImplementedError
 
+    def unseen_steps(self, kind: str) -> str:
+        """What a row says whose clock has seen no step: a sentence without its full stop."""
+        return "no step was seen: its epochs are timed whole, and not compared within turns"
+
     @contextlib.contextmanager
     def data_of_fit(self, see: Callable[[Dict[str, Any]], None]) -> Iterator[None]:
         """While it is open, fit calls see(arguments) with what it makes batches of, if that can be seen."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from kbench_guest.frameworks import keras_models, time_steps, trials
 from kbench_guest.frameworks.interface import DoneOnReturn, OnPyTorch, OnTensorFlow2, Pending
+from kbench_guest.frameworks.layers import every_layer
 
 # Options of XLA: about two fifths of the time that it takes to compile a step.
 QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
@@ -69,7 +70,7 @@ class AnyBackend(keras_models.KerasModels):
         model.jit_compile = on
 
     def held_settings(self, model: Any) -> Dict[str, Any]:
-        found = {layer.compute_dtype for layer in model._flatten_layers(include_self=False)}
+        found = {layer.compute_dtype for layer in every_layer(model)}
         return {"jit": "on" if model.jit_compile else "off", "computes_in": sorted(found)}
 
     def fallbacks(self, model: Any) -> List[str]:

@@ -69,6 +69,7 @@ class Calls:
         self._fit: Optional[Fit] = None  # the one that runs
         self._seeded = False
         self._failed = False
+        self._unseen = False  # whether it was said that steps are not seen
         self._cut = ""  # what --max-steps has cut of the call that runs
         self.broken = ""  # the site whose call raised last
         self.returned = Returned(framework, events, self.guarded)
@@ -210,6 +211,12 @@ class Calls:
             found.update(weights="seeded", weights_sha256=sha256, weights_left=left)
         task = "train" if site.name.split(",")[0] in TRAINS else "infer"
         self._events.write("site", site=site.name, task=task, facts=found)
+
+    def sees_no_steps(self) -> None:
+        """An epoch has ended, and no step of it was seen: say so, once."""
+        if not self._unseen:
+            self._unseen = True
+            self._events.write("note", text=self.framework.unseen_steps("train"))
 
     def write_epoch(self, site: Site, **values: Any) -> None:
         """Write an epoch of a fit, or some calls."""
