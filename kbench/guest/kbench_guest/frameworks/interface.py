@@ -18,7 +18,7 @@ class Framework:
 
     module: Any  # what Python imports of the framework
     eager = False  # whether a model can be called with numbers, and is traced when it trains
-    heeds_run_eagerly = False  # whether run_eagerly keeps a model's steps from being compiled
+    supports_run_eagerly = False  # whether run_eagerly keeps a model's steps from being compiled
 
     def versions(self) -> Tuple[str, str]:
         """(version of the library that the model is written in, version of the framework below it)."""
@@ -43,7 +43,7 @@ class Framework:
         """Turn jit_compile of a compiled model on or off. Raises Refused."""
         raise Refused("unsupported", "it has no jit_compile")
 
-    def held_settings(self, model: Any) -> Dict[str, Any]:
+    def settings_of_model(self, model: Any) -> Dict[str, Any]:
         """{"jit": "on" or "off", "computes_in": [dtypes its layers compute in]}; {} if it has no such settings."""
         return {}
 

@@ -35,7 +35,7 @@ def model(framework: "KerasModels", made: Any) -> Dict[str, Any]:
             notes.append(f"its {name} cannot be described ({type(error).__name__})")
     if isinstance(getattr(made, "jit_compile", None), bool):
         found["jit_compile"] = made.jit_compile
-    if framework.heeds_run_eagerly and getattr(made, "run_eagerly", False):
+    if framework.supports_run_eagerly and getattr(made, "run_eagerly", False):
         found["run_eagerly"] = True
     found["weights"] = "its own"
     return dict(found, notes=notes) if notes else found

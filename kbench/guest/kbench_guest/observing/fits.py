@@ -10,7 +10,7 @@ from kbench_guest.observing.returned import numbers
 
 if TYPE_CHECKING:
     from kbench_guest.observing.calls import Calls, Site
-    from kbench_guest.turns import Turns
+    from kbench_guest.turns import TurnClient
 
 
 class Fit:
@@ -97,7 +97,7 @@ class Fit:
         if most and self._done >= most:
             self._model.stop_training = True
 
-    def write_call(self, seconds: float, cold: bool, turn: int, turns: "Turns") -> None:
+    def write_call(self, seconds: float, cold: bool, turn: int, turns: "TurnClient") -> None:
         """Write what the call took in all. cold: whether it was the first of its turn; turn: that it began in."""
         about_turns = {"cold": int(cold), "round": turn, "held": int(turns.round != turn)} if turns else {}
         first = int(self._first)
