@@ -26,14 +26,14 @@ def in_turns(epoch):
 def in_pairs(turns, steps):
     """The class of the turns of a cell whose epochs have so many steps. turns: the guest's module."""
 
-    class InPairs(turns.Turns):
+    class InPairs(turns.TurnClient):
         def __init__(self, _):
             super(InPairs, self).__init__(turns.TURNS * steps // A_EPOCH)
             self._asked = 0
             self._in_turns = True  # whether this epoch is
             self._was_slow = False
 
-        def over(self):
+        def is_over(self):
             # It is asked before each step but an epoch's first.
             now_in_turns = in_turns(self._asked // (steps - 1) + 1)
             self._asked += 1
@@ -41,10 +41,10 @@ def in_pairs(turns, steps):
                 self._began = time.perf_counter() - random.random() * turns.LEAST_SECONDS
             self._in_turns = now_in_turns
             self.slow = self._was_slow and now_in_turns  # who runs alone may run ahead
-            return super(InPairs, self).over() and now_in_turns
+            return super(InPairs, self).is_over() and now_in_turns
 
-        def pass_on(self):
-            passed = super(InPairs, self).pass_on()
+        def yield_turn(self):
+            passed = super(InPairs, self).yield_turn()
             self._was_slow = self.slow
             return passed
 
@@ -59,7 +59,7 @@ def main(path):
 
     with open(path, encoding="utf-8") as file:
         spec = json.load(file)
-    turns.Turns = in_pairs(turns, spec["samples"] // spec["batch_size"])
+    turns.TurnClient = in_pairs(turns, spec["samples"] // spec["batch_size"])
     return cell.main(path)
 
 

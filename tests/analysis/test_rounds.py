@@ -116,6 +116,14 @@ def test_a_turn_that_is_taken_again_counts_in_its_round() -> None:
     assert steps[2] == pytest.approx(0.2)
 
 
+def test_a_process_whose_steps_were_not_seen_is_not_compared_within_rounds() -> None:
+    seen = [in_turns(name, 0.1, bursts) for name in "xy"]
+    unseen = in_turns("z", 0.1, bursts)
+    whole = tuple(Epoch(one.epoch, one.seconds, one.samples) for one in unseen.epochs)
+    table = {one.cell.backend: rounds.of_process(one) for one in (*seen, replace(unseen, epochs=whole))}
+    assert set(rounds.of_repeat(table)) == {"x", "y"}
+
+
 def test_of_too_few_rounds_the_epochs_are_compared() -> None:
     one, other = (in_turns(name, pace, steady, rounds.ENOUGH - 1) for name, pace in (("x", 0.1), ("y", 0.2)))
     assert rounds.of_repeat({"x": rounds.of_process(one), "y": rounds.of_process(other)}) == {}

@@ -43,9 +43,9 @@ def test_a_cell_passes_on_in_the_epochs_in_turns_alone(monkeypatch: pytest.Monke
         passed_on = []
         for epoch in range(1, EPOCHS + 1):
             for _ in range(STEPS - 1):
-                if taken.over():
+                if taken.is_over():
                     ours.send(struct.pack("!I", len(passed_on) + 1))
-                    taken.pass_on()
+                    taken.yield_turn()
                     passed_on.append(epoch)
                 clock.seconds += 0.03
     # A turn is over after half of an epoch's steps.

@@ -176,6 +176,14 @@ def test_a_first_step_that_trains_otherwise_is_marked(bench: Bench) -> None:
     assert said.out.count(" ok, differs [") == 1
 
 
+def test_a_keras_that_no_longer_calls_a_hook_is_measured_and_its_row_says_so(bench: Bench) -> None:
+    bench.backend("keras9/other", more='[variables]\nFAKE_KERAS_CALLS_NO_HOOK = "1"\n')
+    said = bench.measure(backends="fake,other")
+    words = " ".join(said.out.split())
+    assert said.status == 0 and "differs [" not in said.out, said.out
+    assert "Keras 2.99.1 did not call _make_train_function: no step was seen: its epochs are timed whole" in words
+
+
 def test_a_known_difference_of_the_first_step_is_a_note_and_no_more(bench: Bench) -> None:
     known = '[[explained]]\nwhat = ["1 step"]\nbound = 0.1\nbound_of_change = 0.2\nreason = "It is known."\n'
     bench.backend("keras9/known", more='[variables]\nFAKE_KERAS_STEP_IS_OFF_BY = "0.1"\n\n' + known)

@@ -33,10 +33,10 @@ DATA = Data("mnist", "real", Path("/data"), ("x.npy",), "y.npy", (), "", 10, 255
 OF_ALL = {"task": "train", "input": "image", "example_sha256": "", "parameters": None, "keras_backend": "tiny"}
 TURNS = f"""
 sys.path.insert(0, {str(paths.GUEST)!r})
-from kbench_guest.turns import Turns
-turns = Turns(100)
+from kbench_guest.turns import TurnClient
+turns = TurnClient(100)
 for turn in range(5):
-    turns.pass_on()
+    turns.yield_turn()
     tell("note", text="round %d%s" % (turns.round, " again" * turns.again))
 """
 BACKENDS = ("one", "two", "three")

@@ -263,11 +263,11 @@ class FakeTurns:
         self.turn, self.asked = (1, 0), 0
         self.slow = False
 
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         self.asked += 1
         return self.asked in self.over_before
 
-    def pass_on(self) -> tuple[float, float]:
+    def yield_turn(self) -> tuple[float, float]:
         ended = self.now.seconds
         self.now.seconds += 3600
         self.turn = self.turn[0] + 1, 0
@@ -306,16 +306,16 @@ def test_pauses_count_for_nothing_and_first_steps_after_them_as_much_as_others(e
     def step_hook(model: Any, kind: str, wrap: Any) -> None:
         model.step = wrap(model.step)
 
-    def pass_on() -> tuple[float, float]:
+    def yield_turn() -> tuple[float, float]:
         busy.append(model.device_is_busy)
-        return FakeTurns.pass_on(turns)
+        return FakeTurns.yield_turn(turns)
 
     pending = (lambda: False, lambda: None) if early else None
     framework = SimpleNamespace(wait=wait, step_hook=step_hook, pending=lambda outputs: pending)
     turns = FakeTurns(now, 3, 5)
     with (
         mock.patch.object(clocks, "time", SimpleNamespace(perf_counter=lambda: now.seconds)),
-        mock.patch.object(turns, "pass_on", pass_on),
+        mock.patch.object(turns, "yield_turn", yield_turn),
     ):
         clock = clocks.StepClock(framework, model, "train", 9, turns)
         model.fit()

@@ -22,7 +22,7 @@ class Model:
 
 
 @pytest.mark.parametrize(
-    ("heeds", "asked", "expected"),
+    ("supported", "asked", "expected"),
     [
         (True, {"run_eagerly": True}, (False, False)),
         (True, {"jit_compile": True}, (False, False)),
@@ -31,11 +31,11 @@ class Model:
     ],
 )
 def test_a_model_is_compiled_otherwise(
-    heeds: bool, asked: dict[str, bool], expected: tuple[bool, bool], tmp_path: Path
+    supported: bool, asked: dict[str, bool], expected: tuple[bool, bool], tmp_path: Path
 ) -> None:
     changed = type("Changed", (Model,), {})
     with guest(tmp_path, "observing.changes") as (changes,):
-        changes.compile_otherwise(changed, SimpleNamespace(heeds_run_eagerly=heeds))
+        changes.compile_otherwise(changed, SimpleNamespace(supports_run_eagerly=supported))
     model: Any = changed()
     model.compile("sgd", **asked)
     assert (model.jit_compile, model.run_eagerly) == expected

@@ -37,7 +37,7 @@ def by_steps(module: ModuleType, x: Any, y: Any, weights: Any = None, **spec: An
     return looked.found(6)  # type: ignore[no-any-return]
 
 
-def by_fit(module: ModuleType, calls: int = 6, **given: Any) -> dict[str, Any]:
+def by_fit(module: ModuleType, calls: int | None = 6, **given: Any) -> dict[str, Any]:
     """As Keras 3 shows it: what it makes batches of."""
 
     @contextlib.contextmanager
@@ -69,6 +69,11 @@ class Sequence:
 
     def __getitem__(self, number: int) -> Any:
         return self.made[number]
+
+
+def test_without_a_step_that_was_seen_there_is_no_number_of_steps_and_still_a_hash(received: ModuleType) -> None:
+    seen = by_fit(received, x=PICTURES, y=ONE_HOT, batch_size=4)
+    assert by_fit(received, calls=None, x=PICTURES, y=ONE_HOT, batch_size=4) == {"sha256": seen["sha256"]}
 
 
 def test_the_same_batches_have_one_hash_wherever_they_are_seen(received: ModuleType) -> None:

@@ -34,12 +34,12 @@ def turns(host: socket.socket, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_cell_that_runs_alone_takes_no_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KBENCH_TURNS", raising=False)
-    assert not alone("turns").Turns(STEPS)
+    assert not alone("turns").TurnClient(STEPS)
 
 
 def test_the_first_turn_is_over_after_the_first_step(turns: Any) -> None:
-    taken = turns.Turns(STEPS)
-    assert taken and taken.round == 0 and taken.over()
+    taken = turns.TurnClient(STEPS)
+    assert taken and taken.round == 0 and taken.is_over()
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_the_first_turn_is_over_after_the_first_step(turns: Any) -> None:
 def test_a_turn_is_over_after_a_part_of_the_steps_within_limits(
     turns: Any, host: socket.socket, seconds_of_a_step: float, steps: int
 ) -> None:
-    taken = turns.Turns(STEPS)
+    taken = turns.TurnClient(STEPS)
     host.send(struct.pack("!I", 7))
-    taken.pass_on()
+    taken.yield_turn()
     done = 0
-    while not taken.over() or done == 0:
+    while not taken.is_over() or done == 0:
         turns.now += seconds_of_a_step
         done += 1
     assert (taken.round, done) == (7, pytest.approx(steps, abs=1))
@@ -75,7 +75,7 @@ def test_a_turn_in_the_same_round_as_the_last_one_is_taken_again(turns: Any, hos
 
 
 def test_the_host_is_told_and_the_time_until_it_answers_is_a_pause(turns: Any, host: socket.socket) -> None:
-    taken = turns.Turns(STEPS)
+    taken = turns.TurnClient(STEPS)
 
     def answer() -> None:
         assert host.recv(16) == b"."
@@ -84,25 +84,25 @@ def test_the_host_is_told_and_the_time_until_it_answers_is_a_pause(turns: Any, h
 
     beside = threading.Thread(target=answer)
     beside.start()
-    assert taken.pass_on() == (0.0, 5.0)
+    assert taken.yield_turn() == (0.0, 5.0)
     beside.join()
     assert taken.round == 300 and turns.held_seconds() == 5.0
 
 
 def test_without_a_host_there_are_no_more_turns(turns: Any, host: socket.socket) -> None:
-    taken = turns.Turns(STEPS)
+    taken = turns.TurnClient(STEPS)
     host.close()
-    taken.pass_on()
+    taken.yield_turn()
     assert not taken
 
 
 @pytest.mark.parametrize(("seconds_of_a_step", "slow"), [(0.01, False), (0.05, True)])
 def test_a_turn_of_slow_steps_says_so(turns: Any, host: socket.socket, seconds_of_a_step: float, slow: bool) -> None:
-    taken = turns.Turns(STEPS)
+    taken = turns.TurnClient(STEPS)
     for number in (1, 2):
         host.send(struct.pack("!I", number))
-        taken.pass_on()
+        taken.yield_turn()
         assert taken.slow is (slow and number == 2)
         for _ in range(10):
-            taken.over()
+            taken.is_over()
             turns.now += seconds_of_a_step

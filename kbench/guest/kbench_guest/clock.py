@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Optional, Tu
 if TYPE_CHECKING:
     from kbench_guest.frameworks.interface import Framework, Pending
     from kbench_guest.observing.between_epochs import BetweenEpochs
-    from kbench_guest.turns import Turns
+    from kbench_guest.turns import TurnClient
 
 RUN_AHEAD = 2  # how many steps a framework may begin before earlier ones are done, if steps are slow
 WARM_SECONDS = 0.05  # after a pause, while pipelines fill and threads wake up
@@ -61,7 +61,7 @@ class StepClock:
         model: Any,
         kind: str,
         steps: Optional[int],
-        turns: Optional["Turns"] = None,
+        turns: Optional["TurnClient"] = None,
         look: Optional[Callable[[int, Tuple[Any, ...]], None]] = None,
     ) -> None:
         self._look = look
@@ -73,6 +73,7 @@ class StepClock:
         self.active = True  # whether steps are noted
         self.may_pause = True  # whether a turn may end between two steps
         self.expected = 0  # how many steps an epoch seems to have; 0 if that is not known
+        self.hooked = False  # whether the framework has asked for the function that notes steps
         self._begin_epoch()
         self._thread: Optional[threading.Thread] = None  # notes the ends of an epoch's last steps
         self._first = True
@@ -88,6 +89,8 @@ class StepClock:
         self._pauses: Dict[int, float] = {}  # number of the epoch's steps before it: seconds
 
     def _timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        self.hooked = True
+
         def step(*args: Any) -> Any:
             if not self.active:
                 return function(*args)
@@ -95,7 +98,7 @@ class StepClock:
             self._try(self._take_done)
             # Not before an epoch's first step, whose time includes what happens once an epoch.
             between = self.may_pause and not self._first and (self.begun or self._usual() == 1)
-            if self._turns and between and self._turns.over():
+            if self._turns and between and self._turns.is_over():
                 self._pause()
             if self._turns and self._turns.slow and len(self._pending) > RUN_AHEAD:
                 self._try(self._pending[0][1])  # or a turn would end dozens of steps late
@@ -119,7 +122,7 @@ class StepClock:
     def _pause(self) -> None:
         self._try(self._wait, self._pending)  # first, so that each is noted when it ends
         self._try(self._framework.wait, self._model, self._outputs)
-        ended, went_on = self._turns.pass_on()
+        ended, went_on = self._turns.yield_turn()
         self._pauses[len(self._ends)] = went_on - ended
         self._rounds.append(self._turns.turn)
 

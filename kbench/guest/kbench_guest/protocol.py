@@ -49,7 +49,7 @@ EVENTS = {
         "site": "text?", "first": "integer?", "calls": "integer?", "compilations": "integer?",
     },
     "received": {
-        "epoch": "integer", "steps": "integer", "samples": "integer?", "sha256": "text?",
+        "epoch": "integer", "steps": "integer?", "samples": "integer?", "sha256": "text?",
         "learning_rate": "number?", "learning_rate_at_end": "number?", "weights_changed": "integer?",
         "callback_seconds": "number?",
     },

@@ -22,7 +22,7 @@ def held_seconds() -> float:
     return _held[0]
 
 
-class Turns:
+class TurnClient:
     """steps: how many steps this process takes in total."""
 
     def __init__(self, steps: int) -> None:
@@ -44,14 +44,14 @@ class Turns:
         """(round, again) of this turn."""
         return self.round, self.again
 
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether the turn is over. Call it once before each step except the very first."""
         self._steps += 1
         seconds = time.perf_counter() - self._began
         its_part = seconds >= LEAST_SECONDS and self._steps > self._most_steps
         return self.round == 0 or seconds >= MOST_SECONDS or its_part
 
-    def pass_on(self) -> Tuple[float, float]:
+    def yield_turn(self) -> Tuple[float, float]:
         """Return (when this turn ended, when the next one began). Without the host there are no more turns."""
         ended = time.perf_counter()
         self.slow = self.round > 0 and ended - self._began > SLOW_SECONDS * self._steps

@@ -102,7 +102,11 @@ class Sequential(Model):
 
     def fit(self, x, y, batch_size, epochs, initial_epoch, shuffle, verbose, callbacks):
         assert not shuffle
-        self._make_train_function()
+        if "FAKE_KERAS_CALLS_NO_HOOK" in os.environ:  # as another Keras may
+            train = lambda inputs: self._step(*inputs)  # noqa: E731
+        else:
+            self._make_train_function()
+            train = self.train_function
         for callback in callbacks:
             callback.set_model(self)
         history = {"loss": [], "acc": []}
@@ -113,7 +117,7 @@ class Sequential(Model):
             for batch, at in enumerate(_batches(x, batch_size)):
                 for callback in callbacks:
                     callback.on_batch_begin(batch)
-                loss, accuracy = self.train_function([x[at], y[at]])
+                loss, accuracy = train([x[at], y[at]])
                 losses.append(loss)
                 hits.append(accuracy)
                 for callback in callbacks:

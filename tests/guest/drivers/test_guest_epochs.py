@@ -76,15 +76,19 @@ def framework(device: str, pending: Any = None) -> Any:
 
 def measured(epochs: ModuleType, kind: str, device: str = "cpu", pending: Any = None) -> list[dict[str, Any]]:
     """The epoch events of a training or of inference."""
+    return [one for one in events_of(epochs, kind, framework(device, pending)) if one["event"] == "epoch"]
+
+
+def events_of(epochs: ModuleType, kind: str, below: Any) -> list[dict[str, Any]]:
     written: list[dict[str, Any]] = []
     events = SimpleNamespace(write=lambda event, **values: written.append({"event": event, **values}))
-    part, below = SimpleNamespace(samples=6), framework(device, pending)
+    part = SimpleNamespace(samples=6)
     if kind == "train":
         feed = SimpleNamespace(steps=3, samples=6, of_epoch=lambda epoch: {"x": None, "y": None})
         epochs.train(below, Late(epochs.now), SimpleNamespace(), SPEC, feed, None, events)
     else:
         epochs.infer(below, Late(epochs.now), SimpleNamespace(), SPEC, part, events)
-    return [one for one in written if one["event"] == "epoch"]
+    return written
 
 
 @pytest.mark.parametrize(("kind", "device"), [("train", "cpu"), ("train", "gpu"), ("infer", "cpu")])
@@ -118,6 +122,20 @@ def test_a_pass_ends_no_later_than_predict_returns_however_late_its_clock_is(epo
         first, *_ = measured(epochs, "infer", pending=lambda _: (lambda: False, wait))
     assert (first["seconds"], first["teardown_seconds"]) == (3 + LATE, 0)
     assert sum(first["step_seconds"]) == 3 + LATE and min(first["step_seconds"]) >= 0
+
+
+@pytest.mark.parametrize("kind", ["train", "infer"])
+def test_where_no_step_was_seen_the_row_says_so_and_no_number_of_steps_is_told(epochs: ModuleType, kind: str) -> None:
+    below = framework("cpu")
+    below.step_hook, below.unseen_steps = (lambda *_: None), "no step of {} was seen".format
+    written = events_of(epochs, kind, below)
+    assert [one["text"] for one in written if one["event"] == "note"] == [
+        f"no step of {'train' if kind == 'train' else 'predict'} was seen"
+    ]
+    assert not [one for one in written if one["event"] == "received" and {"steps", "samples"} & set(one)]
+    of_epochs = [one for one in written if one["event"] == "epoch"]
+    assert [(one["epoch"], one["samples"]) for one in of_epochs] == [(1, 6), (2, 6)]
+    assert not any({"step_seconds", "rounds"} & set(one) for one in of_epochs)
 
 
 def part_of(*targets: np.ndarray) -> Any:

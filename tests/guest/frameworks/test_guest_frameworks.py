@@ -90,6 +90,37 @@ def test_openvino_is_kept_from_bfloat16_and_no_other_is_changed(tmp_path: Path) 
     compile_model.assert_called_once_with("model", "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
 
 
+@pytest.mark.parametrize("generation", [1, 4])
+def test_a_generation_of_keras_that_nobody_knows_is_not_driven_as_another(tmp_path: Path, generation: int) -> None:
+    with (
+        pytest.raises(Exception, match=rf"^Keras {generation}\.9 is not known: kbench measures Keras 2 and Keras 3$"),
+        loaded(tmp_path, "jax", generation),
+    ):
+        pass
+
+
+class Layer:
+    """As Keras 3 has one: what is put into it stands in its attributes."""
+
+    def __init__(self, **parts: Any) -> None:
+        vars(self).update(parts)
+
+
+@pytest.mark.parametrize(
+    ("generation", "expected"), [(2, "outer nested"), (3, "outer nested first second third inner")]
+)
+def test_the_layers_of_a_model_are_found_by_what_is_public(tmp_path: Path, generation: int, expected: str) -> None:
+    first, second, third, inner = (Layer(name=name) for name in ("first", "second", "third", "inner"))
+    nested = Layer(name="nested", layers=[inner, first], _functional=Layer(name="again", layers=[inner]))
+    outer = Layer(name="outer", listed=[first, (second, 1)], named={"a": third}, other="text")
+    model = Layer(name="model", layers=[outer, nested])
+    outer.model = model  # type: ignore[attr-defined]
+    with loaded(tmp_path, "jax", generation), mock.patch.object(sys.modules["keras.layers"], "Layer", Layer):
+        layers = __import__("kbench_guest.frameworks.layers").frameworks.layers
+        names = [layer.name for layer in layers.every_layer(model)]
+    assert sorted(names) == sorted(expected.split())
+
+
 def test_what_returns_when_it_is_done_has_nothing_pending(tmp_path: Path) -> None:
     with loaded(tmp_path, "theano", 2) as framework:
         assert framework.pending(["logs"]) is None

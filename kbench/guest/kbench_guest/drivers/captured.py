@@ -18,7 +18,7 @@ def names(model: Any, x: Any) -> Optional[List[str]]:
     return found if set(found) == set(x) else sorted(x)
 
 
-def write(path: str, known: Dict[str, Any], its_weights: List[Any], batches: List[Any]) -> None:
+def write(path: str, description: Dict[str, Any], its_weights: List[Any], batches: List[Any]) -> None:
     """Keep what the other backends are given: JSON with the number of an array in each array's place."""
     kept = []
 
@@ -26,14 +26,14 @@ def write(path: str, known: Dict[str, Any], its_weights: List[Any], batches: Lis
         kept.append(array)
         return len(kept) - 1
 
-    known = dict(known, batches=arrays.mapped(keep, batches))
-    known["weights"] = {
-        f"{name} {place}": keep(value)
+    description = dict(description, batches=arrays.mapped(keep, batches))
+    description["weights"] = {
+        f"{name} {position}": keep(value)
         for name, values in weights.by_layer(its_weights)
-        for place, value in enumerate(values)
+        for position, value in enumerate(values)
     }
     with open(path + ".part", "wb") as file:
-        np.savez(file, *kept, known=np.array(json.dumps(known)))
+        np.savez(file, *kept, known=np.array(json.dumps(description)))
     os.replace(path + ".part", path)
 
 
@@ -49,20 +49,20 @@ def read(path: str) -> Dict[str, Any]:
 def differences(own: Dict[str, Any], others: Dict[str, Any], backend: str) -> List[str]:
     """[what differs between two descriptions of a model, in words], apart from dropout, which is off."""
     found = []
-    here, there = own.get("optimizer") or {}, others.get("optimizer") or {}
-    for name, mine, theirs in _unequal(here, there):
+    optimizers = own.get("optimizer") or {}, others.get("optimizer") or {}
+    for name, mine, theirs in _unequal(*optimizers):
         found.append(f"its optimizer's {name} comes to {mine}, on {backend} to {theirs}")
     for mine, theirs in zip(own.get("layers") or (), others.get("layers") or ()):
-        for name, here, there in _unequal(dict(_settings(mine[1])), dict(_settings(theirs[1]))):
-            found.append(f"its {mine[0]} has {name} {here}, on {backend} {there}")
+        for name, own_value, other_value in _unequal(dict(_settings(mine[1])), dict(_settings(theirs[1]))):
+            found.append(f"its {mine[0]} has {name} {own_value}, on {backend} {other_value}")
     return list(dict.fromkeys(found))
 
 
-def _unequal(here: Dict[str, Any], there: Dict[str, Any]) -> Iterator[Tuple[str, Any, Any]]:
-    """(name, value here, value there) of the settings that differ."""
-    for name in sorted((set(here) | set(there)) - forms.DROPPED):
-        if here.get(name, "unset") != there.get(name, "unset"):
-            yield name, here.get(name, "unset"), there.get(name, "unset")
+def _unequal(own: Dict[str, Any], other: Dict[str, Any]) -> Iterator[Tuple[str, Any, Any]]:
+    """(name, own value, the other value) of the settings that differ."""
+    for name in sorted((set(own) | set(other)) - forms.DROPPED):
+        if own.get(name, "unset") != other.get(name, "unset"):
+            yield name, own.get(name, "unset"), other.get(name, "unset")
 
 
 def _settings(value: Any) -> Iterator[Tuple[str, Any]]:

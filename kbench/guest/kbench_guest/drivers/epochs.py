@@ -11,7 +11,7 @@ from kbench_guest.drivers import example_file, first_outputs, first_step
 from kbench_guest.frameworks.layer_settings import plain
 from kbench_guest.observing.between_epochs import BetweenEpochs
 from kbench_guest.observing.received import Received
-from kbench_guest.turns import Turns
+from kbench_guest.turns import TurnClient
 
 if TYPE_CHECKING:
     from kbench_guest.arrays import Part
@@ -54,7 +54,7 @@ def train(
     validation = validating(framework, model, example, spec, validation_part)
     steps = framework.calls(example, feed.steps)
     received = Received(framework, model, spec, feed.steps)
-    clock = StepClock(framework, model, "train", steps, Turns(steps * spec["epochs"]), received.step)
+    clock = StepClock(framework, model, "train", steps, TurnClient(steps * spec["epochs"]), received.step)
     own = getattr(example, "callbacks", None)  # or Keras's module of that name
     callbacks = Callbacks(own() if callable(own) else (), model)
     write_settings(framework, model, example, spec, events)
@@ -73,7 +73,9 @@ def train(
         timed = clock.lap(start, timer.end)
         if epoch == 1:
             write_first(events, clock, start, timed["seconds"])
-        found = dict(received.found(calls), **around.found())
+            if not clock.hooked:
+                events.write("note", text=framework.unseen_steps("train"))
+        found = dict(received.found(calls if clock.hooked else None), **around.found())
         loss, accuracy = scores.training_scores(logs)
         result = dict(timed, epoch=epoch, samples=found.get("samples", feed.samples), loss=loss, accuracy=accuracy)
         result["teardown_seconds"] = returned - timer.end - timer.after
@@ -132,15 +134,15 @@ class Callbacks:
         self.made = list(made)
         self._model = model
         self._seconds = 0.0
-        self._hooks = [{name: getattr(one, name) for name in HOOKS} for one in self.made]
-        for one in self.made:
+        self._hooks = [{name: getattr(callback, name) for name in HOOKS} for callback in self.made]
+        for callback in self.made:
             for name in HOOKS:
-                setattr(one, name, _nothing)
+                setattr(callback, name, _nothing)
             for name in HOOKS_OF_BATCHES:
                 # Keras does not call those that nobody overrides.
-                own = getattr(type(one), name, None)
-                if name in vars(one) or own not in (None, getattr(_base(type(one)), name, None)):
-                    setattr(one, name, self._timed(getattr(one, name)))
+                own = getattr(type(callback), name, None)
+                if name in vars(callback) or own not in (None, getattr(_base(type(callback)), name, None)):
+                    setattr(callback, name, self._timed(getattr(callback, name)))
 
     def _timed(self, hook: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(hook)
@@ -159,8 +161,8 @@ class Callbacks:
         return seconds or None
 
     def _call(self, name: str, *args: Any) -> None:
-        for one, hooks in zip(self.made, self._hooks):
-            one.set_model(self._model)
+        for callback, hooks in zip(self.made, self._hooks):
+            callback.set_model(self._model)
             hooks[name](*args)
 
     def begin(self, epoch: int) -> None:
@@ -183,7 +185,7 @@ class Callbacks:
 
 def _base(kind: Type[Any]) -> Type[Any]:
     """The class of callbacks that all others are made of."""
-    return next((one for one in kind.__mro__ if one.__name__ == "Callback"), object)
+    return next((base for base in kind.__mro__ if base.__name__ == "Callback"), object)
 
 
 def _nothing(*args: Any, **kwargs: Any) -> None:
@@ -260,7 +262,7 @@ def infer(
     buffer = arrays.Buffer(part, used)
     buffer.fill(range(used))
     steps = used // spec["batch_size"]
-    clock = StepClock(framework, model, "predict", steps, Turns(steps * spec["epochs"]))
+    clock = StepClock(framework, model, "predict", steps, TurnClient(steps * spec["epochs"]))
     on_cpu = framework.device(model) == "cpu"
     for epoch in range(1, spec["epochs"] + 1):
         start = time.perf_counter()
@@ -275,5 +277,8 @@ def infer(
             write_first(events, clock, start, timed["seconds"])
             events.write("probe", **first_outputs.sampled(model, example, spec, outputs))
         samples = min(used, calls * spec["batch_size"]) if calls else used
-        events.write("received", epoch=epoch, steps=min(steps, calls), samples=samples)
+        if clock.hooked:
+            events.write("received", epoch=epoch, steps=min(steps, calls), samples=samples)
+        elif epoch == 1:
+            events.write("note", text=framework.unseen_steps("predict"))
         events.write("epoch", epoch=epoch, samples=samples, teardown_seconds=returned - end, **timed)

@@ -38,8 +38,8 @@ def of_model(
     for layer, _ in framework.weights(model):
         kind = class_name(layer.__class__.__name__)
         seen[kind] = seen.get(kind, 0) + 1
-        for place, weight in enumerate(layer.weights):
-            names.append([kind, seen[kind], find(layer, weight)[0] or str(place)])
+        for position, weight in enumerate(layer.weights):
+            names.append([kind, seen[kind], find(layer, weight)[0] or str(position)])
     before = of_layers(framework.weights(model))
     start = framework.values(model.weights)
 

@@ -79,9 +79,9 @@ def check_sources(packages: List[str]) -> None:
     """Refuse a package that was not imported from the user's own folder, which PYTHONPATH names."""
     folders = [os.path.realpath(one) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one]
     for name in packages:
-        place = os.path.realpath(importlib.import_module(name).__file__)
-        if not any(place.startswith(os.path.join(folder, "")) for folder in folders):
-            raise Refused("mismatch", f"Python imports {name} from {place}, not from your folder")
+        file = os.path.realpath(importlib.import_module(name).__file__)
+        if not any(file.startswith(os.path.join(folder, "")) for folder in folders):
+            raise Refused("mismatch", f"Python imports {name} from {file}, not from your folder")
 
 
 def check_device(framework: "Framework", model: Any, spec: Dict[str, Any], events: "Events") -> None:
@@ -98,7 +98,7 @@ def check_settings(framework: "Framework", model: Any, spec: Dict[str, Any], eve
     """Set what was asked for, report the model's settings, and refuse to measure if they differ."""
     if spec["jit"]:
         framework.set_jit(model, spec["jit"] == "on")
-    held = framework.held_settings(model)
+    held = framework.settings_of_model(model)
     if held:
         events.write("settings", **held)
     if spec["jit"] and held["jit"] != spec["jit"]:

@@ -30,8 +30,8 @@ def run(
     with events.phase("forward"):
         outputs = predicted()
     np.savez(os.path.join(folder, "forward.npz"), outputs=parity_files.at_most(outputs))
-    known = {"loss": loss and loss(outputs, feed.labels(0)), "layers": [], "unknown": "a twin's layers"}
-    events.write("parity", stage="forward", file="forward.npz", samples=len(outputs), **known)
+    fields = {"loss": loss and loss(outputs, feed.labels(0)), "layers": [], "unknown": "a twin's layers"}
+    events.write("parity", stage="forward", file="forward.npz", samples=len(outputs), **fields)
     if not trains:
         return
 

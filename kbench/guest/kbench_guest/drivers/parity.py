@@ -15,7 +15,7 @@ from kbench_guest import arrays, scores
 from kbench_guest.drivers import example_file, parity_files
 from kbench_guest.drivers.first_step import train_on
 from kbench_guest.frameworks import graph
-from kbench_guest.frameworks.layers import find
+from kbench_guest.frameworks.layers import every_layer, find
 from kbench_guest.proof import reference
 from kbench_guest.protocol import in_a_line
 
@@ -50,8 +50,8 @@ def run(
     """Compute all of an example's model. It is compiled later: on one backend, predictions by another model would
     otherwise hide the trained weights."""
     asked = getattr(example, "LOSS", None)
-    known = isinstance(asked, str) and arrays.class_numbers(part) is not None and hasattr(feed, "labels")
-    loss: Any = scores.LOSSES.get(asked) if known else None
+    scored_by_kbench = isinstance(asked, str) and arrays.class_numbers(part) is not None and hasattr(feed, "labels")
+    loss: Any = scores.LOSSES.get(asked) if scored_by_kbench else None
     image = getattr(example, "INPUT", "sequence") == "image"
     trains = spec["task"] == "train"
     case = Case(
@@ -158,7 +158,7 @@ def layers_called(framework: "KerasModels", model: Any, batch: Any) -> Tuple[Dic
     if not framework.eager:
         return nodes, found
     try:
-        for layer in model._flatten_layers(include_self=False):
+        for layer in every_layer(model):
             watch(layer)
         model(arrays.mapped(lambda x: x[:CALLED], batch.model_inputs()), training=False)
     except Exception as error:

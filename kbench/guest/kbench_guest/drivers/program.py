@@ -26,9 +26,9 @@ def run(program: Dict[str, Any], files: "Files", arguments: List[str], remark: C
     sys.argv = [files.main] + list(arguments)
     if "MPLBACKEND" not in os.environ or os.environ["MPLBACKEND"].startswith("module://"):  # a notebook's own
         os.environ["MPLBACKEND"] = NO_WINDOWS
-    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    if program["requires_python"] and here not in program["pythons"]:
-        remark(f"it asks for Python {program['requires_python']}, and runs on {here}")
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    if program["requires_python"] and version not in program["pythons"]:
+        remark(f"it asks for Python {program['requires_python']}, and runs on {version}")
     main: Any = types.ModuleType("__main__")
     main.__dict__.update(__builtins__=builtins)
     sys.modules["__main__"] = main

@@ -14,7 +14,7 @@ from kbench_guest.observing import cost, shims
 from kbench_guest.observing.errors import own_frames, show_error
 from kbench_guest.observing.imports import Files, KerasOfTensorFlow, Watched, is_there
 from kbench_guest.observing.reasons import in_words, reason_of
-from kbench_guest.turns import Turns
+from kbench_guest.turns import TurnClient
 
 if TYPE_CHECKING:
     from kbench_guest.protocol import Events
@@ -119,7 +119,7 @@ class Script:
 
             self._calls = FirstModel(self._framework, self._spec, self._events, self._end, self._files)
         else:
-            self._calls = Calls(self._framework, self._events, Turns(0), self._program, self._files)
+            self._calls = Calls(self._framework, self._events, TurnClient(0), self._program, self._files)
         self._calls.watch(module.models.Model)
 
     def _seed(self, number: int) -> None:

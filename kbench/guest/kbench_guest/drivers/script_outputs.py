@@ -59,8 +59,8 @@ class Sites:
         first = captured.read(path) if os.path.exists(path) else None
         carried = False
         if first is None:
-            known = {"backend": self._spec["backend"], "facts": facts, "described": described}
-            captured.write(path, known, framework.weights(model), [[batch]])
+            description = {"backend": self._spec["backend"], "facts": facts, "described": described}
+            captured.write(path, description, framework.weights(model), [[batch]])
         else:
             notes += captured.differences(facts, first["facts"], first["backend"])
             batch = first["batches"][0][0]

@@ -134,8 +134,8 @@ class FirstModel:
             predicts = False
         facts = {name: value for name, value in about.model(framework, model).items() if name in COMPARED}
         if replayed is None:
-            known = {"backend": self._spec["backend"], "facts": facts}
-            captured.write(path, known, framework.weights(model), first["batches"])
+            description = {"backend": self._spec["backend"], "facts": facts}
+            captured.write(path, description, framework.weights(model), first["batches"])
         else:
             weights.replay(framework, model, first["weights"], first["backend"])
             for text in captured.differences(facts, first["facts"], first["backend"]):

@@ -55,9 +55,9 @@ class Twin:
         """Make the model with these weights. Raises Refused if it does not have them afterwards, bit by bit."""
         self._optimizer = None
         self._model = self._file.build([value.copy() for value in weights], self._dropout, self._seed)
-        for place, (given, held) in enumerate(zip(weights, self.weights())):
+        for position, (given, held) in enumerate(zip(weights, self.weights())):
             if given.shape != held.shape or given.tobytes() != held.tobytes():
-                raise Refused("example", f"the twin's weight {place + 1} is not the one that build was given")
+                raise Refused("example", f"the twin's weight {position + 1} is not the one that build was given")
 
     def compile(self, settings: Dict[str, Any]) -> None:
         """Make the optimizer. settings: OPTIMIZER of the example. Raises Refused if it wants others."""

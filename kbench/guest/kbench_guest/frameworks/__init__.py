@@ -1,17 +1,22 @@
 """The framework that this process runs, behind one interface: nothing outside this folder knows which one it is."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Type
+
+from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
 
 
 def load() -> "KerasModels":
-    """The interface to the Keras that is loaded; an unknown backend gets the general answers."""
+    """The interface to the Keras that is loaded; an unknown backend gets the general answers. Raises Refused."""
     import keras  # not above: a program without Keras uses this folder, too
 
+    number = keras.__version__.partition(".")[0]
+    if number not in ("2", "3"):
+        raise Refused("unsupported", f"Keras {keras.__version__} is not known: kbench measures Keras 2 and Keras 3")
     from kbench_guest.frameworks import keras2, keras3
 
-    generation = keras2 if keras.__version__.startswith("2.") else keras3
-    known = generation.BACKENDS.get(keras.backend.backend(), generation.AnyBackend)
-    return known()
+    generation: Any = keras2 if number == "2" else keras3
+    interface: Type[KerasModels] = generation.BACKENDS.get(keras.backend.backend(), generation.AnyBackend)
+    return interface()

@@ -18,7 +18,7 @@ class Framework:
 
     module: Any  # what Python imports of the framework
     eager = False  # whether a model can be called with numbers, and is traced when it trains
-    heeds_run_eagerly = False  # whether run_eagerly keeps a model's steps from being compiled
+    supports_run_eagerly = False  # whether run_eagerly keeps a model's steps from being compiled
 
     def versions(self) -> Tuple[str, str]:
         """(version of the library that the model is written in, version of the framework below it)."""
@@ -43,7 +43,7 @@ class Framework:
         """Turn jit_compile of a compiled model on or off. Raises Refused."""
         raise Refused("unsupported", "it has no jit_compile")
 
-    def held_settings(self, model: Any) -> Dict[str, Any]:
+    def settings_of_model(self, model: Any) -> Dict[str, Any]:
         """{"jit": "on" or "off", "computes_in": [dtypes its layers compute in]}; {} if it has no such settings."""
         return {}
 
@@ -82,6 +82,10 @@ class Framework:
     def step_hook(self, model: Any, kind: str, wrap: Callable[..., Any]) -> None:
         """Let training ('train') or prediction ('predict') call wrap(function) in place of its compiled function."""
         raise NotImplementedError
+
+    def unseen_steps(self, kind: str) -> str:
+        """What a row says whose clock has seen no step: a sentence without its full stop."""
+        return "no step was seen: its epochs are timed whole, and not compared within turns"
 
     @contextlib.contextmanager
     def data_of_fit(self, see: Callable[[Dict[str, Any]], None]) -> Iterator[None]:

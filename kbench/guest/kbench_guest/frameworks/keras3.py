@@ -11,6 +11,7 @@ import numpy as np
 
 from kbench_guest.frameworks import keras_models, time_steps, trials
 from kbench_guest.frameworks.interface import DoneOnReturn, OnPyTorch, OnTensorFlow2, Pending
+from kbench_guest.frameworks.layers import every_layer
 
 # Options of XLA: about two fifths of the time that it takes to compile a step.
 QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
@@ -20,7 +21,7 @@ class AnyBackend(keras_models.KerasModels):
     """Keras 3, whatever runs below it."""
 
     eager = True
-    heeds_run_eagerly = True
+    supports_run_eagerly = True
     function_maker = "make_"
     kernels: Tuple[str, ...] = time_steps.HAVE_KERNELS  # the recurrent layers that a fused kernel computes on GPUs
     # In RMSprop it divides by sqrt(v + epsilon), Keras 2 by sqrt(v) + epsilon.
@@ -68,8 +69,8 @@ class AnyBackend(keras_models.KerasModels):
     def set_jit(self, model: Any, on: bool) -> None:
         model.jit_compile = on
 
-    def held_settings(self, model: Any) -> Dict[str, Any]:
-        found = {layer.compute_dtype for layer in model._flatten_layers(include_self=False)}
+    def settings_of_model(self, model: Any) -> Dict[str, Any]:
+        found = {layer.compute_dtype for layer in every_layer(model)}
         return {"jit": "on" if model.jit_compile else "off", "computes_in": sorted(found)}
 
     def fallbacks(self, model: Any) -> List[str]:
@@ -249,7 +250,7 @@ class JAX(AnyBackend):
 
 
 class PyTorch(OnPyTorch, AnyBackend):
-    heeds_run_eagerly = False  # it runs eagerly unless jit_compile is on
+    supports_run_eagerly = False  # it runs eagerly unless jit_compile is on
     several_steps = keras_models.KerasModels.several_steps  # Keras 3 refuses it there
 
     def fallbacks(self, model: Any) -> List[str]:

@@ -136,10 +136,10 @@ def _axes(value: Any, rank: Optional[int]) -> Any:
         return plain(value)
     import keras
 
-    place = value % rank
-    if rank >= 4 and keras.backend.image_data_format() == "channels_first" and place > 0:
-        place = rank - 1 if place == 1 else place - 1
-    return place - rank
+    axis = value % rank
+    if rank >= 4 and keras.backend.image_data_format() == "channels_first" and axis > 0:
+        axis = rank - 1 if axis == 1 else axis - 1
+    return axis - rank
 
 
 def _rank(framework: "KerasModels", layer: Any) -> Optional[int]:

@@ -1,6 +1,6 @@
 """The layers of a Keras model, and to which of them each weight belongs."""
 
-from typing import Any, Iterator, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 OWN_FORMS = ("Folded", "Reordered", "Silent")  # what kbench's own forms put before a class's name
 
@@ -20,6 +20,32 @@ def layers(model: Any, frozen: bool = False) -> Iterator[Tuple[Any, bool]]:
             yield from layers(layer, frozen)
         elif layer.__class__.__name__ != "InputLayer":
             yield layer, frozen
+
+
+def every_layer(model: Any) -> List[Any]:
+    """The model's layers and, in Keras 3, all layers inside them, each once; a nested model is one of them, too."""
+    import keras
+
+    listed = list(getattr(model, "layers", ()))
+    if keras.__version__.startswith("2."):  # its wrappers keep layers that they never use
+        return listed
+    found: Dict[int, Any] = {id(model): model}
+    waiting: List[Any] = [listed, model]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, keras.layers.Layer):
+            # Without the model that a Sequential makes of its layers.
+            parts: Iterable[Any] = [part for name, part in vars(value).items() if name != "_functional"]
+        else:
+            parts = value.values() if isinstance(value, dict) else value
+        for part in parts:
+            if isinstance(part, (list, tuple, dict)):
+                waiting.append(part)
+            elif isinstance(part, keras.layers.Layer) and id(part) not in found:
+                found[id(part)] = part
+                waiting.append(part)
+    del found[id(model)]
+    return list(found.values())
 
 
 def owners(layer: Any) -> Iterator[Any]:

@@ -25,9 +25,9 @@ class Trial:
         self._state: Dict[int, Tuple[Any, Any]] = {}
 
     def _keep(self, variables: Iterable[Any]) -> None:
-        new = [one for one in variables if id(one) not in self._state]
-        for one, value in zip(new, self._framework.values(new)):
-            self._state[id(one)] = (one, value)
+        new = [variable for variable in variables if id(variable) not in self._state]
+        for variable, value in zip(new, self._framework.values(new)):
+            self._state[id(variable)] = (variable, value)
 
     def notes(self) -> List[str]:
         """Sentences on what was made equal for the step, and is not in training."""
@@ -36,7 +36,7 @@ class Trial:
     def restart(self, level: float) -> None:
         """Everything but random states is as before the first step; what is random is fixed at this level."""
         kept = list(self._state.values())
-        self._framework.set_values([one for one, _ in kept], [value for _, value in kept])
+        self._framework.set_values([variable for variable, _ in kept], [value for _, value in kept])
 
 
 @contextlib.contextmanager
@@ -69,7 +69,7 @@ class Keras3(Trial):
         if not model.optimizer.built:
             model.optimizer.build(model.trainable_variables)
         self._keep(model.weights + model.optimizer.variables)
-        seeds = [one for one in model.variables if id(one) not in self._state] + _global_seed()
+        seeds = [variable for variable in model.variables if id(variable) not in self._state] + _global_seed()
         of_seeds = self._framework.values(seeds)
         model.train_function, model.steps_per_execution = None, 1
         try:
@@ -114,7 +114,7 @@ class Keras2(Trial):
 
     def restart(self, level: float) -> None:
         super().restart(level)
-        shapes = [self._framework.shape_of(one) for one in self._levels]
+        shapes = [self._framework.shape_of(variable) for variable in self._levels]
         self._framework.set_values(self._levels, [np.full(shape, level, "float32") for shape in shapes])
         self._framework.restart_optimizer(self.model)
 
@@ -150,30 +150,30 @@ def of_activities(model: Any) -> List[Any]:
 @contextlib.contextmanager
 def means_of_activities(model: Any, samples: int) -> Iterator[None]:
     """A context in which activity regularizers are means over the samples, as in Keras 3; Keras 2 sums them."""
-    own = [(layer, layer.activity_regularizer) for layer in of_activities(model)]
-    for layer, regularizer in own:
+    regularized = [(layer, layer.activity_regularizer) for layer in of_activities(model)]
+    for layer, regularizer in regularized:
         layer.activity_regularizer = lambda x, sum_of=regularizer: sum_of(x) * (1.0 / samples)
     try:
         yield
     finally:
-        for layer, regularizer in own:
+        for layer, regularizer in regularized:
             layer.activity_regularizer = regularizer
 
 
 def called_again(model: Any) -> Tuple[Any, Any]:
     """(inputs, outputs) of the model's layers called once more, in the same order, on new inputs."""
     K = keras.backend
-    inputs = [keras.layers.Input(batch_shape=K.int_shape(one), dtype=K.dtype(one)) for one in model.inputs]
+    inputs = [keras.layers.Input(batch_shape=K.int_shape(tensor), dtype=K.dtype(tensor)) for tensor in model.inputs]
     if not getattr(model, "_is_graph_network", False):  # Python code
         outputs = model(inputs[0] if len(inputs) == 1 else inputs)
         return inputs, outputs
-    made = {id(one): new for one, new in zip(model.inputs, inputs)}
+    made = {id(tensor): new for tensor, new in zip(model.inputs, inputs)}
     for depth in sorted(model._nodes_by_depth, reverse=True):
         for node in model._nodes_by_depth[depth]:
             if id(node.output_tensors[0]) in made:
                 continue
-            taken = [made[id(one)] for one in node.input_tensors]
+            taken = [made[id(tensor)] for tensor in node.input_tensors]
             given = node.outbound_layer(taken[0] if len(taken) == 1 else taken, **(node.arguments or {}))
             given = given if isinstance(given, (list, tuple)) else [given]
-            made.update((id(one), new) for one, new in zip(node.output_tensors, given))
-    return inputs, [made[id(one)] for one in model.outputs]
+            made.update((id(tensor), new) for tensor, new in zip(node.output_tensors, given))
+    return inputs, [made[id(tensor)] for tensor in model.outputs]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List
 
 import numpy as np
 
+from kbench_guest.frameworks.layers import every_layer
 from kbench_guest.proof import fingerprint
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def model(framework: "KerasModels", made: Any) -> Dict[str, Any]:
             notes.append(f"its {name} cannot be described ({type(error).__name__})")
     if isinstance(getattr(made, "jit_compile", None), bool):
         found["jit_compile"] = made.jit_compile
-    if framework.heeds_run_eagerly and getattr(made, "run_eagerly", False):
+    if framework.supports_run_eagerly and getattr(made, "run_eagerly", False):
         found["run_eagerly"] = True
     found["weights"] = "its own"
     return dict(found, notes=notes) if notes else found
@@ -42,8 +43,7 @@ def model(framework: "KerasModels", made: Any) -> Dict[str, Any]:
 
 def has_all_weights(made: Any) -> bool:
     """Whether the model and its layers are built: on some backends the first step makes the weights of some."""
-    layers = made._flatten_layers() if hasattr(made, "_flatten_layers") else getattr(made, "layers", ())
-    return all(getattr(one, "built", True) for one in [made, *layers])
+    return all(getattr(one, "built", True) for one in [made, *every_layer(made)])
 
 
 def training(given: Dict[str, Any], hashed: bool) -> Dict[str, Any]:

@@ -31,8 +31,8 @@ class BetweenEpochs:
     def begins(self) -> None:
         self._epochs += 1
         weights = guarded(self._weights)
-        known = weights is not None and self._ended is not None
-        self._found = {"weights_changed": int(weights != self._ended)} if known else {}
+        comparable = weights is not None and self._ended is not None
+        self._found = {"weights_changed": int(weights != self._ended)} if comparable else {}
         self._found["learning_rate"] = self._rate()
 
     def ends(self) -> None:

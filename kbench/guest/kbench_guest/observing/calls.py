@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
     from kbench_guest.observing.imports import Files
     from kbench_guest.protocol import Events
-    from kbench_guest.turns import Turns
+    from kbench_guest.turns import TurnClient
 
 # A call's positional arguments, the others, and what to do with what it returns.
 Observed = Tuple[Tuple[Any, ...], Dict[str, Any], Callable[[Any], None]]
@@ -56,7 +56,7 @@ class Calls:
     """All calls of this process. program: the spec's part on the script; files: its own."""
 
     def __init__(
-        self, framework: "KerasModels", events: "Events", turns: "Turns", program: Dict[str, Any], files: "Files"
+        self, framework: "KerasModels", events: "Events", turns: "TurnClient", program: Dict[str, Any], files: "Files"
     ) -> None:
         self.framework = framework
         self.program = program
@@ -69,6 +69,7 @@ class Calls:
         self._fit: Optional[Fit] = None  # the one that runs
         self._seeded = False
         self._failed = False
+        self._unseen = False  # whether it was said that steps are not seen
         self._cut = ""  # what --max-steps has cut of the call that runs
         self.broken = ""  # the site whose call raised last
         self.returned = Returned(framework, events, self.guarded)
@@ -170,10 +171,10 @@ class Calls:
 
     def _passed_on(self, site: Site) -> bool:
         """Let others have their turn if this one is over: at the start of a call. Whether it was."""
-        if not (self._turns and site.epochs and self._turns.over()):
+        if not (self._turns and site.epochs and self._turns.is_over()):
             return False
         self.flush()
-        self._turns.pass_on()
+        self._turns.yield_turn()
         return True
 
     def clock(self, model: Any) -> StepClock:
@@ -210,6 +211,12 @@ class Calls:
             found.update(weights="seeded", weights_sha256=sha256, weights_left=left)
         task = "train" if site.name.split(",")[0] in TRAINS else "infer"
         self._events.write("site", site=site.name, task=task, facts=found)
+
+    def sees_no_steps(self) -> None:
+        """An epoch has ended, and no step of it was seen: say so, once."""
+        if not self._unseen:
+            self._unseen = True
+            self._events.write("note", text=self.framework.unseen_steps("train"))
 
     def write_epoch(self, site: Site, **values: Any) -> None:
         """Write an epoch of a fit, or some calls."""

@@ -25,7 +25,7 @@ def compile_otherwise(model_class: Any, framework: "KerasModels") -> None:
 
     @functools.wraps(original)
     def compiled(model: Any, *args: Any, **kwargs: Any) -> None:
-        if framework.heeds_run_eagerly and kwargs.get("run_eagerly"):
+        if framework.supports_run_eagerly and kwargs.get("run_eagerly"):
             original(model, *args, **dict(kwargs, run_eagerly=False))
             return
         original(model, *args, **kwargs)

@@ -111,10 +111,10 @@ class Cut:
         """Cut what feeds the call; returns whether there may be more."""
         given, fed = self.given, self.given.get(feed)
         if given.get(steps):
-            asked, there = int(given[steps]), rows(fed)
+            asked, available = int(given[steps]), rows(fed)
             if self._predicts:
                 self._lengthen = lambda found: _repeated(
-                    found, min(there, asked * size) if there else rows(found) // self._limit() * asked
+                    found, min(available, asked * size) if available else rows(found) // self._limit() * asked
                 )
             return self._fewer_steps(steps)
         if rows(fed):
@@ -188,8 +188,8 @@ def _fewer(fed: Any, most: int) -> Any:
     if isinstance(fed, types.GeneratorType):
         return (batch for batch in itertools.islice(fed, most))
     if isinstance(fed, SEQUENCE):
-        there = _batches(fed)
-        return fed if there is not None and there <= most else Fewer(fed, most)
+        batches = _batches(fed)
+        return fed if batches is not None and batches <= most else Fewer(fed, most)
     if hasattr(fed, "batch_sampler") and hasattr(fed, "__len__"):  # a DataLoader of PyTorch
         return fed if len(fed) <= most else _fewer_loaded(fed, most)
     return None

@@ -46,8 +46,8 @@ def share(keras: Any, folder: str, files: Dict[str, List[str]], remark: Callable
             except Exception as error:
                 if not own or FAILED not in str(error):
                     raise
-                place = os.path.join(named, kwargs.get("cache_subdir", "datasets"))
-                why = f"{fname} cannot be downloaded from {origin}: put it into {place}"
+                target_folder = os.path.join(named, kwargs.get("cache_subdir", "datasets"))
+                why = f"{fname} cannot be downloaded from {origin}: put it into {target_folder}"
                 raise Refused("data", why) from error
 
     loaded: List[Tuple[str, Any]] = list(sys.modules.items())

@@ -10,7 +10,7 @@ from kbench_guest.observing.returned import numbers
 
 if TYPE_CHECKING:
     from kbench_guest.observing.calls import Calls, Site
-    from kbench_guest.turns import Turns
+    from kbench_guest.turns import TurnClient
 
 
 class Fit:
@@ -50,7 +50,7 @@ class Fit:
         """Some backends compile in fit before the epoch begins: the very first epoch counts from the call."""
         now = time.perf_counter()
         with cost.own_work():
-            if self._done == 0 and about.has_all_weights(self._model):
+            if self._done == 0 and not self._site.described and about.has_all_weights(self._model):
                 self._calls.describe(self._site, self._model, self._facts)
         after = time.perf_counter()
         self._calls.clock(self._model).expected = self._executions
@@ -74,6 +74,8 @@ class Fit:
         self.training_ends()
         clock = self._calls.clock(self._model)
         self._executions = clock.begun
+        if not clock.hooked:
+            self._calls.sees_no_steps()
         steps = clock.begun * self._at_once
         if self._at_once > 1 and 0 < self._steps < steps:  # the last execution has fewer
             steps = self._steps
@@ -95,7 +97,7 @@ class Fit:
         if most and self._done >= most:
             self._model.stop_training = True
 
-    def write_call(self, seconds: float, cold: bool, turn: Tuple[int, int], turns: "Turns") -> None:
+    def write_call(self, seconds: float, cold: bool, turn: Tuple[int, int], turns: "TurnClient") -> None:
         """Write what the call took in all. cold: whether it was the first of its turn; turn: that it began in."""
         held = int(turns.turn != turn)
         about_turns = {"cold": int(cold), "round": turn[0], "again": turn[1], "held": held} if turns else {}

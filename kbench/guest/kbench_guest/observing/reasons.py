@@ -89,8 +89,8 @@ def _absent(files: "Files", program: Dict[str, Any]) -> List[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.append(node.module)
     names = list(dict.fromkeys(name.partition(".")[0] for name in names))
-    known = (*program["frameworks"], *NOT_TO_INSTALL)
-    return [one for one in names if one not in known and not is_there(one)]
+    not_to_name = (*program["frameworks"], *NOT_TO_INSTALL)
+    return [one for one in names if one not in not_to_name and not is_there(one)]
 
 
 def _feeds(framework: str, used: str, program: Dict[str, Any]) -> str:

@@ -84,13 +84,16 @@ class Received:
             # Copies: a generator may fill the same arrays again.
             self._batches[number] = mapped(np.array, (list(batch) + [None, None])[:3])
 
-    def found(self, calls: int) -> Dict[str, Any]:
+    def found(self, calls: Optional[int]) -> Dict[str, Any]:
         """{"steps", "samples", "sha256"} of the epoch that is over, as far as they are known.
 
-        calls: how often the compiled function was called, each for `steps_per_execution` steps.
+        calls: how often the compiled function was called, each for `steps_per_execution` steps; None if that is
+        not known.
         """
         steps = min(self._steps, calls * self._framework.steps_of_a_call(self._model)) if calls else 0
         found = dict(guarded(self._seen, steps) or {}, steps=steps)
+        if calls is None:
+            found = {name: value for name, value in found.items() if name == "sha256"}
         self._batches, self._arrays = {}, None
         return found
 

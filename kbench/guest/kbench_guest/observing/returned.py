@@ -50,9 +50,9 @@ def _names(model: Any) -> List[str]:
     """The names of evaluate's scores in their order."""
     if not hasattr(model, "get_metrics_result"):  # Keras 2
         return list(getattr(model, "metrics_names", None) or ["loss"])
-    there = dict(model.get_metrics_result())
-    ordered = [one.name for one in model.metrics if one.name in there]  # as Keras 3 orders what it returns
-    return ordered + sorted(set(there) - set(ordered))
+    results = dict(model.get_metrics_result())
+    ordered = [one.name for one in model.metrics if one.name in results]  # as Keras 3 orders what it returns
+    return ordered + sorted(set(results) - set(ordered))
 
 
 def numbers(values: Dict[str, Any]) -> Dict[str, float]:
@@ -151,16 +151,16 @@ class Returned:
         found = []
         for name, (layer, values) in by_layer([(one[0], one) for one in self._framework.own_weights(model)]):
             trained = list(getattr(layer, "trainable_weights", layer.weights))
-            for place, (weight, value) in enumerate(zip(layer.weights, values)):
+            for position, (weight, value) in enumerate(zip(layer.weights, values)):
                 kind, _, owner = find(layer, weight)
                 own = np.asarray(value, "float32")
                 shared = np.asarray(self._framework.to_shared(owner, kind, value), "float32")
                 found.append({
-                    "layer": name, "weight": kind or str(place), "sha256": _sha256(own),
+                    "layer": name, "weight": kind or str(position), "sha256": _sha256(own),
                     "shared": _sha256(shared), "norm": norm(shared),
                     "sums": sums(np.ravel(shared)[:MOST_NUMBERS]),
                     "trains": int(any(weight is one for one in trained)),
-                    "loaded": int(place in self._loaded.get(layer, ())),
+                    "loaded": int(position in self._loaded.get(layer, ())),
                 })  # fmt: skip
         return plain_numbers(found[:MOST_WEIGHTS])
 
@@ -197,8 +197,8 @@ class Returned:
             return
         before = before or {}
         for layer, hashes in self._hashes(model).items():
-            known = before.get(layer, {})
-            self._loaded[layer] = {place for place, one in hashes.items() if known.get(place) != one}
+            earlier = before.get(layer, {})
+            self._loaded[layer] = {position for position, one in hashes.items() if earlier.get(position) != one}
             self._trained.discard(layer)
 
     def _hashes(self, model: Any) -> Dict[Any, Dict[int, str]]:

@@ -106,11 +106,11 @@ class Shell:
         ours = {"keras"} | set(self._program["frameworks"])
         words = [one.strip("'\"") for one in installs.group("packages").split()]
         named = [one for one in words if NAME.match(one) and not one.endswith(".txt")]
-        there = {one.lower().replace("_", "-") for one in self._program["packages"]}
+        installed = {one.lower().replace("_", "-") for one in self._program["packages"]}
         wanted = []
         for one in named:
             name = NAME.match(one).group().lower().replace("_", "-")
-            if name.split("-")[0] not in ours and name not in there:
+            if name.split("-")[0] not in ours and name not in installed:
                 wanted.append(one)
         if "pip" not in installs.group("what") and "uv" not in installs.group("what"):
             self._remark(f"`{command}` was not run: it would change this machine")

@@ -10,6 +10,8 @@ from typing import Any, Dict, Iterable, Iterator, Tuple, Type
 import keras
 from keras import backend as K
 
+from kbench_guest.frameworks.layers import every_layer
+
 RECURRENT = ("LSTM", "GRU", "SimpleRNN")
 NOISE = {
     "Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "AlphaDropout", "GaussianDropout",
@@ -80,7 +82,7 @@ def without_dropout(model: Any) -> Any:
 
 def silence(model: Any) -> None:
     """Turn dropout and noise off in place, for whatever is traced from now on."""
-    for layer in model._flatten_layers() if hasattr(model, "_flatten_layers") else list(getattr(model, "layers", ())):
+    for layer in [model, *every_layer(model)]:
         noisy = NOISE.intersection(one.__name__ for one in type(layer).__mro__)
         for name in WITHIN + (OF_NOISE if noisy else ()):
             if isinstance(getattr(layer, name, None), (int, float)):

@@ -52,9 +52,9 @@ def replay(framework: "KerasModels", model: Any, values: Dict[str, Any], backend
     left = dict(values)
     weights, given = [], []
     for name, layer in by_layer((layer, layer) for layer, _ in layers(model) if layer.weights):
-        for place, weight in enumerate(layer.weights):
+        for position, weight in enumerate(layer.weights):
             kind, _, owner = find(layer, weight)
-            value = left.pop(f"{name} {place}", None)
+            value = left.pop(f"{name} {position}", None)
             shape = tuple(framework.shared_shape(owner, kind, framework.shape_of(weight)))
             if value is None or value.shape != shape:
                 other = "no such weight" if value is None else value.shape
