@@ -22,10 +22,6 @@ from kbench.values import FAILED, OK, Outcome
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 README = CHECKOUT / "results" / "published" / "README.md"
-WITHOUT_EXAMPLE = {
-    "alexnet_r", "alexnet_s", "cifar10_vgg", "densenet121_chestxray", "fcn_r", "fcn_s", "lstm_ptb", "resnet50_train",
-    "resnet56",
-}  # fmt: skip
 FIGURE = Figure(
     source="paper2017",
     year=2017,
@@ -65,7 +61,7 @@ def test_every_figure_is_read_and_every_source_is_cited() -> None:
 
 def test_every_network_that_was_measured_has_an_example() -> None:
     known = examples.load_all(CHECKOUT / "examples_models")
-    assert {one.workload for one in published.read() if one.of_network} - set(known) == WITHOUT_EXAMPLE
+    assert {one.workload for one in published.read() if one.of_network} <= set(known)
     assert {one.workload for one in published.read() if not one.of_network} == {"api_coverage"}
 
 
@@ -190,7 +186,7 @@ def test_list_published_shows_workloads_and_the_figures_of_one(capsys: pytest.Ca
 
 def test_list_prints_each_format(capsys: pytest.CaptureFixture[str]) -> None:
     by_json = json.loads(call(capsys, "list", "examples", "--format", "json").out)
-    assert by_json["examples"][0]["example"] == "babi_rnn"
+    assert "babi_rnn" in {row["example"] for row in by_json["examples"]}
     assert call(capsys, "list", "examples", "--format", "csv").out.startswith("example,core,does,data,")
     assert call(capsys, "list", "examples", "--format", "markdown").out.startswith("| example ")
 
