@@ -20,7 +20,7 @@ INPUT = "sequence"
 BATCH_SIZE = 128
 OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.1, "momentum": 0.0, "nesterov": False, "global_clipnorm": 5.0}
 LOSS = "sparse_categorical_crossentropy"
-METRICS = ["accuracy"]
+METRICS = []  # the accuracy of Keras 2 fails for sequences of classes
 TARGET = "val_loss <= 7"  # the time until then is reported
 PARAMETERS = 6180624
 CORE = False  # runs if it is named, or all examples are

@@ -30,7 +30,7 @@ PUBLISHED = {
     "alexnet_s": 62_378_344,
     "alexnet_r": 85_098,
     "lstm_ptb": 6_180_624,
-    # Published are the trained weights, here are the averages of batch normalisation, too: a mean and a variance each.
+    # Published are the trained weights, here are a mean and a variance of each batch normalisation, too.
     "resnet56": 853_018 + 2 * 2_032,
     "cifar10_resnet50": 23_520_842 + 53_120,
     "resnet50_train": 25_557_032 + 53_120,
