@@ -151,7 +151,7 @@ def _differs(row: Summary, figure: Figure) -> tuple[str, ...]:
         f"batch size {batch}, {row.batch_size} here": figure.batch_size != row.batch_size,
         f"samples per epoch not published, {samples:,} assumed": by_epoch,
         f"measured here on {row.samples:,} of {samples:,} samples and scaled up": by_epoch and row.samples < samples,
-        "cuDNN's recurrent layer published, the plain one here": figure.cudnn_rnn == "yes",
+        "published with cuDNN's recurrent kernel": figure.cudnn_rnn == "yes",
         f"{figure.gpus} GPUs published": (figure.gpus or 0) > 1,
         "synthetic data here": trains and row.data_source == "synthetic",
     }

@@ -135,13 +135,13 @@ def test_minutes_are_times_too() -> None:
     assert replace(FIGURE, value=20.0, unit="min").seconds == 120.0
 
 
-def test_cudnns_layers_several_gpus_and_an_unknown_batch_size_are_said() -> None:
+def test_cudnns_kernel_several_gpus_and_an_unknown_batch_size_are_said() -> None:
     row = summary(seconds_per_1000_samples=1.0, samples=60000, data_source="synthetic")
     (one,) = published.held([row], [replace(FIGURE, cudnn_rnn="yes", gpus=4, batch_size=None)])
     assert [said.partition(",")[0] for said in one.differs] == [
         "batch size not published",
         "samples per epoch not published",
-        "cuDNN's recurrent layer published",
+        "published with cuDNN's recurrent kernel",
         "4 GPUs published",
         "synthetic data here",
     ]
@@ -170,7 +170,7 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path, text: str) -> None:
 def test_list_published_shows_workloads_and_the_figures_of_one(capsys: pytest.CaptureFixture[str]) -> None:
     said = call(capsys, "list", "published")
     assert said.status == 0
-    assert re.search(r"^imdb_gru +yes +23 +9 +microsoft2018, microsoft2018-notebooks$", said.out, re.MULTILINE)
+    assert re.search(r"^imdb_gru_cudnn +yes +20 +8 +microsoft2018, microsoft2018-notebooks$", said.out, re.MULTILINE)
     own = examples.load_all(CHECKOUT / "examples_models")
     have = sum(one.workload in own for one in published.read())
     assert f"{have} of 581 figures of networks have an example. 29 count what an API" in " ".join(said.out.split())
@@ -194,7 +194,7 @@ def test_list_prints_each_format(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (("list", "published", "imdb"), "did you mean imdb_gru?"),
+        (("list", "published", "imdb_gr"), "did you mean imdb_gru?"),
         (("list", "examples", "imdb_gru"), "`list published imdb_gru`"),
         (("list", "--format", "csv"), "One CSV holds one table"),
         (("compare", "published", "published"), "Name exactly one run with published"),
