@@ -128,7 +128,7 @@ def held(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[Held]:
 def _of_any_generation(backend: str) -> tuple[bool, str]:
     """Whether it is without Keras, and its name without the 1 of a framework's first generation.
 
-    Other numbers are part of a name: Caffe2 and Torch7 are not Caffe and PyTorch.
+    Any other number is part of a name: a 2 or a 7 may stand for another program.
     """
     generation, _, name = backend.partition("/")
     return generation == NATIVE, name.removesuffix("1") if generation == NATIVE else name
