@@ -20,7 +20,7 @@ TARGET_ACCURACY = 0.75  # of validation: the time until then is reported
 PARAMETERS = 3441592
 CORE = False  # runs if it is named, or all examples are
 PROFILES = {
-    "smoke": {"samples": 256, "validation_samples": 64, "epochs": 2},
+    "smoke": {"samples": 1024, "validation_samples": 256, "epochs": 2},
     "quick": {"samples": 1536, "validation_samples": 512, "epochs": 3},
     "full": {"samples": 50000, "validation_samples": 10000, "epochs": 10},
 }
