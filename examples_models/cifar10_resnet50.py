@@ -8,7 +8,16 @@ weights. It trained with batches of 1 to 1,024; 32 are a few seconds on two core
 """
 
 from keras import backend
-from keras.layers import Activation, BatchNormalization, Conv2D, Dense, GlobalAveragePooling2D, Input, add
+from keras.layers import (
+    Activation,
+    BatchNormalization,
+    Conv2D,
+    Dense,
+    GlobalAveragePooling2D,
+    Input,
+    ZeroPadding2D,
+    add,
+)
 from keras.models import Model
 
 DATA = "cifar10"
@@ -29,7 +38,9 @@ PROFILES = {
 
 def convolution(x, filters, size, strides=(1, 1)):
     axis = 1 if backend.image_data_format() == "channels_first" else 3
-    x = Conv2D(filters, size, strides=strides, padding="same", use_bias=False, kernel_initializer="he_normal")(x)
+    if size == (3, 3):  # with strides of 2, padding="same" pads other sides in CNTK
+        x = ZeroPadding2D((1, 1))(x)
+    x = Conv2D(filters, size, strides=strides, use_bias=False, kernel_initializer="he_normal")(x)
     return BatchNormalization(axis=axis, momentum=0.9, epsilon=1e-5)(x)
 
 

@@ -18,6 +18,7 @@ from keras.layers import (
     Dense,
     GlobalAveragePooling2D,
     Input,
+    ZeroPadding2D,
     add,
     concatenate,
     subtract,
@@ -47,11 +48,11 @@ def channels_axis():
 
 
 def convolution(x, filters, strides=(1, 1)):
+    x = ZeroPadding2D((1, 1))(x)  # with strides of 2, padding="same" pads other sides in CNTK
     x = Conv2D(
         filters,
         (3, 3),
         strides=strides,
-        padding="same",
         use_bias=False,
         kernel_initializer="he_normal",
         kernel_regularizer=l2(WEIGHT_DECAY / 2),
