@@ -198,7 +198,7 @@ def _it_learns(measured: Measured, chance: float) -> None:
     first, *_, last = measured.epochs
     for epoch in measured.epochs:
         assert None not in (epoch.loss, epoch.accuracy, epoch.val_loss, epoch.val_accuracy)
-    # Dropout makes the training figures of so few batches noisy, and RMSprop's first steps are large ones. Where weights
-    # begin small, as in alexnet_r, the first epochs fit only the samples.
+    # Dropout makes the training figures of so few batches noisy, and RMSprop's first steps are large ones. Where
+    # weights begin small, as in alexnet_r, the first epochs fit only the samples.
     assert last.val_loss < first.val_loss or last.loss < first.loss  # type: ignore[operator]
     assert max(last.accuracy, last.val_accuracy) > chance  # type: ignore[type-var]
