@@ -139,7 +139,8 @@ def of_examples() -> str:
     """Each example's constants."""
     parts = ["# Examples", "From the files in `examples_models/`."]
     for name, one in examples.load_all(paths.project_folder("examples_models")).items():
-        parts += [f"## {name}", one.title, f"Data: {one.data}; batches of {one.batch_size}."]
+        data = "made by the example" if one.own_data else one.data
+        parts += [f"## {name}", one.title, f"Data: {data}; batches of {one.batch_size}."]
         rows = [
             (f"`{profile}`", f"{each.samples:,}", f"{each.validation_samples:,}", str(each.epochs))
             for profile, each in one.profiles.items()

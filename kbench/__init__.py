@@ -16,7 +16,7 @@ __all__ = ["__version__", "load", "run", "script"]
 
 
 def run(
-    backends: str | Sequence[str], examples: str | Sequence[str] = "all", **options: Word | Sequence[Word]
+    backends: str | Sequence[str], examples: str | Sequence[str] = "core", **options: Word | Sequence[Word]
 ) -> RunData:
     """Measure examples on backends like the command `run`; returns the measurements as pandas DataFrames.
 

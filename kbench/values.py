@@ -177,6 +177,7 @@ class Example:
     constants: Mapping[str, object] = field(default_factory=dict)  # NAME = value at the top of the file
     functions: frozenset[str] = frozenset()  # at the top of the file
     target: str = ""  # the training time up to it is reported: "val_accuracy >= 0.99"
+    core: bool = True  # whether it runs where no examples are named; of kbench's own
 
     @property
     def own_data(self) -> bool:

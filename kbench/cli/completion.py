@@ -63,7 +63,7 @@ def _backends() -> list[str]:
 
 _NAMES: dict[tuple[str, ...], Callable[[], list[str]]] = {
     ("backends", "backend", "baseline"): _backends,
-    ("examples", "example"): lambda: ["all", *examples.load_all(paths.project_folder("examples_models"))],
+    ("examples", "example"): lambda: ["core", "all", *examples.load_all(paths.project_folder("examples_models"))],
     ("like",): lambda: [path.stem for path in examples.files()],
     ("run", "runs"): lambda: ["latest", *store.names(paths.expanded("results"))],
 }

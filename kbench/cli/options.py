@@ -62,9 +62,9 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "keras3, native (frameworks without Keras), or all (of Keras)",
     },
     "--examples": {
-        "default": "all",
+        "default": "core",
         "metavar": "LIST",
-        "help": "names from `list`, your own files, or all (default: all)",
+        "help": "names from `list`, your own files, core (default: those that take minutes), or all",
     },
     "--jit": {
         "type": list_of(JIT),

@@ -19,6 +19,7 @@ from kbench.datasets.registry import REGISTRY
 from kbench.environments import debian
 from kbench.errors import UserError
 from kbench.selection import names
+from kbench.session import choices
 from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example
 
 README = paths.PACKAGE.parent / "README.md"  # of a checkout
@@ -37,7 +38,10 @@ def data(examples: Iterable[Example], mirror: Path | None) -> list[Finding]:
 
 def _data(name: str, examples: list[Example], mirror: Path | None) -> list[Finding]:
     if not datasets.is_published(name):
-        return [Finding(one.name, f"{name.replace('_', ' ')}, generated") for one in examples]
+        return [
+            Finding(one.name, "made by the example" if one.own_data else f"{name.replace('_', ' ')}, generated")
+            for one in examples
+        ]
     forms = {(one.input, layout) for one in examples for layout in (CHANNELS_FIRST, CHANNELS_LAST)}
     profiles = [one.profiles[PROFILE] for one in examples]
     needed = max(one.samples for one in profiles), max(one.validation_samples for one in profiles)
@@ -110,8 +114,8 @@ def _measuring(
     options = arguments.parse(command.split())
     asked = [one.name for one in names.select_backends(options.backends, known).chosen]
     hindered = [name for name in asked if backends[name].hinders or backends[name].advice]
-    examples = options.examples.split(",")
-    of_these = [one for one in found if one.what in examples or options.examples == "all"]
+    examples = {one.name for one in names.select_examples(options.examples, choices.known_examples()).chosen}
+    of_these = [one for one in found if one.what in examples]
     synthetic = [one.what for one in of_these if one.synthetic]
     damaged = [one.what for one in of_these if one.advice]
     said = f"works, with {SYNTHETIC} data in {' and '.join(synthetic)}" if synthetic else "works, on real data"

@@ -26,7 +26,7 @@ from kbench.values import Backend, Device, Example
 
 _BACKENDS = ["backend", "what it is", "can", "Python", "installed"]
 _VARIABLES = ["backend", "variable", "value"]
-_EXAMPLES = ["example", "does", "data", "parameters", "full", "what it is"]
+_EXAMPLES = ["example", "core", "does", "data", "parameters", "full", "what it is"]
 _PUBLISHED = "published"
 
 
@@ -146,8 +146,9 @@ def _example(example: Example) -> list[str]:
     unit = "epochs" if example.task == "train" else "passes"
     return [
         example.name,
+        "yes" if example.core else "no",
         "trains" if example.task == "train" else "infers",
-        datasets.title(example.data),
+        "made by the example" if example.own_data else datasets.title(example.data).partition(":")[0],
         "" if example.parameters is None else f"{example.parameters:,}",
         f"{full.samples:,} x {full.epochs} {unit}",
         example.title,

@@ -128,7 +128,7 @@ def held(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[Held]:
 def _of_any_generation(backend: str) -> tuple[bool, str]:
     """Whether it is without Keras, and its name without the 1 of a framework's first generation.
 
-    Other numbers are part of a name: Caffe2 and Torch7 are not Caffe and PyTorch.
+    Any other number is part of a name: a 2 or a 7 may stand for another program.
     """
     generation, _, name = backend.partition("/")
     return generation == NATIVE, name.removesuffix("1") if generation == NATIVE else name
@@ -151,7 +151,7 @@ def _differs(row: Summary, figure: Figure) -> tuple[str, ...]:
         f"batch size {batch}, {row.batch_size} here": figure.batch_size != row.batch_size,
         f"samples per epoch not published, {samples:,} assumed": by_epoch,
         f"measured here on {row.samples:,} of {samples:,} samples and scaled up": by_epoch and row.samples < samples,
-        "cuDNN's recurrent layer published, the plain one here": figure.cudnn_rnn == "yes",
+        "published with cuDNN's recurrent kernel": figure.cudnn_rnn == "yes",
         f"{figure.gpus} GPUs published": (figure.gpus or 0) > 1,
         "synthetic data here": trains and row.data_source == "synthetic",
     }

@@ -54,6 +54,7 @@ class Constants(Struct):
     LOSS: Any = None
     METRICS: Any = None
     STEPS_PER_EXECUTION: Whole = 1
+    CORE: Annotated[bool, Meta(description="True or False")] = True
     PARAMETERS: Annotated[Whole | None, Meta(description="a whole number above 0")] = None
     TARGET_ACCURACY: Annotated[
         Annotated[float, Meta(gt=0, le=1)] | None, Meta(description="a number above 0 and up to 1, such as 0.98")
@@ -133,6 +134,7 @@ def load(path: Path) -> Example:
         constants={name: value for name, value in found.items() if name.isupper()},
         functions=frozenset(functions),
         target=target,
+        core=constants.CORE,
     )
 
 

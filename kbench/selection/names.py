@@ -15,7 +15,7 @@ from kbench.selection.backends import by_number
 from kbench.text import nearest
 from kbench.values import NATIVE, Backend, Example, bare, base
 
-ALL = "all"
+ALL, CORE = "all", "core"
 
 
 T = TypeVar("T", Backend, Example)
@@ -69,12 +69,13 @@ def in_settings(chosen: Chosen[Backend], choices: Sequence[Sequence[str]]) -> Ch
 
 
 def select_examples(text: str, known: Mapping[str, Example]) -> Chosen[Example]:
-    """The examples of a list such as `mnist_mlp,my_model.py`. Raises UserError."""
+    """The examples of a list such as `mnist_mlp,my_model.py`, `core` or `all`. Raises UserError."""
     found: dict[str, Example] = {}
     named: set[str] = set()
     for item in _items(text, "--examples", known):
-        if item == ALL:
-            found.update((example.name, example) for example in examples.by_cost(known.values()))
+        if item in (CORE, ALL):
+            wanted = [example for example in known.values() if item == ALL or example.core]
+            found.update((example.name, example) for example in examples.by_cost(wanted))
             continue
         example = known.get(item)
         if example is None and item.endswith(".py"):

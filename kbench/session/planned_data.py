@@ -13,11 +13,14 @@ _HEAD, _INDENT = "  data       ", " " * 13
 
 def in_short(plan: Plan) -> str:
     """`, real data` or the like, for the first line; empty for a script, and if all data are random images."""
-    own = any(example.data not in datasets.names() for example in plan.examples)  # the user's own are real
-    sources = sorted({one.source for one in plan.data.values()} | ({REAL} if own else set()))
     if plan.request.script:
         return ""
-    return f", {' and '.join(sources)} data" if sources else ""
+    file = any(example.data not in datasets.names() and not example.own_data for example in plan.examples)
+    sources = sorted({one.source for one in plan.data.values()} | ({REAL} if file else set()))  # the user's are real
+    said = [f"{' and '.join(sources)} data"] if sources else []
+    if any(example.own_data for example in plan.examples):
+        said.append("data of load_data")
+    return f", {' and '.join(said)}" if said else ""
 
 
 def lines(plan: Plan, width: int) -> list[str]:

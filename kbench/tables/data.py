@@ -11,6 +11,8 @@ def in_short(row: Summary) -> str:
     """`real data`, `synthetic data`, or what an example without a published dataset has; empty if unknown."""
     if not row.data_source:
         return ""
+    if row.data.endswith(".py"):  # what its load_data returns: read, or drawn
+        return "data of load_data"
     if row.data_source == SYNTHETIC and row.data in datasets.names() and not datasets.is_published(row.data):
         return row.data.replace("_", " ")
     return f"{row.data_source} data"

@@ -107,7 +107,7 @@ def probe(folder: Path, name: str, jobs: Mapping[str, Job], layout: str = "") ->
     ]
     (folder / "keras.json").write_text(json.dumps(specs.keras_json(next(iter(tasks.values())))))
     (folder / "jobs.json").write_text(json.dumps(written))
-    threads = int((own_threads() or ["", str(cores())])[1])
+    threads = int((own_threads() or ["", str(cores()[0])])[1])
     compiled = str(paths.cache_folder() / "compiled" / "by-tests")
     variables = ensure.variables(environment, threads, "probes", compiled)
     ended = subprocess.run(

@@ -162,7 +162,7 @@ def own_threads() -> list[str]:
     The threads of two frameworks that spin on the same cores take ten times as long.
     """
     together = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    return ["--threads", str(max(1, cores() // together))] if together > 1 else []
+    return ["--threads", str(max(1, cores()[0] // together))] if together > 1 else []
 
 
 def compare_with_other_tests(run: Finished, folder: Path) -> None:

@@ -68,6 +68,13 @@ def test_pictures_are_computed_alike_with_channels_first_and_last(kbench: Kbench
     compare_with_other_tests(run, shared_folder)
 
 
+@pytest.mark.thorough
+def test_the_network_of_a_published_comparison_trains_without_keras_as_with_it(kbench: Kbench) -> None:
+    run = kbench.measure("keras3/torch,native/torch,native/jax", "cifar10_vgg", "--repeats", "1")
+    assert run.status == 0, run.output
+    check_measured(run)
+
+
 def test_a_deep_network_gives_the_features_that_keras_gives(kbench: Kbench, shared_folder: Path) -> None:
     """Keras gives them in test_real_backends.py."""
     small = ("--samples", "8", "--batch-size", "4", "--repeats", "1")

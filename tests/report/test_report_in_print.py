@@ -45,15 +45,15 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_figure_of_the_same_workload_stands_beside_the_run_with_its_hardware_and_what_differs(
     tmp_path: Path,
 ) -> None:
-    shown = section(page_of(tmp_path, "imdb_gru", "my_own"))
-    figures = [one for one in published.read() if one.workload == "imdb_gru" and one.seconds]
+    shown = section(page_of(tmp_path, "imdb_gru_cudnn", "my_own"))
+    figures = [one for one in published.read() if one.workload == "imdb_gru_cudnn" and one.seconds]
     assert len(figures) > 10
     assert shown.count("<tr>") == 1 + len(figures)  # the head is one
     assert shown.count('<tr class="own">') == 2
     for one in figures:
         assert one.hardware in shown and one.framework in shown
     assert "batch size 64 published, 128 here" in shown or "batch size not published" in shown
-    assert "cuDNN&#39;s recurrent layer published, the plain one here" in shown
+    assert "published with cuDNN&#39;s recurrent kernel" in shown
     assert "my_own" not in shown
 
 
