@@ -140,7 +140,7 @@ def _side(letter: str, text: str, parent: Path) -> Side:
     backend = selection.select_baseline(wanted, names, text.removesuffix(wanted)) if wanted else ""
     measured = call_sites.expanded(store.measured_of(record).measured)
     return pairing.side(
-        _about(letter, text, folder, record), measured, record.provenance, backend, limits(record), record.plan
+        _about(letter, text, folder, record), measured, record.provenance, backend, limits(record), record.request
     )
 
 

@@ -45,7 +45,7 @@ def main(options: argparse.Namespace) -> int:
     if options.dry_run:
         return 0
     with prepare.reserved():
-        kept = {"kind": reading.KIND, "form": form, "profile": PROFILE}
+        kept = {"kind": reading.KIND, "form": form}
         the_plan, here = measure.new_run(the_plan, place, options, gpus, **kept)
         with store.filling(here.run), interrupts.ended_as_interrupted():
             try:

@@ -50,7 +50,7 @@ def main(options: argparse.Namespace) -> int:
             raise UserError(f"{folder} is a run of `{there.plan['kind']}`, which cannot be resumed: start a new one.")
         orphans.end_of_run(folder)  # left by a host that was killed together with its watchdog
         gpus = devices.gpus()
-        asked = request.read(there.plan.get("request"), folder)
+        asked = request.read(there.request, folder)
         asked = _with_secrets(asked, options, folder)
         if options.budget is not None:
             more = racing.spent(there) + options.budget
@@ -98,7 +98,7 @@ def _go_on(the_plan: Plan, there: RunResults, gpus: Sequence[Device], options: a
         if one.cell.id not in kept:
             store.set_aside(there.folder, one.cell.id)
     resumed = {**machine, "cells": len(missing), "changed": changed, "differences": differences}
-    store.update(there.folder, plan=record.plan_record(the_plan, here), resumed=[*there.resumed, resumed])
+    store.update(there.folder, **record.of_plan(the_plan, here), resumed=[*there.resumed, resumed])
     return measure.measure(the_plan, rest, here, gpus, options)
 
 

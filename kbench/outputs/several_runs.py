@@ -52,11 +52,11 @@ def write_page(
 
 
 def _side(run: RunResults, rows: Sequence[Summary]) -> Side:
-    threads = run.plan.get("threads")
+    threads = run.request.get("threads")
     alike = {
         "the processor": processor(run.provenance),
         "the GPU": gpu_names(run.provenance),
-        "augmentation": str(run.plan.get("augment", "")),
+        "augmentation": str(run.request.get("augment", "")),
     }
     models = {name: str(about.get("sha256", "")) for name, about in run.examples.items()}
     return Side(rows, threads if isinstance(threads, int) else None, alike, models)

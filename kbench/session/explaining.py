@@ -56,7 +56,8 @@ def explain(the_plan: Plan, here: Here, measure: Callable[[Plan, Here], object],
 def _made(part: Plan, here: Here, name: str, more: dict[str, object]) -> Path:
     """Create the folder of such a run. Raises UserError."""
     of_run = store.read_record(here.run).provenance
-    made = store.create(here.run / store.EXPLAIN, record.plan_record(part, here) | more, of_run, name)
+    planned = record.of_plan(part, here, **more)
+    made = store.create(here.run / store.EXPLAIN, provenance=of_run, name=name, **planned)
     if (given := store.stdin(here.run)).exists():
         with may_be_refused("read", given):  # a program may have put something else there
             content = read_bytes(given, prepare.MOST_INPUT)

@@ -58,7 +58,8 @@ def new_run(
     here = replace(here, environments=prepare.make_environments(the_plan, shown))
     machine = record.machine(the_plan, here, gpus, [*arguments.program().split(), *options.argv])
     with prepare.standard_input() if the_plan.request.script else contextlib.nullcontext() as given:
-        run = store.create(parent, record.plan_record(the_plan, here) | more, machine, options.name)
+        planned = record.of_plan(the_plan, here, **more)
+        run = store.create(parent, provenance=machine, name=options.name, **planned)
         if given:
             store.keep_stdin(run, given)
     for backend, build in the_plan.environments():
@@ -97,7 +98,7 @@ def measure_cells(
         """Measure further tasks of the plan, all of the same example."""
         if show and last:  # what is known stands on the screen meanwhile
             show(last.pop())
-        store.update(here.run, plan=record.plan_record(the_plan, here))
+        store.update(here.run, **record.of_plan(the_plan, here))
         backends = ", ".join(dict.fromkeys(task.backend for task in tasks))
         say(f"Measuring {tasks[0].example} again on {backends}: not yet clear which is faster.")
         run_cells(replace(the_plan, tasks=tuple(tasks)), caching, options.detail, cell_done=output, until=until)

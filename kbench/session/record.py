@@ -19,23 +19,15 @@ from kbench.masking import without_passwords
 from kbench.planning.plan import Plan
 from kbench.values import Device, Environment
 
-# Fields of the request that the plan has in more detail.
-_BY_NAME = ("backends", "named_backends", "examples", "named_examples", "pythons")
 
-
-def plan_record(the_plan: Plan, here: Here) -> dict[str, object]:
-    """The cells, backends, examples and the request."""
+def of_plan(the_plan: Plan, here: Here, **more: object) -> dict[str, dict[str, Any]]:
+    """The request, and the plan: cells, backends, examples, and `more` on what kind of run it is."""
     asked = asdict(the_plan.request)  # not by msgspec, which omits defaults
     if the_plan.request.script:
         asked["script"] = the_plan.request.script.kept()
-    return store.plan_record(
-        [task.cell for task in the_plan.tasks],
-        the_plan.backends,
-        the_plan.examples,
-        {example: one for (example, _), one in here.data.items()},
-        **{name: value for name, value in asked.items() if name not in _BY_NAME},
-        request=asked,
-    )
+    cells, data = [task.cell for task in the_plan.tasks], {example: one for (example, _), one in here.data.items()}
+    plan = store.plan_record(cells, the_plan.backends, the_plan.examples, data, **more)
+    return {"request": asked, "plan": plan}
 
 
 def machine(the_plan: Plan, here: Here, gpus: Sequence[Device], argv: Sequence[str]) -> dict[str, Any]:

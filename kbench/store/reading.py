@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from kbench.errors import UserError
+from kbench.store import schema1
 from kbench.store.events import read_events, understand
 from kbench.store.files import read_json
 from kbench.store.runs import SCHEMA, CellFolder, cell_folder, is_cluster, machines
@@ -27,6 +28,7 @@ class RunRecord:
     folder: Path
     name: str  # as given when it was made; the folder may have been renamed since
     created: str  # UTC, ISO 8601
+    request: Mapping[str, Any]  # what was asked for; see kbench.planning.request
     plan: Mapping[str, Any]
     provenance: Mapping[str, Any]
     cells: tuple[Cell, ...]
@@ -35,7 +37,7 @@ class RunRecord:
     @property
     def baseline(self) -> str:
         """The backend of --baseline; empty if there is none."""
-        found = self.plan.get("baseline")
+        found = self.request.get("baseline")
         return found if isinstance(found, str) else ""
 
     @property
@@ -51,7 +53,7 @@ class RunRecord:
     @property
     def adds_processes(self) -> bool:
         """Whether undecided rows of the run are repeated."""
-        return isinstance(self.plan.get("precision"), int | float)
+        return isinstance(self.request.get("precision"), int | float)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,12 +77,16 @@ def read_record(run: Path) -> RunRecord:
         raise UserError(f"{run} is not a run's folder: it has no run.json.")
     record = read_json(run / "run.json")
     schema = record.get("schema")
-    if isinstance(schema, int) and schema != SCHEMA:
+    if isinstance(schema, int) and not schema1.SCHEMA <= schema <= SCHEMA:
         age, advice = ("a newer", "update kbench") if schema > SCHEMA else ("an older", "read it with that one")
         raise UserError(f"{run} was written by {age} kbench (schema {schema}; this one reads {SCHEMA}): {advice}.")
-    plan, provenance = record.get("plan"), record.get("provenance")
-    if schema != SCHEMA or not isinstance(plan, dict) or not isinstance(provenance, dict):
-        raise UserError(f"{run / 'run.json'} is damaged: it has no schema, plan or provenance that kbench knows.")
+    record = schema1.upgraded(record, SCHEMA)
+    request, plan, provenance = (record.get(name) for name in ("request", "plan", "provenance"))
+    whole = isinstance(request, dict) and isinstance(plan, dict) and isinstance(provenance, dict)
+    if record.get("schema") != SCHEMA or not whole:
+        raise UserError(
+            f"{run / 'run.json'} is damaged: it has no schema, request, plan or provenance that kbench knows."
+        )
     planned = plan.get("cells")
     if not isinstance(planned, list):
         raise UserError(f"{run / 'run.json'} is damaged: its plan lists no cells.")
@@ -89,6 +95,7 @@ def read_record(run: Path) -> RunRecord:
         folder=run,
         name=str(record.get("name", run.name)),
         created=str(record.get("created", "")),
+        request=request,
         plan=plan,
         provenance=provenance,
         cells=tuple(_cell(run, value) for value in planned),

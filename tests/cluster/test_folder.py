@@ -26,8 +26,9 @@ REQUEST = {"examples": ["one.py"], "backends": ["keras9/fake"], "repeats": 1}
 
 def run_json(*more: Mapping[str, Any], request: Mapping[str, Any] = REQUEST, **cell: Any) -> bytes:
     cells = [{**CELL, **cell}, *({**CELL, **one} for one in more)]
-    plan = {"cells": cells, "backends": {}, "examples": {}, "request": request}
-    return json.dumps({"schema": 1, "name": "x", "created": "2026", "plan": plan, "provenance": {}}).encode()
+    plan = {"cells": cells, "backends": {}, "examples": {}}
+    whole = {"schema": 2, "name": "x", "created": "2026", "request": request, "plan": plan, "provenance": {}}
+    return json.dumps(whole).encode()
 
 
 def sent(**files: bytes) -> Result:
