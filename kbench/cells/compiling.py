@@ -17,7 +17,7 @@ from kbench.cells import launcher as launchers
 from kbench.cells import runner
 from kbench.cells.launcher import Launcher, Running
 from kbench.cells.runner import Listener
-from kbench.cells.spec import Here
+from kbench.cells.spec import RunPaths
 from kbench.planning.tasks import CellTask
 from kbench.values import OK, Environment, Outcome
 
@@ -27,7 +27,7 @@ NOBODY = Listener(lambda task: None, lambda task, progress: None, lambda task, o
 def compile_first(
     tasks: Sequence[CellTask],
     verdicts: Mapping[str, Outcome],
-    here: Here,
+    here: RunPaths,
     launcher: Launcher,
     report: Callable[[str], None],
     moving: Callable[[str], None] = lambda text: None,
@@ -75,7 +75,7 @@ def compile_first(
     return time.monotonic() - start
 
 
-def _compiled(task: CellTask, here: Here) -> Path | None:
+def _compiled(task: CellTask, here: RunPaths) -> Path | None:
     """The folder of the backend's compiled code for the task's example, if it has one."""
     environment = here.environments.get(task.backend)
     if task.script is not None:  # it cannot be shortened

@@ -15,7 +15,7 @@ from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
 from kbench.cells import workdir
 from kbench.cells.launcher import Exit, Launcher, Running, to_its_end
-from kbench.cells.spec import Here
+from kbench.cells.spec import RunPaths
 from kbench.cells.turns import Turn, Turns
 from kbench.environments import ensure
 from kbench.machine import devices
@@ -54,7 +54,7 @@ class Listener:
 def run(
     tasks: Sequence[CellTask],
     verdicts: Mapping[str, Outcome],
-    here: Here,
+    here: RunPaths,
     launcher: Launcher,
     listener: Listener,
     interleave: bool = False,
@@ -158,13 +158,13 @@ def _in_turns(
                 ended(task, to_its_end(one))
 
 
-def _unavailable(task: CellTask, here: Here) -> Outcome | None:
+def _unavailable(task: CellTask, here: RunPaths) -> Outcome | None:
     environment = here.environments.get(task.backend, "its environment was not made")
     return Outcome(UNAVAILABLE, environment) if isinstance(environment, str) else None
 
 
 def measure(
-    task: CellTask, here: Here, launcher: Launcher, listener: Listener, turn: Turn | None = None
+    task: CellTask, here: RunPaths, launcher: Launcher, listener: Listener, turn: Turn | None = None
 ) -> Running[Outcome]:
     """Measure a task on this machine, in its backend's environment; returns the outcome."""
     environment = here.environments[task.backend]

@@ -29,7 +29,7 @@ MOST_LINES = 5  # of the output, for the reason of a block that ended without a 
 
 def describe() -> bytes:
     """This machine, as a message."""
-    facts = provenance.read(devices.gpus(), [])
+    facts = provenance.read(devices.gpus(), "")
     found = {"processor": provenance.processor(facts), "cores": provenance.cores(facts)}
     return encode(replace(this_machine(), **found, gpus=provenance.gpu_names(facts)))
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from kbench import store
 from kbench.analysis.rows import summarised
 from kbench.cluster import session
-from kbench.commands.parity import show
+from kbench.commands import choices
+from kbench.commands.parity import finish_parity
 from kbench.errors import Refused, UserError
 from kbench.parity import reading
-from kbench.session import choices, output
+from kbench.screen import output
 from kbench.store import RunResults
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def main(options: argparse.Namespace) -> int:
     """Write the derived files and print the tables, or write the page of several runs. Raises UserError."""
-    wanted = output.asked(options)
+    wanted = choices.output(vars(options))
     names = dict.fromkeys(options.runs) or ["latest"]
     runs = list(dict.fromkeys(store.find(name, options.results) for name in names))
     if len(runs) > 1:
@@ -35,7 +36,7 @@ def main(options: argparse.Namespace) -> int:
     if store.is_cluster(run):
         if options.baseline or options.plot_style is not None or options.plot_size is not None:
             raise UserError(f"{run} is of several machines: --baseline and the look of plots are for one of them.")
-        session.finish(run, options)
+        session.finish(run, wanted)
         return 0
     from kbench.outputs import one_run  # not above: pandas and matplotlib take a second to load
 
@@ -43,7 +44,7 @@ def main(options: argparse.Namespace) -> int:
     if reading.is_parity(measured):
         if options.plot_style is not None or options.plot_size is not None:
             raise UserError(f"{run} is of `parity`, which has no plots: leave --plot-style and --plot-size out.")
-        show(run, options.format, options.export)
+        finish_parity(measured, wanted)
         return 0
     baseline = _baseline(options, [measured])
     rows = summarised(measured, baseline)
@@ -53,7 +54,7 @@ def main(options: argparse.Namespace) -> int:
         output.print_rows(measured, rows, wanted)
         raise
     output.print_rows(measured, rows, wanted)
-    output.print_written(measured, wanted.form, options.plots)
+    output.print_written(measured, wanted)
     return 0
 
 
@@ -89,4 +90,6 @@ def _style(options: argparse.Namespace) -> Style:
 
 
 def _baseline(options: argparse.Namespace, runs: Sequence[RunResults]) -> str:
-    return choices.chosen_baseline(options, dict.fromkeys(one.cell.backend for run in runs for one in run.measured))
+    return choices.chosen_baseline(
+        vars(options), dict.fromkeys(one.cell.backend for run in runs for one in run.measured)
+    )

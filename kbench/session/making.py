@@ -1,4 +1,4 @@
-"""The line that is shown while environments are made: which of how many, and how much is written so far."""
+"""Tells while environments are made: which of how many, and how much is written so far."""
 
 from __future__ import annotations
 
@@ -9,38 +9,43 @@ from collections.abc import Iterator, Sequence
 import psutil
 
 from kbench.environments import installers
-from kbench.session.progress import Live
-from kbench.text import size
+from kbench.session.events import (
+    EnvironmentEnded,
+    EnvironmentProgress,
+    EnvironmentsEnded,
+    EnvironmentsStarted,
+    OnEvent,
+)
 
 
-class Line:
-    """A line for these backends, whose environments may have to be made."""
+class Making:
+    """The environments of these backends, which may have to be made."""
 
-    def __init__(self, backends: Sequence[str], shown: bool = True) -> None:
+    def __init__(self, backends: Sequence[str], on_event: OnEvent) -> None:
         self._backends = list(backends)
-        self._live = Live(shown)
+        self._on_event = on_event
 
-    def __enter__(self) -> Line:
+    def __enter__(self) -> Making:
+        self._on_event(EnvironmentsStarted())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._live.close()
+        self._on_event(EnvironmentsEnded())
 
     @contextlib.contextmanager
     def of(self, backend: str) -> Iterator[None]:
-        """Show it while installers run for this backend."""
+        """Tell while installers run for this backend."""
         start, written = time.monotonic(), dict[int, int]()
         number, count = self._backends.index(backend) + 1 if backend in self._backends else 0, len(self._backends)
-        which = f"{number} of {count}: {backend}" if number and count > 1 else backend
 
         def look(pid: int) -> None:
             written.update(_written(pid))
-            text = f"environment {which}  {size(sum(written.values()))} written  {time.monotonic() - start:.0f} s"
-            self._live.show(text)
+            seconds = time.monotonic() - start
+            self._on_event(EnvironmentProgress(backend, number, count, sum(written.values()), seconds))
 
         with installers.watched(look):
             yield
-        self._live.clear()
+        self._on_event(EnvironmentEnded(backend))
 
 
 def _written(pid: int) -> dict[int, int]:

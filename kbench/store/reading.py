@@ -81,9 +81,10 @@ def read_record(run: Path) -> RunRecord:
         age, advice = ("a newer", "update kbench") if schema > SCHEMA else ("an older", "read it with that one")
         raise UserError(f"{run} was written by {age} kbench (schema {schema}; this one reads {SCHEMA}): {advice}.")
     record = schema1.upgraded(record, SCHEMA)
-    request, plan, provenance = (record.get(name) for name in ("request", "plan", "provenance"))
-    whole = isinstance(request, dict) and isinstance(plan, dict) and isinstance(provenance, dict)
-    if record.get("schema") != SCHEMA or not whole:
+    request, plan, provenance = record.get("request"), record.get("plan"), record.get("provenance")
+    if record.get("schema") != SCHEMA or not (
+        isinstance(request, dict) and isinstance(plan, dict) and isinstance(provenance, dict)
+    ):
         raise UserError(
             f"{run / 'run.json'} is damaged: it has no schema, request, plan or provenance that kbench knows."
         )

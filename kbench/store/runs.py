@@ -6,7 +6,8 @@ results/<run>/earlier/<cell>.<n>/  the earlier files of a cell that was measured
 results/<run>/explain/<name>/    runs that explain this one, laid out like it
 results/<run>/.lock              held by the host that fills the run
 
-run.json's request is what was asked for, and its plan what `plan_record` returns. Everything else in a run's folder is derived from these files.
+run.json's request is what was asked for, and its plan what `plan_record` returns. All else in a run's
+folder is derived from these files.
 """
 
 from __future__ import annotations

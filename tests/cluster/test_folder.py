@@ -75,7 +75,7 @@ def test_a_file_that_is_none_of_a_blocks_is_refused_with_all_others(run: Path, n
     [
         ({"run.json": b"{"}, "damaged"),
         ({"run.json": run_json(example="two")}, "other cells"),
-        ({"run.json": run_json().replace(b'"request"', b'"asked"')}, "lacks a part of the plan"),
+        ({"run.json": run_json().replace(b'"request"', b'"asked"')}, "is damaged: it has no schema, request"),
         ({"cells/another/outcome.json": b"{}"}, "other cells"),
         ({f"cells/{ID}/log.txt": b"x" * 2000}, "more than 0 MiB"),
         ({f"cells/{ID}/{name * 9}.txt": b"" for name in "abcdef"}, "more than 5 files"),
