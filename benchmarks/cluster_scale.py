@@ -118,7 +118,7 @@ def main() -> int:
         record = folder.ClusterRun(on="", request=request, device="cpu", blocks=blocks, argv=())
         run = folder.create(Path(place), record, "run")
         rows = measured(run, Schedule(blocks, spread=False), address, options.workers)
-        assert len(folder.measured(run)) == count
+        assert len(folder.finished_blocks(run)) == count
     print(tabulate(rows, headers=["cells", "ms per cell", "CPU ms per cell", "MiB"], floatfmt=".2f"))
     grown = 1024 * (rows[-1][3] - rows[1][3]) / (rows[-1][0] - rows[1][0])
     ratio = rows[-1][2] / rows[1][2]

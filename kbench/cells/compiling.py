@@ -21,7 +21,7 @@ from kbench.cells.spec import RunPaths
 from kbench.planning.tasks import CellTask
 from kbench.values import OK, Environment, Outcome
 
-NOBODY = Listener(lambda task: None, lambda task, progress: None, lambda task, outcome: None)
+SILENT = Listener(lambda task: None, lambda task, progress: None, lambda task, outcome: None)
 
 
 def compile_first(
@@ -58,7 +58,7 @@ def compile_first(
             while waiting and len(running) < cores:
                 folder, task = waiting.pop(0 if len(waiting) % 2 else -1)
                 _take_over(folder, running)
-                one = runner.measure(_shortest(task), apart, launcher, NOBODY)
+                one = runner.measure(_shortest(task), apart, launcher, SILENT)
                 running[folder] = (task, stack.enter_context(contextlib.closing(one)))
             for folder, (task, one) in list(running.items()):
                 try:

@@ -14,7 +14,7 @@ from kbench import store
 from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
 from kbench.cells import workdir
-from kbench.cells.launcher import Exit, Launcher, Running, to_its_end
+from kbench.cells.launcher import Exit, Launcher, Running, run_to_completion
 from kbench.cells.spec import RunPaths
 from kbench.cells.turns import Turn, Turns
 from kbench.environments import ensure
@@ -104,7 +104,7 @@ def run(
                     ended(task, known[task.id])
             unknown = [task for task in of_example if task.id not in known]
             if len(unknown) == 1:
-                ended(unknown[0], to_its_end(cell(unknown[0])))
+                ended(unknown[0], run_to_completion(cell(unknown[0])))
             elif unknown:
                 _in_turns(unknown, cell, ended, listener.note)
     except KeyboardInterrupt:
@@ -155,7 +155,7 @@ def _in_turns(
             for gone in turns.wait(launchers.POLL_SECONDS):
                 task, one = running.pop(gone)
                 turns.leave(gone)
-                ended(task, to_its_end(one))
+                ended(task, run_to_completion(one))
 
 
 def _unavailable(task: CellTask, here: RunPaths) -> Outcome | None:

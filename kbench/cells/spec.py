@@ -37,7 +37,7 @@ MATTERS = re.compile(
     r"(OMP|GOMP|KMP|MKL|DNNL|ONEDNN|OPENBLAS|GOTO|BLIS|VECLIB|NUMEXPR|TBB|XLA|TF|CUDA|CUDNN|NVIDIA|NCCL|MALLOC"
     r"|TCMALLOC)_.*|LD_PRELOAD|LD_LIBRARY_PATH"
 )
-NOT_A_PROGRAMS = re.compile(r"(PYTHON|KERAS_|KBENCH_|VIRTUAL_ENV|__PYVENV).*")
+RESERVED_VARIABLES = re.compile(r"(PYTHON|KERAS_|KBENCH_|VIRTUAL_ENV|__PYVENV).*")
 # Never kept.
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE")
 
@@ -158,7 +158,7 @@ def environment_variables(
     """
     kept = {name: inherited[name] for name in INHERITED if name in inherited}
     if of_program:
-        kept = {name: value for name, value in inherited.items() if not NOT_A_PROGRAMS.fullmatch(name)}
+        kept = {name: value for name, value in inherited.items() if not RESERVED_VARIABLES.fullmatch(name)}
     return {
         **kept,
         "PYTHONNOUSERSITE": "1",

@@ -67,7 +67,7 @@ def read(run: Path) -> ClusterRun:
         raise UserError(f"{run / CLUSTER} is damaged: {error}.") from None
 
 
-def measured(run: Path) -> set[str]:
+def finished_blocks(run: Path) -> set[str]:
     """The names of the blocks that are measured."""
     return {path.stem for path in run.glob(f"{MACHINES}/*/{BLOCKS}/*.json")}
 
@@ -165,13 +165,13 @@ def _parts(path: Path) -> Mapping[str, Any]:
 def join(run: Path, kind: Path) -> None:
     """Write the kind's run.json from those of its blocks. Raises UserError."""
     record = read(run)
-    order = {one.name: place for place, one in enumerate(record.blocks)}
+    order = {one.name: number for number, one in enumerate(record.blocks)}
 
-    def place(path: Path) -> tuple[int, str]:
+    def position(path: Path) -> tuple[int, str]:
         name = path.stem.removesuffix(f"__{kind.name}")
         return order.get(name, len(order)), name
 
-    blocks = [_parts(path) for path in sorted((kind / BLOCKS).glob("*.json"), key=place)]
+    blocks = [_parts(path) for path in sorted((kind / BLOCKS).glob("*.json"), key=position)]
     plans = [one["plan"] for one in blocks]
     plan = {
         **plans[0],

@@ -108,7 +108,7 @@ def _print_plan(record: ClusterRun, profile: str, file: TextIO) -> None:
 def _measure(run: Path, record: ClusterRun, made: Orders, wanted: Output) -> int:
     quiet = wanted.detail == terminal.QUIET
     say: Callable[[str], None] = (lambda line: None) if quiet else terminal.print_note
-    schedule = Schedule(record.blocks, record.spread, folder.measured(run))
+    schedule = Schedule(record.blocks, record.spread, folder.finished_blocks(run))
     status = 0
     with interrupts.ended_as_interrupted():
         try:
@@ -158,7 +158,7 @@ def finish(run: Path, wanted: Output) -> int:
         _print_tables(run, there, several_machines.rows_of(there), wanted)
         raise
     _print_tables(run, there, rows, wanted)
-    missing = len(record.blocks) * max(1, len(there) * record.spread) - len(folder.measured(run))
+    missing = len(record.blocks) * max(1, len(there) * record.spread) - len(folder.finished_blocks(run))
     if missing:
         blocks, command = f"{missing} block{'s' * (missing != 1)}", terminal.resume_command(run)
         print(f"Not measured: {blocks}; continue with `{command}`.", file=sys.stderr)

@@ -51,8 +51,8 @@ def measure(order: bytes, topic: str) -> bytes:
         try:
             if not stack.enter_context(_alone(wanted)):
                 return encode(Result(status="stopped"))
-            place = stack.enter_context(tempfile.TemporaryDirectory(prefix="kbench-", dir=worker.local_directory))
-            return _measure(Path(place), order, wanted, say)
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="kbench-", dir=worker.local_directory))
+            return _measure(Path(folder), order, wanted, say)
         except OSError as error:
             return encode(Result(status="failed", reason=f"{error.strerror or error}: {error.filename}"))
 

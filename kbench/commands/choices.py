@@ -57,11 +57,11 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
         "device": devices.choose(options["device"], gpus).label,
         "data_dir": None if mirror is None else paths.portable(mirror),
         "pass_env": passed_variables(options),
-        "baseline": chosen_baseline(options, [one.name for one in chosen.chosen]),
+        "baseline": chosen_baseline(options.get("baseline"), [one.name for one in chosen.chosen]),
     }
     if script is not None:
         how = {one.name: options[one.name] for one in fields(Script) if one.name in options}
-        own = scripts.of_its_own(script.path, known)
+        own = scripts.pep723_requirements(script.path, known)
         how |= {
             "module": module,
             "left_out": tuple(map(without_passwords, own.left_out)),
@@ -115,9 +115,8 @@ def data_folder(options: Options) -> Path | None:
     return paths.expanded(str(mirror)).absolute() if mirror else None
 
 
-def chosen_baseline(options: Options, names: Iterable[str]) -> str:
+def chosen_baseline(baseline: str | None, names: Iterable[str]) -> str:
     """The backend of --baseline, one of a run's; empty if it is not given. Raises UserError."""
-    baseline = options.get("baseline")
     return "" if baseline is None else selection.select_baseline(baseline, names)
 
 

@@ -21,6 +21,7 @@ from kbench.errors import UserError
 from kbench.machine.provenance import describe
 from kbench.parity import reading
 from kbench.screen import output, terminal
+from kbench.screen.output import Output
 from kbench.selection import names as selection
 from kbench.selection.known import known_examples
 from kbench.store import LATEST, PUBLISHED, REFERENCE
@@ -44,9 +45,9 @@ def main(options: argparse.Namespace) -> int:
             f"Name two runs to compare, or up to {len(_LETTERS)}: `compare {two}`, "
             "or two backends of one run: `compare latest:BACKEND latest:BACKEND`."
         )
-    if PUBLISHED in options.runs:
-        return _with_published(options)
     wanted = choices.output(vars(options))
+    if PUBLISHED in options.runs:
+        return _with_published(options.runs, options.results, wanted, options.fail_above)
     compared = [_side(letter, text, options.results) for letter, text in zip(_LETTERS, options.runs, strict=False)]
     found = pairing.pairs(compared, options.allow)
     if not any(pair.first and pair.other for pair in found):
@@ -64,24 +65,24 @@ def main(options: argparse.Namespace) -> int:
     return _status(options.runs, found, options.fail_above)
 
 
-def _with_published(options: argparse.Namespace) -> int:
+def _with_published(named: Sequence[str], results: Path, wanted: Output, fail_above: float | None) -> int:
     """Compare a run with published figures."""
-    runs = [text for text in options.runs if text != PUBLISHED]
+    runs = [text for text in named if text != PUBLISHED]
     if len(runs) != 1:
         raise UserError(f"Name exactly one run with {PUBLISHED}: `compare latest {PUBLISHED}`.")
-    if options.export:
+    if wanted.files:
         raise UserError(f"--export is for runs: `compare {runs[0]} {PUBLISHED} --format csv > FILE` writes these.")
-    if options.fail_above is not None:
+    if fail_above is not None:
         raise UserError(f"--fail-above is for runs: {PUBLISHED} figures were measured on other machines.")
-    side = _side("A", runs[0], options.results)
+    side = _side("A", runs[0], results)
     found = published.held([one.row for one in side.rows], published.read())
     if not found:
         raise UserError(f"There is no published figure for any row of {runs[0]}; see `list {PUBLISHED}`.")
-    if options.format == "table":
+    if wanted.form == "table":
         terminal.print_text(published_tables.text(found, side.about.machine, terminal.width()))
-    elif options.format == "markdown":
+    elif wanted.form == "markdown":
         terminal.print_text(published_tables.markdown(found, side.about.machine))
-    elif options.format == "csv":
+    elif wanted.form == "csv":
         terminal.print_text(records_csv(published_tables.records(found)).rstrip())
     else:
         terminal.print_text(as_json({"schema": 1, "run": vars(side.about), "rows": published_tables.records(found)}))

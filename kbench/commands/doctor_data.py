@@ -61,9 +61,9 @@ def _damage(name: str, mirror: Path | None) -> str:
     """Which of the dataset's files on this machine is not the published one; empty if none."""
     for files in REGISTRY[name].variants:
         for file in files:
-            if place := fetch.locate(file, mirror, datasets.cache_folder() / "files"):
+            if path := fetch.locate(file, mirror, datasets.cache_folder() / "files"):
                 try:
-                    archives.verify(place, file)
+                    archives.verify(path, file)
                 except UserError as error:
                     return str(error)
     return ""

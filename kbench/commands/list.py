@@ -34,7 +34,7 @@ _PUBLISHED = "published"
 def main(options: argparse.Namespace) -> int:
     """Print the requested tables. Raises UserError."""
     if options.what == _PUBLISHED:
-        _show_published(options)
+        _print_published(options.workload, options.format)
         return 0
     if options.what == "runs":
         if options.workload:
@@ -45,7 +45,9 @@ def main(options: argparse.Namespace) -> int:
         raise UserError(f"{options.workload!r} is for {_PUBLISHED}: `list {_PUBLISHED} {options.workload}`.")
     known = known_backends()
     if options.variables:
-        _show_variables(known, options)
+        if options.what == "examples":
+            raise UserError("--variables are those of backends: `list backends --variables`.")
+        _print_variables(known, choices.chosen_pythons(vars(options), known), options.format)
         return 0
     shown: dict[str, grid.Grid] = {}
     if options.what in ("all", "backends"):
@@ -61,14 +63,11 @@ def main(options: argparse.Namespace) -> int:
     return 0
 
 
-def _show_variables(known: Mapping[str, Backend], options: argparse.Namespace) -> None:
-    """What makes backends faster, as a shell takes it. Raises UserError."""
-    if options.what == "examples":
-        raise UserError("--variables are those of backends: `list backends --variables`.")
+def _print_variables(known: Mapping[str, Backend], pythons: Mapping[str, Choice], form: str) -> None:
+    """What makes backends faster, as a shell takes it."""
     device = devices.choose("auto", devices.gpus())
-    pythons = choices.chosen_pythons(vars(options), known)
     found = {one.name: _variables(one, device, pythons) for one in known.values()}
-    if options.format == "table":
+    if form == "table":
         lines = [
             "\n".join([f"# {name}", *(f"export {key}={shlex.quote(value)}" for key, value in some.items())])
             for name, some in found.items()
@@ -77,9 +76,7 @@ def _show_variables(known: Mapping[str, Backend], options: argparse.Namespace) -
         terminal.print_text("\n\n".join(lines))
     else:
         rows = [[name, key, value] for name, some in found.items() for key, value in some.items()]
-        terminal.print_text(
-            grid.printed({"variables": grid.Grid(_VARIABLES, rows)}, options.format, terminal.width())
-        )
+        terminal.print_text(grid.printed({"variables": grid.Grid(_VARIABLES, rows)}, form, terminal.width()))
 
 
 def _variables(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> dict[str, str]:
@@ -101,23 +98,23 @@ def _variables(backend: Backend, device: Device, pythons: Mapping[str, Choice]) 
     return found
 
 
-def _show_published(options: argparse.Namespace) -> None:
+def _print_published(workload: str | None, form: str) -> None:
     figures = published.read()
     workloads = list(dict.fromkeys(one.workload for one in figures))
-    if options.workload:
-        if options.workload not in workloads:
-            hint = nearest(options.workload, workloads)
-            raise UserError(f"There is no published figure of {options.workload!r}{hint}")
-        figures = [one for one in figures if one.workload == options.workload]
-    if options.format == "csv":
+    if workload:
+        if workload not in workloads:
+            hint = nearest(workload, workloads)
+            raise UserError(f"There is no published figure of {workload!r}{hint}")
+        figures = [one for one in figures if one.workload == workload]
+    if form == "csv":
         terminal.print_text(records_csv([asdict(figure) for figure in figures]).rstrip())
-    elif options.format == "json":
+    elif form == "json":
         terminal.print_text(as_json([asdict(figure) for figure in figures]))
     else:
-        heads, rows = (tables.figure_rows if options.workload else tables.workload_rows)(figures)
+        heads, rows = (tables.figure_rows if workload else tables.workload_rows)(figures)
         shown = {_PUBLISHED: grid.Grid(heads, rows)}
-        terminal.print_text(grid.printed(shown, options.format, terminal.width()))
-        if options.format == "table":
+        terminal.print_text(grid.printed(shown, form, terminal.width()))
+        if form == "table":
             terminal.print_text(textwrap.fill(tables.WHERE, terminal.width(), initial_indent="\n"))
 
 

@@ -133,7 +133,7 @@ def _own_data(the_plan: Plan, example: Example, here: RunPaths, on_event: OnEven
             on_event(Note(f"{example.path.name}: load_data() runs on {backend.name}, for all backends"))
             task = replace(tasks[backend.name], task=LOAD, image_data_format=CHANNELS_LAST, epochs=0, parity=None)
             start = partial(launcher.launch, mark=mark)
-            outcome = launcher.to_its_end(runner.measure(task, here, start, compiling.NOBODY))
+            outcome = launcher.run_to_completion(runner.measure(task, here, start, compiling.SILENT))
         if outcome.status != OK:
             reason = outcome.reason.rstrip(".")
             raise UserError(f"load_data of {example.path.name} gave no data on {backend.name}: {reason}.")

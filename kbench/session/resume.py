@@ -68,7 +68,7 @@ def _with_secrets(asked: Request, arguments: Sequence[str], packages: Sequence[s
     given = list(packages)
     if asked.script and any(MASK in one for one in asked.script.packages):
         script = scripts.load(paths.expanded(asked.examples[0]), asked.script.module)
-        given += scripts.of_its_own(script.path, known_backends()).packages
+        given += scripts.pep723_requirements(script.path, known_backends()).packages
     return request.with_secrets(asked, arguments, given, run)
 
 

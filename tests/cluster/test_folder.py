@@ -49,7 +49,7 @@ def everything(run: Path) -> list[Path]:
 
 def test_a_block_is_kept_with_its_cells_and_counts_as_measured(run: Path) -> None:
     folder.accept(run, "fast", BLOCK, sent())
-    assert folder.measured(run) == {"one__r1"}
+    assert folder.finished_blocks(run) == {"one__r1"}
     folder.join(run, run / "machines/fast")
     assert [one.cell.id for one in store.read(run / "machines/fast").measured] == [ID]
 
@@ -67,7 +67,7 @@ def test_a_file_that_is_none_of_a_blocks_is_refused_with_all_others(run: Path, n
     with pytest.raises(ValueError, match="none of a block's"):
         folder.accept(run, "fast", BLOCK, sent(**{name: b"{}"}))
     assert everything(run) == before
-    assert not folder.measured(run)
+    assert not folder.finished_blocks(run)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_result_of_something_else_is_refused(
     monkeypatch.setattr(folder, "MOST_FILES", 5)
     with pytest.raises(ValueError, match=says):
         folder.accept(run, "fast", BLOCK, sent(**files))
-    assert not folder.measured(run)
+    assert not folder.finished_blocks(run)
 
 
 def test_a_block_that_was_half_kept_by_a_client_that_was_killed_is_kept_whole(run: Path) -> None:
