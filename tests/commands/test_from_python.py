@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -187,3 +189,22 @@ def test_tables_are_exported_as_by_the_command(bench: Bench) -> None:
     file = bench.folder / "table.csv"
     kbench.run("fake", "my_example.py", no_plots=True, export=file, columns=["backend", "status"], **SMOKE)
     assert file.read_text().splitlines() == ["backend,status", "keras9/fake,ok"]
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+
+
+def test_the_program_of_the_page_measures(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    _, program = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    for written, here in (("jax", "fake"), ("mnist_mlp", "my_example.py"), ("(32, 128)", "(8, 16)")):
+        assert written in program
+        program = program.replace(written, here)
+    exec(compile(program, str(PAGE), "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.rpartition(" ")[0] for line in lines[::2]] == ["keras9/fake my_example ok"] * 2
+    assert [line.partition(" [")[0] for line in lines[1::2]] == ["8 ok", "16 ok"]
+
+
+def test_the_page_names_every_event() -> None:
+    page = PAGE.read_text("utf-8")
+    assert {kind.__name__ for kind in get_args(events.Event)} <= set(re.findall(r"`(\w+)`", page))
