@@ -17,7 +17,7 @@ from kbench.screen.output import Output
 from kbench.session import interrupts
 from kbench.session.events import OnEvent
 from kbench.store import RunResults
-from kbench.values import Summary
+from kbench.summary import Summary
 
 
 def measure_and_finish(measure: Callable[[OnEvent], RunResults], screen: Screen, wanted: Output) -> int:
