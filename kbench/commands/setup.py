@@ -12,9 +12,8 @@ from kbench.screen.listener import Screen
 from kbench.selection import names
 from kbench.selection.builds import pick_build
 from kbench.selection.known import known_backends
-from kbench.session import prepare
+from kbench.session import making, prepare
 from kbench.session.events import notes
-from kbench.session.making import Making
 from kbench.values import base
 
 
@@ -25,13 +24,14 @@ def main(options: argparse.Namespace) -> int:
     pythons = choices.chosen_pythons(vars(options), known)
     device = devices.choose(options.device, devices.gpus())
     status, screen = 0, Screen()
-    with prepare.reserved(), Making([one.name for one in selected.chosen], screen) as making:
+    names_of_all = [one.name for one in selected.chosen]
+    with prepare.reserved():
         for backend in selected.chosen:
             choice = pythons.get(base(backend.name))
             try:
                 backend = locks.locked(backend, device.kind, notes(screen))
                 build = pick_build(backend, device, as_is=choice is not None and choice.as_is)
-                with making.of(backend.name):
+                with making.telling(backend.name, names_of_all, screen):
                     environment = ensure.ensure(backend, build, explicit=choice, report=notes(screen))
                 print(f"{backend.name}: ready ({build.name}, {environment.python})")
             except (Unavailable, Unsupported) as error:

@@ -71,14 +71,11 @@ class Screen:
 
     def _environment(self, event: Event) -> None:
         match event:
-            case events.EnvironmentsStarted():
-                self._live = Live(not self._quiet)
-            case events.EnvironmentProgress(backend, number, count, written, seconds) if self._live:
+            case events.EnvironmentProgress(backend, number, count, written, seconds):
+                self._live = self._live or Live(not self._quiet)
                 which = f"{number} of {count}: {backend}" if number and count > 1 else backend
                 self._live.show(f"environment {which}  {size(written)} written  {seconds:.0f} s")
             case events.EnvironmentEnded() if self._live:
-                self._live.clear()
-            case events.EnvironmentsEnded() if self._live:
                 self._live.close()
                 self._live = None
 

@@ -28,11 +28,6 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class EnvironmentsStarted:
-    """The missing environments are about to be made."""
-
-
-@dataclass(frozen=True)
 class EnvironmentProgress:
     """The environment of a backend is being made, the `number`-th of `count`; 0 if it was not missing."""
 
@@ -48,11 +43,6 @@ class EnvironmentEnded:
     """The environment of a backend is there, or cannot be made."""
 
     backend: str
-
-
-@dataclass(frozen=True)
-class EnvironmentsEnded:
-    """All of them have ended."""
 
 
 @dataclass(frozen=True)
@@ -154,10 +144,8 @@ class Explaining:
 Event = (
     Note
     | Planned
-    | EnvironmentsStarted
     | EnvironmentProgress
     | EnvironmentEnded
-    | EnvironmentsEnded
     | RunCreated
     | RunResumed
     | NothingMeasured

@@ -1,4 +1,4 @@
-"""Tells while environments are made: which of how many, and how much is written so far."""
+"""Tells while an environment is made: which of how many, and how much is written so far."""
 
 from __future__ import annotations
 
@@ -9,43 +9,25 @@ from collections.abc import Iterator, Sequence
 import psutil
 
 from kbench.environments import installers
-from kbench.session.events import (
-    EnvironmentEnded,
-    EnvironmentProgress,
-    EnvironmentsEnded,
-    EnvironmentsStarted,
-    OnEvent,
-)
+from kbench.session.events import EnvironmentEnded, EnvironmentProgress, OnEvent
 
 
-class Making:
-    """The environments of these backends, which may have to be made."""
+@contextlib.contextmanager
+def telling(backend: str, missing: Sequence[str], on_event: OnEvent) -> Iterator[None]:
+    """Tell while installers run for this backend; `missing` are all backends whose environments are to be made."""
+    start, written = time.monotonic(), dict[int, int]()
+    number = missing.index(backend) + 1 if backend in missing else 0
 
-    def __init__(self, backends: Sequence[str], on_event: OnEvent) -> None:
-        self._backends = list(backends)
-        self._on_event = on_event
+    def look(pid: int) -> None:
+        written.update(_written(pid))
+        seconds = time.monotonic() - start
+        on_event(EnvironmentProgress(backend, number, len(missing), sum(written.values()), seconds))
 
-    def __enter__(self) -> Making:
-        self._on_event(EnvironmentsStarted())
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._on_event(EnvironmentsEnded())
-
-    @contextlib.contextmanager
-    def of(self, backend: str) -> Iterator[None]:
-        """Tell while installers run for this backend."""
-        start, written = time.monotonic(), dict[int, int]()
-        number, count = self._backends.index(backend) + 1 if backend in self._backends else 0, len(self._backends)
-
-        def look(pid: int) -> None:
-            written.update(_written(pid))
-            seconds = time.monotonic() - start
-            self._on_event(EnvironmentProgress(backend, number, count, sum(written.values()), seconds))
-
+    try:
         with installers.watched(look):
             yield
-        self._on_event(EnvironmentEnded(backend))
+    finally:
+        on_event(EnvironmentEnded(backend))
 
 
 def _written(pid: int) -> dict[int, int]:

@@ -27,9 +27,8 @@ from kbench.machine import devices
 from kbench.planning.plan import Plan
 from kbench.selection import of_its_time, scripts, twins
 from kbench.session import data as run_data
-from kbench.session import interrupts
+from kbench.session import interrupts, making
 from kbench.session.events import Note, OnEvent, notes
-from kbench.session.making import Making
 from kbench.store.events import read_events
 from kbench.values import CHANNELS_LAST, NATIVE, OK, Environment, Example
 
@@ -190,15 +189,14 @@ def make_environments(the_plan: Plan, missing: Sequence[str], on_event: OnEvent)
     """Backend -> its environment, or a sentence that says why there is none; `missing` are told to be made."""
     made: dict[str, Environment | str] = {}
     script = the_plan.request.script
-    with Making(missing, on_event) as making:
-        for backend, build in the_plan.environments():
-            try:
-                choice = the_plan.request.python(backend.name)
-                with making.of(backend.name):
-                    environment = ensure.ensure(backend, build, explicit=choice, report=notes(on_event))
-                    packages = script.packages if script else ()
-                    made[backend.name] = layers.ensure(environment, packages, notes(on_event))
-            except Unavailable as error:
-                on_event(Note(f"{backend.name}: unavailable: {error}"))
-                made[backend.name] = str(error)
+    for backend, build in the_plan.environments():
+        try:
+            choice = the_plan.request.python(backend.name)
+            with making.telling(backend.name, missing, on_event):
+                environment = ensure.ensure(backend, build, explicit=choice, report=notes(on_event))
+                packages = script.packages if script else ()
+                made[backend.name] = layers.ensure(environment, packages, notes(on_event))
+        except Unavailable as error:
+            on_event(Note(f"{backend.name}: unavailable: {error}"))
+            made[backend.name] = str(error)
     return made

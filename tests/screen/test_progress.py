@@ -192,7 +192,7 @@ def test_an_environment_shows_which_it_is_and_what_is_written(
 ) -> None:
     screen = Terminal(monkeypatch, 80)
     monkeypatch.setattr(making, "_written", lambda pid: {pid: 312 << 20})
-    with making.Making(["keras3/jax", "keras3/torch"], Screen()) as all_of_them, all_of_them.of("keras3/torch"):
+    with making.telling("keras3/torch", ["keras3/jax", "keras3/torch"], Screen()):
         making.installers.run(["sleep", "1.2"], tmp_path / "log", os.environ, tmp_path, 60)
     said = [one for one in screen.lines if one]
     assert said and said[0].startswith("environment 2 of 2: keras3/torch  312 MiB written  ")
