@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import logging
 import multiprocessing
 import signal
@@ -55,9 +54,7 @@ def template(place: Path) -> dict[str, bytes]:
     ]
     run = report_scale.generate(place, "template", cells, 4, 0)
     files = {path.relative_to(run).as_posix(): path for pattern in KEPT for path in run.glob(pattern)}
-    record = json.loads(files["run.json"].read_text())
-    record["plan"]["request"] = {}
-    return {name: path.read_bytes() for name, path in files.items()} | {"run.json": json.dumps(record).encode()}
+    return {name: path.read_bytes() for name, path in files.items()}
 
 
 class Instead:
@@ -121,7 +118,7 @@ def main() -> int:
         record = folder.ClusterRun(on="", request=request, device="cpu", blocks=blocks, argv=())
         run = folder.create(Path(place), record, "run")
         rows = measured(run, Schedule(blocks, spread=False), address, options.workers)
-        assert len(folder.measured(run)) == count
+        assert len(folder.finished_blocks(run)) == count
     print(tabulate(rows, headers=["cells", "ms per cell", "CPU ms per cell", "MiB"], floatfmt=".2f"))
     grown = 1024 * (rows[-1][3] - rows[1][3]) / (rows[-1][0] - rows[1][0])
     ratio = rows[-1][2] / rows[1][2]

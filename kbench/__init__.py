@@ -1,4 +1,8 @@
-"""kbench: the same Keras models, measured on every Keras backend."""
+"""kbench: the same Keras models, measured on every Keras backend.
+
+From Python: `run` and `script` measure like the commands and return DataFrames, `load` returns those of an earlier
+run, and `request` and `measure` are what stands below all of them.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
-    from kbench.commands.from_python import Word
+    from kbench.cli.words import OptionValues
     from kbench.exports.dataframes import RunData
+    from kbench.planning.request import Request
+    from kbench.session.events import OnEvent
+    from kbench.store import RunResults
 
-__all__ = ["__version__", "load", "run", "script"]
+__all__ = ["__version__", "load", "measure", "request", "run", "script"]
+
+# Everything is imported when it is called: whoever asks only for the version needs no packages.
 
 
-def run(
-    backends: str | Sequence[str], examples: str | Sequence[str] = "core", **options: Word | Sequence[Word]
-) -> RunData:
+def run(backends: str | Sequence[str], examples: str | Sequence[str] = "core", **options: OptionValues) -> RunData:
     """Measure examples on backends like the command `run`; returns the measurements as pandas DataFrames.
 
     options: those of the command line, with underscores: `profile="smoke", repeats=3, no_plots=True`. The run's
@@ -26,14 +33,14 @@ def run(
     """
     from kbench.commands import from_python
 
-    return from_python.measured("run", (), (), {"backends": backends, "examples": examples, **options})
+    return from_python.run_command("run", {"backends": backends, "examples": examples, **options})
 
 
 def script(
     file: str | PathLike[str],
     backends: str | Sequence[str],
     arguments: Sequence[str] = (),
-    **options: Word | Sequence[Word],
+    **options: OptionValues,
 ) -> RunData:
     """Measure your own Keras program like the command `script`; `arguments` are passed to the program.
 
@@ -41,11 +48,48 @@ def script(
     """
     from kbench.commands import from_python
 
-    return from_python.measured("script", (str(file),), arguments, {"backends": backends, **options})
+    return from_python.run_command("script", {"file": file, "backends": backends, **options}, arguments)
 
 
 def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str] = "results") -> RunData:
     """A run as pandas DataFrames: `.summary`, `.epochs`, `.cells`, and `.provenance`."""
-    from kbench.exports import dataframes  # here, because most of kbench does not need pandas
+    from kbench.exports import dataframes
 
     return dataframes.load(run, results_folder)
+
+
+def request(
+    backends: str | Sequence[str],
+    examples: str | Sequence[str] = "all",
+    script: str | PathLike[str] | None = None,
+    arguments: Sequence[str] = (),
+    **options: OptionValues,
+) -> Request:
+    """What to measure, for `measure`: a value that says all of it, and can be changed by `dataclasses.replace`.
+
+    With `script`, a program of yours with its `arguments` instead of examples. options: those of the command line
+    that say what is measured and how. Raises kbench.errors.UserError.
+    """
+    from kbench.commands import from_python
+
+    return from_python.request(backends, examples, script, arguments, options)
+
+
+def measure(
+    request: Request,
+    folder: str | PathLike[str] = "results",
+    on_event: OnEvent | None = None,
+    name: str | None = None,
+) -> RunResults:
+    """Measure a request as a new run below `folder`; returns its measurements. Prints, draws and writes no tables.
+
+    `on_event` is called with each event of kbench.session.events as it happens. `name` is that of the run's own
+    folder, the current time if it is not given. Raises kbench.errors.UserError; once cells run, that is a Stopped, or
+    an Interrupted (a KeyboardInterrupt) if the user ends the run: their `run` is the folder with what was measured.
+    """
+    from pathlib import Path
+
+    from kbench.session import events
+    from kbench.session.measure import measure
+
+    return measure(request, Path(folder), on_event or events.ignore, name=name, command="kbench.measure(...)")

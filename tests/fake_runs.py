@@ -149,7 +149,6 @@ def plan(cells: Iterable[Cell], **example_facts: Any) -> dict[str, Any]:
     planned = list(cells)
     example = {"task": "train", "input": "image", "available_samples": 60000, "data": "mnist"} | example_facts
     return {
-        "profile": "quick",
         "cells": [asdict(one) for one in planned],
         "backends": {
             one.backend: {"title": one.backend.title(), "color": COLORS.get(one.backend, ""), "notes": []}
@@ -210,3 +209,13 @@ def fake_run(
         write_events(run, one, learning(one, seconds) if outcome.status == OK else [])
         store.write_outcome(run, one, outcome)
     return run
+
+
+def as_schema_1(run: Path) -> None:
+    """Write the run's run.json as it was in schema 1: the request in the plan, and most of its fields beside it."""
+    record = json.loads((run / "run.json").read_text())
+    request = record.pop("request")
+    by_name = ("backends", "named_backends", "examples", "named_examples", "pythons")
+    copies = {name: value for name, value in request.items() if name not in by_name}
+    record |= {"schema": 1, "plan": {**copies, "request": request, **record["plan"]}}
+    (run / "run.json").write_text(json.dumps(record))

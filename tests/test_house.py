@@ -142,6 +142,22 @@ def test_the_host_imports_nothing_of_the_guest() -> None:
         assert found == [], name_of(path)
 
 
+def test_only_the_command_line_and_its_commands_see_argparse() -> None:
+    for path in HOST:
+        below = path.relative_to(CHECKOUT / "kbench").parts[0] not in ("cli", "commands")
+        assert not (below and "argparse" in imports(parse(path))), name_of(path)
+
+
+def test_what_measures_prints_nothing() -> None:
+    for path in (CHECKOUT / "kbench" / "session").glob("*.py"):
+        called = {
+            node.func.id
+            for node in ast.walk(parse(path))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        assert "print" not in called, name_of(path)
+
+
 def test_no_backend_is_named_in_host_code() -> None:
     assert backend_names()
     word = re.compile(rf"\b(?:{'|'.join(map(re.escape, backend_names()))})\b", re.IGNORECASE)

@@ -23,7 +23,7 @@ def test_a_program_gets_its_secrets_and_what_is_kept_has_them_masked(bench: Benc
     said = bench("script", "train.py", *options, "--", *SECRETS)
     assert said.status == 0 and f"{[len(one) for one in SECRETS]} False\n" in said.out
     assert "hunter2" not in kept(bench) + said.out + said.err
-    assert bench.last().plan["request"]["script"]["arguments"] == list(MASKED)
+    assert bench.last().request["script"]["arguments"] == list(MASKED)
     assert "-- --api-key '***' 'TOKEN=***'" in bench.last().provenance["command_line"]
     said = bench("resume", "mine")
     assert said.status == 2 and said.err.count("\n") == 1

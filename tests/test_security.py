@@ -307,7 +307,7 @@ def test_a_variable_that_the_user_names_reaches_the_guest_and_its_name_alone_is_
     texts = [path.read_text("utf-8", "replace") for path in (bench.results / "passed").rglob("*") if path.is_file()]
     texts = [text for text in texts if "assert os.environ" not in text]
     assert not [text for text in texts if "hunter" in text]
-    assert bench.last().plan["pass_env"] == ["MY_LICENCE"]
+    assert bench.last().request["pass_env"] == ["MY_LICENCE"]
     assert events_of(bench.results / "passed")
 
 

@@ -17,17 +17,17 @@ from kbench.cells import launcher as launchers
 from kbench.cells import runner
 from kbench.cells.launcher import Launcher, Running
 from kbench.cells.runner import Listener
-from kbench.cells.spec import Here
+from kbench.cells.spec import RunPaths
 from kbench.planning.tasks import CellTask
 from kbench.values import OK, Environment, Outcome
 
-NOBODY = Listener(lambda task: None, lambda task, progress: None, lambda task, outcome: None)
+SILENT = Listener(lambda task: None, lambda task, progress: None, lambda task, outcome: None)
 
 
 def compile_first(
     tasks: Sequence[CellTask],
     verdicts: Mapping[str, Outcome],
-    here: Here,
+    here: RunPaths,
     launcher: Launcher,
     report: Callable[[str], None],
     moving: Callable[[str], None] = lambda text: None,
@@ -58,7 +58,7 @@ def compile_first(
             while waiting and len(running) < cores:
                 folder, task = waiting.pop(0 if len(waiting) % 2 else -1)
                 _take_over(folder, running)
-                one = runner.measure(_shortest(task), apart, launcher, NOBODY)
+                one = runner.measure(_shortest(task), apart, launcher, SILENT)
                 running[folder] = (task, stack.enter_context(contextlib.closing(one)))
             for folder, (task, one) in list(running.items()):
                 try:
@@ -75,7 +75,7 @@ def compile_first(
     return time.monotonic() - start
 
 
-def _compiled(task: CellTask, here: Here) -> Path | None:
+def _compiled(task: CellTask, here: RunPaths) -> Path | None:
     """The folder of the backend's compiled code for the task's example, if it has one."""
     environment = here.environments.get(task.environment)
     if task.script is not None:  # it cannot be shortened

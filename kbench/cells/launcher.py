@@ -136,7 +136,7 @@ def launch(
     )
 
 
-def to_its_end(running: Running[T]) -> T:
+def run_to_completion(running: Running[T]) -> T:
     """Wait for a running process; returns its result."""
     with contextlib.closing(running):
         while True:

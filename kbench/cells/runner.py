@@ -16,8 +16,8 @@ from kbench.axes import Point
 from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
 from kbench.cells import workdir
-from kbench.cells.launcher import Exit, Launcher, Running, to_its_end
-from kbench.cells.spec import Here
+from kbench.cells.launcher import Exit, Launcher, Running, run_to_completion
+from kbench.cells.spec import RunPaths
 from kbench.cells.turns import Turn, Turns
 from kbench.environments import ensure
 from kbench.machine import devices
@@ -57,7 +57,7 @@ class Listener:
 def run(
     tasks: Sequence[CellTask],
     verdicts: Mapping[str, Outcome],
-    here: Here,
+    here: RunPaths,
     launcher: Launcher,
     listener: Listener,
     interleave: bool = False,
@@ -115,7 +115,7 @@ def run(
                     ended(task, known[task.id])
             unknown = [task for task in together if task.id not in known]
             if len(unknown) == 1:
-                ended(unknown[0], to_its_end(cell(unknown[0])))
+                ended(unknown[0], run_to_completion(cell(unknown[0])))
             elif unknown:
                 _in_turns(unknown, cell, ended, listener.note)
     except KeyboardInterrupt:
@@ -175,16 +175,16 @@ def _in_turns(
             for gone in turns.wait(launchers.POLL_SECONDS):
                 task, one = running.pop(gone)
                 turns.leave(gone)
-                ended(task, to_its_end(one))
+                ended(task, run_to_completion(one))
 
 
-def _unavailable(task: CellTask, here: Here) -> Outcome | None:
+def _unavailable(task: CellTask, here: RunPaths) -> Outcome | None:
     environment = here.environments.get(task.environment, "its environment was not made")
     return Outcome(UNAVAILABLE, environment) if isinstance(environment, str) else None
 
 
 def measure(
-    task: CellTask, here: Here, launcher: Launcher, listener: Listener, turn: Turn | None = None
+    task: CellTask, here: RunPaths, launcher: Launcher, listener: Listener, turn: Turn | None = None
 ) -> Running[Outcome]:
     """Measure a task on this machine, in its backend's environment; returns the outcome."""
     environment, device = here.environments[task.environment], here.devices[task.device]

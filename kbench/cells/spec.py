@@ -37,7 +37,7 @@ MATTERS = re.compile(
     r"(OMP|GOMP|KMP|MKL|DNNL|ONEDNN|OPENBLAS|GOTO|BLIS|VECLIB|NUMEXPR|TBB|XLA|TF|CUDA|CUDNN|NVIDIA|NCCL|MALLOC"
     r"|TCMALLOC)_.*|LD_PRELOAD|LD_LIBRARY_PATH"
 )
-NOT_A_PROGRAMS = re.compile(r"(PYTHON|KERAS_|KBENCH_|VIRTUAL_ENV|__PYVENV).*")
+RESERVED_VARIABLES = re.compile(r"(PYTHON|KERAS_|KBENCH_|VIRTUAL_ENV|__PYVENV).*")
 # Never kept.
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE")
 
@@ -52,7 +52,7 @@ def that_matter(variables: Mapping[str, str], of_backend: Collection[str]) -> di
 
 
 @dataclass(frozen=True, kw_only=True)
-class Here:
+class RunPaths:
     """What this machine adds to the tasks of a run: devices and paths."""
 
     run: Path  # the run's folder
@@ -94,7 +94,7 @@ def keras_json(task: CellTask) -> dict[str, Any]:
     }
 
 
-def spec(task: CellTask, here: Here, script: Work | None = None) -> dict[str, Any]:
+def spec(task: CellTask, here: RunPaths, script: Work | None = None) -> dict[str, Any]:
     """The guest's spec: the task and paths, with the home folder as `~`; `script` says where the program is."""
     data = here.data.get((task.example, task.image_data_format))
     weights = here.published_weights.get(task.example)
@@ -115,13 +115,13 @@ def spec(task: CellTask, here: Here, script: Work | None = None) -> dict[str, An
     }
 
 
-def secret_arguments(task: CellTask, here: Here) -> dict[str, str]:
+def secret_arguments(task: CellTask, here: RunPaths) -> dict[str, str]:
     """The variable with a script's true arguments; empty if its spec has them."""
     shown = tuple((task.script or {}).get("arguments", ()))
     return {} if shown == tuple(here.arguments) else {ARGUMENTS: json.dumps(list(here.arguments))}
 
 
-def _script(task: CellTask, here: Here, work: Work) -> dict[str, Any]:
+def _script(task: CellTask, here: RunPaths, work: Work) -> dict[str, Any]:
     """The script's options, path, packages, and the files that Keras's get_file finds."""
     environment, of_task = here.environments[task.environment], task.script or {}
     assert not isinstance(environment, str)
@@ -140,7 +140,7 @@ def _script(task: CellTask, here: Here, work: Work) -> dict[str, Any]:
     }
 
 
-def _files(here: Here) -> dict[str, list[str]]:
+def _files(here: RunPaths) -> dict[str, list[str]]:
     return {name: [portable(one.path) if one.path else "", one.remark] for name, one in here.keras_files.items()}
 
 
@@ -158,7 +158,7 @@ def environment_variables(
     """
     kept = {name: inherited[name] for name in INHERITED if name in inherited}
     if of_program:
-        kept = {name: value for name, value in inherited.items() if not NOT_A_PROGRAMS.fullmatch(name)}
+        kept = {name: value for name, value in inherited.items() if not RESERVED_VARIABLES.fullmatch(name)}
     return {
         **kept,
         "PYTHONNOUSERSITE": "1",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kbench import store
-from kbench.cells.spec import Here, Work
+from kbench.cells.spec import RunPaths, Work
 from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
 from kbench.selection import scripts
@@ -21,7 +21,7 @@ MOST_BYTES, MOST_FILES = 2 * 2**30, 100_000  # of a folder that is copied for ea
 
 
 @contextlib.contextmanager
-def work(task: CellTask, here: Here, files: CellFolder) -> Iterator[Work]:
+def work(task: CellTask, here: RunPaths, files: CellFolder) -> Iterator[Work]:
     """The script's file and working directory; removes the copy of its folder afterwards, unless it is to be kept."""
     original = here.examples[task.example]
     assert task.script is not None

@@ -149,13 +149,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     about, _ = COMMANDS[command]
     parser = _parser(f"{program()} {named}".strip(), description=about, epilog=_text(command))
     add_options(parser, command)
-    place = (
-        arguments.index("--") if command in ("script", "parity", "resume") and "--" in arguments else len(arguments)
-    )
-    found = _parsed(parser, arguments[:place], command)
+    end = arguments.index("--") if command in ("script", "parity", "resume") and "--" in arguments else len(arguments)
+    found = _parsed(parser, arguments[:end], command)
     if getattr(found, "channel", None):
         os.environ[CHANNEL] = found.channel  # read where a Python is installed
-    found.arguments = tuple(arguments[place + 1 :])  # of the script
+    found.arguments = tuple(arguments[end + 1 :])  # of the script
     found.command = command
     found.argv = list(masked_arguments(argv))  # which results keep
     return found

@@ -6,25 +6,26 @@ It ends with the process that started it, to which its stdin belongs.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
+import shlex
 import signal
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
-from kbench import paths, store
+from kbench import paths
 from kbench.analysis.rows import summarised
 from kbench.cluster.messages import Order, Result, decode, encode
 from kbench.errors import UserError
 from kbench.machine import devices
-from kbench.planning import plan
 from kbench.planning.request import Request
-from kbench.session import choices, interrupts, measure, prepare, terminal
+from kbench.screen import terminal
+from kbench.screen.listener import Screen
+from kbench.session import interrupts
+from kbench.session.measure import measure
 
 ORDER, FILES = "order", "files"
 EXAMPLES, BACKENDS = "examples", "backends"  # folders of an order's files
@@ -55,26 +56,26 @@ def _end_with_parent() -> None:
 
 def _measure(order: Order, folder: Path) -> Result:
     example = _example(order, folder)
-    gpus = devices.gpus()
     asked = msgspec.convert(
         {
             **order.request,
             **_data_folder(order),
             "examples": [str(example)],
-            "device": [devices.choose(one, gpus).label for one in order.device.split(",")],
+            "device": [devices.choose(one, devices.gpus()).label for one in order.device.split(",")],
         },
         Request,
     )
-    the_plan = plan.make(asked, choices.known_backends(), gpus, report=terminal.say)
-    of_block = tuple(task for task in the_plan.tasks if task.repeat == order.block.repeat)
-    the_plan = replace(the_plan, tasks=of_block)
-    options = argparse.Namespace(detail=terminal.USUAL, name="block", argv=order.argv)
-    with prepare.reserved():
-        the_plan, here = measure.new_run(the_plan, folder / "results", options, gpus)
-        with store.filling(here.run):
-            measure.measure_cells(the_plan, the_plan, here, gpus, options)
-            terminal.show_example(summarised(store.read(here.run)))
-    files = {one.relative_to(here.run).as_posix(): one for pattern in KEPT for one in here.run.glob(pattern)}
+    there = measure(
+        asked,
+        folder / "results",
+        Screen(),
+        name="block",
+        command=shlex.join(order.argv),
+        only=lambda task: task.repeat == order.block.repeat,
+    )
+    terminal.print_example(summarised(there))
+    run = there.folder
+    files = {one.relative_to(run).as_posix(): one for pattern in KEPT for one in run.glob(pattern)}
     return Result(
         status="measured",
         files={name: one.read_bytes() for name, one in files.items() if one.is_file() and not one.is_symlink()},

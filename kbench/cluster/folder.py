@@ -25,13 +25,14 @@ from kbench.cluster.messages import Block, Result
 from kbench.cluster.schedule import Worker
 from kbench.errors import UserError
 from kbench.planning import request
+from kbench.store import schema1
 from kbench.store.files import may_be_refused, read_json, replace, replace_json
-from kbench.store.runs import CLUSTER, LONGEST_NAME, MACHINES, create_with
+from kbench.store.runs import CLUSTER, LONGEST_NAME, MACHINES, SCHEMA, create_with
 from kbench.whole_folders import scratch
 
 BLOCKS = "blocks"
 ATTEMPTS = "attempts.jsonl"
-JOINED = ("backends", "examples", "request")  # parts of the plans of blocks
+JOINED = ("backends", "examples")  # parts of the plans of blocks
 MOST_BYTES, MOST_FILES = 2**28, 10_000  # of a block's files together
 # What a worker may send back.
 _ALLOWED = re.compile(
@@ -67,7 +68,7 @@ def read(run: Path) -> ClusterRun:
         raise UserError(f"{run / CLUSTER} is damaged: {error}.") from None
 
 
-def measured(run: Path) -> set[str]:
+def finished_blocks(run: Path) -> set[str]:
     """The names of the blocks that are measured."""
     return {path.stem for path in run.glob(f"{MACHINES}/*/{BLOCKS}/*.json")}
 
@@ -145,42 +146,42 @@ def _check(sent: Path, block: Block, record: ClusterRun) -> None:
 
 def _parts(path: Path) -> Mapping[str, Any]:
     """A block's run.json, with all that `join` needs. Raises UserError."""
-    whole = read_json(path)
-    plan = whole.get("plan")
+    whole = schema1.upgraded(read_json(path), SCHEMA)
+    plan, asked = whole.get("plan"), whole.get("request")
     if not (
         isinstance(plan, dict)
+        and isinstance(asked, dict)
         and isinstance(plan.get("cells"), list)
         and all(isinstance(plan.get(part), dict) for part in JOINED)
     ):
         raise UserError(f"{path.name} lacks a part of the plan.")
-    request.read(plan["request"], path.parent)
+    request.read(asked, path.parent)
     return whole
 
 
 def join(run: Path, kind: Path) -> None:
     """Write the kind's run.json from those of its blocks. Raises UserError."""
     record = read(run)
-    order = {one.name: place for place, one in enumerate(record.blocks)}
+    order = {one.name: number for number, one in enumerate(record.blocks)}
 
-    def place(path: Path) -> tuple[int, str]:
+    def position(path: Path) -> tuple[int, str]:
         name = path.stem.removesuffix(f"__{kind.name}")
         return order.get(name, len(order)), name
 
-    blocks = [_parts(path) for path in sorted((kind / BLOCKS).glob("*.json"), key=place)]
+    blocks = [_parts(path) for path in sorted((kind / BLOCKS).glob("*.json"), key=position)]
     plans = [one["plan"] for one in blocks]
     plan = {
         **plans[0],
         "cells": [cell for one in plans for cell in one["cells"]],
-        **{part: {name: of for one in plans for name, of in one[part].items()} for part in ("backends", "examples")},
-        "request": {
-            **plans[0]["request"],
-            "examples": record.request["examples"],
-            "extra_repeats": {
-                name: value for one in plans for name, value in one["request"].get("extra_repeats", {}).items()
-            },
-        },
+        **{part: {name: of for one in plans for name, of in one[part].items()} for part in JOINED},
+    }
+    requests = [one["request"] for one in blocks]
+    asked = {
+        **requests[0],
+        "examples": record.request["examples"],
+        "extra_repeats": {name: value for one in requests for name, value in one.get("extra_repeats", {}).items()},
     }
     started = [str(one.get("created", "")) for one in blocks]
-    whole = {**blocks[0], "name": f"{run.name}/{kind.name}", "created": min(started), "plan": plan}
+    whole = {**blocks[0], "name": f"{run.name}/{kind.name}", "created": min(started), "request": asked, "plan": plan}
     if not (kind / "run.json").is_file() or read_json(kind / "run.json") != whole:  # it may be read-only
         replace_json(kind / "run.json", whole)

@@ -27,7 +27,7 @@ def blocks(request: Request, chosen: Sequence[Example]) -> tuple[Block, ...]:
     return tuple(Block(example=example.name, repeat=repeat) for example in chosen for repeat in repeats)
 
 
-def sent(request: Request, chosen: Sequence[Example], threads: int | None) -> dict[str, Any]:
+def sent(request: Request, chosen: Sequence[Example], threads: tuple[int, ...] | None) -> dict[str, Any]:
     """The request without what each machine chooses; each block has its share of the budget."""
     asked: dict[str, Any] = msgspec.to_builtins(request)
     del asked["device"]

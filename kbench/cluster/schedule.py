@@ -49,9 +49,9 @@ class Schedule:
             self._kinds.add(worker.kind)
             more = [replace(one, kind=worker.kind) for one in self._blocks]
             self._open += [one for one in more if one.name not in self._measured]
-        for place, block in enumerate(self._open):
+        for position, block in enumerate(self._open):
             if block.kind in ("", worker.kind) and worker.host not in self._failed_on.get(block.name, ()):
-                return self._open.pop(place)
+                return self._open.pop(position)
         return None
 
     def put_back(self, block: Block, host: str = "") -> None:

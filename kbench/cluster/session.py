@@ -2,96 +2,114 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TextIO
 
 from kbench import store
-from kbench.cli import arguments
 from kbench.cluster import addresses, folder, machines, orders
 from kbench.cluster.folder import ClusterRun
 from kbench.cluster.orders import Orders
 from kbench.cluster.schedule import Schedule
 from kbench.datasets import REAL
-from kbench.errors import Refused, UserError
+from kbench.errors import Refused
 from kbench.machine import devices
 from kbench.planning import plan
-from kbench.session import choices, interrupts, measure, output, terminal
+from kbench.planning.request import Request
+from kbench.screen import output, terminal
+from kbench.screen.output import Output
+from kbench.selection.known import known_backends
+from kbench.session import interrupts, measure
 from kbench.session.data import AUTO
 from kbench.tables import markdown, text
 from kbench.tables.machines import Rows, machines_csv, table
 
 
-def start(options: argparse.Namespace) -> int:
-    """Measure the request of `run --on`; returns the exit status. Raises UserError."""
-    if options.export:
-        raise UserError("--export is for a run on one machine: each kind's summary files are in its folder.")
-    addresses.check(options.on)
-    selected = options.select or ""
-    machines.selection(selected)
-    for device in options.device.split(","):
+@dataclass(frozen=True)
+class Cluster:
+    """Where a run is measured, and what its machines choose for themselves."""
+
+    on: str  # its address, hosts or file
+    device: str  # as given to --device
+    threads: tuple[int, ...] | None  # None: each machine's cores
+    spread: bool = False  # whether every kind of machine measures everything
+    select: str = ""  # which machines
+
+
+def check(cluster: Cluster) -> None:
+    """Raises UserError if something of it has not the right form, or what it needs is not installed."""
+    addresses.check(cluster.on)
+    machines.selection(cluster.select)
+    for device in cluster.device.split(","):
         devices.parsed(device)
-    on_cpu = argparse.Namespace(**{**vars(options), "device": "cpu"})  # this machine measures nothing
-    request = choices.request(on_cpu, choices.known_backends(), ())
+
+
+def start(
+    request: Request,
+    cluster: Cluster,
+    results: Path,
+    wanted: Output,
+    *,
+    name: str | None,
+    argv: Sequence[str],
+    dry_run: bool = False,
+) -> int:
+    """Measure the request there; returns the exit status. `argv` is kept with the results. Raises UserError."""
     if request.data_source == AUTO:
         # Machines that chose for themselves might give the repeats of a row different data.
         request = replace(request, data_source=REAL)
-    parent = measure.place(options, request)
-    the_plan = plan.make(request, choices.known_backends(), (), report=terminal.say)
+    parent = measure.check_folder(request, results, name)
+    the_plan = plan.make(request, known_backends(), (), report=terminal.print_note)
     record = ClusterRun(
-        on=options.on,
-        request=orders.sent(request, the_plan.examples, options.threads),
-        device=options.device,
+        on=cluster.on,
+        request=orders.sent(request, the_plan.examples, cluster.threads),
+        device=cluster.device,
         blocks=orders.blocks(request, the_plan.examples),
-        argv=(*arguments.program().split(), *options.argv),
-        spread=options.spread,
-        select=selected,
+        argv=tuple(argv),
+        spread=cluster.spread,
+        select=cluster.select,
     )
-    _print_plan(record, options)
-    if options.dry_run:
+    if dry_run or wanted.detail != terminal.QUIET:
+        _print_plan(record, request.profile, sys.stdout if dry_run else wanted.beside)
+    if dry_run:
         return 0
-    addresses.check_packages(options.on)
+    addresses.check_packages(cluster.on)
     made = Orders(record)
-    run = folder.create(parent, record, options.name)
+    run = folder.create(parent, record, name)
     with store.filling(run):
-        return _measure(run, record, made, options)
+        return _measure(run, record, made, wanted)
 
 
-def go_on(run: Path, options: argparse.Namespace) -> int:
-    """Measure the blocks that are missing; returns the exit status. Raises UserError."""
-    if options.budget is not None or options.retry:
-        raise UserError("A run on a cluster is resumed by its blocks: leave out --budget and --retry.")
+def go_on(run: Path, on: str | None, wanted: Output) -> int:
+    """Measure the blocks that are missing, at the new address `on`; returns the exit status. Raises UserError."""
     record = folder.read(run)
-    record = replace(record, on=options.on or record.on)
+    record = replace(record, on=on or record.on)
     addresses.check(record.on)
     addresses.check_packages(record.on)
     with store.filling(run):
-        return _measure(run, record, Orders(record), options)
+        return _measure(run, record, Orders(record), wanted)
 
 
-def _print_plan(record: ClusterRun, options: argparse.Namespace) -> None:
-    if options.detail == terminal.QUIET and not options.dry_run:
-        return
+def _print_plan(record: ClusterRun, profile: str, file: TextIO) -> None:
     examples = list(dict.fromkeys(block.example for block in record.blocks))
     each = ", each on every kind of machine" if record.spread else ""
     lines = [
-        f"Plan: {len(record.blocks)} block{'s' * (len(record.blocks) != 1)}{each}, profile {options.profile}",
+        f"Plan: {len(record.blocks)} block{'s' * (len(record.blocks) != 1)}{each}, profile {profile}",
         f"  backends   {', '.join(record.request['backends'])}",
         f"  examples   {', '.join(examples)}",
         f"  repeats    {record.request['repeats']}",
         f"  on         {record.on}{f', machines with {record.select}' if record.select else ''}",
     ]
-    alone = options.dry_run or options.format == terminal.TABLE
-    print("\n".join(lines), file=sys.stdout if alone else sys.stderr, flush=True)
+    print("\n".join(lines), file=file, flush=True)
 
 
-def _measure(run: Path, record: ClusterRun, made: Orders, options: argparse.Namespace) -> int:
-    quiet = options.detail == terminal.QUIET
-    say: Callable[[str], None] = (lambda line: None) if quiet else terminal.say
-    schedule = Schedule(record.blocks, record.spread, folder.measured(run))
+def _measure(run: Path, record: ClusterRun, made: Orders, wanted: Output) -> int:
+    quiet = wanted.detail == terminal.QUIET
+    say: Callable[[str], None] = (lambda line: None) if quiet else terminal.print_note
+    schedule = Schedule(record.blocks, record.spread, folder.finished_blocks(run))
     status = 0
     with interrupts.ended_as_interrupted():
         try:
@@ -105,7 +123,7 @@ def _measure(run: Path, record: ClusterRun, made: Orders, options: argparse.Name
             status = 1
         for block in schedule.given_up:
             print(f"kbench: {block.title}: given up; {run / folder.ATTEMPTS} says why.", file=sys.stderr)
-        ended = finish(run, options)
+        ended = finish(run, wanted)
         return status or ended
 
 
@@ -127,7 +145,7 @@ def _on_cluster(run: Path, record: ClusterRun, made: Orders, schedule: Schedule,
             cluster.close()
 
 
-def finish(run: Path, options: argparse.Namespace) -> int:
+def finish(run: Path, wanted: Output) -> int:
     """Write and print the tables of each kind of machine, and of all; returns the exit status. Raises UserError."""
     from kbench.outputs import several_machines  # which needs matplotlib
 
@@ -136,33 +154,33 @@ def finish(run: Path, options: argparse.Namespace) -> int:
         folder.join(run, kind)
     there = [store.read(kind) for kind in store.machines(run)]
     try:
-        rows = several_machines.write(run, there, options.plots)
+        rows = several_machines.write(run, there, wanted.plots)
     except Refused:  # they can be shown all the same
-        _show(run, there, several_machines.rows_of(there), options)
+        _print_tables(run, there, several_machines.rows_of(there), wanted)
         raise
-    _show(run, there, rows, options)
-    missing = len(record.blocks) * max(1, len(there) * record.spread) - len(folder.measured(run))
+    _print_tables(run, there, rows, wanted)
+    missing = len(record.blocks) * max(1, len(there) * record.spread) - len(folder.finished_blocks(run))
     if missing:
-        print(f"Not measured: {missing} block{'s' * (missing != 1)}; {terminal.resuming(run)}", file=sys.stderr)
+        blocks, command = f"{missing} block{'s' * (missing != 1)}", terminal.resume_command(run)
+        print(f"Not measured: {blocks}; continue with `{command}`.", file=sys.stderr)
     named = record.request["named_backends"], record.request["named_examples"]
     return int(bool(missing) or not all(plan.acceptable(*named, one.measured) for one in there))
 
 
-def _show(run: Path, there: Sequence[store.RunResults], rows: Rows, options: argparse.Namespace) -> None:
+def _print_tables(run: Path, there: Sequence[store.RunResults], rows: Rows, wanted: Output) -> None:
     """Print the tables of each kind of machine; several kinds are also printed side by side."""
-    wanted = replace(output.asked(options), files=())
-    if options.format == "csv":
-        terminal.show(machines_csv(rows).rstrip())
+    wanted = replace(wanted, files=())
+    if wanted.form == "csv":
+        terminal.print_text(machines_csv(rows).rstrip())
         return
     for one, (name, found) in zip(there, rows.items(), strict=True):
-        if options.format != "json" and len(there) > 1:
-            terminal.show(f"\n=== {name}")
+        if wanted.form != "json" and len(there) > 1:
+            terminal.print_text(f"\n=== {name}")
         output.print_rows(one, found, wanted)
-    if len(there) > 1 and options.format != "json":
+    if len(there) > 1 and wanted.form != "json":
         together = [table(rows)]
-        as_text = options.format == terminal.TABLE
-        terminal.show(
+        as_text = wanted.form == terminal.TABLE
+        terminal.print_text(
             f"\n{text.together(together, terminal.width(), '')}" if as_text else markdown.together(together)
         )
-    beside = None if options.format == terminal.TABLE else sys.stderr
-    terminal.print_folder(run, "Tables, plots and raw measurements", "report.html", beside)
+    terminal.print_folder(run, "Tables, plots and raw measurements", "report.html", wanted.beside)

@@ -29,7 +29,7 @@ MOST_LINES = 5  # of the output, for the reason of a block that ended without a 
 
 def describe() -> bytes:
     """This machine, as a message."""
-    facts = provenance.read(devices.gpus(), [])
+    facts = provenance.read(devices.gpus(), "")
     found = {"processor": provenance.processor(facts), "cores": provenance.cores(facts)}
     return encode(replace(this_machine(), **found, gpus=provenance.gpu_names(facts)))
 
@@ -51,8 +51,8 @@ def measure(order: bytes, topic: str) -> bytes:
         try:
             if not stack.enter_context(_alone(wanted)):
                 return encode(Result(status="stopped"))
-            place = stack.enter_context(tempfile.TemporaryDirectory(prefix="kbench-", dir=worker.local_directory))
-            return _measure(Path(place), order, wanted, say)
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="kbench-", dir=worker.local_directory))
+            return _measure(Path(folder), order, wanted, say)
         except OSError as error:
             return encode(Result(status="failed", reason=f"{error.strerror or error}: {error.filename}"))
 

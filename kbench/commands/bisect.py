@@ -5,17 +5,22 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-import kbench
-from kbench import store
+from kbench import paths
 from kbench.analysis.rows import summarised
+from kbench.commands import choices
 from kbench.environments import locks
-from kbench.errors import UserError
+from kbench.errors import Stopped, UserError
+from kbench.planning.request import PRECISION, Request, cores
+from kbench.screen import finish, terminal
+from kbench.screen.listener import Screen
 from kbench.selection import names, variants
-from kbench.session import choices, terminal
+from kbench.selection.known import known_backends, known_examples
+from kbench.session.measure import measure
 from kbench.tables.grid import Grid, printed
 from kbench.text import significant
 from kbench.values import OK, SLOWER, Backend, Interval
@@ -41,23 +46,24 @@ class Probe:
 
 def main(options: argparse.Namespace) -> int:
     """Search and print the result; 1 if the two ends do not differ. Raises UserError."""
-    known = choices.known_backends()
+    known = known_backends()
     (backend, *others) = names.select_backends(options.backend, known).chosen
     if others:
         raise UserError(f"bisect takes one backend, and {options.backend!r} names {1 + len(others)}.")
     suffix = _suffix(backend, options.package)
     if _version(options.good) >= _version(options.bad):
         raise UserError(f"--good {options.good} is not older than --bad {options.bad}.")
+    request = _request(options)
     package = backend.builds[0].distribution if suffix == "@" else variants.keras_of(backend)
     every = locks.versions(backend, package, options.good, options.bad)
     releases = [one for one in every if not Version(one).is_prerelease]
-    terminal.say(f"{len(releases)} releases from {releases[0]} to {releases[-1]}: {', '.join(releases)}")
+    terminal.print_note(f"{len(releases)} releases from {releases[0]} to {releases[-1]}: {', '.join(releases)}")
     good, probes = releases[0], list[Probe]()
 
     def probe(version: str) -> Probe:
-        probes.append(
-            _measured(options, f"{backend.name}{suffix}{good}", f"{backend.name}{suffix}{version}", version)
-        )
+        two = f"{backend.name}{suffix}{good}", f"{backend.name}{suffix}{version}"
+        asked = replace(request, backends=two, named_backends=two, baseline=two[0])
+        probes.append(_probe(asked, options.results, version, options.by, choices.command_line(vars(options))))
         return probes[-1]
 
     bad = probe(releases[-1])
@@ -70,7 +76,7 @@ def main(options: argparse.Namespace) -> int:
             found = probe(releases[middle])
             is_bad = found.differs and (found.ratio >= between if between >= 1 else found.ratio <= between)
             low, high = (low, middle) if is_bad else (middle, high)
-    _show(options, probes)
+    _print_probes(probes, options.package, options.by)
     if not bad.differs:
         print(f"{options.package} {bad.version} is not shown to be worse than {good} here: nothing to find.")
         return 1
@@ -100,25 +106,45 @@ def _version(text: str) -> Version:
         raise UserError(f"{text[:50]!r} is not a version, such as 3.8 or 3.15.1.") from None
 
 
-def _measured(options: argparse.Namespace, good: str, other: str, version: str) -> Probe:
+def _request(options: argparse.Namespace) -> Request:
+    """What is measured of each two releases, but for their names. Raises UserError."""
+    chosen = names.select_examples(options.example, known_examples())
+    mirror = choices.data_folder(vars(options))
+    return Request(
+        backends=("",),
+        examples=tuple(paths.portable(one.path) for one in chosen.chosen),
+        named_examples=tuple(sorted(chosen.named)),
+        profile=options.profile,
+        precision=PRECISION,
+        budget=options.budget,
+        threads=options.threads or cores(),
+        data_dir=None if mirror is None else paths.portable(mirror),
+    )
+
+
+def _probe(request: Request, results: Path, version: str, by: str, command: str) -> Probe:
     """Measure the two side by side until a difference is shown or the budget is spent."""
-    asked = {name: getattr(options, name) for name in ("profile", "results", "threads", "data_dir")}
-    asked |= {"baseline": good, "device": "cpu", "budget": f"{options.budget:g}s", "no_plots": True, "quiet": True}
-    terminal.say(f"{other} and {good}, side by side")
-    there = store.read(kbench.run([good, other], options.example, **asked).folder)
-    rows = {row.backend: row for row in summarised(there)}
+    good, other = request.backends
+    terminal.print_note(f"{other} and {good}, side by side")
+    try:
+        there = measure(request, results, Screen(terminal.QUIET), command=command)
+    except Stopped as stopped:
+        raise finish.how_to_go_on(stopped) from stopped
+    found = summarised(there)
+    finish.write(there, found, plots=False)
+    rows = {row.backend: row for row in found}
     for row in rows.values():
         if row.status != OK:
             raise UserError(f"{row.backend} was {row.status}: {row.reason}; see {there.folder}.")
     row = rows[other]
-    if options.by == "time":
+    if by == "time":
         ratio = row.relative_to_baseline or math.nan
         return Probe(version, ratio, row.baseline_interval, row.verdict == SLOWER, there.name)
     ratio = (row.final_loss or math.nan) / (rows[good].final_loss or math.nan)
     return Probe(version, ratio, None, not abs(ratio - 1) <= SAME_LOSS, there.name)
 
 
-def _show(options: argparse.Namespace, probes: Sequence[Probe]) -> None:
-    heads = [options.package, "x good" if options.by == "time" else "loss, x good", "95 % interval", "run"]
+def _print_probes(probes: Sequence[Probe], package: str, by: str) -> None:
+    heads = [package, "x good" if by == "time" else "loss, x good", "95 % interval", "run"]
     rows = [one.row() for one in sorted(probes, key=lambda one: Version(one.version))]
-    terminal.show(printed({"releases": Grid(heads, rows)}, terminal.TABLE, terminal.width()))
+    terminal.print_text(printed({"releases": Grid(heads, rows)}, terminal.TABLE, terminal.width()))

@@ -12,6 +12,7 @@ from kbench import paths, store
 from kbench.analysis import call_sites
 from kbench.analysis.rows import limits
 from kbench.cli.arguments import program
+from kbench.commands import choices
 from kbench.comparison import configuration, pairing, published
 from kbench.comparison.configuration import Difference
 from kbench.comparison.pairing import Side
@@ -19,8 +20,10 @@ from kbench.comparison.values import About, Pair
 from kbench.errors import UserError
 from kbench.machine.provenance import describe
 from kbench.parity import reading
+from kbench.screen import output, terminal
+from kbench.screen.output import Output
 from kbench.selection import names as selection
-from kbench.session import choices, output, terminal
+from kbench.selection.known import known_examples
 from kbench.store import LATEST, PUBLISHED, REFERENCE
 from kbench.tables import published as published_tables
 from kbench.tables import run_comparison as tables
@@ -42,9 +45,9 @@ def main(options: argparse.Namespace) -> int:
             f"Name two runs to compare, or up to {len(_LETTERS)}: `compare {two}`, "
             "or two backends of one run: `compare latest:BACKEND latest:BACKEND`."
         )
+    wanted = choices.output(vars(options))
     if PUBLISHED in options.runs:
-        return _with_published(options)
-    output.asked(options)
+        return _with_published(options.runs, options.results, wanted, options.fail_above)
     compared = [_side(letter, text, options.results) for letter, text in zip(_LETTERS, options.runs, strict=False)]
     found = pairing.pairs(compared, options.allow)
     if not any(pair.first and pair.other for pair in found):
@@ -57,32 +60,32 @@ def main(options: argparse.Namespace) -> int:
         words = " and ".join(dict.fromkeys(pair.other_data for pair in both))
         raise UserError(f"Nothing can be compared, because there are {words}: measure all with the same --data.")
     made = partial(_as, [one.about for one in compared], found, configuration.differences(compared))
-    terminal.show(made(options.format))
-    output.export(options.export, made)
+    terminal.print_text(made(options.format))
+    output.export(wanted.files, made)
     return _status(options.runs, found, options.fail_above)
 
 
-def _with_published(options: argparse.Namespace) -> int:
+def _with_published(named: Sequence[str], results: Path, wanted: Output, fail_above: float | None) -> int:
     """Compare a run with published figures."""
-    runs = [text for text in options.runs if text != PUBLISHED]
+    runs = [text for text in named if text != PUBLISHED]
     if len(runs) != 1:
         raise UserError(f"Name exactly one run with {PUBLISHED}: `compare latest {PUBLISHED}`.")
-    if options.export:
+    if wanted.files:
         raise UserError(f"--export is for runs: `compare {runs[0]} {PUBLISHED} --format csv > FILE` writes these.")
-    if options.fail_above is not None:
+    if fail_above is not None:
         raise UserError(f"--fail-above is for runs: {PUBLISHED} figures were measured on other machines.")
-    side = _side("A", runs[0], options.results)
+    side = _side("A", runs[0], results)
     found = published.held([one.row for one in side.rows], published.read())
     if not found:
         raise UserError(f"There is no published figure for any row of {runs[0]}; see `list {PUBLISHED}`.")
-    if options.format == "table":
-        terminal.show(published_tables.text(found, side.about.machine, terminal.width()))
-    elif options.format == "markdown":
-        terminal.show(published_tables.markdown(found, side.about.machine))
-    elif options.format == "csv":
-        terminal.show(records_csv(published_tables.records(found)).rstrip())
+    if wanted.form == "table":
+        terminal.print_text(published_tables.text(found, side.about.machine, terminal.width()))
+    elif wanted.form == "markdown":
+        terminal.print_text(published_tables.markdown(found, side.about.machine))
+    elif wanted.form == "csv":
+        terminal.print_text(records_csv(published_tables.records(found)).rstrip())
     else:
-        terminal.show(as_json({"schema": 1, "run": vars(side.about), "rows": published_tables.records(found)}))
+        terminal.print_text(as_json({"schema": 1, "run": vars(side.about), "rows": published_tables.records(found)}))
     return 0
 
 
@@ -121,7 +124,7 @@ def _other_profile(runs: list[str], found: list[Pair]) -> str:
         if not first or not other or first.profile == other.profile or not (first.status == other.status == OK):
             continue
         like = [one.row for one in found if one.side == pair.side and one.first and one.other]
-        known = choices.known_examples()
+        known = known_examples()
         backends = dict.fromkeys(row.backend for row in like)
         examples = dict.fromkeys(row.example if row.example in known else f"{row.example}.py" for row in like)
         profile = first.profile if runs[0] == REFERENCE else other.profile
@@ -140,7 +143,7 @@ def _side(letter: str, text: str, parent: Path) -> Side:
     backend = selection.select_baseline(wanted, names, text.removesuffix(wanted)) if wanted else ""
     measured = call_sites.expanded(store.measured_of(record).measured)
     return pairing.side(
-        _about(letter, text, folder, record), measured, record.provenance, backend, limits(record), record.plan
+        _about(letter, text, folder, record), measured, record.provenance, backend, limits(record), record.request
     )
 
 

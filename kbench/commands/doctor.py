@@ -13,15 +13,16 @@ from pathlib import Path
 from kbench import __version__, paths
 from kbench.cache import folder as cache_folder
 from kbench.cli import arguments
-from kbench.commands import doctor_data
+from kbench.commands import choices, doctor_data
 from kbench.commands.finding import Finding
 from kbench.environments import ensure, folders, interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.machine import devices
 from kbench.machine.host import visible_cores
+from kbench.screen import terminal
 from kbench.selection.builds import pick_build
-from kbench.session import choices, terminal
+from kbench.selection.known import known_backends, known_examples
 from kbench.text import plain, size
 from kbench.values import Backend, Build, Device
 
@@ -35,11 +36,11 @@ FOR_RESULTS = GIB // 10
 
 def main(options: argparse.Namespace) -> int:
     """Check everything and print it; 1 if there is something to do. Raises UserError."""
-    known = choices.known_backends()
-    pythons = choices.chosen_pythons(options, known)
+    known = known_backends()
+    pythons = choices.chosen_pythons(vars(options), known)
     gpus = devices.gpus()
     device = devices.choose(options.device, gpus)
-    mirror = choices.data_folder(options)
+    mirror = choices.data_folder(vars(options))
     if mirror is not None and not mirror.is_dir():
         raise UserError(f"{mirror} is not a folder: give --data-dir or KBENCH_DATA one that exists")
     cache = paths.cache_folder()
@@ -47,7 +48,7 @@ def main(options: argparse.Namespace) -> int:
     backends = [_backend(one, device, pythons.get(one.name), cache, setup) for one in known.values()]
     to_make = sum(makes for _, makes in backends)
     here = Path.cwd()
-    data = doctor_data.data(choices.known_examples().values(), mirror)
+    data = doctor_data.data(known_examples().values(), mirror)
     of_backend = {finding.what: finding for finding, _ in backends}
     parts = {
         "Machine": [

@@ -19,7 +19,7 @@ from kbench.datasets.registry import REGISTRY
 from kbench.environments import debian
 from kbench.errors import UserError
 from kbench.selection import names
-from kbench.session import choices
+from kbench.selection.known import known_examples
 from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example
 
 README = paths.PACKAGE.parent / "README.md"  # of a checkout
@@ -65,9 +65,9 @@ def _damage(name: str, mirror: Path | None) -> str:
     """Which of the dataset's files on this machine is not the published one; empty if none."""
     for files in REGISTRY[name].variants:
         for file in files:
-            if place := fetch.locate(file, mirror, datasets.cache_folder() / "files"):
+            if path := fetch.locate(file, mirror, datasets.cache_folder() / "files"):
                 try:
-                    archives.verify(place, file)
+                    archives.verify(path, file)
                 except UserError as error:
                     return str(error)
     return ""
@@ -114,7 +114,7 @@ def _measuring(
     options = arguments.parse(command.split())
     asked = [one.name for one in names.select_backends(options.backends, known).chosen]
     hindered = [name for name in asked if backends[name].hinders or backends[name].advice]
-    examples = {one.name for one in names.select_examples(options.examples, choices.known_examples()).chosen}
+    examples = {one.name for one in names.select_examples(options.examples, known_examples()).chosen}
     of_these = [one for one in found if one.what in examples]
     synthetic = [one.what for one in of_these if one.synthetic]
     damaged = [one.what for one in of_these if one.advice]

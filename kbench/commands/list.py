@@ -10,14 +10,15 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from kbench import datasets, paths
-from kbench.commands import list_runs
+from kbench.commands import choices, list_runs
 from kbench.comparison import published
 from kbench.environments import ensure, interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.machine import devices
+from kbench.screen import terminal
 from kbench.selection.builds import pick_build
-from kbench.session import choices, terminal
+from kbench.selection.known import known_backends, known_examples
 from kbench.tables import grid
 from kbench.tables import published as tables
 from kbench.tables.csv import records_csv
@@ -33,50 +34,49 @@ _PUBLISHED = "published"
 def main(options: argparse.Namespace) -> int:
     """Print the requested tables. Raises UserError."""
     if options.what == _PUBLISHED:
-        _show_published(options)
+        _print_published(options.workload, options.format)
         return 0
     if options.what == "runs":
         if options.workload:
             raise UserError(f"`list runs` shows all runs; `report {options.workload}` shows one.")
-        list_runs.show(options)
+        list_runs.print_runs(options.results, options.format)
         return 0
     if options.workload:
         raise UserError(f"{options.workload!r} is for {_PUBLISHED}: `list {_PUBLISHED} {options.workload}`.")
-    known = choices.known_backends()
+    known = known_backends()
     if options.variables:
-        _show_variables(known, options)
+        if options.what == "examples":
+            raise UserError("--variables are those of backends: `list backends --variables`.")
+        _print_variables(known, choices.chosen_pythons(vars(options), known), options.format)
         return 0
     shown: dict[str, grid.Grid] = {}
     if options.what in ("all", "backends"):
         device = devices.choose("auto", devices.gpus())
-        pythons = choices.chosen_pythons(options, known)
+        pythons = choices.chosen_pythons(vars(options), known)
         shown["backends"] = grid.Grid(_BACKENDS, [_backend(one, device, pythons) for one in known.values()])
     if options.what in ("all", "examples"):
-        rows = [_example(example) for example in choices.known_examples().values()]
+        rows = [_example(example) for example in known_examples().values()]
         shown["examples"] = grid.Grid(_EXAMPLES, rows)
     if options.format == "csv" and len(shown) > 1:
         raise UserError("One CSV holds one table: `list backends --format csv` or `list examples --format csv`.")
-    terminal.show(grid.printed(shown, options.format, terminal.width()))
+    terminal.print_text(grid.printed(shown, options.format, terminal.width()))
     return 0
 
 
-def _show_variables(known: Mapping[str, Backend], options: argparse.Namespace) -> None:
-    """What makes backends faster, as a shell takes it. Raises UserError."""
-    if options.what == "examples":
-        raise UserError("--variables are those of backends: `list backends --variables`.")
+def _print_variables(known: Mapping[str, Backend], pythons: Mapping[str, Choice], form: str) -> None:
+    """What makes backends faster, as a shell takes it."""
     device = devices.choose("auto", devices.gpus())
-    pythons = choices.chosen_pythons(options, known)
     found = {one.name: _variables(one, device, pythons) for one in known.values()}
-    if options.format == "table":
+    if form == "table":
         lines = [
             "\n".join([f"# {name}", *(f"export {key}={shlex.quote(value)}" for key, value in some.items())])
             for name, some in found.items()
             if some
         ]
-        terminal.show("\n\n".join(lines))
+        terminal.print_text("\n\n".join(lines))
     else:
         rows = [[name, key, value] for name, some in found.items() for key, value in some.items()]
-        terminal.show(grid.printed({"variables": grid.Grid(_VARIABLES, rows)}, options.format, terminal.width()))
+        terminal.print_text(grid.printed({"variables": grid.Grid(_VARIABLES, rows)}, form, terminal.width()))
 
 
 def _variables(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> dict[str, str]:
@@ -98,26 +98,26 @@ def _variables(backend: Backend, device: Device, pythons: Mapping[str, Choice]) 
     return found
 
 
-def _show_published(options: argparse.Namespace) -> None:
+def _print_published(workload: str | None, form: str) -> None:
     figures = published.read()
     workloads = list(dict.fromkeys(one.workload for one in figures))
-    if options.workload:
-        if options.workload not in workloads:
-            hint = nearest(options.workload, workloads)
-            raise UserError(f"There is no published figure of {options.workload!r}{hint}")
-        figures = [one for one in figures if one.workload == options.workload]
-    if options.format == "csv":
-        terminal.show(records_csv([asdict(figure) for figure in figures]).rstrip())
-    elif options.format == "json":
-        terminal.show(as_json([asdict(figure) for figure in figures]))
+    if workload:
+        if workload not in workloads:
+            hint = nearest(workload, workloads)
+            raise UserError(f"There is no published figure of {workload!r}{hint}")
+        figures = [one for one in figures if one.workload == workload]
+    if form == "csv":
+        terminal.print_text(records_csv([asdict(figure) for figure in figures]).rstrip())
+    elif form == "json":
+        terminal.print_text(as_json([asdict(figure) for figure in figures]))
     else:
-        examples = choices.known_examples()
-        heads, rows = tables.figure_rows(figures) if options.workload else tables.workload_rows(figures, examples)
+        examples = known_examples()
+        heads, rows = tables.figure_rows(figures) if workload else tables.workload_rows(figures, examples)
         shown = {_PUBLISHED: grid.Grid(heads, rows)}
-        terminal.show(grid.printed(shown, options.format, terminal.width()))
-        if options.format == "table":
-            said = tables.WHERE if options.workload else f"{tables.covered(figures, examples)} {tables.WHERE}"
-            terminal.show(textwrap.fill(said, terminal.width(), initial_indent="\n"))
+        terminal.print_text(grid.printed(shown, form, terminal.width()))
+        if form == "table":
+            said = tables.WHERE if workload else f"{tables.covered(figures, examples)} {tables.WHERE}"
+            terminal.print_text(textwrap.fill(said, terminal.width(), initial_indent="\n"))
 
 
 def _backend(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> list[str]:

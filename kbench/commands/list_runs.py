@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from pathlib import Path
 
@@ -11,20 +10,20 @@ from kbench.analysis.rows import summarised
 from kbench.errors import UserError
 from kbench.machine.provenance import kind
 from kbench.parity import reading
-from kbench.session import terminal
+from kbench.screen import terminal
 from kbench.tables import grid, runs
 from kbench.tables.grid import Grid
 from kbench.text import plain
 
 
-def show(options: argparse.Namespace) -> None:
+def print_runs(results: Path, form: str) -> None:
     """Print a row for each run. Raises UserError if there is none."""
-    found = store.by_time(options.results)
+    found = store.by_time(results)
     if not found:
-        raise UserError(f"There are no runs in {options.results}; start one with --backends.")
-    whole = options.format in ("csv", "json")  # which have room for all names
+        raise UserError(f"There are no runs in {results}; start one with --backends.")
+    whole = form in ("csv", "json")  # which have room for all names
     rows = [row for run in found for row in _rows(run, whole)]
-    terminal.show(grid.printed({"runs": Grid(runs.HEADS, rows)}, options.format, terminal.width()))
+    terminal.print_text(grid.printed({"runs": Grid(runs.HEADS, rows)}, form, terminal.width()))
 
 
 def _rows(run: Path, whole: bool) -> list[list[str]]:

@@ -9,8 +9,9 @@ import shlex
 from kbench import paths
 from kbench.cli import arguments
 from kbench.errors import UserError
+from kbench.screen import terminal
 from kbench.selection import examples
-from kbench.session import choices, terminal
+from kbench.selection.known import known_examples
 from kbench.text import nearest
 
 
@@ -21,7 +22,7 @@ def main(options: argparse.Namespace) -> int:
     if not re.fullmatch(r"[A-Za-z0-9_-]+", path.stem):
         raise UserError(f"{path.stem[:50]!r} cannot be an example's name: use letters, digits, - and _.")
     run = f"{arguments.program()} {arguments.first_run()} --examples"
-    if path.stem in choices.known_examples():
+    if path.stem in known_examples():
         raise UserError(
             f"{path.stem} is an example of kbench's own: choose another name, or run it as it is with "
             f"`{run} {path.stem}`."
@@ -37,6 +38,6 @@ def main(options: argparse.Namespace) -> int:
         raise UserError(f"{path} exists already: choose another name.") from None
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}.") from None
-    terminal.say(f"Wrote {path}, from the template {options.like}. Run it:")
-    terminal.say(f"  {run} {shlex.quote(str(path))}")
+    terminal.print_note(f"Wrote {path}, from the template {options.like}. Run it:")
+    terminal.print_note(f"  {run} {shlex.quote(str(path))}")
     return 0

@@ -3,33 +3,70 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import shlex
+from functools import partial
 
-from kbench import store
 from kbench.cluster import session
+from kbench.cluster.session import Cluster
+from kbench.commands import choices
+from kbench.commands.choices import Options
 from kbench.errors import UserError
 from kbench.machine import devices
-from kbench.planning import plan
-from kbench.session import choices, data, measure, prepare, terminal
+from kbench.screen import finish, terminal
+from kbench.screen.listener import Screen
+from kbench.selection.known import known_backends
+from kbench.session import measure, prepare
 
 
 def main(options: argparse.Namespace) -> int:
-    """Measure the request; returns the exit status."""
-    if getattr(options, "on", None):
-        return session.start(options)
-    if getattr(options, "spread", False) or getattr(options, "select", None):
+    """Measure the request; returns the exit status. Raises UserError."""
+    return _run(vars(options))
+
+
+def _run(options: Options) -> int:
+    if options.get("on"):
+        return _on_cluster(options)
+    if options.get("spread") or options.get("select"):
         raise UserError("--spread and --select are for a cluster: name it with --on.")
-    known = choices.known_backends()
-    gpus = devices.gpus()
-    request = choices.request(options, known, gpus)
-    place = measure.place(options, request)
-    the_plan = data.chosen(plan.make(request, known, gpus, report=terminal.say))
-    if options.dry_run or options.detail != terminal.QUIET:
-        on_stdout = options.dry_run or options.format == terminal.TABLE  # else stdout is for a program
-        terminal.print_plan(the_plan, prepare.to_make(the_plan), file=None if on_stdout else sys.stderr)
-    if options.dry_run:
+    request = choices.request(options, known_backends(), devices.gpus())
+    wanted = choices.output(options)
+    results, name = options["results"], options["name"]
+    if options["dry_run"]:
+        measure.check_folder(request, results, name)
+        the_plan = measure.planned(request, Screen())
+        terminal.print_plan(the_plan, prepare.to_make(the_plan))
         return 0
-    with prepare.reserved():
-        the_plan, here = measure.new_run(the_plan, place, options, gpus)
-        with store.filling(here.run):
-            return measure.measure(the_plan, the_plan, here, gpus, options)
+    start = partial(
+        measure.measure,
+        request,
+        results,
+        name=name,
+        command=choices.command_line(options),
+        explain=options.get("explain", False),
+    )
+    return finish.measure_and_finish(start, Screen(wanted.detail, wanted.beside, outputs=wanted.outputs), wanted)
+
+
+def _on_cluster(options: Options) -> int:
+    """Measure on the machines of --on; this one measures nothing."""
+    if options["export"]:
+        raise UserError("--export is for a run on one machine: each kind's summary files are in its folder.")
+    cluster = Cluster(
+        on=options["on"],
+        device=options["device"],
+        threads=options["threads"],
+        spread=options["spread"],
+        select=options["select"] or "",
+    )
+    session.check(cluster)
+    request = choices.request({**options, "device": "cpu"}, known_backends(), ())
+    argv = shlex.split(choices.command_line(options))
+    return session.start(
+        request,
+        cluster,
+        options["results"],
+        choices.output(options),
+        name=options["name"],
+        argv=argv,
+        dry_run=options["dry_run"],
+    )

@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import argparse
 
+from kbench.commands import choices
 from kbench.environments import ensure, locks
 from kbench.errors import Unavailable, Unsupported
 from kbench.machine import devices
+from kbench.screen.listener import Screen
 from kbench.selection import names
 from kbench.selection.builds import pick_build
-from kbench.session import choices, making, prepare, terminal
+from kbench.selection.known import known_backends
+from kbench.session import making, prepare
+from kbench.session.events import notes
 from kbench.values import base
 
 
 def main(options: argparse.Namespace) -> int:
     """Create each environment if missing; 1 if one that was named cannot be created."""
-    known = choices.known_backends()
+    known = known_backends()
     selected = names.select_backends(options.backends, known)
-    pythons = choices.chosen_pythons(options, known)
+    pythons = choices.chosen_pythons(vars(options), known)
     device = devices.choose(options.device, devices.gpus())
-    status = 0
-    with prepare.reserved(), making.Line([one.name for one in selected.chosen]) as line:
+    status, screen = 0, Screen()
+    names_of_all = [one.name for one in selected.chosen]
+    with prepare.reserved():
         for backend in selected.chosen:
             choice = pythons.get(base(backend.name))
             try:
-                backend = locks.locked(backend, device.kind, terminal.say)
+                backend = locks.locked(backend, device.kind, notes(screen))
                 build = pick_build(backend, device, as_is=choice is not None and choice.as_is)
-                with line.of(backend.name):
-                    environment = ensure.ensure(backend, build, explicit=choice, report=terminal.say)
+                with making.telling(backend.name, names_of_all, screen):
+                    environment = ensure.ensure(backend, build, explicit=choice, report=notes(screen))
                 print(f"{backend.name}: ready ({build.name}, {environment.python})")
             except (Unavailable, Unsupported) as error:
                 print(f"{backend.name}: {error}")

@@ -31,7 +31,7 @@ class Difference:
 
 def differences(sides: Sequence[Side]) -> list[Difference]:
     """In the order of the kinds. Of environments only those that all sides have are compared."""
-    found = _unlike(SETTING, [_flat(one.plan.get("request") or one.plan) for one in sides])
+    found = _unlike(SETTING, [_flat(one.request) for one in sides])
     found += _unlike(MACHINE, [_machine(one.provenance) for one in sides])
     for kind, key in ((PACKAGE, "packages"), (VARIABLE, "variables")):
         of_backends: dict[tuple[str, tuple[str, ...]], list[str]] = {}

@@ -26,7 +26,7 @@ class Side:
     repeats: Mapping[RowKey, Sequence[Measured]]  # of each row of the run
     provenance: Mapping[str, Any]
     of_one_backend: bool  # then the example alone identifies a row
-    plan: Mapping[str, Any] = field(default_factory=dict)  # of run.json
+    request: Mapping[str, Any] = field(default_factory=dict)  # of run.json
 
 
 def side(
@@ -35,14 +35,14 @@ def side(
     provenance: Mapping[str, Any],
     backend: str = "",
     limits: Limits | None = None,
-    plan: Mapping[str, Any] | None = None,
+    request: Mapping[str, Any] | None = None,
 ) -> Side:
     """The side that a run makes, or what `backend`, a full name, has of it; `limits` are those of its machine."""
     repeats: dict[RowKey, list[Measured]] = {}
     for one in measured:
         repeats.setdefault(one.cell.key, []).append(one)
     rows = tuple(one for one in summaries.timed(measured, limits) if backend in ("", one.row.backend))
-    return Side(about, rows, repeats, provenance, bool(backend), plan or {})
+    return Side(about, rows, repeats, provenance, bool(backend), request or {})
 
 
 def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shlex
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -22,8 +21,8 @@ from kbench.values import Device
 from kbench.version import __version__
 
 
-def read(devices: Sequence[Device], argv: Sequence[str], nvml: Any = None) -> dict[str, Any]:
-    """Facts for JSON about this machine, `devices` and the command line `argv`.
+def read(devices: Sequence[Device], command: str, nvml: Any = None) -> dict[str, Any]:
+    """Facts for JSON about this machine, `devices` and the `command` by which they are used.
 
     Never raises: unknown facts are None, or empty if they are text. Takes a quarter of a second, mostly to measure
     how busy the processor is. `nvml` replaces the module pynvml in tests.
@@ -31,7 +30,7 @@ def read(devices: Sequence[Device], argv: Sequence[str], nvml: Any = None) -> di
     states = gpu_state.states(devices, nvml)
     return {
         "started": _now(),
-        "command_line": without_home(shlex.join(argv)),
+        "command_line": without_home(command),
         "kbench": {"version": __version__, **known(lambda: _checkout(PACKAGE.parent), {})},
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         **host.read(),

@@ -55,7 +55,7 @@ def _side(run: RunResults, rows: Sequence[Summary]) -> Side:
     alike = {
         "the processor": processor(run.provenance),
         "the GPU": gpu_names(run.provenance),
-        "augmentation": str(run.plan.get("augment", "")),
+        "augmentation": str(run.request.get("augment", "")),
     }
     models = {name: str(about.get("sha256", "")) for name, about in run.examples.items()}
     return Side(rows, alike, models)

@@ -161,19 +161,8 @@ def read(asked: object, run: Path) -> Request:
     if not isinstance(asked, dict) or "backends" not in asked:
         raise UserError(f"{run} is from an older version, which did not keep its options: start a new run.")
     try:
-        return msgspec.convert(_as_now(asked), Request)
+        return msgspec.convert(asked, Request)
     except msgspec.ValidationError as error:
         raise UserError(
             f"{run / 'run.json'} is damaged: what was asked for cannot be read from it ({error})."
         ) from None
-
-
-def _as_now(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """A request of an earlier version, in which fewer things could take several values."""
-    found = dict(asked)
-    if "further" in found:
-        found["extra_repeats"] = found.pop("further")
-    for name in ("batch_size", "samples", "threads", "image_data_format", "device"):
-        if not isinstance(value := found.get(name, ()), list | tuple):
-            found[name] = [] if value is None else [value]
-    return found

@@ -117,7 +117,7 @@ def cells(path: Path) -> tuple[str, ...]:
     return notebooks.code(path) if path.suffix == notebooks.ENDING else ()
 
 
-def of_its_own(path: Path, known: Mapping[str, Backend]) -> Declared:
+def pep723_requirements(path: Path, known: Mapping[str, Backend]) -> Declared:
     """What the program, which was parsed before, says itself of its packages and its Python. Raises UserError."""
     return declared.read(_source(path), path.name, known)
 

@@ -1,1 +1,1 @@
-"""What the commands share: prepare, record, measure, print."""
+"""Measures: plan, prepare, run the cells, record. Prints nothing and knows no command line: see `events`."""

@@ -15,7 +15,7 @@ from kbench.datasets import REAL, SYNTHETIC, MissingFiles, Needed, Origin, addre
 from kbench.errors import UserError
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
-from kbench.session import terminal
+from kbench.session.events import Note, OnEvent
 from kbench.values import Example
 
 AUTO: Final = "auto"
@@ -40,7 +40,7 @@ def chosen(the_plan: Plan) -> Plan:
         return replace(the_plan, data=dict(zip(tasks, pool.map(choose, tasks), strict=True)))
 
 
-def prepared(the_plan: Plan, own: Mapping[str, Path]) -> tuple[Plan, dict[Key, Data]]:
+def prepared(the_plan: Plan, own: Mapping[str, Path], on_event: OnEvent) -> tuple[Plan, dict[Key, Data]]:
     """The plan with what was chosen, and the arrays; `own` are files of load_data, by example. Raises UserError."""
     the_plan = the_plan if the_plan.data else chosen(the_plan)
     examples = {example.name: example for example in the_plan.examples}
@@ -58,7 +58,7 @@ def prepared(the_plan: Plan, own: Mapping[str, Path]) -> tuple[Plan, dict[Key, D
     origins = {**the_plan.data}
     for name, found in failed.items():
         origins[name] = Origin(SYNTHETIC, missing=found.missing)
-        terminal.say(f"{name}: synthetic data instead of real ones, because {found}.")
+        on_event(Note(f"{name}: synthetic data instead of real ones, because {found}."))
     request = replace(the_plan.request, data_sources={name: one.source for name, one in origins.items()})
     the_plan = replace(the_plan, data=origins, request=request)
     for key, task in tasks.items():

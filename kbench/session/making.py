@@ -1,4 +1,4 @@
-"""The line that is shown while environments are made: which of how many, and how much is written so far."""
+"""Tells while an environment is made: which of how many, and how much is written so far."""
 
 from __future__ import annotations
 
@@ -9,38 +9,25 @@ from collections.abc import Iterator, Sequence
 import psutil
 
 from kbench.environments import installers
-from kbench.session.progress import Live
-from kbench.text import size
+from kbench.session.events import EnvironmentEnded, EnvironmentProgress, OnEvent
 
 
-class Line:
-    """A line for these backends, whose environments may have to be made."""
+@contextlib.contextmanager
+def telling(backend: str, missing: Sequence[str], on_event: OnEvent) -> Iterator[None]:
+    """Tell while installers run for this backend; `missing` are all backends whose environments are to be made."""
+    start, written = time.monotonic(), dict[int, int]()
+    number = missing.index(backend) + 1 if backend in missing else 0
 
-    def __init__(self, backends: Sequence[str], shown: bool = True) -> None:
-        self._backends = list(backends)
-        self._live = Live(shown)
+    def look(pid: int) -> None:
+        written.update(_written(pid))
+        seconds = time.monotonic() - start
+        on_event(EnvironmentProgress(backend, number, len(missing), sum(written.values()), seconds))
 
-    def __enter__(self) -> Line:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._live.close()
-
-    @contextlib.contextmanager
-    def of(self, backend: str) -> Iterator[None]:
-        """Show it while installers run for this backend."""
-        start, written = time.monotonic(), dict[int, int]()
-        number, count = self._backends.index(backend) + 1 if backend in self._backends else 0, len(self._backends)
-        which = f"{number} of {count}: {backend}" if number and count > 1 else backend
-
-        def look(pid: int) -> None:
-            written.update(_written(pid))
-            text = f"environment {which}  {size(sum(written.values()))} written  {time.monotonic() - start:.0f} s"
-            self._live.show(text)
-
+    try:
         with installers.watched(look):
             yield
-        self._live.clear()
+    finally:
+        on_event(EnvironmentEnded(backend))
 
 
 def _written(pid: int) -> dict[int, int]:

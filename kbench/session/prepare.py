@@ -8,7 +8,7 @@ import select
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -18,7 +18,7 @@ from typing import IO
 from kbench import paths, store
 from kbench.cache import folder
 from kbench.cells import compiling, launcher, orphans, runner
-from kbench.cells.spec import LOAD, Here
+from kbench.cells.spec import LOAD, RunPaths
 from kbench.datasets import as_keras
 from kbench.datasets.as_keras import Served
 from kbench.environments import ensure, layers
@@ -27,7 +27,8 @@ from kbench.machine import devices
 from kbench.planning.plan import Plan
 from kbench.selection import of_its_time, scripts, twins
 from kbench.session import data as run_data
-from kbench.session import interrupts, making, terminal
+from kbench.session import interrupts, making
+from kbench.session.events import Note, OnEvent, notes
 from kbench.store.events import read_events
 from kbench.values import CHANNELS_LAST, NATIVE, OK, Environment, Example
 
@@ -53,12 +54,12 @@ def to_make(the_plan: Plan) -> list[str]:
     return missing
 
 
-def arrays(the_plan: Plan) -> tuple[Plan, Here]:
+def arrays(the_plan: Plan, on_event: OnEvent) -> tuple[Plan, RunPaths]:
     """The plan with data in its tasks, and all paths but environments and the run's folder. Raises UserError."""
     of_name = {example.name: example for example in the_plan.examples}
     weights = _published_weights(the_plan)
     script = the_plan.request.script
-    here = Here(
+    here = RunPaths(
         run=Path(),
         devices={one.label: one for one in the_plan.devices},
         examples={name: example.path for name, example in of_name.items()},
@@ -74,12 +75,12 @@ def arrays(the_plan: Plan) -> tuple[Plan, Here]:
         frameworks=the_plan.frameworks,
     )
     # A signal must not leave the folder, which may hold gigabytes.
-    with interrupts.ended_as_interrupted(), tempfile.TemporaryDirectory(prefix="kbench-") as place:
+    with interrupts.ended_as_interrupted(), tempfile.TemporaryDirectory(prefix="kbench-") as apart:
         own: dict[str, Path] = {}
         for example in (of_name[name] for name in dict.fromkeys(task.example for task in the_plan.to_measure())):
             if example.own_data and the_plan.request.script is None:
-                own[example.name] = _own_data(the_plan, example, replace(here, run=Path(place)))
-        the_plan, data = run_data.prepared(the_plan, own)
+                own[example.name] = _own_data(the_plan, example, replace(here, run=Path(apart)), on_event)
+        the_plan, data = run_data.prepared(the_plan, own, on_event)
     tasks = []
     for task in the_plan.tasks:
         found = data.get((task.example, task.image_data_format))
@@ -111,7 +112,7 @@ def _keras_files(the_plan: Plan) -> dict[str, Served]:
     return as_keras.files(text, the_plan.request.data_folder)
 
 
-def _own_data(the_plan: Plan, example: Example, here: Here) -> Path:
+def _own_data(the_plan: Plan, example: Example, here: RunPaths, on_event: OnEvent) -> Path:
     """The file with the result of load_data, from the first backend that has an environment."""
     why = ""
     tasks = {task.backend: task for task in reversed(the_plan.to_measure()) if task.example == example.name}
@@ -119,7 +120,9 @@ def _own_data(the_plan: Plan, example: Example, here: Here) -> Path:
         if backend.name not in tasks:
             continue
         try:
-            made = ensure.ensure(backend, build, explicit=the_plan.request.python(backend.name), report=terminal.say)
+            made = ensure.ensure(
+                backend, build, explicit=the_plan.request.python(backend.name), report=notes(on_event)
+            )
         except Unavailable as error:
             why = str(error)
             continue
@@ -128,15 +131,15 @@ def _own_data(the_plan: Plan, example: Example, here: Here) -> Path:
         here = replace(here, devices={task.device: devices.CPU}, environments={task.environment: made})
         mark = orphans.mark(here.run)
         with orphans.ended_with_this_process(mark):
-            terminal.say(f"{example.path.name}: load_data() runs on {backend.name}, for all backends")
+            on_event(Note(f"{example.path.name}: load_data() runs on {backend.name}, for all backends"))
             start = partial(launcher.launch, mark=mark)
-            outcome = launcher.to_its_end(runner.measure(task, here, start, compiling.NOBODY))
+            outcome = launcher.run_to_completion(runner.measure(task, here, start, compiling.SILENT))
         if outcome.status != OK:
             reason = outcome.reason.rstrip(".")
             raise UserError(f"load_data of {example.path.name} gave no data on {backend.name}: {reason}.")
         cell = store.cell_folder(here.run, task)
         for note in read_events(cell.events).facts.notes:
-            terminal.say(f"{example.path.name}: {note}.")
+            on_event(Note(f"{example.path.name}: {note}."))
         return cell.path / OWN_DATA
     raise UserError(f"There is no backend for load_data of {example.path.name}: {why.rstrip('.')}.")
 
@@ -153,7 +156,7 @@ def _published_weights(the_plan: Plan) -> dict[str, Path]:
 
 
 @contextlib.contextmanager
-def standard_input() -> Iterator[IO[bytes] | None]:
+def standard_input(on_event: OnEvent) -> Iterator[IO[bytes] | None]:
     """This process's standard input in a temporary file, if it is a file or a pipe with data. Raises UserError."""
     try:
         number = sys.stdin.fileno()
@@ -169,7 +172,7 @@ def standard_input() -> Iterator[IO[bytes] | None]:
         said = False
         while True:
             if not select.select([number], [], [], SILENT_SECONDS)[0] and not said:
-                terminal.say("Waiting for the end of the standard input, which every cell will read.")
+                on_event(Note("Waiting for the end of the standard input, which every cell will read."))
                 said = True
             if not (part := os.read(number, 1 << 20)):
                 break
@@ -183,20 +186,20 @@ def standard_input() -> Iterator[IO[bytes] | None]:
         yield file
 
 
-def make_environments(the_plan: Plan, shown: bool = True) -> dict[tuple[str, str], Environment | str]:
-    """Backend and build -> their environment, or why there is none; `shown`: with a line of progress."""
+def make_environments(
+    the_plan: Plan, missing: Sequence[str], on_event: OnEvent
+) -> dict[tuple[str, str], Environment | str]:
+    """Backend and build -> their environment, or why there is none; `missing` are told to be made."""
     made: dict[tuple[str, str], Environment | str] = {}
     script = the_plan.request.script
-    missing = to_make(the_plan)
-    with making.Line(missing, shown) as line:
-        for backend, build in the_plan.environments():
-            try:
-                choice = the_plan.request.python(backend.name)
-                with line.of(backend.name):
-                    environment = ensure.ensure(backend, build, explicit=choice, report=terminal.say)
-                    packages = script.packages if script else ()
-                    made[backend.name, build.name] = layers.ensure(environment, packages, terminal.say)
-            except Unavailable as error:
-                terminal.say(f"{backend.name}: unavailable: {error}")
-                made[backend.name, build.name] = str(error)
+    for backend, build in the_plan.environments():
+        try:
+            choice = the_plan.request.python(backend.name)
+            with making.telling(backend.name, missing, on_event):
+                environment = ensure.ensure(backend, build, explicit=choice, report=notes(on_event))
+                packages = script.packages if script else ()
+                made[backend.name, build.name] = layers.ensure(environment, packages, notes(on_event))
+        except Unavailable as error:
+            on_event(Note(f"{backend.name}: unavailable: {error}"))
+            made[backend.name, build.name] = str(error)
     return made

@@ -30,7 +30,7 @@ class Clock:
     compiling: float = 0.0  # of these, before the first cell
 
 
-def race(
+def repeat_until_decided(
     the_plan: Plan,
     run: Path,
     measure: Callable[[Plan, list[CellTask]], None],

@@ -11,7 +11,7 @@ from typing import Any
 from kbench import store
 from kbench.analysis import roofline
 from kbench.cells import spec
-from kbench.cells.spec import Here
+from kbench.cells.spec import RunPaths
 from kbench.environments import ensure, packages
 from kbench.machine import devices, peak_rates, provenance
 from kbench.machine.host import caches_kib, known
@@ -19,28 +19,20 @@ from kbench.masking import without_passwords
 from kbench.planning.plan import Plan
 from kbench.values import Device, Environment
 
-# Fields of the request that the plan has in more detail.
-_BY_NAME = ("backends", "named_backends", "examples", "named_examples", "pythons")
 
-
-def plan_record(the_plan: Plan, here: Here) -> dict[str, object]:
-    """The cells, backends, examples and the request."""
+def of_plan(the_plan: Plan, here: RunPaths, **more: object) -> dict[str, dict[str, Any]]:
+    """The request, and the plan: cells, backends, examples, and `more` on what kind of run it is."""
     asked = asdict(the_plan.request)  # not by msgspec, which omits defaults
     if the_plan.request.script:
         asked["script"] = the_plan.request.script.kept()
-    return store.plan_record(
-        [task.cell for task in the_plan.tasks],
-        the_plan.backends,
-        the_plan.examples,
-        {example: one for (example, _), one in here.data.items()},
-        **{name: value for name, value in asked.items() if name not in _BY_NAME},
-        request=asked,
-    )
+    cells, data = [task.cell for task in the_plan.tasks], {example: one for (example, _), one in here.data.items()}
+    plan = store.plan_record(cells, the_plan.backends, the_plan.examples, data, **more)
+    return {"request": asked, "plan": plan}
 
 
-def machine(the_plan: Plan, here: Here, gpus: Sequence[Device], argv: Sequence[str]) -> dict[str, Any]:
+def machine(the_plan: Plan, here: RunPaths, gpus: Sequence[Device], command: str) -> dict[str, Any]:
     """Facts that all cells share: the machine, its peak rates, and the environments. Takes about a second."""
-    read = provenance.read(gpus, argv) | {"environments": of_environments(the_plan, here)}
+    read = provenance.read(gpus, command) | {"environments": of_environments(the_plan, here)}
     return read | _limits(the_plan)
 
 
@@ -74,7 +66,7 @@ def cell_variables(passed: Mapping[str, str]) -> dict[str, str]:
     return spec.environment_variables(os.environ, passed, {}, Path())
 
 
-def of_environments(the_plan: Plan, here: Here) -> dict[str, dict[str, Any]]:
+def of_environments(the_plan: Plan, here: RunPaths) -> dict[str, dict[str, Any]]:
     """Each backend's environment: its lock, its packages with their versions, the variables that matter."""
     first = dict(reversed(list(here.environments)))
     used = {task.environment: here.devices[task.device] for task in the_plan.tasks}
@@ -91,7 +83,7 @@ def of_environments(the_plan: Plan, here: Here) -> dict[str, dict[str, Any]]:
     }
 
 
-def _variables(the_plan: Plan, here: Here, environment: Environment, device: Device) -> dict[str, str]:
+def _variables(the_plan: Plan, here: RunPaths, environment: Environment, device: Device) -> dict[str, str]:
     """The variables that matter, as the backend's cells get them."""
     script = the_plan.request.script is not None
     own = ensure.variables(environment, max(the_plan.request.threads), compiled="" if script else "{compiled}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import msgspec
 
 from kbench.errors import UserError
 from kbench.reported import told
+from kbench.store import schema1
 from kbench.store.events import AGAIN, read_events, understand
 from kbench.store.files import read_json
 from kbench.store.runs import SCHEMA, CellFolder, cell_folder, is_cluster, machines
@@ -28,6 +29,7 @@ class RunRecord:
     folder: Path
     name: str  # as given when it was made; the folder may have been renamed since
     created: str  # UTC, ISO 8601
+    request: Mapping[str, Any]  # what was asked for; see kbench.planning.request
     plan: Mapping[str, Any]
     provenance: Mapping[str, Any]
     cells: tuple[Cell, ...]
@@ -36,7 +38,7 @@ class RunRecord:
     @property
     def baseline(self) -> str:
         """The backend of --baseline; empty if there is none."""
-        found = self.plan.get("baseline")
+        found = self.request.get("baseline")
         return found if isinstance(found, str) else ""
 
     @property
@@ -52,7 +54,7 @@ class RunRecord:
     @property
     def adds_processes(self) -> bool:
         """Whether undecided rows of the run are repeated."""
-        return isinstance(self.plan.get("precision"), int | float)
+        return isinstance(self.request.get("precision"), int | float)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,12 +78,17 @@ def read_record(run: Path) -> RunRecord:
         raise UserError(f"{run} is not a run's folder: it has no run.json.")
     record = read_json(run / "run.json")
     schema = record.get("schema")
-    if isinstance(schema, int) and schema != SCHEMA:
+    if isinstance(schema, int) and not schema1.SCHEMA <= schema <= SCHEMA:
         age, advice = ("a newer", "update kbench") if schema > SCHEMA else ("an older", "read it with that one")
         raise UserError(f"{run} was written by {age} kbench (schema {schema}; this one reads {SCHEMA}): {advice}.")
-    plan, provenance = record.get("plan"), record.get("provenance")
-    if schema != SCHEMA or not isinstance(plan, dict) or not isinstance(provenance, dict):
-        raise UserError(f"{run / 'run.json'} is damaged: it has no schema, plan or provenance that kbench knows.")
+    record = schema1.upgraded(record, SCHEMA)
+    request, plan, provenance = record.get("request"), record.get("plan"), record.get("provenance")
+    if record.get("schema") != SCHEMA or not (
+        isinstance(request, dict) and isinstance(plan, dict) and isinstance(provenance, dict)
+    ):
+        raise UserError(
+            f"{run / 'run.json'} is damaged: it has no schema, request, plan or provenance that kbench knows."
+        )
     planned = plan.get("cells")
     if not isinstance(planned, list):
         raise UserError(f"{run / 'run.json'} is damaged: its plan lists no cells.")
@@ -90,9 +97,10 @@ def read_record(run: Path) -> RunRecord:
         folder=run,
         name=str(record.get("name", run.name)),
         created=str(record.get("created", "")),
+        request=request,
         plan=plan,
         provenance=provenance,
-        cells=tuple(_cell(run, value, plan) for value in planned),
+        cells=tuple(_cell(run, value) for value in planned),
         resumed=tuple(one for one in resumed if isinstance(one, dict)) if isinstance(resumed, list) else (),
     )
 
@@ -126,12 +134,10 @@ def objects(value: object) -> dict[str, dict[str, Any]]:
     return {str(key): entry for key, entry in value.items() if isinstance(entry, dict)}
 
 
-def _cell(run: Path, value: object, plan: Mapping[str, Any]) -> Cell:
+def _cell(run: Path, value: object) -> Cell:
     """The cell that run.json describes; keys of a later kbench are left out."""
     try:
-        cell = msgspec.convert(value, Cell)
-        of_all = plan.get("threads")  # in a run of an earlier version
-        return replace(cell, threads=of_all) if not cell.threads and isinstance(of_all, int) else cell
+        return msgspec.convert(value, Cell)
     except msgspec.ValidationError:
         raise UserError(f"{run / 'run.json'} is damaged: one of its cells is not described in full.") from None
 

@@ -1,12 +1,13 @@
 """Creates and fills the folders of runs.
 
-results/<run>/run.json           schema, plan, provenance
+results/<run>/run.json           schema, request, plan, provenance; see kbench.store.schema1 for older ones
 results/<run>/cells/<cell>/      spec.json, events.jsonl (by the guest), log.txt, outcome.json
 results/<run>/earlier/<cell>.<n>/  the earlier files of a cell that was measured again
 results/<run>/explain/<name>/    runs that explain this one, laid out like it
 results/<run>/.lock              held by the host that fills the run
 
-run.json's plan is what `plan_record` returns. Everything else in a run's folder is derived from these files.
+run.json's request is what was asked for, and its plan what `plan_record` returns. All else in a run's
+folder is derived from these files.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ from typing import IO, Any
 
 from kbench.arrays import Data
 from kbench.errors import UserError
+from kbench.store import schema1
 from kbench.store.files import cannot, may_be_refused, read_bytes, read_json, replace_json
 from kbench.values import Backend, Cell, Example, Outcome
 from kbench.whole_folders import scratch
 
-SCHEMA = 1
+SCHEMA = 2
 EXPLAIN = "explain"  # the folder of a run with those that explain it
 CLUSTER = "cluster.json"  # in place of run.json, in the folder of a run on a cluster; see kbench.cluster.folder
 MACHINES = "machines"  # the folder of such a run with one run for each kind of machine
@@ -60,11 +62,11 @@ def plan_record(
     backends: Sequence[Backend],
     examples: Sequence[Example],
     data: Mapping[str, Data] | None = None,
-    **further: object,
+    **more: object,
 ) -> dict[str, Any]:
-    """The plan for run.json. `data`: example -> its arrays, if prepared; `further`: values of the request."""
+    """The plan for run.json. `data`: example -> its arrays, if prepared; `more`: what kind of run it is."""
     return {
-        **further,
+        **more,
         "cells": [asdict(cell) for cell in cells],
         "backends": {backend.name: {name: asdict(backend)[name] for name in _OF_BACKEND} for backend in backends},
         "examples": {example.name: _example_record(example, (data or {}).get(example.name)) for example in examples},
@@ -80,9 +82,15 @@ def _example_record(example: Example, data: Data | None) -> dict[str, Any]:
     return record
 
 
-def create(parent: Path, plan: Mapping[str, Any], provenance: Mapping[str, Any], name: str | None = None) -> Path:
+def create(
+    parent: Path,
+    plan: Mapping[str, Any],
+    provenance: Mapping[str, Any],
+    name: str | None = None,
+    request: Mapping[str, Any] | None = None,
+) -> Path:
     """Make a run's folder below `parent`, named by local time unless `name` is given; return it. Raises UserError."""
-    return create_with("run.json", {"plan": plan, "provenance": provenance}, parent, name)
+    return create_with("run.json", {"request": request or {}, "plan": plan, "provenance": provenance}, parent, name)
 
 
 def create_with(file: str, record: Mapping[str, Any], parent: Path, name: str | None) -> Path:
@@ -161,8 +169,11 @@ def filling(run: Path) -> Iterator[None]:
 
 
 def update(run: Path, **changes: object) -> None:
-    """Change parts of run.json: its `plan`, or `resumed`, the provenance of each resumption. Raises UserError."""
-    replace_json(run / "run.json", {**read_json(run / "run.json"), **changes})
+    """Change parts of run.json: `request`, `plan`, or `resumed`, the provenance of each resumption. Raises UserError.
+
+    One of schema 1 is in the current schema afterwards.
+    """
+    replace_json(run / "run.json", {**schema1.upgraded(read_json(run / "run.json"), SCHEMA), **changes})
 
 
 def record_end(run: Path, ended: Mapping[str, Any]) -> None:

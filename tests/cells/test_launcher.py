@@ -10,7 +10,7 @@ import pytest
 from named_pipe import Pipe
 
 from kbench.cells import launcher
-from kbench.cells.launcher import Exit, launch, to_its_end
+from kbench.cells.launcher import Exit, launch, run_to_completion
 
 FOREVER = "import signal; signal.pause()"
 # A process that holds the pipe open: who reads the pipe sees its end once no such process is left.
@@ -35,7 +35,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def run(
     code: str, folder: Path, timeout: float = 60.0, watch: Callable[[], None] = lambda: None, **variables: str
 ) -> Exit:
-    return to_its_end(
+    return run_to_completion(
         launch(
             [sys.executable, "-c", code],
             variables=variables,
@@ -91,7 +91,7 @@ def test_the_code_says_how_a_guest_ended(tmp_path: Path, code: str, expected: in
 
 def test_what_cannot_be_started_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(OSError):
-        to_its_end(
+        run_to_completion(
             launch(
                 ["no/such/python"],
                 variables={},

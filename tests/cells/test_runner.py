@@ -16,7 +16,7 @@ from kbench.arrays import Data
 from kbench.cells import runner
 from kbench.cells.launcher import Exit, Running
 from kbench.cells.runner import EpochProgress, Listener
-from kbench.cells.spec import Here
+from kbench.cells.spec import RunPaths
 from kbench.machine import devices
 from kbench.planning.tasks import CellTask
 from kbench.values import Cell, Environment, Outcome
@@ -95,7 +95,7 @@ class Stage:
         self.environment = Environment(
             "keras9/tiny", "cpu", Path("/env/bin/python"), None, {"OMP_NUM_THREADS": "{threads}"}, ""
         )
-        self.here = Here(
+        self.here = RunPaths(
             run=store.create(folder / "results", plan([cell()]), PROVENANCE),
             devices={"cpu": devices.CPU},
             examples=dict.fromkeys("abc", folder / "mine.py"),

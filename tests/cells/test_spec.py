@@ -14,14 +14,14 @@ from fake_backends import write_backend
 from kbench import paths
 from kbench.arrays import Data
 from kbench.cells import spec as specs
-from kbench.cells.spec import Here
+from kbench.cells.spec import RunPaths
 from kbench.cli import arguments
+from kbench.commands import choices
 from kbench.machine import devices
 from kbench.planning import plan
 from kbench.planning.request import ChosenPython, Request
 from kbench.planning.tasks import CellTask, guest_sha256, locked_versions
 from kbench.selection import backends, examples
-from kbench.session import choices
 from kbench.values import Backend
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
@@ -37,7 +37,7 @@ def task(backend: str = "keras2/cntk", example: str = "cifar10_cnn", **asked: An
 
 
 def spec(the_task: CellTask, data: Data = DATA) -> dict[str, Any]:
-    here = Here(
+    here = RunPaths(
         run=Path.home() / "results",
         devices={"cpu": devices.CPU},
         examples={name: example.path for name, example in EXAMPLES.items()},
@@ -183,7 +183,7 @@ def test_limits_do_not_make_another_cell() -> None:
 
 def test_an_option_of_run_has_the_name_of_its_field_and_reaches_the_guest() -> None:
     options = arguments.parse(["--backends", "jax", "--examples", "mnist_mlp", "--init", "backend", "--epochs", "7"])
-    request = choices.request(options, BACKENDS, [])
+    request = choices.request(vars(options), BACKENDS, [])
     (made,) = plan.make(request, BACKENDS, []).tasks
     assert {field.name for field in fields(Request)} - set(vars(options)) == {
         "data_sources",

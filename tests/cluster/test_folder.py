@@ -26,8 +26,9 @@ REQUEST = {"examples": ["one.py"], "backends": ["keras9/fake"], "repeats": 1}
 
 def run_json(*more: Mapping[str, Any], request: Mapping[str, Any] = REQUEST, **cell: Any) -> bytes:
     cells = [{**CELL, **cell}, *({**CELL, **one} for one in more)]
-    plan = {"cells": cells, "backends": {}, "examples": {}, "request": request}
-    return json.dumps({"schema": 1, "name": "x", "created": "2026", "plan": plan, "provenance": {}}).encode()
+    plan = {"cells": cells, "backends": {}, "examples": {}}
+    whole = {"schema": 2, "name": "x", "created": "2026", "request": request, "plan": plan, "provenance": {}}
+    return json.dumps(whole).encode()
 
 
 def sent(**files: bytes) -> Result:
@@ -48,7 +49,7 @@ def everything(run: Path) -> list[Path]:
 
 def test_a_block_is_kept_with_its_cells_and_counts_as_measured(run: Path) -> None:
     folder.accept(run, "fast", BLOCK, sent())
-    assert folder.measured(run) == {"one__r1"}
+    assert folder.finished_blocks(run) == {"one__r1"}
     folder.join(run, run / "machines/fast")
     assert [one.cell.id for one in store.read(run / "machines/fast").measured] == [ID]
 
@@ -66,7 +67,7 @@ def test_a_file_that_is_none_of_a_blocks_is_refused_with_all_others(run: Path, n
     with pytest.raises(ValueError, match="none of a block's"):
         folder.accept(run, "fast", BLOCK, sent(**{name: b"{}"}))
     assert everything(run) == before
-    assert not folder.measured(run)
+    assert not folder.finished_blocks(run)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_a_file_that_is_none_of_a_blocks_is_refused_with_all_others(run: Path, n
     [
         ({"run.json": b"{"}, "damaged"),
         ({"run.json": run_json(example="two")}, "other cells"),
-        ({"run.json": run_json().replace(b'"request"', b'"asked"')}, "lacks a part of the plan"),
+        ({"run.json": run_json().replace(b'"request"', b'"asked"')}, "is damaged: it has no schema, request"),
         ({"cells/another/outcome.json": b"{}"}, "other cells"),
         ({f"cells/{ID}/log.txt": b"x" * 2000}, "more than 0 MiB"),
         ({f"cells/{ID}/{name * 9}.txt": b"" for name in "abcdef"}, "more than 5 files"),
@@ -96,7 +97,7 @@ def test_a_result_of_something_else_is_refused(
     monkeypatch.setattr(folder, "MOST_FILES", 5)
     with pytest.raises(ValueError, match=says):
         folder.accept(run, "fast", BLOCK, sent(**files))
-    assert not folder.measured(run)
+    assert not folder.finished_blocks(run)
 
 
 def test_a_block_that_was_half_kept_by_a_client_that_was_killed_is_kept_whole(run: Path) -> None:

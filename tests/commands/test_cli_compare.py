@@ -84,7 +84,7 @@ def test_two_backends_of_one_run_are_compared(compare: Compare) -> None:
 
 def test_tables_fit_80_columns(compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr("kbench.session.terminal.width", lambda: 80)
+    monkeypatch.setattr("kbench.screen.terminal.width", lambda: 80)
     said = compare("before", "after", "other_machine", "--allow", "machine")
     assert max(map(len, said.out.splitlines())) <= 80
     assert "Left out here for width" in said.out

@@ -51,7 +51,7 @@ def test_without_real_data_an_example_runs_on_synthetic_data_and_everything_says
     assert printed.count("This is on synthetic data.") == 1, said.out
     assert "For the real ones, put imdb.npz from https://storage.googleapis.com/" in printed
     run = offline.last()
-    assert run.plan["request"]["data_sources"] == {"imdb": "synthetic", "mnist": "real"}
+    assert run.request["data_sources"] == {"imdb": "synthetic", "mnist": "real"}
     rows = dict([*line.split(",")[:1], line] for line in (run.folder / "summary.csv").read_text().splitlines())
     assert ",synthetic," in rows["words"] and ",real," in rows["digits"]
     page = (run.folder / "report.html").read_text()
@@ -100,7 +100,7 @@ def test_a_download_that_breaks_off_gives_synthetic_data_with_a_line(offline: Be
     assert said.status == 0, said.err
     assert "words: real data downloaded from storage.googleapis.com" in said.out
     assert "imdb: synthetic data instead of real ones, because imdb.npz from https://" in said.err and WHY in said.err
-    assert offline.last().plan["request"]["data_sources"] == {"imdb": "synthetic"}
+    assert offline.last().request["data_sources"] == {"imdb": "synthetic"}
 
 
 def test_resume_keeps_the_data_that_the_run_began_with(offline: Bench) -> None:

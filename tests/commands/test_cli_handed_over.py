@@ -58,7 +58,7 @@ def test_a_package_runs_as_python_runs_it(bench: Bench, how: str) -> None:
     assert "\n__main__ trainer trainer.__main__ ['--epochs', '9'] files\n" in said.out
     assert f"trainer: fit, trainer{'/'}model.py line {LINE} (40 samples, 3 epochs" in said.out
     assert bench("resume", "--retry", "failed").status == 0
-    assert bench.last().plan["request"]["script"]["module"] == "trainer"
+    assert bench.last().request["script"]["module"] == "trainer"
 
 
 def test_a_module_of_a_package_runs_and_is_compared(bench: Bench) -> None:

@@ -16,7 +16,7 @@ from fake_runs import PROVENANCE, cell, fake_run
 from kbench.cells.runner import EpochProgress
 from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
-from kbench.session import colors, measure, progress, terminal
+from kbench.screen import colors, finish, listener, progress, terminal
 from kbench.values import OK, UNSUPPORTED, Outcome
 
 
@@ -216,7 +216,7 @@ def test_an_example_whose_run_cannot_be_read_meanwhile_does_not_stop_it(
 
     bench.example("other.py")
     with monkeypatch.context() as patch:
-        patch.setattr(measure, "summarised", refused)
-        patch.setattr(measure, "finish", lambda *asked: 0)
+        patch.setattr(listener, "summarised", refused)
+        patch.setattr(finish, "finish", lambda *asked: 0)
         assert bench.measure(examples="my_example.py,other.py").status == 0
     assert [status for status, _ in bench.fates().values()] == ["ok", "ok"]

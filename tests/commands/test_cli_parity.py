@@ -156,7 +156,7 @@ def test_all_that_was_computed_is_kept_and_the_report_is_made_anew_from_it(three
     _, out = compare(three, "--name", "mine", "--seed", "7", "--batch-size", "4")
     run = three.results / "mine"
     record = json.loads((run / "run.json").read_text())
-    assert record["plan"]["kind"] == "parity" and record["plan"]["seed"] == 7
+    assert record["plan"]["kind"] == "parity" and record["request"]["seed"] == 7
     cells = sorted((run / "cells").iterdir())
     names = {"spec.json", "events.jsonl", "log.txt", "outcome.json", "forward.npz", "step_1.npz", "step_10.npz"}
     for cell in cells:

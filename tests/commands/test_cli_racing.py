@@ -62,7 +62,7 @@ def test_only_what_is_not_decided_is_measured_again(race: Bench) -> None:
     assert first < again, "what is known stands there first"
     assert "Measuring both again on keras9/x, keras9/y: not yet clear which is faster." in said.err
     assert "Not settled yet" not in said.out
-    request = json.loads((race.results / "mine" / "run.json").read_text())["plan"]["request"]
+    request = json.loads((race.results / "mine" / "run.json").read_text())["request"]
     repeats = list(range(2, found["y"] + 1))
     assert request["further"] == {"both keras9/x": repeats, "both keras9/y": repeats}
     assert race("report", "mine").status == 0

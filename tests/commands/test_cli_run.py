@@ -106,7 +106,7 @@ def test_every_option_reaches_the_guest(bench: Bench) -> None:
     for spec in specs:
         asked = {"epochs": 3, "samples": 20, "batch_size": 4, "seed": 7}
         assert asked.items() <= spec.items()
-    assert bench.last().plan["timeout"] == 77
+    assert bench.last().request["timeout"] == 77
     assert bench.last().provenance["command_line"].endswith("--repeats 2 --timeout 77")
 
 
@@ -125,7 +125,7 @@ def test_different_seeds_differ_between_repeats_and_are_alike_across_backends(be
     said = bench.measure("--repeats", "2", "--seeds", "different", backends="fake,other")
     assert said.status == 0, said
     run = bench.last()
-    assert (run.plan["seed"], run.plan["seeds"]) == (0, "different")
+    assert (run.request["seed"], run.request["seeds"]) == (0, "different")
     proofs = {
         (one.cell.repeat, one.cell.backend): (one.facts.weights_sha256, one.facts.order_sha256)
         for one in run.measured
@@ -289,7 +289,7 @@ def test_two_runs_at_once_in_one_folder_do_not_disturb_each_other(bench: Bench) 
         _, err = process.communicate()
         assert process.returncode == 0, err
     first, second = bench.runs()
-    assert {json.loads((run / "run.json").read_text())["plan"]["seed"] for run in (first, second)} == {1, 2}
+    assert {json.loads((run / "run.json").read_text())["request"]["seed"] for run in (first, second)} == {1, 2}
     for run in (first, second):
         assert [row["status"] for row in rows(run / "summary.csv")] == ["ok"]
         assert len([event for event in events_of(run) if event["event"] == "start"]) == 1

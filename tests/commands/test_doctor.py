@@ -15,7 +15,6 @@ from kbench.datasets import addresses
 from kbench.environments import debian
 from kbench.machine import devices
 from kbench.selection import backends
-from kbench.session import choices
 from kbench.values import Device
 
 MNIST = "train-images-idx3-ubyte.gz"
@@ -25,7 +24,7 @@ MNIST = "train-images-idx3-ubyte.gz"
 def clinic(bench: Bench, tmp_path: Path) -> Bench:
     """A machine with one backend, whose environment is not made yet."""
     bench.patch.setenv("KBENCH_CACHE", str(tmp_path / "cache"))
-    bench.patch.setattr(choices, "known_backends", lambda: backends.load_all(bench.backends))
+    bench.patch.setattr(doctor, "known_backends", lambda: backends.load_all(bench.backends))
     bench.patch.setattr(addresses, "ask", lambda asked: dict.fromkeys(asked, ""))
     bench.patch.setattr(debian, "mirrors", lambda: ["http://deb.example/debian"])
     bench.patch.setattr(browser, "find", lambda: "/usr/bin/chromium")

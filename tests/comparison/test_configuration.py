@@ -22,26 +22,26 @@ def environment(numpy: str, threads: str, **more: str) -> dict[str, Any]:
     return {"packages": {"numpy": numpy, "keras": "3.15.1"}, "variables": variables}
 
 
-def side(plan: Mapping[str, Any], environments: Mapping[str, Any], backend: str = "", **facts: Any) -> Side:
+def side(request: Mapping[str, Any], environments: Mapping[str, Any], backend: str = "", **facts: Any) -> Side:
     provenance = {**PROVENANCE, **facts, "environments": environments}
     cells = [measured(cell(backend=name), 2.0, 1.0) for name in environments]
-    return pairing.side(ABOUTS[0], cells, provenance, backend, None, plan)
+    return pairing.side(ABOUTS[0], cells, provenance, backend, None, request)
 
 
-PLAN = {"request": {"profile": "quick", "threads": 2, "epochs": None, "examples": ["a.py"], "backends": ["x"]}}
+REQUEST = {"profile": "quick", "threads": 2, "epochs": None, "examples": ["a.py"], "backends": ["x"]}
 
 
 def test_the_same_setup_has_no_difference() -> None:
-    one = side(PLAN, {"keras3/jax": environment("2.0", "2")})
+    one = side(REQUEST, {"keras3/jax": environment("2.0", "2")})
     assert configuration.differences([one, one]) == []
     assert setup.table(ABOUTS, []) is None
 
 
 def test_settings_machine_packages_and_variables_that_differ_are_listed() -> None:
-    plan = {"request": {**PLAN["request"], "profile": "full", "epochs": 3, "examples": ["b.py"]}}
+    full = {**REQUEST, "profile": "full", "epochs": 3, "examples": ["b.py"]}
     both = ("keras3/jax", "keras3/torch")
-    one = side(PLAN, {name: environment("2.0", "2", hash="1") for name in both})
-    two = side(plan, {name: environment("2.1", "2", hash="2") for name in both}, memory_mib=12000)
+    one = side(REQUEST, {name: environment("2.0", "2", hash="1") for name in both})
+    two = side(full, {name: environment("2.1", "2", hash="2") for name in both}, memory_mib=12000)
     assert configuration.differences([one, two]) == [
         Difference("setting", "epochs", "", ("-", "3")),
         Difference("setting", "profile", "", ("quick", "full")),
@@ -53,7 +53,7 @@ def test_settings_machine_packages_and_variables_that_differ_are_listed() -> Non
 def test_a_variable_or_package_that_one_side_lacks_is_a_dash() -> None:
     one, two = environment("2.0", "2"), environment("2.0", "4")
     del two["packages"]["numpy"]
-    found = configuration.differences([side(PLAN, {"keras3/jax": one}), side(PLAN, {"keras3/jax": two})])
+    found = configuration.differences([side(REQUEST, {"keras3/jax": one}), side(REQUEST, {"keras3/jax": two})])
     assert found == [
         Difference("package", "numpy", "keras3/jax", ("2.0", "-")),
         Difference("variable", "OMP_NUM_THREADS", "keras3/jax", ("2", "4")),
@@ -65,14 +65,14 @@ def test_a_variable_or_package_that_one_side_lacks_is_a_dash() -> None:
 
 
 def test_environments_that_only_one_side_has_are_not_compared() -> None:
-    one = side(PLAN, {"keras3/jax": environment("2.0", "2")})
-    two = side(PLAN, {"keras3/torch": environment("2.1", "4")})
+    one = side(REQUEST, {"keras3/jax": environment("2.0", "2")})
+    two = side(REQUEST, {"keras3/torch": environment("2.1", "4")})
     assert configuration.differences([one, two]) == []
 
 
 def test_a_program_and_damaged_records_are_shown_as_they_are() -> None:
-    plan = {"request": {"script": {"arguments": ["--epochs", "3"], "max_epochs": 2}, "pythons": "no table"}}
-    other = {"request": {"script": {"arguments": []}}}
-    found = configuration.differences([side(plan, {}), side(other, {}, cpu="no table")])
+    asked = {"script": {"arguments": ["--epochs", "3"], "max_epochs": 2}, "pythons": "no table"}
+    other = {"script": {"arguments": []}}
+    found = configuration.differences([side(asked, {}), side(other, {}, cpu="no table")])
     assert Difference("setting", "arguments", "", ("--epochs, 3", "-")) in found
     assert Difference("setting", "max-epochs", "", ("2", "-")) in found

@@ -18,7 +18,7 @@ from kbench import store
 from kbench.arrays import Data
 from kbench.cells import launcher, orphans, runner
 from kbench.cells.runner import EpochProgress, Listener
-from kbench.cells.spec import Here
+from kbench.cells.spec import RunPaths
 from kbench.machine import devices
 from kbench.outputs import one_run
 from kbench.planning.tasks import CellTask
@@ -240,7 +240,7 @@ def run(tmp_path: Path, fault: Fault, clock: Clock | None = None) -> tuple[Path,
     for one, code in zip(cells, (fault.does, ""), strict=True):
         (tmp_path / f"{one.example}.py").write_text(code)
     folder = store.create(tmp_path / "results", plan(cells), PROVENANCE)
-    here = Here(
+    here = RunPaths(
         run=folder,
         devices={"cpu": devices.CPU},
         examples={one.example: tmp_path / f"{one.example}.py" for one in cells},

@@ -14,7 +14,8 @@ from fake_bench import CHECKOUT, EXAMPLE, START, Bench, dying, without_plots
 from named_pipe import Pipe
 
 from kbench import store
-from kbench.session import prepare, terminal
+from kbench.screen import listener
+from kbench.session import prepare
 
 OPTIONS = ("--backends", "fake", "--profile", "smoke", "--device", "cpu", "--name", "mine")
 ENDS = dying("raise RuntimeError('enough')")
@@ -161,7 +162,7 @@ def test_an_input_whose_end_does_not_come_is_waited_for_and_said(
             os.close(writes)
 
     monkeypatch.setattr(prepare, "SILENT_SECONDS", 0.01)
-    monkeypatch.setattr(terminal, "say", say)
+    monkeypatch.setattr(listener, "print_note", say)
     with os.fdopen(reads) as file:
         monkeypatch.setattr(sys, "stdin", file)
         assert "\n5\n" in script(bench, reading).out

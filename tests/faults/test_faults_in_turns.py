@@ -23,7 +23,7 @@ from kbench import paths, store
 from kbench.arrays import Data
 from kbench.cells import launcher, orphans, runner, turns
 from kbench.cells.runner import EpochProgress, Listener
-from kbench.cells.spec import Here
+from kbench.cells.spec import RunPaths
 from kbench.machine import devices, host
 from kbench.planning.tasks import CellTask
 from kbench.values import Environment, Outcome
@@ -65,7 +65,7 @@ class Stage:
         example.write_text(f"exec({code!r}[spec['backend']])")
         tasks = [CellTask(**vars(cell("a", name)), **{"timeout": 300.0, **OF_ALL, **settings}) for name in code]
         run = store.create(self.folder / "results", plan([task.cell for task in tasks]), PROVENANCE)
-        here = Here(
+        here = RunPaths(
             run=run,
             devices={"cpu": devices.CPU},
             examples={"a": example},

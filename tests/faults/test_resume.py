@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from fake_bench import EXAMPLE, Bench, dying
+from fake_runs import as_schema_1
 
 from kbench import store
 from kbench.cells import launcher, orphans
@@ -210,6 +211,21 @@ def test_a_variable_that_its_cells_were_given_has_to_be_there_again(bench: Bench
     assert bench("resume", "mine").status == 0
 
 
+def test_a_run_of_schema_1_is_resumed_and_becomes_one_of_the_current_schema(bench: Bench) -> None:
+    run = interrupted(bench)
+    current = record(run)
+    as_schema_1(run)
+    assert "request" not in record(run) and record(run)["plan"]["request"] == current["request"]
+    assert bench("report", "mine").status == 0
+    launched = interrupt_at(bench, 0)
+    said = bench("resume", "mine")
+    assert said.status == 0, said
+    assert launched == ["b", "c"]
+    assert statuses(bench) == {"a": "ok", "b": "ok", "c": "ok"}
+    now = record(run)
+    assert (now["schema"], now["request"], set(now["plan"])) == (2, current["request"], set(current["plan"]))
+
+
 def test_another_value_of_a_passed_variable_is_measured_again_and_said_so(bench: Bench) -> None:
     bench.example("a.py")
     bench.patch.setenv("MY_FLAGS", "fast")
@@ -274,7 +290,7 @@ def test_two_hosts_do_not_fill_one_run(bench: Bench) -> None:
 def test_a_run_that_does_not_tell_how_it_was_asked_for_is_refused(bench: Bench) -> None:
     run = finished(bench, examples="a.py")
     whole = record(run)
-    del whole["plan"]["request"]
+    del whole["request"]["backends"]
     (run / "run.json").write_text(json.dumps(whole))
     said = bench("resume", "mine")
     assert said.status == 2 and "is from an older version, which did not keep its options" in said.err
@@ -307,9 +323,9 @@ REQUESTS: list[tuple[dict[str, Any], str]] = [
 def test_a_request_that_cannot_be_met_any_more_is_one_sentence(bench: Bench) -> None:
     run = finished(bench, examples="a.py")
     whole = record(run)
-    asked = whole["plan"]["request"]
+    asked = whole["request"]
     for change, sentence in REQUESTS:
-        whole["plan"]["request"] = asked | change
+        whole["request"] = asked | change
         (run / "run.json").write_text(json.dumps(whole))
         said = bench("resume", "mine")
         assert said.status == 2 and sentence in said.err and said.err.count("\n") == 1, change

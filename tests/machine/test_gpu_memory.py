@@ -115,7 +115,7 @@ def test_a_launched_guest_and_those_below_it_are_looked_at_on_its_gpu_alone(
         looks: list[int] = []
         for name in ("started", "go"):
             (tmp_path / name).unlink(missing_ok=True)
-        return launcher.to_its_end(
+        return launcher.run_to_completion(
             launcher.launch(
                 [sys.executable, "-c", below],
                 variables={},

@@ -22,7 +22,7 @@ GPU = Device("gpu", 0, "GPU-1234", "NVIDIA H100", 9.0, "550.54", 81559)
 
 
 def test_what_is_read_is_json_and_in_full() -> None:
-    read = provenance.read([Device("cpu")], ["run.py", "--backends", "all"])
+    read = provenance.read([Device("cpu")], "run.py --backends all")
     assert json.loads(json.dumps(read)) == read
     assert read["command_line"] == "run.py --backends all"
     assert read["kbench"]["version"] == kbench.__version__
@@ -33,7 +33,7 @@ def test_what_is_read_is_json_and_in_full() -> None:
 
 
 def test_gpus_are_passed_on_without_what_identifies_the_card() -> None:
-    read = provenance.read([Device("cpu"), GPU], [])
+    read = provenance.read([Device("cpu"), GPU], "")
     assert read["gpus"] == [
         {
             "index": 0,
@@ -48,7 +48,7 @@ def test_gpus_are_passed_on_without_what_identifies_the_card() -> None:
 def test_no_host_user_or_home_is_in_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     home = tmp_path / "somebody"
     monkeypatch.setenv("HOME", str(home))
-    read = provenance.read([], ["run.py", "--results", f"{home}/x y", f"--data-dir={home}", f"{home}else"])
+    read = provenance.read([], f"run.py --results '{home}/x y' --data-dir={home} {home}else")
     assert "somebody" not in json.dumps(read).replace("somebodyelse", "")
     assert read["command_line"] == f"run.py --results '~/x y' --data-dir=~ {home}else"
     values = json.dumps({**read, "command_line": ""})
@@ -71,7 +71,7 @@ def test_nothing_that_is_missing_raises(monkeypatch: pytest.MonkeyPatch) -> None
         (host.platform, "freedesktop_os_release"),
     ):
         monkeypatch.setattr(place, name, refuse)
-    read = provenance.read([], ["run.py"])
+    read = provenance.read([], "run.py")
     assert read["memory_mib"] is None
     assert read["cpu"]["threads"] is None
     assert json.dumps(read)
@@ -126,7 +126,7 @@ STATE = {
 
 def test_clocks_throttling_and_power_of_a_gpu_are_read_at_the_start_and_at_the_end() -> None:
     nvml = Nvml()
-    (gpu,) = provenance.read([Device("cpu"), GPU], [], nvml)["gpus"]
+    (gpu,) = provenance.read([Device("cpu"), GPU], "", nvml)["gpus"]
     assert gpu["state"] == STATE and nvml.shut == 1
     assert provenance.ended([GPU], nvml)["gpus"] == {"gpu:0": STATE} and nvml.shut == 2
     assert json.dumps(gpu)
@@ -154,9 +154,9 @@ def test_caches_are_read_as_the_system_lists_them(tmp_path: Path, monkeypatch: p
             (tmp_path / "cache" / f"index{number}").mkdir(parents=True, exist_ok=True)
             (tmp_path / "cache" / f"index{number}" / name).write_text(f"{value}\n")
     monkeypatch.setattr(host, "_CPU", tmp_path)
-    assert provenance.read([], [])["cpu"]["caches_kib"] == {"L1d": 48, "L1i": 32, "L2": 2048, "L3": 36864}
+    assert provenance.read([], "")["cpu"]["caches_kib"] == {"L1d": 48, "L1i": 32, "L2": 2048, "L3": 36864}
     monkeypatch.setattr(host, "_CPU", tmp_path / "missing")
-    assert provenance.read([], [])["cpu"]["caches_kib"] == {}
+    assert provenance.read([], "")["cpu"]["caches_kib"] == {}
 
 
 def test_the_home_folder_is_a_tilde_wherever_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,17 +173,17 @@ def git(folder: Path, *words: str) -> None:
 def test_the_commit_of_a_checkout_and_whether_it_was_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "PACKAGE", tmp_path / "kbench")
     (tmp_path / "kbench").mkdir()
-    assert provenance.read([], [])["kbench"] == {"version": kbench.__version__}
+    assert provenance.read([], "")["kbench"] == {"version": kbench.__version__}
     git(tmp_path, "init", "-q")
-    assert provenance.read([], [])["kbench"]["commit"] == ""
+    assert provenance.read([], "")["kbench"]["commit"] == ""
     (tmp_path / "file").write_text("one")
     git(tmp_path, "add", "file")
     git(tmp_path, "commit", "-qm", "one")
-    clean = provenance.read([], [])["kbench"]
+    clean = provenance.read([], "")["kbench"]
     assert len(clean["commit"]) == 40
     assert clean["dirty"] is False
     (tmp_path / "file").write_text("two")
-    assert provenance.read([], [])["kbench"] == {**clean, "dirty": True}
+    assert provenance.read([], "")["kbench"] == {**clean, "dirty": True}
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_quotas_of_both_cgroup_versions_are_read(
     (tmp_path / "self").write_text(own)
     monkeypatch.setattr(host, "_CGROUPS", tmp_path / "cgroup")
     monkeypatch.setattr(host, "_OWN_CGROUP", tmp_path / "self")
-    read = provenance.read([], [])
+    read = provenance.read([], "")
     assert read["cpu"]["quota"] == cores
     assert read["memory_limit_mib"] == mib
     assert cores is None or read["cpu"]["visible"] <= cores

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fake_runs import PROVENANCE, cell, fake_run, learning, plan, write_events
+from fake_runs import PROVENANCE, as_schema_1, cell, fake_run, learning, plan, write_events
 
 from kbench import store
 from kbench.errors import UserError
@@ -54,8 +54,8 @@ def test_a_folder_that_is_no_run_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_a_newer_schema_is_refused_by_name(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text(json.dumps({"schema": 2}))
-    with pytest.raises(UserError, match=r"newer kbench \(schema 2; this one reads 1\): update kbench\.$"):
+    (tmp_path / "run.json").write_text(json.dumps({"schema": 3}))
+    with pytest.raises(UserError, match=r"newer kbench \(schema 3; this one reads 2\): update kbench\.$"):
         store.read(tmp_path)
 
 
@@ -73,6 +73,8 @@ def test_a_newer_schema_is_refused_by_name(tmp_path: Path) -> None:
         b'{"schema": 1, "plan": {"cells": {}}, "provenance": {}}',
         b'{"schema": 1, "plan": {"cells": [7]}, "provenance": {}}',
         b'{"schema": 1, "plan": {"cells": [{"example": "a"}]}, "provenance": {}}',
+        b'{"schema": 2, "plan": {"cells": []}, "provenance": {}}',
+        b'{"schema": 2, "request": [], "plan": {"cells": []}, "provenance": {}}',
         b"[" * 100_000,
     ],
 )
@@ -80,6 +82,20 @@ def test_a_damaged_run_json_is_one_sentence(tmp_path: Path, content: bytes) -> N
     (tmp_path / "run.json").write_bytes(content)
     with pytest.raises(UserError, match=r"run\.json is damaged: [^\n]*\.$"):
         store.read(tmp_path)
+
+
+def test_a_run_of_schema_1_is_read_as_one_of_the_current_schema(tmp_path: Path) -> None:
+    asked = {"backends": ["keras2/cntk"], "examples": ["a.py"], "baseline": "keras2/cntk", "precision": 0.1}
+    made = {"kind": "parity", **plan([cell()])}
+    run = store.create(tmp_path, made, PROVENANCE, request=asked)
+    current = store.read(run)
+    as_schema_1(run)
+    assert store.read(run) == current
+    assert (current.baseline, current.adds_processes, current.request) == ("keras2/cntk", True, asked)
+    record = json.loads((run / "run.json").read_text())
+    del record["plan"]["request"]  # as the first versions did
+    (run / "run.json").write_text(json.dumps(record))
+    assert store.read(run).baseline == "keras2/cntk" and set(store.read(run).request) == {"baseline", "precision"}
 
 
 def test_keys_of_a_later_kbench_are_left_out(tmp_path: Path) -> None:

@@ -1,13 +1,13 @@
-"""Turns a command's options into a request: backends, examples, Pythons, device."""
+"""Turns a command's options into a request, and into what is shown. Nothing further down sees options."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from kbench import paths
 from kbench.cli import arguments
@@ -17,9 +17,15 @@ from kbench.errors import UserError
 from kbench.machine import devices
 from kbench.masking import without_passwords
 from kbench.planning.request import BUDGET, PRECISION, ChosenPython, Request, Script
-from kbench.selection import backends, examples, scripts
+from kbench.screen.output import Output
+from kbench.screen.terminal import USUAL
+from kbench.selection import examples, scripts
 from kbench.selection import names as selection
+from kbench.selection.known import known_examples
+from kbench.tables import columns
 from kbench.values import Backend, Device, Example
+
+Options = Mapping[str, Any]  # of a command, by the names that kbench.cli.options gives them
 
 # Options that multiply the backends -> the start of such a setting in a backend's name.
 SETTINGS = {
@@ -32,14 +38,14 @@ SETTINGS = {
 }
 
 
-def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
+def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
     """The request in the options of `run`, `script` or `parity`, named like its fields. Raises UserError."""
-    chosen = selection.select_backends(options.backends, known)
+    chosen = selection.select_backends(options["backends"], known)
     chosen = selection.in_settings(chosen, [_settings(options, name) for name in SETTINGS])
     script, module = _script(options)
     named = _examples(options) if script is None else selection.Chosen((script,), frozenset({script.name}))
     pythons = chosen_pythons(options, known)
-    asked = {one.name: value for one in fields(Request) if (value := getattr(options, one.name, None)) is not None}
+    asked = {one.name: value for one in fields(Request) if (value := options.get(one.name)) is not None}
     mirror = data_folder(options)
     asked |= _how_often(options)
     asked |= {
@@ -48,14 +54,14 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
         "examples": tuple(paths.portable(one.path) for one in named.chosen),
         "named_examples": tuple(sorted(named.named)),
         "pythons": {name: ChosenPython(paths.portable(one.path), one.as_is) for name, one in pythons.items()},
-        "device": tuple(devices.choose(one, gpus).label for one in options.device.split(",")),
+        "device": tuple(devices.choose(one, gpus).label for one in options["device"].split(",")),
         "data_dir": None if mirror is None else paths.portable(mirror),
         "pass_env": passed_variables(options),
-        "baseline": chosen_baseline(options, [one.name for one in chosen.chosen]),
+        "baseline": chosen_baseline(options.get("baseline"), [one.name for one in chosen.chosen]),
     }
     if script is not None:
-        how = {one.name: getattr(options, one.name) for one in fields(Script) if hasattr(options, one.name)}
-        own = scripts.of_its_own(script.path, known)
+        how = {one.name: options[one.name] for one in fields(Script) if one.name in options}
+        own = scripts.pep723_requirements(script.path, known)
         how |= {
             "module": module,
             "left_out": tuple(map(without_passwords, own.left_out)),
@@ -65,76 +71,67 @@ def request(options: argparse.Namespace, known: Mapping[str, Backend], gpus: Seq
     return Request(**asked)
 
 
-def _script(options: argparse.Namespace) -> tuple[Example | None, str]:
+def _script(options: Options) -> tuple[Example | None, str]:
     """The user's program and its name as a module, if the command is about one. Raises UserError."""
-    file, module = getattr(options, "file", None), getattr(options, "module", None)
-    if options.command != "script" and file is None and module is None:
+    file, module = options.get("file"), options.get("module")
+    if options["command"] != "script" and file is None and module is None:
         return None, ""
     named = scripts.named(file, module)
     return scripts.load(named.file, named.module), named.module
 
 
-def _examples(options: argparse.Namespace) -> selection.Chosen[Example]:
+def _examples(options: Options) -> selection.Chosen[Example]:
     """The examples of --examples. Raises UserError, with the command for a program that is no example."""
     try:
-        return selection.select_examples(options.examples, known_examples())
+        return selection.select_examples(options["examples"], known_examples())
     except examples.NoModel as error:
-        file = next((one.strip() for one in options.examples.split(",") if one.strip().endswith(".py")), "FILE.py")
-        how = f"parity --script {shlex.quote(file)}" if options.command == "parity" else f"script {shlex.quote(file)}"
-        command = f"{arguments.program()} {how} --backends {shlex.quote(options.backends)}"
+        named = (one.strip() for one in options["examples"].split(","))
+        file = shlex.quote(next((one for one in named if one.endswith(".py")), "FILE.py"))
+        how = f"parity --script {file}" if options["command"] == "parity" else f"script {file}"
+        command = f"{arguments.program()} {how} --backends {shlex.quote(options['backends'])}"
         raise UserError(f"{error} To run a program as it is: `{command}`.") from None
 
 
-def _settings(options: argparse.Namespace, option: str) -> list[str]:
+def _settings(options: Options, option: str) -> list[str]:
     """The settings that an option of SETTINGS asks for; variables and packages come in addition to none."""
-    given = [SETTINGS[option] + one for one in getattr(options, option, None) or ()]
+    given = [SETTINGS[option] + one for one in options.get(option) or ()]
     return given if given and SETTINGS[option] else ["", *given]
 
 
-def _how_often(options: argparse.Namespace) -> dict[str, float | None]:
+def _how_often(options: Options) -> dict[str, float | None]:
     """When cells are repeated: never if --repeats fixes it, nor in a smoke run or in parity. Raises UserError."""
-    repeats, precision, budget = (getattr(options, name, None) for name in ("repeats", "precision", "budget"))
+    repeats, precision, budget = (options.get(name) for name in ("repeats", "precision", "budget"))
     if repeats and (precision or budget):
         raise UserError("--repeats fixes how often cells are measured: leave it out, or --precision and --budget.")
-    small = getattr(options, "profile", "") == "smoke" and not (precision or budget)
-    if repeats or small or not hasattr(options, "repeats"):
+    small = options.get("profile") == "smoke" and not (precision or budget)
+    if repeats or small or "repeats" not in options:
         return {}
     return {"precision": precision or PRECISION, "budget": budget or BUDGET}
 
 
-def data_folder(options: argparse.Namespace) -> Path | None:
+def data_folder(options: Options) -> Path | None:
     """The folder with the published files that the user named, if any."""
-    mirror = options.data_dir or os.environ.get("KBENCH_DATA")
+    mirror = options["data_dir"] or os.environ.get("KBENCH_DATA")
     return paths.expanded(str(mirror)).absolute() if mirror else None
 
 
-def known_backends() -> dict[str, Backend]:
-    """All backends: kbench's own, then those in the folder KBENCH_BACKENDS. Raises UserError."""
-    return backends.load_all(paths.project_folder("backends"), paths.further_backends())
-
-
-def known_examples() -> dict[str, Example]:
-    """kbench's own examples. Raises UserError."""
-    return examples.load_all(paths.project_folder("examples_models"))
-
-
-def chosen_baseline(options: argparse.Namespace, names: Iterable[str]) -> str:
+def chosen_baseline(baseline: str | None, names: Iterable[str]) -> str:
     """The backend of --baseline, one of a run's; empty if it is not given. Raises UserError."""
-    return "" if getattr(options, "baseline", None) is None else selection.select_baseline(options.baseline, names)
+    return "" if baseline is None else selection.select_baseline(baseline, names)
 
 
-def chosen_pythons(options: argparse.Namespace, known: Mapping[str, Backend]) -> dict[str, Choice]:
+def chosen_pythons(options: Options, known: Mapping[str, Backend]) -> dict[str, Choice]:
     """Backend -> its Python by --python. Raises UserError."""
     chosen: dict[str, Choice] = {}
-    for text in options.python:
+    for text in options["python"]:
         names, choice = interpreters.parse_python_option(text, known)
         chosen.update(dict.fromkeys(names, choice))
     return chosen
 
 
-def passed_variables(options: argparse.Namespace) -> tuple[str, ...]:
+def passed_variables(options: Options) -> tuple[str, ...]:
     """The names of --pass-env, each once. Raises UserError."""
-    named: Sequence[str] = getattr(options, "pass_env", ())
+    named: Sequence[str] = options.get("pass_env", ())
     for name in named:
         if "=" in name:
             raise UserError(
@@ -146,3 +143,29 @@ def passed_variables(options: argparse.Namespace) -> tuple[str, ...]:
         if name not in os.environ:
             raise UserError(f"--pass-env {name}: there is no such environment variable")
     return tuple(dict.fromkeys(named))
+
+
+def output(options: Options) -> Output:
+    """What is shown, and written into which files. Raises UserError, before anything is measured."""
+    chosen = columns.shown(options.get("columns", ()), options.get("sort") or "")
+    files = tuple(options.get("export", ()))
+    for file in files:
+        if file.is_dir():
+            raise UserError(f"--export {file} is a folder: name a file in it, such as {file}/table.md.")
+        if not file.absolute().parent.is_dir():
+            raise UserError(f"--export {file}: there is no folder {file.parent}: make it, or name another file.")
+        if not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
+            raise UserError(f"--export {file} cannot be written: name another file.")
+    return Output(
+        form=options["format"],
+        shown=chosen,
+        files=files,
+        plots=options.get("plots", True),
+        detail=options.get("detail", USUAL),
+        outputs=options.get("show_output", False),
+    )
+
+
+def command_line(options: Options) -> str:
+    """What the user typed, as results keep it."""
+    return shlex.join([*arguments.program().split(), *options["argv"]])

@@ -14,9 +14,11 @@ from fake_runs import cell, fake_run
 from kbench import store
 from kbench.cells.runner import EpochProgress
 from kbench.planning.tasks import CellTask
-from kbench.session import making, progress, time_left
-from kbench.session.progress import Progress
-from kbench.session.time_left import TimeLeft, in_words
+from kbench.screen import progress, time_left
+from kbench.screen.listener import Screen
+from kbench.screen.progress import Progress
+from kbench.screen.time_left import TimeLeft, in_words
+from kbench.session import making
 from kbench.values import FAILED, OK, Outcome
 
 
@@ -30,7 +32,7 @@ THREE = [task("keras3/jax"), task("keras3/torch"), task("keras3/tensorflow")]
 SEVEN = [task(one.backend, f"example{number}") for number in range(6) for one in THREE]
 
 
-class Screen:
+class Terminal:
     """What the line was, at a width."""
 
     def __init__(self, patch: pytest.MonkeyPatch, columns: int) -> None:
@@ -58,7 +60,7 @@ def run_some(shown: Progress, tasks: Sequence[CellTask], *epochs: int, seconds: 
 def test_at_80_columns_it_has_the_example_each_backends_epoch_and_the_time_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    screen = Screen(monkeypatch, 80)
+    screen = Terminal(monkeypatch, 80)
     run_some(Progress([*THREE, *SEVEN]), THREE, 3, 2, 3)
     assert screen.lines[-1] == "mnist_cnn 1/7  jax 3/8  torch 2/8  tensorflow 3/8  about 5 min left"
 
@@ -68,7 +70,7 @@ def test_at_80_columns_it_has_the_example_each_backends_epoch_and_the_time_left(
 def test_it_fits_and_says_which_example_and_how_long_at_any_width(
     monkeypatch: pytest.MonkeyPatch, columns: int, count: int
 ) -> None:
-    screen = Screen(monkeypatch, columns)
+    screen = Terminal(monkeypatch, columns)
     tasks = [task(f"keras3/backend{number}") for number in range(count)]
     run_some(Progress(tasks), tasks, *[2] * count)
     assert len(screen.lines[-1]) < columns
@@ -78,14 +80,14 @@ def test_it_fits_and_says_which_example_and_how_long_at_any_width(
 
 
 def test_eight_backends_at_80_columns_are_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen(monkeypatch, 80)
+    screen = Terminal(monkeypatch, 80)
     tasks = [task(f"keras3/backend{number}") for number in range(8)]
     run_some(Progress(tasks), tasks, *[2] * 8)
     assert screen.lines[-1] == "mnist_cnn  8 backends, 16 of 64 epochs  about 2 min left"
 
 
 def test_a_cell_alone_shows_its_pace_loss_and_accuracy(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen(monkeypatch, 120)
+    screen = Terminal(monkeypatch, 120)
     run_some(Progress([THREE[0]], clock=lambda: 0.0), [THREE[0]], 2)
     assert screen.lines[-1] == (
         "mnist_cnn  jax: epoch 3/8, 2.00 s/epoch, loss 0.25, accuracy 0.9000, 0 s  about 10 s left"
@@ -93,7 +95,7 @@ def test_a_cell_alone_shows_its_pace_loss_and_accuracy(monkeypatch: pytest.Monke
 
 
 def test_a_program_whose_epochs_nobody_knows_shows_the_one_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen(monkeypatch, 80)
+    screen = Terminal(monkeypatch, 80)
     tasks = [task(f"keras3/{name}", "train.py", 0, task="script", input="sequence") for name in ("jax", "torch")]
     run_some(Progress(tasks, clock=lambda: 0.0), tasks, 2, 0)
     assert screen.lines[-1] == "train.py  jax epoch 3  torch epoch 1  0 s"
@@ -188,9 +190,9 @@ def test_earlier_runs_tell_what_a_cell_takes_if_it_did_the_same_work(tmp_path: P
 def test_an_environment_shows_which_it_is_and_what_is_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    screen = Screen(monkeypatch, 80)
+    screen = Terminal(monkeypatch, 80)
     monkeypatch.setattr(making, "_written", lambda pid: {pid: 312 << 20})
-    with making.Line(["keras3/jax", "keras3/torch"]) as line, line.of("keras3/torch"):
+    with making.telling("keras3/torch", ["keras3/jax", "keras3/torch"], Screen()):
         making.installers.run(["sleep", "1.2"], tmp_path / "log", os.environ, tmp_path, 60)
     said = [one for one in screen.lines if one]
     assert said and said[0].startswith("environment 2 of 2: keras3/torch  312 MiB written  ")

@@ -19,8 +19,8 @@ from kbench.cli import arguments
 from kbench.parity.values import Agreement
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
-from kbench.session import planned_data, planned_program
-from kbench.session.colors import colored
+from kbench.screen import planned_data, planned_program
+from kbench.screen.colors import colored
 from kbench.store.files import read_bytes
 from kbench.summary import Summary
 from kbench.tables import markdown, text
@@ -33,12 +33,12 @@ from kbench.values import FAILED, INTERRUPTED, TIMEOUT
 TABLE = "table"
 
 
-def say(line: str) -> None:
+def print_note(line: str) -> None:
     """Print a progress message on stderr; stdout is only for tables."""
     tqdm.write(line.encode(errors="backslashreplace").decode(), file=sys.stderr)  # notebooks have strict streams
 
 
-def print_plan(plan: Plan, missing: list[str], instead: str = "", file: TextIO | None = None) -> None:
+def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: TextIO | None = None) -> None:
     """Print the plan, to `file` or stdout; `instead` replaces the profile."""
     request = plan.request
     subset = {"smoke": ": a tiny subset", "quick": ": a subset", "full": ": the published settings"}
@@ -86,7 +86,7 @@ def cell_title(task: CellTask) -> str:
     return f"{task.example} on {task.backend}{layout}{varying}{repeat}"
 
 
-def show_output(run: Path, task: CellTask) -> None:
+def print_cell_output(run: Path, task: CellTask) -> None:
     """Print a script's stdout, below a line that names the cell."""
     try:
         content = read_bytes(store.cell_folder(run, task).stdout)
@@ -100,20 +100,20 @@ def show_output(run: Path, task: CellTask) -> None:
         print(content.decode(errors="replace"), end="")
 
 
-def show_example(rows: Sequence[Summary], command: str = "") -> None:
+def print_example(rows: Sequence[Summary], command: str = "") -> None:
     """Print an example's table on a terminal, or else only its answer; all tables come at the end. `command` repeats
     what could not be compared.
     """
     if sys.stderr.isatty():
-        say(f"\n{colored(text.text(rows, width(), command), sys.stderr)}\n")
+        print_note(f"\n{colored(text.text(rows, width(), command), sys.stderr)}\n")
         return
     for found in filter(None, (answer(group, command) for group in by_example(rows))):
-        say(found)
+        print_note(found)
 
 
 def print_parity(rows: Sequence[Agreement], facts: str, form: str = TABLE) -> None:
     """Print the tables of a parity run in one of the formats."""
-    show("\n" + parity_tables.text(rows, facts, width()) if form == TABLE else parity_as(rows, facts, form))
+    print_text("\n" + parity_tables.text(rows, facts, width()) if form == TABLE else parity_as(rows, facts, form))
 
 
 def parity_as(rows: Sequence[Agreement], facts: str, form: str) -> str:
@@ -125,7 +125,7 @@ def parity_as(rows: Sequence[Agreement], facts: str, form: str) -> str:
     return as_json({"schema": 1, "rows": parity_tables.records(rows)})
 
 
-def show(text: str) -> None:
+def print_text(text: str) -> None:
     """Print the output of a command."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     print(colored(text.encode(encoding, "replace").decode(encoding), sys.stdout))  # some terminals have no ±
@@ -149,7 +149,7 @@ def print_open(run: store.RunResults, found: Mapping[Point, Sequence[Summary]], 
     named = "; ".join(
         f"{_named(place, varying)} on {', '.join(row.backend for row in rows[1:])}" for place, rows in found.items()
     )
-    command = f"{arguments.program()} resume {shlex.quote(str(_short(run.folder)))} --budget 10m"
+    command = resume_command(run.folder, "--budget", "10m")
     print_sentence(f"Not settled yet: {named}. To measure again: `{command}`", file)
 
 
@@ -164,31 +164,33 @@ def print_sentence(sentence: str, file: TextIO | None = None) -> None:
     print(at_blanks(sentence, width()), file=file or sys.stdout)
 
 
-def print_resuming(run: store.RunResults, file: TextIO | None = None) -> None:
+def print_how_to_resume(run: store.RunResults, file: TextIO | None = None) -> None:
     """Print how to continue a run with missing or failed cells; nothing if there are none."""
     statuses = [one.outcome.status for one in run.measured]
     unfinished = statuses.count(INTERRUPTED)
     failed = sorted({FAILED, TIMEOUT} & set(statuses))
     if unfinished:
-        print(f"Not measured: {unfinished} of {len(statuses)} cells; {resuming(run.folder)}", file=file or sys.stdout)
+        missing = f"{unfinished} of {len(statuses)} cells"
+        command = resume_command(run.folder)
+        print(f"Not measured: {missing}; continue with `{command}`.", file=file or sys.stdout)
     elif failed:
-        again = resuming(run.folder, " --retry " + ",".join(failed))
-        print(f"To repeat the cells that did not end ok, {again}", file=file or sys.stdout)
+        command = resume_command(run.folder, "--retry", ",".join(failed))
+        print(f"To repeat the cells that did not end ok, continue with `{command}`.", file=file or sys.stdout)
 
 
-def repeating(run: store.RunResults) -> str:
+def repeat_command(run: store.RunResults) -> str:
     """The command that measures again what is undecided; empty where there is none."""
     return again(run, str(_short(run.folder)))
 
 
-def resuming(run: Path, options: str = "") -> str:
-    """How to continue the run in that folder: the end of a sentence."""
-    return f"continue with `{arguments.program()} resume {shlex.quote(str(_short(run)))}{options}`."
+def resume_command(run: Path, *options: str) -> str:
+    """The command that continues the run in that folder."""
+    return " ".join([arguments.program(), "resume", shlex.quote(str(_short(run))), *options])
 
 
-def reporting(run: Path) -> str:
-    """How to write the run's tables and plots: the end of a sentence."""
-    return f"`{arguments.program()} report {shlex.quote(str(_short(run)))}` writes what is missing."
+def report_command(run: Path) -> str:
+    """The command that writes the run's tables and plots."""
+    return f"{arguments.program()} report {shlex.quote(str(_short(run)))}"
 
 
 def _short(run: Path) -> Path:

@@ -12,8 +12,8 @@ from tqdm import tqdm
 
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.planning.tasks import CellTask
-from kbench.session.terminal import QUIET, USUAL, VERBOSE, cell_title, say
-from kbench.session.time_left import TimeLeft
+from kbench.screen.terminal import QUIET, USUAL, VERBOSE, cell_title, print_note
+from kbench.screen.time_left import TimeLeft
 from kbench.text import plain, short_names, significant
 from kbench.values import CHANNELS_FIRST, OK, Outcome
 
@@ -28,7 +28,7 @@ class Live:
         self._terminal = sys.stderr.isatty()
         self._clock = clock
         self._last, self._said = clock(), ""
-        # tqdm.write, by which `say` prints, leaves the line whole.
+        # tqdm.write, by which `print_note` prints, leaves the line whole.
         self._bar = tqdm(
             bar_format="{desc}", disable=not (shown and self._terminal), file=sys.stderr, leave=False, total=0
         )
@@ -46,7 +46,7 @@ class Live:
                 self._bar.set_description_str(text)
         elif self._shown and self._clock() - self._last >= SILENT_SECONDS and forms[0] != self._said:
             self._last, self._said = self._clock(), forms[0]
-            say(forms[0])
+            print_note(forms[0])
 
     def clear(self) -> None:
         """Show nothing, until something is shown again."""
@@ -82,12 +82,16 @@ class Progress:
         self._clock = clock
         self._left = left or TimeLeft(tasks)
         self._live = Live(detail != QUIET, clock)
-        self.listener = Listener(self._started, self._epoch, self._ended, say)
+        self.listener = Listener(self._started, self._epoch, self._ended, print_note)
 
     def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Show nothing any more."""
         self._live.close()
 
     def compiling(self, text: str) -> None:
@@ -103,7 +107,7 @@ class Progress:
         _, before = self._running.get(task.id, (task, EpochProgress()))
         if self._detail == VERBOSE and progress.epochs > before.epochs:
             of_all = f"/{task.epochs}" if task.epochs else ""
-            say(f"  {cell_title(task)}: {_unit(task)} {progress.epochs}{of_all}{_came_to(progress, ' s')}")
+            print_note(f"  {cell_title(task)}: {_unit(task)} {progress.epochs}{of_all}{_came_to(progress, ' s')}")
         self._running[task.id] = task, progress
         self._left.progress(task, progress)
         self._show(task)
@@ -118,9 +122,9 @@ class Progress:
         seconds = "" if outcome.seconds is None else f" in {outcome.seconds:.1f} s"
         line = f"[{self._done}/{len(self._tasks)}] {cell_title(task)}: {outcome.status}{seconds}"
         if outcome.status != OK:
-            say(f"{line}: {plain(outcome.reason)}")
+            print_note(f"{line}: {plain(outcome.reason)}")
         elif not sys.stderr.isatty() or self._detail == VERBOSE:
-            say(line)
+            print_note(line)
 
     def _show(self, task: CellTask) -> None:
         if self._detail != QUIET:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 from kbench import store
 from kbench.analysis import machine_stability
-from kbench.errors import UserError
 from kbench.machine.provenance import describe
 from kbench.outputs import causes
-from kbench.session import terminal
-from kbench.session.terminal import TABLE
+from kbench.screen import terminal
+from kbench.screen.terminal import TABLE, USUAL
 from kbench.store.files import replace
 from kbench.summary import Summary
 from kbench.tables import columns, csv, interrupted, keras_cost, markdown, text
@@ -30,58 +28,58 @@ FORMATS = {".md": "markdown", ".csv": "csv", ".json": "json"}  # of a file, by t
 class Output:
     """What the user wants to see, and in which files."""
 
-    form: str
-    shown: Shown
-    files: tuple[Path, ...]
+    form: str = TABLE
+    shown: Shown = field(default_factory=Shown)
+    files: tuple[Path, ...] = ()
+    plots: bool = True  # whether they are drawn
+    detail: str = USUAL  # of the progress
+    outputs: bool = False  # whether the stdout of each cell is printed
 
-
-def asked(options: argparse.Namespace) -> Output:
-    """What the options of a command ask for. Raises UserError, before anything is measured."""
-    chosen = columns.shown(getattr(options, "columns", ()), getattr(options, "sort", None) or "")
-    files = tuple(getattr(options, "export", ()))
-    for file in files:
-        if file.is_dir():
-            raise UserError(f"--export {file} is a folder: name a file in it, such as {file}/table.md.")
-        if not file.absolute().parent.is_dir():
-            raise UserError(f"--export {file}: there is no folder {file.parent}: make it, or name another file.")
-        if not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
-            raise UserError(f"--export {file} cannot be written: name another file.")
-    return Output(options.format, chosen, files)
+    @property
+    def beside(self) -> TextIO:
+        """For what is no table: stderr if stdout is for another program."""
+        return sys.stdout if self.form == TABLE else sys.stderr
 
 
 def export(files: Sequence[Path], made: Callable[[str], str]) -> None:
     """Write each file with what is `made` for its format, and say so on stderr. Raises UserError."""
     for file in files:
         replace(file, made(FORMATS[file.suffix.lower()]).rstrip("\n") + "\n", durable=False)
-        terminal.say(f"Wrote {file}.")
+        terminal.print_note(f"Wrote {file}.")
 
 
-def print_written(run: store.RunResults, form: str, plots: bool) -> None:
-    """Print where the results are (on stderr unless stdout has the table)."""
+def print_written(run: store.RunResults, wanted: Output) -> None:
+    """Print where the results are."""
+    plots = wanted.plots
     earlier = not plots and any((run.folder / "plots").glob("*.png"))
     what = "Tables, plots and raw measurements" if plots else "Tables and raw measurements"
     start = "report.html; plots are in plots/" if plots else "report.html"
     start = "report.html; plots/ is as it was" if earlier else start
-    terminal.print_folder(run.folder, what, start, None if form == TABLE else sys.stderr)
+    terminal.print_folder(run.folder, what, start, wanted.beside)
 
 
 def print_rows(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -> None:
     """Print the rows of a run in one of the formats, with remarks on the whole run; export them."""
     remarks = _remarks(run, rows)
     if wanted.form != TABLE:
-        terminal.show(_as(wanted.form, run, rows, wanted.shown))
+        terminal.print_text(_as(wanted.form, run, rows, wanted.shown))
         if wanted.form == "csv":  # which holds one table
             for remark in remarks:
                 print(remark, file=sys.stderr)
     else:
         width, ordered = terminal.width(), columns.in_order(rows, wanted.shown)
         print()
-        terminal.show(text.text(ordered, width, terminal.repeating(run), wanted.shown))
+        terminal.print_text(text.text(ordered, width, terminal.repeat_command(run), wanted.shown))
         for one in _further(run, rows):
-            terminal.show("\n" + text.together([one], width, "in summary.md"))
+            terminal.print_text("\n" + text.together([one], width, "in summary.md"))
         for remark in remarks:
             print()
             print(at_blanks(remark, width))
+    export_rows(run, rows, wanted)
+
+
+def export_rows(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -> None:
+    """Write the rows into the files that the user asked for. Raises UserError."""
     export(wanted.files, lambda form: _as(form, run, rows, wanted.shown))
 
 
@@ -90,7 +88,7 @@ def _as(form: str, run: store.RunResults, rows: Sequence[Summary], shown: Shown)
     rows, machine, remarks = columns.in_order(rows, shown), describe(run.provenance), _remarks(run, rows)
     if form == "markdown":
         notes = [f"**Note:** {markdown.escape(one)}" for one in remarks]
-        tables = [markdown.markdown(rows, terminal.repeating(run), shown)]
+        tables = [markdown.markdown(rows, terminal.repeat_command(run), shown)]
         tables += [markdown.together([one]) for one in _further(run, rows)]
         return "\n\n".join([*notes, *tables, f"Machine: {markdown.escape(machine)}."])
     if form == "csv":

@@ -1,0 +1,78 @@
+"""Reads the options of a command from Python: named as on the command line, with underscores."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from kbench.cli.arguments import COMMANDS
+from kbench.cli.options import OPTIONS
+from kbench.environments.interpreters import CHANNEL
+from kbench.errors import UserError
+from kbench.text import nearest
+
+OptionValue = str | int | float | bool | PathLike[str] | None
+OptionValues = OptionValue | Sequence[OptionValue]
+
+
+def options(command: str, words: Mapping[str, OptionValues]) -> dict[str, Any]:
+    """The command's options by the names that `argparse` would give them, its defaults included. Raises UserError."""
+    known = {_word(name): (name.split()[0], OPTIONS[name]) for name in _names(command)}
+    if unknown := [word for word in words if word not in known]:
+        raise UserError(f"`{command}` has no option {unknown[0]!r}{nearest(unknown[0], known)}")
+    values: dict[str, Any] = {"command": command, "arguments": ()}
+    for word, (_, how) in known.items():
+        usual = {"store_true": False, "store_false": True}.get(how.get("action", ""))
+        values.setdefault(how.get("dest", word), how.get("default", usual))
+    given = dict[str, str]()
+    for word, value in words.items():
+        name, how = known[word]
+        destination = how.get("dest", word)
+        if value is None or (_is_flag(how) and value is False):
+            continue
+        if destination in given:
+            raise UserError(f"{given[destination]} and {word}: give one or the other.")
+        given[destination] = word
+        values[destination] = _value(name, how, value)
+    if values.get("channel"):
+        os.environ[CHANNEL] = values["channel"]  # read where a Python is installed
+    return values
+
+
+def _names(command: str) -> list[str]:
+    """The command's options, as `OPTIONS` names them."""
+    _, entries = COMMANDS[command]
+    return [one for entry in entries for one in (entry[1] if isinstance(entry, tuple) else (entry,))]
+
+
+def _word(name: str) -> str:
+    return name.split()[0].lstrip("-").replace("-", "_")
+
+
+def _is_flag(how: Mapping[str, Any]) -> bool:
+    return str(how.get("action", "")).startswith("store_")
+
+
+def _value(name: str, how: Mapping[str, Any], value: OptionValues) -> Any:
+    """The option's value. Raises UserError."""
+    if _is_flag(how):
+        if value is not True:
+            raise UserError(f"{name}: {value!r} is neither True nor False.")
+        return {"store_true": True, "store_false": False}.get(how["action"], how.get("const"))
+    several = list(value) if isinstance(value, list | tuple) else [value]
+    if how.get("action") == "append":
+        return [_one(name, how, str(one)) for one in several]
+    return _one(name, how, ",".join(map(str, several)))
+
+
+def _one(name: str, how: Mapping[str, Any], text: str) -> Any:
+    try:
+        value = how.get("type", str)(text)
+    except argparse.ArgumentTypeError as error:
+        raise UserError(f"{name}: {error}.") from None
+    if "choices" in how and value not in how["choices"]:
+        raise UserError(f"{name}: {text[:50]!r} is none of {', '.join(how['choices'])}.")
+    return value

@@ -1,0 +1,79 @@
+"""Has a run measured under the user's eyes, then writes and prints its tables, and how to continue."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Sequence
+
+from kbench import store
+from kbench.analysis.rows import open_rows, summarised
+from kbench.errors import Interrupted, Refused, Stopped, UserError
+from kbench.planning import plan
+from kbench.planning import request as requests
+from kbench.screen import output, terminal
+from kbench.screen.listener import Screen
+from kbench.screen.output import Output
+from kbench.session import interrupts
+from kbench.session.events import OnEvent
+from kbench.store import RunResults
+from kbench.summary import Summary
+
+
+def measure_and_finish(measure: Callable[[OnEvent], RunResults], screen: Screen, wanted: Output) -> int:
+    """Have `measure` measure a run, and finish it; returns the exit status. Raises UserError."""
+    with interrupts.ended_as_interrupted():
+        try:
+            there = measure(screen)
+        except Interrupted as interrupted:
+            with contextlib.suppress(OSError):  # the terminal may be gone
+                finish(store.read(interrupted.run), wanted)
+                print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
+            return interrupts.INTERRUPTED_STATUS
+        except Stopped as stopped:
+            raise how_to_go_on(stopped) from stopped
+        return finish(there, wanted, screen.nothing)
+
+
+def how_to_go_on(stopped: Stopped) -> UserError:
+    """The same error with the command that goes on."""
+    command = terminal.resume_command(stopped.run)
+    return UserError(f"{str(stopped).rstrip('.')}; once that is fixed, continue with `{command}`.")
+
+
+def finish(there: RunResults, wanted: Output, instead: str = "") -> int:
+    """Print and write the tables, and how to continue, or a sentence `instead`; returns the exit status."""
+    precision = there.request.get("precision")
+    rows = summarised(there)
+    try:
+        output.print_rows(there, rows, wanted)  # first: to draw takes seconds
+        sys.stdout.flush()
+    finally:  # whoever reads that may have gone
+        write(there, rows, wanted.plots)
+    output.print_written(there, wanted)
+    if instead:
+        terminal.print_sentence(instead, wanted.beside)
+    elif precision:  # else nothing is repeated, and what could not be compared says so and why
+        terminal.print_open(there, open_rows(rows, precision), wanted.beside)
+    terminal.print_how_to_resume(there, wanted.beside)
+    return status(there)
+
+
+def status(there: RunResults) -> int:
+    """The exit status: 0 where all that was asked for is ok."""
+    asked = requests.read(there.request, there.folder)
+    return 0 if plan.acceptable(asked.named_backends, asked.named_examples, there.measured) else 1
+
+
+def write(there: RunResults, rows: Sequence[Summary], plots: bool) -> None:
+    """Write what is derived from a run. Raises UserError."""
+    from kbench.outputs import one_run  # not above: pandas and matplotlib take a second to load
+
+    try:
+        one_run.rebuild(there, rows=rows, plots=plots)
+    except Refused as error:
+        terminal.print_how_to_resume(there, sys.stderr)
+        command = terminal.report_command(there.folder)
+        raise UserError(
+            f"{str(error).rstrip('.')}; once that is fixed, `{command}` writes what is missing."
+        ) from error

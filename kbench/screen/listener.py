@@ -1,0 +1,107 @@
+"""Shows the events of a run as they come: the plan, a line of progress, and the result of each example."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TextIO
+
+from kbench import store
+from kbench.analysis.call_sites import program_of
+from kbench.analysis.rows import summarised
+from kbench.errors import UserError
+from kbench.screen import terminal
+from kbench.screen.progress import Live, Progress
+from kbench.screen.terminal import QUIET, print_note
+from kbench.screen.time_left import TimeLeft, earlier
+from kbench.session import events
+from kbench.session.events import Event
+from kbench.text import size
+
+
+class Screen:
+    """Shows events on this process's stdout and stderr."""
+
+    def __init__(
+        self, detail: str = terminal.USUAL, plan: TextIO | None = None, extent: str = "", outputs: bool = False
+    ) -> None:
+        """`plan`: where the plan is printed, if it is, and the lines of `resume`; `extent` is its first line's.
+        `outputs`: print the stdout of each cell.
+        """
+        self.nothing = ""  # why nothing was measured
+        self._quiet, self._detail = detail == QUIET, detail
+        self._plan, self._extent, self._outputs = plan, extent, outputs
+        self._run: Path | None = None
+        self._live: Live | None = None
+        self._progress: Progress | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Show the event."""
+        match event:
+            case events.Note(text):
+                print_note(text)
+            case events.Planned(plan, to_make):
+                if self._plan and not self._quiet:
+                    terminal.print_plan(plan, to_make, self._extent, self._plan)
+            case events.RunCreated(run):
+                self._run = run
+            case events.RunResumed():
+                self._resumed(event)
+            case events.NothingMeasured(reason):
+                self.nothing = reason
+            case events.Repeating(example, backends) if not self._quiet:
+                print_note(f"Measuring {example} again on {', '.join(backends)}: not yet clear which is faster.")
+            case events.Explaining(text) if not self._quiet:
+                print_note(text)
+            case events.ExampleEnded(run, example) if not self._quiet:
+                _print_example(run, example)
+            case _:
+                self._environment(event)
+                self._cell(event)
+
+    def _resumed(self, event: events.RunResumed) -> None:
+        self._run = event.run
+        if self._quiet or not self._plan:
+            return
+        print(f"Resuming {event.name}: {event.missing} of {event.cells} cells to measure.", file=self._plan)
+        lines = [f"{one} since: measured again" for one in event.changed]
+        lines += [f"changed: {one}" for one in event.differences]
+        for line in lines:
+            print(f"  {line}", file=self._plan)
+
+    def _environment(self, event: Event) -> None:
+        match event:
+            case events.EnvironmentProgress(backend, number, count, written, seconds):
+                self._live = self._live or Live(not self._quiet)
+                which = f"{number} of {count}: {backend}" if number and count > 1 else backend
+                self._live.show(f"environment {which}  {size(written)} written  {seconds:.0f} s")
+            case events.EnvironmentEnded() if self._live:
+                self._live.close()
+                self._live = None
+
+    def _cell(self, event: Event) -> None:
+        match event:
+            case events.CellsStarted(run, plan, until):
+                took = earlier(plan.to_measure(), store.results_of(run))
+                self._progress = Progress(plan.tasks, self._detail, TimeLeft(plan.to_measure(), took, until))
+            case events.Compiling(text) if self._progress:
+                self._progress.compiling(text)
+            case events.CellStarted(task) if self._progress:
+                self._progress.listener.started(task)
+            case events.CellProgress(task, progress) if self._progress:
+                self._progress.listener.epoch(task, progress)
+            case events.CellEnded(run, task, outcome) if self._progress:
+                self._progress.listener.ended(task, outcome)
+                if self._outputs and run == self._run:  # not of a part that explains the run
+                    terminal.print_cell_output(run, task)
+            case events.CellsEnded() if self._progress:
+                self._progress.close()
+                self._progress = None
+
+
+def _print_example(run: Path, example: str) -> None:
+    """Print an example's result while others still run."""
+    with contextlib.suppress(UserError):  # the run continues; the error is reported at its end
+        there = store.read(run)
+        rows = [row for row in summarised(there) if program_of(row.example) == example]
+        terminal.print_example(rows, terminal.repeat_command(there))

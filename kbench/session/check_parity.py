@@ -1,0 +1,91 @@
+"""Computes what a parity run compares: one batch on each backend, without dropout. Prints nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kbench import store
+from kbench.errors import Interrupted
+from kbench.machine import devices
+from kbench.parity import agreement, reading
+from kbench.planning import plan
+from kbench.planning.plan import Plan
+from kbench.planning.request import Request
+from kbench.planning.tasks import CellTask
+from kbench.selection.known import known_backends
+from kbench.session import data, events, interrupts, measure, prepare
+from kbench.session.events import OnEvent, ignore
+from kbench.store import RunResults
+from kbench.values import Backend, Device
+
+PROFILE = "parity"
+DEFAULT_FORM = "default"
+TIMEOUT = 3600.0  # against a hang
+
+
+def check_parity(
+    request: Request,
+    folder: Path,
+    on_event: OnEvent = ignore,
+    *,
+    form: str = DEFAULT_FORM,
+    name: str | None = None,
+    command: str = "",
+) -> RunResults:
+    """Compute it as a new run below `folder`; `form` is that of recurrent layers. Raises what `measure` does."""
+    parent = measure.check_folder(request, folder, name)
+    gpus = devices.gpus()
+    the_plan = planned(request, form, gpus)
+    missing = prepare.to_make(the_plan)
+    on_event(events.Planned(the_plan, tuple(missing)))
+    with prepare.reserved():
+        the_plan, here = measure.new_run(
+            the_plan, parent, missing, on_event, name=name, command=command, gpus=gpus, kind=reading.KIND, form=form
+        )
+        with store.filling(here.run), interrupts.ended_as_interrupted():
+            try:
+                measure.run_cells(the_plan, here, on_event)
+            except KeyboardInterrupt:
+                raise Interrupted(here.run) from None
+    return store.read(here.run)
+
+
+def planned(request: Request, form: str, gpus: Sequence[Device] | None = None) -> Plan:
+    """What `check_parity` would do. Raises UserError."""
+    gpus = devices.gpus() if gpus is None else gpus
+    request = replace(request, profile="full", timeout=request.timeout or TIMEOUT)
+    known = {name: _in_form(backend, form) for name, backend in known_backends().items()}
+    return data.chosen(_plan(request, known, gpus))
+
+
+def _in_form(backend: Backend, form: str) -> Backend:
+    """The backend with its recurrent layers as they ship, or in the right form."""
+    if form == DEFAULT_FORM:
+        return replace(backend, recurrent={}, fixed_batch=(), ordered_updates=False)
+    return replace(backend, explained=tuple(one for one in backend.explained if not one.as_shipped))
+
+
+def _plan(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Plan:
+    """A cell for each example and backend; without training if the backend cannot train."""
+    if request.script:
+        made = plan.make(request, known, gpus)
+        return replace(made, tasks=tuple(map(_small, made.tasks)))
+    full, forward = plan.make(request, known, gpus), plan.make(request, known, gpus, task="infer")
+    pairs = zip(full.tasks, forward.tasks, strict=True)
+    tasks = [other if one.id in full.verdicts else one for one, other in pairs]
+    neither = {cell: verdict for cell, verdict in forward.verdicts.items() if cell in full.verdicts}
+    return replace(forward, tasks=tuple(map(_small, tasks)), verdicts=neither)
+
+
+def _small(task: CellTask) -> CellTask:
+    """The task with one batch per step, or fewer if the data has fewer."""
+    return replace(
+        task,
+        profile=PROFILE,
+        samples=min(task.samples, max(agreement.STEPS) * task.batch_size),
+        validation_samples=0,
+        epochs=0,
+        parity={"steps": tuple(agreement.STEPS)},
+    )

@@ -1,0 +1,136 @@
+"""Continues a run: measures exactly the cells without a finished outcome, or whose files have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kbench import paths, store
+from kbench.cells import orphans
+from kbench.errors import UserError
+from kbench.machine import devices, provenance
+from kbench.masking import MASK
+from kbench.planning import plan, request
+from kbench.planning.plan import Plan
+from kbench.planning.request import Request
+from kbench.planning.tasks import CellTask
+from kbench.selection import scripts
+from kbench.selection.known import known_backends
+from kbench.session import events, measure, prepare, racing, record
+from kbench.session.events import OnEvent, ignore, notes
+from kbench.store import RunResults
+from kbench.values import INTERRUPTED, UNAVAILABLE
+
+# What has changed about a cell, by the field of its task; the first one that applies is reported.
+CHANGED = {
+    "example_sha256": "{0.example}: its file has changed",
+    "lock_sha256": "{0.backend}: its lock file has changed",
+    "sources": "{0.backend}: its source has changed",
+    "data_sha256": "{0.example}: its data have changed",
+    "guest_sha256": "kbench's own code for backends has changed",
+}
+OTHERWISE = "{0.example} on {0.backend}: its settings have changed"
+
+
+def resume(
+    run: Path,
+    on_event: OnEvent = ignore,
+    *,
+    retried: Collection[str] = (),
+    budget: float | None = None,
+    arguments: Sequence[str] = (),
+    packages: Sequence[str] = (),
+    command: str = "",
+) -> RunResults:
+    """Measure what is missing of the run in the folder `run`; returns its measurements.
+
+    `retried`: statuses of cells that are measured again. `budget`: for so many seconds repeat undecided rows.
+    `arguments` and `packages` of a script, if they have secrets, which are not kept. Raises what `measure` does.
+    """
+    run = run.absolute()
+    with store.filling(run):
+        there = store.read(run)
+        if "kind" in there.plan:
+            raise UserError(f"{run} is a run of `{there.plan['kind']}`, which cannot be resumed: start a new one.")
+        orphans.end_of_run(run)  # left by a host that was killed together with its watchdog
+        asked = _with_secrets(request.read(there.request, run), arguments, packages, run)
+        if budget is not None:
+            more = racing.spent(there) + budget
+            asked = replace(asked, precision=asked.precision or request.PRECISION, budget=more)
+        with prepare.reserved():
+            return _go_on(asked, there, on_event, retried, budget, command)
+
+
+def _with_secrets(asked: Request, arguments: Sequence[str], packages: Sequence[str], run: Path) -> Request:
+    """The request with what was not kept. Raises UserError if it is not given again."""
+    given = list(packages)
+    if asked.script and any(MASK in one for one in asked.script.packages):
+        script = scripts.load(paths.expanded(asked.examples[0]), asked.script.module)
+        given += scripts.pep723_requirements(script.path, known_backends()).packages
+    return request.with_secrets(asked, arguments, given, run)
+
+
+def _go_on(
+    asked: Request,
+    there: RunResults,
+    on_event: OnEvent,
+    retried: Collection[str],
+    budget: float | None,
+    command: str,
+) -> RunResults:
+    gpus = devices.gpus()
+    the_plan = plan.make(asked, known_backends(), gpus, report=notes(on_event))
+    now = provenance.read(gpus, command)
+    if other := provenance.machine_differences(now, there.provenance):
+        raise UserError(
+            f"{there.folder} was measured on another machine ({'; '.join(other)}): one table cannot have "
+            "rows of two machines; start a new run here."
+        )
+    differences = provenance.other_differences(now, there.provenance)
+    the_plan, here = prepare.arrays(the_plan, on_event)
+    missing, changed = _missing(the_plan, there, retried)
+    counts = len(missing), len(the_plan.tasks)
+    on_event(events.RunResumed(there.folder, there.name, *counts, tuple(changed), tuple(differences)))
+    too_little = "" if budget is None else racing.too_little(the_plan, there, budget)
+    if not missing and (budget is None or too_little):
+        on_event(events.NothingMeasured(too_little))
+        return there
+    rest = replace(the_plan, tasks=tuple(missing))
+    needed = rest if the_plan.request.precision is None else the_plan  # any cell may be repeated
+    environments = prepare.make_environments(needed, prepare.to_make(needed), on_event)
+    here = replace(here, run=there.folder, environments=environments)
+    machine = record.machine(the_plan, here, gpus, command)
+    kept = {task.id for task in the_plan.tasks} - {task.id for task in missing}
+    for one in there.measured:
+        if one.cell.id not in kept:
+            store.set_aside(there.folder, one.cell.id)
+    resumed = {**machine, "cells": len(missing), "changed": changed, "differences": differences}
+    store.update(there.folder, **record.of_plan(the_plan, here), resumed=[*there.resumed, resumed])
+    return measure.measure_cells(the_plan, rest, here, gpus, on_event)
+
+
+def _missing(the_plan: Plan, there: RunResults, retried: Collection[str]) -> tuple[list[CellTask], list[str]]:
+    """The tasks to measure, and a line for each thing that has changed."""
+    outcomes = {one.cell.id: one.outcome.status for one in there.measured}
+    missing, changed = [], dict[str, None]()
+    for task in the_plan.tasks:
+        status = outcomes.get(task.id, INTERRUPTED)
+        if status == INTERRUPTED or status in retried:
+            missing.append(task)
+        elif task.id not in the_plan.verdicts and (what := _change(task, store.spec(there.folder, task), status)):
+            missing.append(task)
+            changed[what.format(task)] = None
+    return missing, list(changed)
+
+
+def _change(task: CellTask, was: Mapping[str, Any], status: str) -> str:
+    """What has changed about a cell since its guest was started; empty if nothing."""
+    # Without a spec no guest was started: there was no environment, or the cell could not run.
+    if was.get("identity") == task.identity or (not was and status == UNAVAILABLE):
+        return ""
+    return next(
+        (reported for name, reported in CHANGED.items() if was.get(name, getattr(task, name)) != getattr(task, name)),
+        OTHERWISE,
+    )
