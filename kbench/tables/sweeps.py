@@ -50,7 +50,7 @@ def trends(rows: Sequence[Summary]) -> list[str]:
 
 
 def _trend(lines: Lines, place: Point, group: Sequence[Line]) -> str:
-    """Such as `With 1 thread, from batch 32 to batch 128 jax gets 2.10 times the samples/s, torch 1.20 times.`"""
+    """Such as `With 1 thread, from batch 32 to batch 128 ONE gets 2.10 times the samples/s, OTHER 1.20 times.`"""
     axis = lines.axis
     first, last = min(line.points[0].at for line in group), max(line.points[-1].at for line in group)
     whole = [line for line in group if (line.points[0].at, line.points[-1].at) == (first, last)]
