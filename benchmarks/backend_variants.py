@@ -102,9 +102,11 @@ def _write(folder: Path, backend: Backend, one: Candidate, beside: Path) -> Back
         lock = beside / one.lock
         build["requirements"] = list(one.requirements)
         build["distribution"] = one.distribution or backend.distribution
-    for found, ending in ((lock, "lock"), (of_debian, "debian.lock")):
+    for found, key, ending in ((lock, "lock", "lock"), (of_debian, "debian_lock", "debian.lock")):
+        build.pop(key, None)  # which may name that of another backend
         if found is not None:
             shutil.copyfile(found, path.with_name(f"{path.stem}.{build['name']}.{ending}"))
+    raw["compiled"] = {name: source.name for name, source in backend.compiled.items()}
     for source in backend.compiled.values():
         shutil.copyfile(source, path.with_name(source.name))
     raw["builds"] = [build]

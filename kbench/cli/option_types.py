@@ -84,8 +84,7 @@ def whole(lowest: int, highest: int) -> Callable[[str], int]:
         # int() itself refuses thousands of digits, with a text about how Python is set up.
         if text.isdecimal() and len(text) <= 20 and lowest <= int(text) <= highest:
             return int(text)
-        one = ", of which a run has one" if re.fullmatch(r"\d+(,\d+)+", text) else ""
-        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a whole number from {lowest} to {highest:,}{one}")
+        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not a whole number from {lowest} to {highest:,}")
 
     return read
 

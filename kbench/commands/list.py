@@ -27,7 +27,7 @@ from kbench.values import Backend, Device, Example
 
 _BACKENDS = ["backend", "what it is", "can", "Python", "installed"]
 _VARIABLES = ["backend", "variable", "value"]
-_EXAMPLES = ["example", "core", "does", "data", "parameters", "full", "what it is"]
+_EXAMPLES = ["example", "does", "data", "parameters", "full", "what it is"]
 _PUBLISHED = "published"
 
 
@@ -146,7 +146,6 @@ def _example(example: Example) -> list[str]:
     unit = "epochs" if example.task == "train" else "passes"
     return [
         example.name,
-        "yes" if example.core else "no",
         "trains" if example.task == "train" else "infers",
         "made by the example" if example.own_data else datasets.title(example.data).partition(":")[0],
         "" if example.parameters is None else f"{example.parameters:,}",

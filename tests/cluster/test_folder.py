@@ -85,7 +85,7 @@ def test_a_file_that_is_none_of_a_blocks_is_refused_with_all_others(run: Path, n
         ({"run.json": run_json({"backend": "keras9/other"})}, "other cells"),
         ({"run.json": run_json(backend="keras9/other")}, "other cells"),
         ({"locks/keras9-other.lock": b""}, "other cells"),
-        ({"run.json": run_json(request={**REQUEST, "further": [1]})}, "is damaged"),
+        ({"run.json": run_json(request={**REQUEST, "extra_repeats": [1]})}, "is damaged"),
         ({"cells/" + 300 * "a" + "/log.txt": b""}, "none of a block's"),
         ({"locks/" + 300 * "a" + ".lock": b""}, "none of a block's"),
     ],

@@ -75,10 +75,6 @@ MISTAKES = [
     ("--backends [jax]", "did you mean jax?"),
     ("--backends tf", "did you mean tensorflow?"),
     ("--backends tensorflow==2.15", "a version follows an @, tensorflow@2.15."),
-    (
-        "--backends jax --batch-size 32,64",
-        "'32,64' is not a whole number from 1 to 1,000,000,000, of which a run has one",
-    ),
     ("--backends jax --device cuda", "use auto, cpu, gpu or gpu:N, such as gpu:0."),
     ("compare reference", "`compare latest reference`"),
     ("compare mine,other", "Runs are named with blanks between them: `compare mine other`."),

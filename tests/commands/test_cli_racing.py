@@ -64,7 +64,7 @@ def test_only_what_is_not_decided_is_measured_again(race: Bench) -> None:
     assert "Not settled yet" not in said.out
     request = json.loads((race.results / "mine" / "run.json").read_text())["request"]
     repeats = list(range(2, found["y"] + 1))
-    assert request["further"] == {"both keras9/x": repeats, "both keras9/y": repeats}
+    assert request["extra_repeats"] == {f"both__keras9-{name}__channels_last__cpu": repeats for name in "xy"}
     assert race("report", "mine").status == 0
     (row,) = (
         row for row in json.loads(race("report", "mine", "--format", "json").out)["rows"] if "/y" in row["backend"]

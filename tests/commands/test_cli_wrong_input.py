@@ -72,7 +72,7 @@ NUMBERS += [(("resume", "--retry", text), "failed, timeout") for text in ("", "o
 
 OPTIONS = [
     ((*RUN, "--profile", "quik"), "invalid choice: 'quik'", "quick"),
-    ((*RUN, "--image-data-format", "nchw"), "invalid choice: 'nchw'", "channels_first"),
+    ((*RUN, "--image-data-format", "nchw"), "'nchw' is not one of native, channels_first", "channels_last"),
     ((*RUN, "--data", "fake"), "invalid choice: 'fake'", "synthetic"),
     ((*RUN, "--seeds", "random"), "invalid choice: 'random'", "different"),
     ((*RUN, "--seeds", "different", "--seed", "4294967295", "--repeats", "2"), "choose a smaller --seed"),

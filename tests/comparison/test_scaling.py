@@ -175,7 +175,8 @@ def four(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         fates = [(one, place / threads, Outcome(OK)) for place, one in enumerate(told, 1)]
         run = fake_run(tmp_path / "results", fates, name, PROVENANCE)
         record = json.loads((run / "run.json").read_text())
-        record["request"]["threads"] = threads
+        for one in record["plan"]["cells"]:
+            one["threads"] = threads
         (run / "run.json").write_text(json.dumps(record))
     return tmp_path / "results"
 

@@ -65,11 +65,11 @@ def test_a_turn_is_over_after_a_part_of_the_steps_within_limits(
 
 
 def test_a_turn_in_the_same_round_as_the_last_one_is_taken_again(turns: Any, host: socket.socket) -> None:
-    taken = turns.Turns(STEPS)
+    taken = turns.TurnClient(STEPS)
     seen = [taken.turn]
     for number in (1, 1, 2, 3, 3):
         host.send(struct.pack("!I", number))
-        taken.pass_on()
+        taken.yield_turn()
         seen.append(taken.turn)
     assert seen == [(0, 0), (1, 0), (1, 1), (2, 0), (3, 0), (3, 1)]
 

@@ -1,0 +1,153 @@
+"""Whatever can vary is an axis: points, names of variants, sweeps, and an axis of one's own."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fake_runs import COLORS, PROVENANCE, cell, fake_run, measured
+
+from kbench import axes, store
+from kbench.analysis.rows import summarised
+from kbench.analysis.summaries import summarise
+from kbench.axes import AXES, Axis, Point
+from kbench.comparison import scaling
+from kbench.outputs import one_run
+from kbench.plots.look import looks
+from kbench.summary import TO_FASTEST, Summary
+from kbench.tables.content import table
+from kbench.values import OK, Cell, Outcome
+
+
+def swept(backend: str, batch_size: int, threads: int, seconds: float = 1.0, **more: str | int) -> Cell:
+    varying = {"batch_size": batch_size, "threads": threads, **more}
+    return cell(backend=backend, batch_size=batch_size, threads=threads, axes=varying)
+
+
+def rows_of(speeds: dict[tuple[str, int, int], float]) -> list[Summary]:
+    cells = [(swept(*key), seconds) for key, seconds in speeds.items()]
+    return summarise([measured(one, 9.0, seconds, seconds * 1.01, seconds * 0.99) for one, seconds in cells])
+
+
+SPEEDS = {
+    ("a/x", 32, 1): 1.0,
+    ("a/y", 32, 1): 2.0,
+    ("a/x", 128, 1): 0.9,
+    ("a/y", 128, 1): 0.3,
+    ("a/x", 32, 2): 0.8,
+    ("a/y", 32, 2): 1.9,
+    ("a/x", 128, 2): 0.5,
+    ("a/y", 128, 2): 0.2,
+}
+
+
+def test_rows_are_ranked_within_each_batch_size_and_thread_count_never_across() -> None:
+    rows = rows_of(SPEEDS)
+    assert len(rows) == 8
+    fastest = {(row.batch_size, row.threads): row.backend for row in rows if row.relative_to_fastest == 1}
+    assert fastest == {(32, 1): "a/x", (128, 1): "a/y", (32, 2): "a/x", (128, 2): "a/y"}
+    assert [(row.batch_size, row.threads) for row in rows] == sorted((row.batch_size, row.threads) for row in rows)
+    assert not any(row.differs for row in rows), "another batch size is other work, and no fault"
+
+
+def test_a_table_has_a_column_for_each_axis_that_varies_and_an_answer_along_it() -> None:
+    found = table(rows_of(SPEEDS))
+    assert found.columns[:3] == ("backend", "batch size", "threads")
+    assert "batch" not in found.heading
+    assert "fastest on" in found.answer and "in 2 of 4 combinations of batch size and threads" in found.answer
+    assert (
+        "With 1 thread, from batch 32 to batch 128 a/y gets 6.67 times the samples/s, a/x 1.11 times" in found.answer
+    )
+
+
+def test_a_line_is_the_same_point_but_for_its_axis() -> None:
+    by_batch, by_threads = scaling.within(rows_of(SPEEDS))
+    assert (by_batch.axis.name, by_threads.axis.name) == ("batch_size", "threads")
+    for lines, name in ((by_batch, "batch_size"), (by_threads, "threads")):
+        assert len(lines.lines) == 4
+        for line in lines.lines:
+            assert len({point.row.key.without([name]) for point in line.points}) == 1
+            assert [point.at for point in line.points] == sorted(point.at for point in line.points)
+
+
+def test_folders_of_cells_keep_their_names_where_nothing_more_varies() -> None:
+    assert cell().id == "mnist_cnn__keras2-cntk__channels_last__cpu__r1"
+    assert swept("keras3/jax", 32, 2).id == "mnist_cnn__keras3-jax__channels_last__cpu__batch_size=32__threads=2__r1"
+
+
+NAMES = [
+    "keras3/jax",
+    "keras3/jax@0.9",
+    "keras3/jax+jit=off",
+    "keras3/jax@0.9+jit=on+policy=mixed_float16",
+    "keras3/jax+keras=3.8",
+    "keras3/jax+XLA_FLAGS=--a=1",
+    "keras3/jax+numpy=2.1+settings=default",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_backends_name_is_a_point_and_tells_variants_apart(name: str) -> None:
+    values = axes.of_name(name)
+    assert values["backend"] == "keras3/jax"
+    assert set(values) <= {axis.name for axis in AXES if axis.of_backend}
+    others = [other for other in NAMES if other != name]
+    assert all(axes.of_name(other) != values for other in others)
+    plain = axes.point({}, name).without([one for one in axes.of_backends() if one != "backend"])
+    assert plain == axes.point({}, "keras3/jax"), "a variant is its backend but for these axes"
+
+
+def test_ratios_depend_neither_on_the_unit_of_time_nor_on_the_order_of_rows() -> None:
+    draw = random.Random(7)
+    for _ in range(20):
+        times = {f"a/{name}": draw.uniform(0.1, 3.0) for name in "uvwxyz"[: draw.randint(2, 6)]}
+
+        def ratios(names: list[str], scale: float, times: dict[str, float] = times) -> dict[str, tuple[float, str]]:
+            cells = [measured(cell(backend=name), 9.0, *[scale * times[name]] * 4) for name in names]
+            return {row.backend: (row.ratios[TO_FASTEST].value, row.verdict) for row in summarise(cells)}
+
+        names = list(times)
+        first = ratios(names, 1.0)
+        shuffled = draw.sample(names, len(names))
+        for other in (ratios(names, 1000.0), ratios(shuffled, 1.0)):
+            assert other.keys() == first.keys()
+            for name, (value, word) in other.items():
+                assert (value, word) == (pytest.approx(first[name][0]), first[name][1])
+
+
+def test_an_axis_of_ones_own_has_columns_lines_and_files_without_a_change_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Axis("workers", "workers", "{} workers", number=True)
+    monkeypatch.setattr(axes, "AXES", (*AXES, own))
+    axes._key.cache_clear()
+    told = [
+        replace(cell(backend=name), axes={"workers": workers})
+        for name in ("keras2/cntk", "keras3/jax")
+        for workers in (1, 4)
+    ]
+    run = fake_run(tmp_path, [(one, 1.0 + number, Outcome(OK)) for number, one in enumerate(told)], "own", PROVENANCE)
+    results = store.read(run)
+    assert [one.cell for one in results.measured] == told
+    rows = summarised(results)
+    assert len(rows) == 4 and {row.key["workers"] for row in rows} == {1, 4}
+    assert {row.relative_to_fastest for row in rows if row.backend == "keras2/cntk"} == {1.0}, "ranked within each"
+    assert "workers" in table(rows).columns
+    assert {look.label for look in looks(rows, COLORS).values()} >= {"keras3/jax 4 workers"}
+    (lines,) = scaling.within(rows)
+    assert lines.axis == own
+    one_run.rebuild(results)
+    header, *_ = (run / "summary.csv").read_text().splitlines()
+    assert header.split(",")[-1] == "workers"
+    assert (run / "plots" / "mnist_cnn-by-workers.png").is_file()
+    axes._key.cache_clear()
+
+
+def test_a_point_without_some_axes_is_what_a_comparison_is_of() -> None:
+    one = Point((("example", "e"), ("backend", "b"), ("threads", 2)))
+    assert one.without(["threads"]) == Point((("example", "e"), ("backend", "b")))
+    assert one.place == Point((("example", "e"), ("threads", 2)))
+    assert one.work == Point((("example", "e"),))
+    assert axes.shown(axes.named("threads"), 1) == "1 thread"
