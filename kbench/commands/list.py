@@ -27,7 +27,7 @@ from kbench.values import Backend, Device, Example
 
 _BACKENDS = ["backend", "what it is", "can", "Python", "installed"]
 _VARIABLES = ["backend", "variable", "value"]
-_EXAMPLES = ["example", "core", "does", "data", "parameters", "full", "what it is"]
+_EXAMPLES = ["example", "does", "data", "parameters", "full", "what it is"]
 _PUBLISHED = "published"
 
 
@@ -60,6 +60,10 @@ def main(options: argparse.Namespace) -> int:
     if options.format == "csv" and len(shown) > 1:
         raise UserError("One CSV holds one table: `list backends --format csv` or `list examples --format csv`.")
     terminal.print_text(grid.printed(shown, options.format, terminal.width()))
+    if "examples" in shown and options.format == "table":
+        core = ", ".join(one.name for one in known_examples().values() if one.core)
+        said = f"Without --examples, and as core, these are measured: {core}."
+        terminal.print_text(textwrap.fill(said, terminal.width(), initial_indent="\n"))
     return 0
 
 
@@ -146,7 +150,6 @@ def _example(example: Example) -> list[str]:
     unit = "epochs" if example.task == "train" else "passes"
     return [
         example.name,
-        "yes" if example.core else "no",
         "trains" if example.task == "train" else "infers",
         "made by the example" if example.own_data else datasets.title(example.data).partition(":")[0],
         "" if example.parameters is None else f"{example.parameters:,}",

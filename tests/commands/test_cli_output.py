@@ -157,7 +157,7 @@ def test_verbose_says_each_epoch_once(capsys: pytest.CaptureFixture[str]) -> Non
     [
         ("list",),
         ("list", "published"),
-        ("list", "published", "LSTM"),
+        ("list", "published", "lstm_ptb"),
         ("compare", "reference", "published"),
         ("compare", "reference", "reference"),
         ("report", "--no-plots", "mine"),
