@@ -48,7 +48,7 @@ def main(options: argparse.Namespace) -> int:
     backends = [_backend(one, device, pythons.get(one.name), cache, setup) for one in known.values()]
     to_make = sum(makes for _, makes in backends)
     here = Path.cwd()
-    data = doctor_data.data(known_examples().values(), mirror)
+    data = doctor_data.data([one for one in known_examples().values() if one.core], mirror)
     of_backend = {finding.what: finding for finding, _ in backends}
     parts = {
         "Machine": [

@@ -60,6 +60,10 @@ def main(options: argparse.Namespace) -> int:
     if options.format == "csv" and len(shown) > 1:
         raise UserError("One CSV holds one table: `list backends --format csv` or `list examples --format csv`.")
     terminal.print_text(grid.printed(shown, options.format, terminal.width()))
+    if "examples" in shown and options.format == "table":
+        core = ", ".join(one.name for one in known_examples().values() if one.core)
+        said = f"Without --examples, and as core, these are measured: {core}."
+        terminal.print_text(textwrap.fill(said, terminal.width(), initial_indent="\n"))
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 from real_runs import Finished, Kbench, compare_with_other_tests
@@ -180,8 +179,8 @@ def _operations_are_those_of_the_example(measured: Measured) -> None:
 
 
 def _libraries_and_packages_are_told(run: Finished, measured: Measured, backend: Backend) -> None:
-    libraries: Any = measured.facts.libraries
-    assert libraries and all(one["threads"] is None or one["threads"] >= 1 for one in libraries)
+    libraries = measured.facts.libraries
+    assert libraries and all(one.threads is None or one.threads >= 1 for one in libraries)
     told = run.results().provenance
     kept = told["environments"][backend.name]
     assert any(name.startswith("keras") for name in kept["packages"]) and "numpy" in kept["packages"]
