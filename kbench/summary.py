@@ -168,6 +168,11 @@ class Summary:
         """What identifies it in its run."""
         return axes.key(self)
 
+    def on(self, axis: str) -> Value | None:
+        """Its value on an axis, whether that varies in its run or not; None if it has none."""
+        value: Value | None = self.axes.get(axis, getattr(self, axis, None))
+        return value or None
+
     @property
     def place(self) -> Point:
         """What it has in common with the rows that it is ranked against."""

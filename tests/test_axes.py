@@ -13,7 +13,8 @@ from kbench import axes, store
 from kbench.analysis.rows import summarised
 from kbench.analysis.summaries import summarise
 from kbench.axes import AXES, Axis, Point
-from kbench.comparison import scaling
+from kbench.comparison import pairing, scaling
+from kbench.comparison.values import About
 from kbench.outputs import one_run
 from kbench.plots.look import looks
 from kbench.summary import TO_FASTEST, Summary
@@ -70,6 +71,19 @@ def test_a_line_is_the_same_point_but_for_its_axis() -> None:
         for line in lines.lines:
             assert len({point.row.key.without([name]) for point in line.points}) == 1
             assert [point.at for point in line.points] == sorted(point.at for point in line.points)
+
+
+def test_runs_are_compared_at_the_same_point_also_where_only_one_of_them_varies(tmp_path: Path) -> None:
+    def side(letter: str, cells: list[Cell]) -> pairing.Side:
+        told = [measured(one, 9.0, *[one.batch_size / 32.0] * 3) for one in cells]
+        return pairing.side(About(letter, letter, "", "", ""), told, PROVENANCE)
+
+    both = [swept("a/x", size, 2) for size in (32, 128)]
+    found = pairing.pairs([side("A", both), side("B", list(reversed(both)))], ("fingerprint",))
+    assert [(pair.first and pair.first.batch_size, pair.ratio) for pair in found] == [(32, 1.0), (128, 1.0)]
+    alone = cell(backend="a/x", batch_size=128, threads=2)
+    first, second = pairing.pairs([side("A", both), side("B", [alone])], ("fingerprint",))
+    assert (first.other, second.other and second.other.batch_size) == (None, 128)
 
 
 def test_folders_of_cells_keep_their_names_where_nothing_more_varies() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kbench import axes
 from kbench.analysis import fingerprints, intervals, summaries
 from kbench.analysis.ratios import Timed, holding, verdict
 from kbench.analysis.roofline import Limits
@@ -48,8 +49,8 @@ def side(
 def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
     """Each row of the first side beside the matching row of each other side; then the rows that only others have.
 
-    Rows match that have the same example and backend; the example alone if every side is of one backend. Of several,
-    the one with the same layout and device is taken, or else the fastest. Rows from different machines, or with
+    Rows match that are the same point but for the run, and for the backend if every side is of one. Of several, the
+    one with the same layout and device is taken, or else the fastest. Rows from different machines, or with
     different fingerprints, are not compared unless `allowed` names that.
     """
     first, *others = sides
@@ -86,11 +87,17 @@ def regressions(found: Iterable[Pair], limit: float) -> list[Pair]:
 
 
 def _like(row: Summary, other: Side, by_example: bool) -> Timed | None:
+    """The row of another run that is the same point but for the run; its layout and device may be others, too."""
+    along = [axes.LAYOUT, axes.DEVICE, *(axes.of_backends() if by_example else ())]
+    key = row.key.without([*along, *row.axes])
     named = [
-        one for one in other.rows if one.row.example == row.example and (by_example or one.row.backend == row.backend)
+        one
+        for one in other.rows
+        if one.row.key.without([*along, *one.row.axes]) == key
+        and all(row.on(name) == one.row.on(name) for name in {*row.axes, *one.row.axes})
     ]
-    exact = (row.image_data_format, row.device)
-    like = [one for one in named if (one.row.image_data_format, one.row.device) == exact]
+    exact = row.key.only([axes.LAYOUT, axes.DEVICE])
+    like = [one for one in named if one.row.key.only([axes.LAYOUT, axes.DEVICE]) == exact]
     return next(iter(like or named), None)
 
 

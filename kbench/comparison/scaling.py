@@ -140,8 +140,8 @@ def _point(row: Summary) -> Point:
 
 
 def _value(row: Summary, axis: Axis) -> int | None:
-    value = row.axes.get(axis.name, getattr(row, axis.name, None))
-    return value if isinstance(value, int) and value else None
+    value = row.on(axis.name)
+    return value if isinstance(value, int) else None
 
 
 def _others(here: Sequence[tuple[Side, Sequence[Summary]]]) -> list[str]:

@@ -273,6 +273,18 @@ def test_what_is_known_not_to_run_is_recorded_and_not_started(stage: Stage) -> N
     assert (stage.recorded("a") or {})["reason"] == "it cannot train"
 
 
+def test_batches_larger_than_one_that_does_not_fit_are_not_tried(stage: Stage) -> None:
+    told = {"event": "error", "kind": "exception", "message": "MemoryError: Unable to allocate 9 GiB"}
+
+    def of_batch(size: int) -> CellTask:
+        return replace(task("a"), batch_size=size, axes={"batch_size": size})
+
+    small, large, larger = stage.run({"a": telling(START, told, code=1)}, [of_batch(size) for size in (8, 16, 32)])
+    assert (small.status, small.out_of_memory) == ("failed", True)
+    assert large == larger == Outcome("unsupported", "not measured: a batch of 8 does not fit into memory")
+    assert len(stage.launcher.asked) == 1
+
+
 def test_progress_counts_epochs_as_they_are_told(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     progress = runner.Progress(file)

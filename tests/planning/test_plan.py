@@ -227,3 +227,40 @@ def test_a_plan_is_a_value() -> None:
     assert replace(made) == make("jax", "mnist_mlp")
     assert made.tasks[0].threads == cores()[0] >= 1
     assert make("jax", "mnist_mlp", threads=(3,)).tasks[0].threads == 3
+
+
+def test_several_values_are_a_row_each_in_every_combination_smallest_first() -> None:
+    made = make("jax,torch", "mnist_mlp", batch_size=(128, 32), threads=(1, 2))
+    assert [(task.batch_size, task.threads) for task in made.tasks[::2]] == [(32, 1), (32, 2), (128, 1), (128, 2)]
+    assert len({task.id for task in made.tasks}) == 8
+    assert {task.axes["batch_size"] for task in made.tasks} == {32, 128}
+    assert make("jax", "mnist_mlp", batch_size=(32,)).tasks[0].axes == {}, "one value for all is in no name"
+
+
+def test_max_doubles_the_batch_until_an_epoch_is_one() -> None:
+    made = make("jax", "mnist_mlp", samples=(1000,), batch_size=(200, "max"))
+    assert [task.batch_size for task in made.tasks] == [200, 400, 800]
+    assert [task.batch_size for task in make("jax", "mnist_mlp", samples=(600,), batch_size=("max",)).tasks] == [
+        128,
+        256,
+        512,
+    ]
+
+
+def test_a_cpu_and_a_gpu_are_rows_of_one_run_with_environments_of_their_own() -> None:
+    chosen = names.select_backends("keras2/tensorflow", BACKENDS)
+    example = names.select_examples("mnist_mlp", EXAMPLES).chosen[0]
+    asked = Request(
+        backends=(chosen.chosen[0].name,), examples=(str(example.path),), device=("cpu", T4.label), threads=(2,)
+    )
+    made = plan.make(asked, BACKENDS, [T4])
+    assert [task.device for task in made.tasks] == ["cpu", "gpu:1"]
+    assert len({task.environment for task in made.tasks}) == 2 == len(made.environments())
+
+
+def test_extra_repeats_are_of_one_row_and_those_of_earlier_runs_of_an_example_and_backend() -> None:
+    both = {"image_data_format": ("both",)}
+    row = make("jax", "mnist_cnn", **both).tasks[0].row_id
+    assert [task.repeat for task in make("jax", "mnist_cnn", extra_repeats={row: (2,)}, **both).tasks] == [1, 1, 2]
+    earlier = make("jax", "mnist_cnn", extra_repeats={"mnist_cnn keras3/jax": (2,)}, **both)
+    assert [task.repeat for task in earlier.tasks] == [1, 1, 2, 2]
