@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kbench import axes
+from kbench import axes, workloads
 from kbench.axes import Point, RowKey, Value
 from kbench.epochs import Otherwise
 from kbench.values import Interval
+from kbench.workloads import Workload
 
 # What a row is compared with.
 TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE = "fastest", "baseline", "default", "native"
@@ -142,6 +143,21 @@ class Summary:
     learning_cause: str = field(default="", metadata=column())
     otherwise: Otherwise | None = field(default=None, metadata=column())
     seeds: int = field(default=0, metadata=column())  # the number of different seeds of the repeats that ended ok
+
+    @property
+    def work(self) -> Workload:
+        """The kind of work that its times are of."""
+        return workloads.of(self.task, self.unit)
+
+    @property
+    def shown_seconds(self) -> float | None:
+        """Its steady time, as tables show it."""
+        return self.seconds_per_1000_samples if self.work.per_samples else self.epoch_seconds
+
+    @property
+    def shown_interval(self) -> Interval | None:
+        """The interval of that."""
+        return self.per_1000_interval if self.work.per_samples else self.epoch_interval
 
     def __post_init__(self) -> None:
         fastest, baseline, default, native = (

@@ -25,9 +25,8 @@ def compared(rows: Sequence[Summary]) -> list[list[Summary]]:
     for group in axes.beside(rows, lambda row: row.key.work, ()).values():
         trained = [row for row in group if row.task == "train" and row.status == OK and not row.differs]
         # Chance depends on the number of validation samples, which a script may not report.
-        known = [
-            row for row in trained if row.final_val_accuracy is not None and (row.validation_samples or not row.unit)
-        ]
+        scored = [row for row in trained if row.final_val_accuracy is not None]
+        known = [row for row in scored if row.validation_samples or not row.work.of_program]
         groups += [known] if len(known) >= 3 else []
     return groups
 
@@ -45,7 +44,7 @@ def advice(row: Summary) -> str:
     if not single(row):
         return ""
     trainings = "One training" if row.repeats < 2 else f"{row.repeats} identical trainings"
-    option = "another --seed" if row.unit else "`--repeats 3 --seeds different`"
+    option = "another --seed" if row.work.of_program else "`--repeats 3 --seeds different`"
     return f" {trainings}: {option} shows whether it is chance."
 
 

@@ -20,7 +20,6 @@ from kbench.values import (
     NOT_COMPARED,
     OK,
     REPEATS,
-    REST,
     SLOWER,
     Interval,
     base,
@@ -200,4 +199,4 @@ def holding(interval: Interval, estimate: float) -> Interval:
 
 
 def _comparable(one: Timed) -> bool:
-    return one.row.status == OK and not one.row.differs and 0 < one.seconds < math.inf and one.row.unit != REST
+    return one.row.status == OK and not one.row.differs and 0 < one.seconds < math.inf and one.row.work.compared

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from statistics import median, stdev
 
-from kbench import axes
+from kbench import axes, workloads
 from kbench.analysis import (
     fingerprints,
     intervals,
@@ -28,7 +28,7 @@ from kbench.epochs import Epoch
 from kbench.reported import Facts, first_known
 from kbench.summary import Summary
 from kbench.text import significant
-from kbench.values import CALL, EPOCHS, OK, REPEATS, REST, STATUSES, Cell, Interval, Measured
+from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured
 
 LATE = 0.05  # of an epoch's time: if fit takes more after its last batch, a note says so
 
@@ -127,10 +127,10 @@ def _summary(
     work = roofline.work(facts)
     usual = step_times.median_of([epoch.seconds for epoch in steady])
     unlike = dict.fromkeys(how for one in repeats for how in differs.get(one.cell.id, ()))
-    compares = not facts.unit
+    kind = workloads.of(facts.task, facts.unit)
+    compares = not kind.of_program
     teardown = _mean(epoch.teardown_seconds for epoch in steady)
     disturbed = machine_stability.disturbed_turns(repeats)
-    by_call = facts.unit == CALL  # whose steps are calls
     return Summary(
         example=cell.example,
         backend=cell.backend,
@@ -165,7 +165,7 @@ def _summary(
         data=facts.data,
         data_source=facts.data_source,
         data_sha256=facts.data_sha256,
-        phases=shares.phases(ok) if facts.unit == REST else _phases(cold),
+        phases=shares.phases(ok) if not kind.compared else _phases(cold),
         evaluation_seconds=_evaluation(ok),
         seconds_per_1000_samples=per_1000,
         # A script's rows are compared as long as the model is the same; other differences are notes.
@@ -187,8 +187,8 @@ def _summary(
         peak_memory_mib=step_times.median_of(_known(one.facts.peak_memory_mib for one in cold)),
         import_memory_mib=step_times.median_of(_known(one.facts.import_memory_mib for one in ok)),
         tree_memory_mib=step_times.median_of(m for one in cold if (m := one.outcome.tree_memory_mib) is not None),
-        step_seconds_median=None if by_call else step_times.median_of(steps),
-        step_seconds_p95=None if by_call else step_times.p95_seconds(steps),
+        step_seconds_median=None if kind.by_call else step_times.median_of(steps),
+        step_seconds_p95=None if kind.by_call else step_times.p95_seconds(steps),
         compile_seconds=step_times.median_of(
             _known(one.facts.call_compile_seconds for one in ok) or _compile_seconds(cold)
         ),
@@ -212,7 +212,7 @@ def _summary(
         total_seconds=shares.seconds(ok),
         around_seconds=step_times.median_of(_known(one.facts.around_seconds for one in ok)),
         steady_epoch_seconds=step_times.median_of(_known(one.facts.steady_epoch_seconds for one in ok)),
-        steps=0 if by_call else int(step_times.median_of([len(epoch.step_seconds) for epoch in steady]) or 0),
+        steps=0 if kind.by_call else int(step_times.median_of([len(epoch.step_seconds) for epoch in steady]) or 0),
     )
 
 
@@ -307,9 +307,9 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     if damaged:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
     if ok := [one for one in repeats if one.outcome.status == OK]:
-        asked = 0 if ok[0].facts.unit else ok[0].cell.epochs
-        by_call = ok[0].facts.unit == CALL
-        notes[step_times.still_changing([one.epochs for one in ok], asked, by_call)] = None
+        kind = workloads.of(ok[0].facts.task, ok[0].facts.unit)
+        asked = 0 if kind.of_program else ok[0].cell.epochs
+        notes[step_times.still_changing([one.epochs for one in ok], asked, kind.by_call)] = None
     if learning_curves.deterministic(ok) is False:
         notes["not deterministic: repeats with the same seed have different losses"] = None
     return tuple(note for note in notes if note)

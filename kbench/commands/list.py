@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from kbench import datasets, paths
+from kbench import datasets, paths, workloads
 from kbench.commands import choices, list_runs
 from kbench.comparison import published
 from kbench.environments import ensure, interpreters
@@ -147,12 +147,11 @@ def _installed(backend: Backend, device: Device, pythons: Mapping[str, Choice]) 
 
 def _example(example: Example) -> list[str]:
     full = example.profiles["full"]
-    unit = "epochs" if example.task == "train" else "passes"
     return [
         example.name,
         "trains" if example.task == "train" else "infers",
         "made by the example" if example.own_data else datasets.title(example.data).partition(":")[0],
         "" if example.parameters is None else f"{example.parameters:,}",
-        f"{full.samples:,} x {full.epochs} {unit}",
+        f"{full.samples:,} x {full.epochs} {workloads.of(example.task).units}",
         example.title,
     ]

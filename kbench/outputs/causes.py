@@ -25,7 +25,7 @@ from kbench.planning.request import OTHER_JIT, SAME_BATCH
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
 from kbench.text import significant
-from kbench.values import CALL, OK, Interval
+from kbench.values import OK, Interval
 
 # Of a step's time. The changed program runs in a process of its own, and processes of one backend differ by 3 to 6 %
 # (standard deviation): two of them by up to this much.
@@ -218,7 +218,7 @@ def _jit(changes: Sequence[_Change], eager: Mapping[RowKey, Any], run: RunResult
         text = f"{_name(one.row)}: {how} a step takes {_ms(one.after)} instead of {_ms(one.before)}"
         first, before = one.changed.first_epoch_seconds, one.row.first_epoch_seconds
         if with_it and first and before:
-            text += f", and the first {one.row.unit} {significant(first)} s instead of {significant(before)} s"
+            text += f", and the first {one.row.work.unit} {significant(first)} s instead of {significant(before)} s"
         found.append(f"{text}.")
     return found
 
@@ -229,7 +229,7 @@ def _step(row: Summary | None) -> float | None:
     """
     if row is None or not row.epoch_seconds:
         return None
-    return row.epoch_seconds if row.unit == CALL else row.epoch_seconds / row.steps if row.steps else None
+    return row.epoch_seconds if row.work.by_call else row.epoch_seconds / row.steps if row.steps else None
 
 
 def _same(rows: Sequence[Agreement], command: str) -> list[str]:

@@ -31,7 +31,7 @@ from kbench.tables.content import by_example
 from kbench.tables.csv import epochs_csv, summary_csv
 from kbench.tables.latex import latex
 from kbench.tables.page import Run, page
-from kbench.values import FAILED, REST, TIMEOUT, Measured
+from kbench.values import FAILED, TIMEOUT, Measured
 
 # Files in plots/ with these names are kbench's; all others are the user's.
 PICTURES = tuple(
@@ -116,7 +116,7 @@ Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whol
 
 def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -> Pictures:
     """The run's pictures. Raises UserError where the user's style cannot be drawn."""
-    summaries = [row for row in summaries if row.unit != REST]  # nothing to compare
+    summaries = [row for row in summaries if row.work.compared]
     chosen = looks(summaries, colors([results]))
     style = signed(style, [(results, summaries)])
     cells: dict[str, list[Measured]] = {}

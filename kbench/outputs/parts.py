@@ -9,7 +9,7 @@ from kbench.analysis.call_sites import SEPARATOR, is_fit, program_of
 from kbench.summary import Summary
 from kbench.tables.content import by_example
 from kbench.text import significant
-from kbench.values import CALL, EPOCH, FASTEST, REST, RUN, SLOWER
+from kbench.values import FASTEST, SLOWER
 
 MATTERS = 0.05  # of the whole program's time; less is no contradiction
 SHARE = 0.2  # of what lies between; less is not named
@@ -29,11 +29,11 @@ def _place(row: Summary) -> tuple[str, str, str]:
 
 
 def _of_program(rows: Sequence[Summary]) -> list[str]:
-    whole = {row.backend: row for row in rows if row.unit == RUN and row.relative_to_fastest is not None}
+    whole = {row.backend: row for row in rows if row.work.once and row.relative_to_fastest is not None}
     first = next((name for name, row in whole.items() if row.relative_to_fastest == 1), "")
     behind = {name for name, row in whole.items() if (row.relative_to_fastest or 0.0) > 1 + MATTERS}
     best: list[Summary] = []
-    for line in by_example(row for row in rows if row.unit in (EPOCH, CALL)):
+    for line in by_example(row for row in rows if row.work.of_line):
         fastest = [row for row in line if row.verdict == FASTEST and row.backend in behind]
         best += fastest if any(row.backend == first and row.verdict == SLOWER for row in line) else []
     if not best:
@@ -62,12 +62,12 @@ def _parts(row: Summary) -> Iterator[tuple[str, float]]:
     """The parts of a row's time, and what each is for."""
     total = row.total_seconds or 0.0
     line = row.example.partition(SEPARATOR)[2]
-    if row.unit == REST:
+    if not row.work.compared:
         imports = min(total, row.phases.get("import", 0.0))
         yield "importing Keras", imports
         yield "what is outside Keras", total - imports
-    elif row.unit in (EPOCH, CALL):
-        count = (row.epochs if row.unit == EPOCH else row.calls) or 0
+    elif row.work.of_line:
+        count = (row.calls if row.work.by_call else row.epochs) or 0
         usual = min(total, count * (row.epoch_seconds or 0.0))
         first = "compilation and all else around the epochs of" if is_fit(row.example) else "the first calls of"
         yield line, usual

@@ -78,19 +78,15 @@ def _times(rows: Sequence[Summary]) -> list[tuple[float | None, Interval | None]
     """Each bar's length and its interval: the steady time, or that of the first epoch if no row has a steady one."""
     if not _has_steady(rows):
         return [(row.first_epoch_seconds, None) for row in rows]
-    if rows[0].task == "infer":
-        return [(row.seconds_per_1000_samples, row.per_1000_interval) for row in rows]
-    return [(row.epoch_seconds, row.epoch_interval) for row in rows]
+    return [(row.shown_seconds, row.shown_interval) for row in rows]
 
 
 def _axis(rows: Sequence[Summary]) -> str:
+    work = rows[0].work
     if not _has_steady(rows):
-        return "first pass (s), cold" if rows[0].task == "infer" else "first epoch (s), compilation included"
-    if rows[0].task == "infer":
-        unit = "images" if rows[0].input in ("image", "") else "samples"
-        what = f"seconds per 1,000 {unit}, median of the steady passes"
-    else:
-        what = "seconds per epoch, median of the steady epochs"
+        return f"{work.first} (s), compilation included"
+    time = work.time.replace("samples", "images") if rows[0].input in ("image", "") else work.time
+    what = time if work.once else f"{time}, median of the steady {work.units}"
     what += ", 95 % interval" if any(interval for _, interval in _times(rows)) else ""
     return f"{what}\n(x: to {literal(rows[0].baseline)})" if rows[0].baseline else what
 

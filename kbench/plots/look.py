@@ -223,7 +223,7 @@ def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
 def caption(machines: Iterable[str], rows: Iterable[Summary], created: Iterable[str]) -> str:
     """Such as `AMD EPYC, 2 cores, CPU only; profile quick; cpu; 2026-11-23; kbench`."""
     rows = list(rows)
-    profiles = dict.fromkeys(row.profile for row in rows if row.profile and not row.unit)
+    profiles = dict.fromkeys(row.profile for row in rows if row.profile and not row.work.of_program)
     parts = [
         " / ".join(one for one in dict.fromkeys(machines) if one),
         f"profile {', '.join(profiles)}" if profiles else "",

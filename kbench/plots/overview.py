@@ -119,7 +119,7 @@ def words(row: Summary) -> str:
         return "differs"
     if row.status == OK and row.baseline and row.relative_to_fastest is not None:
         return "no baseline"
-    return f"one {row.unit or 'epoch'}" if row.status == OK and row.epochs == 1 else row.status
+    return f"one {row.work.unit}" if row.status == OK and row.epochs == 1 else row.status
 
 
 def _broken(label: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kbench import workloads
 from kbench.analysis import learning_curves, step_times
 from kbench.comparison.scaling import Lines
 from kbench.plots.convergence import METRICS, WIDE
@@ -18,7 +19,7 @@ from kbench.plots.overview import words as matrix_words
 from kbench.plots.scaling import ideal_label, line_looks
 from kbench.summary import Summary
 from kbench.text import plain, significant
-from kbench.values import CALL, EPOCH, OK, REST, RUN, Measured
+from kbench.values import OK, Measured
 
 _PHASES = {
     "import": "import",
@@ -41,7 +42,7 @@ def of_example(
     rows: Sequence[Summary], measured: Sequence[Measured], looks: Mapping[Key, Look], most: int
 ) -> list[Chart]:
     """The charts of one example, in the order of the page; `most` points a curve. None of what is outside Keras."""
-    if rows[0].unit == REST:
+    if not rows[0].work.compared:
         return []
     cells: dict[Key, list[Measured]] = {}
     for one in measured:
@@ -60,19 +61,17 @@ def of_example(
 def _times(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
     """Bars of the steady time with its 95 % interval, in the table's order."""
     found, in_words = [], []
-    infers = rows[0].task == "infer" and not rows[0].unit
     for row in rows:
-        seconds = row.seconds_per_1000_samples if infers else row.epoch_seconds
+        seconds = row.shown_seconds
         if seconds is None or not math.isfinite(seconds):
             continue
-        interval = row.per_1000_interval if infers else row.epoch_interval
+        interval = row.shown_interval
         label, ends = labels[key(row)], (interval.low, interval.high) if interval else (None, None)
         found.append((label, seconds, *ends, matrix_words(row)))
         in_words.append(f"{label} {significant(seconds)} s")
     if not found:
         return None
-    unit = "1,000 samples" if infers else rows[0].unit or EPOCH
-    what = "seconds of the run" if unit == RUN else f"seconds per {unit}"
+    what = rows[0].work.time
     columns = _columns(("row", "seconds", "low", "high", "ratio"), found)
     longest = _REACH * max(columns["seconds"])
     highs = [high for high in columns["high"] if high is not None]
@@ -162,11 +161,11 @@ def _phases(
 
 def _parts(one: Measured) -> dict[str, float]:
     """A cell's seconds by phase, in order; they add up to its guest's time."""
-    unit = ("first pass", "steady passes") if one.facts.task == "infer" else ("first epoch", "steady epochs")
+    work = workloads.of(one.facts.task)
     parts = {name: one.phases[phase] for phase, name in _PHASES.items() if phase in one.phases}
     first = one.phases.get("first_epoch", 0.0) - one.phases.get("first_step", 0.0)
-    parts[f"rest of {unit[0]}" if "first step" in parts else unit[0]] = max(0.0, first)
-    parts[unit[1]] = sum(epoch.seconds for epoch in step_times.steady(one.epochs))
+    parts[f"rest of {work.first}" if "first step" in parts else work.first] = max(0.0, first)
+    parts[f"steady {work.units}"] = sum(epoch.seconds for epoch in step_times.steady(one.epochs))
     evaluation = sum(epoch.evaluation_seconds or 0.0 for epoch in one.epochs)
     parts["evaluation"] = evaluation + one.phases.get("evaluation", 0.0)
     if (whole := one.facts.guest_seconds) is not None:
@@ -179,7 +178,7 @@ def _steps(
 ) -> Chart | None:
     """Samples per second of each step, medians over the repeats."""
     found, in_words, longest = [], [], 0
-    for row in rows if rows[0].unit != CALL else ():  # where calls stand in the place of steps
+    for row in rows if not rows[0].work.by_call else ():  # where calls stand in the place of steps
         ok = [one for one in cells.get(key(row), ()) if one.outcome.status == OK]
         repeats = [steps for one in ok if (steps := step_times.steps_of(one.epochs))]
         if not repeats or not row.batch_size:

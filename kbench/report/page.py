@@ -30,7 +30,7 @@ from kbench.tables.answers import headline
 from kbench.tables.content import by_example, remarks_once, table
 from kbench.tables.page import Run, versions
 from kbench.text import plain
-from kbench.values import NOT_COMPARED, OK, REST, Measured
+from kbench.values import NOT_COMPARED, OK, Measured
 
 _HERE = Path(__file__).resolve().parent
 _SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-embed.min.js", "charts.js", "page.js")
@@ -76,7 +76,7 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
     # One look a row for all runs, so that a backend is the same everywhere.
     known = {name: str(about.get("color", "")) for run in runs for name, about in run.backends.items()}
     chosen = looks([row for run in runs for row in run.summaries], known)
-    along = [within([row for row in run.summaries if row.unit != REST]) for run in runs]
+    along = [within([row for row in run.summaries if row.work.compared]) for run in runs]
     of_lines = [look for found in (scaling, *along) for one in found for look in line_looks(one, chosen)]
     styles = _styles([*chosen.values(), *of_lines])
     each = charts.points_each(4 * sum(len(run.summaries) for run in runs))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from tqdm import tqdm
 
+from kbench import workloads
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.planning.tasks import CellTask
 from kbench.screen.terminal import QUIET, USUAL, VERBOSE, cell_title, print_note
@@ -186,7 +187,8 @@ def _done_of(task: CellTask, progress: EpochProgress) -> str:
 
 
 def _unit(task: CellTask, count: int = 1) -> str:
-    return ("pass" if count == 1 else "passes") if task.task == "infer" else f"epoch{'s' * (count != 1)}"
+    work = workloads.of(task.task)
+    return work.unit if count == 1 else work.units
 
 
 def _came_to(progress: EpochProgress, unit: str) -> str:

@@ -13,7 +13,7 @@ from kbench.analysis.machine_stability import SHARE
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables import data, otherwise, sweeps
 from kbench.text import beside_one, plain, significant
-from kbench.values import NO_DIFFERENCE, NOT_COMPARED, REST
+from kbench.values import NO_DIFFERENCE, NOT_COMPARED
 
 
 def answer(rows: Sequence[Summary], again: str = "") -> str:
@@ -36,7 +36,7 @@ def _of_sweep(rows: Sequence[Summary], again: str) -> list[str]:
         return []
     unknown = ratios.without_fastest(timed)
     missing = [row for row in timed if _verdict(row) == NOT_COMPARED]
-    sentences = [sweeps.winners(timed, _does(timed[0]), unknown)]
+    sentences = [sweeps.winners(timed, timed[0].work.does, unknown)]
     if missing:
         of = f"{len(missing)} of {len(timed)} rows" if sentences[0] else rows[0].example
         sentences.append(f"{of} could not be compared: {why_not(timed, missing, again)}.")
@@ -46,22 +46,18 @@ def _of_sweep(rows: Sequence[Summary], again: str) -> list[str]:
     return [one for one in sentences if one]
 
 
-def _does(row: Summary) -> str:
-    return "is" if row.unit in ("epoch", "call") else {"train": "trains", "infer": "predicts"}.get(row.task, "runs")
-
-
 def headline(summaries: Sequence[Summary], again: str = "") -> str:
     """Which rows predict otherwise, who is fastest where, how sure that is, and how the rows ended: a few sentences.
     `again` as in `answer`.
     """
-    summaries = [row for row in summaries if row.unit != REST]
+    summaries = [row for row in summaries if row.work.compared]
     places = dict.fromkeys(row.place for row in summaries)
     unknown = ratios.without_fastest(summaries)
     fastest = {(row.backend, row.place) for row in summaries if row.relative_to_fastest == 1}
     wins = Counter(backend for backend, place in fastest if place not in unknown)
     of_examples = {place.only([axes.EXAMPLE]) for place in places}
     what = "examples" if len(of_examples) == len(places) else "comparisons"
-    what = "parts of the program" if any(row.unit for row in summaries) and what == "examples" else what
+    what = "parts of the program" if any(row.work.of_program for row in summaries) and what == "examples" else what
     ranked = sorted(wins.items(), key=lambda item: (-item[1], item[0]))
     if not fastest:
         first = "No backend has a steady epoch to compare."
@@ -124,11 +120,11 @@ def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
     fastest = [row for row in rows if row.relative_to_fastest == 1]
     others = rows[len(fastest) :]
     names = _names(fastest)
-    of_call, does = rows[0].unit in ("epoch", "call"), _does(rows[0])
+    of_line, does = rows[0].work.of_line, rows[0].work.does
     if not others and len(fastest) == 1:
         time = (
             f"takes {_time(rows[0])}{where} on {names}"
-            if of_call
+            if of_line
             else f"{does}{where} on {names} in {_time(rows[0])}"
         )
         return f"{rows[0].example} {time}; there is nothing to compare it with."
@@ -161,11 +157,10 @@ def why_not(rows: Sequence[Summary], missing: Sequence[Summary], again: str) -> 
     if turns := _disturbed(rows):
         then = f", then `{again}`" if again else " and measure again"
         return f"other programs used the processor in {turns[0]} of {turns[1]} turns; end them{then}"
-    smoke = any(row.profile == "smoke" and not row.unit for row in missing)
+    smoke = any(row.profile == "smoke" and not row.work.of_program for row in missing)
     repeat = "run without --profile smoke, or with --repeats 3" if smoke else "use --repeats 3"
-    unit = missing[0].unit or ("pass" if missing[0].task == "infer" else "epoch")
     if all(row.resampled_values is None for row in missing):
-        return f"one {unit} each is too few; {repeat}"
+        return f"one {missing[0].work.unit} each is too few; {repeat}"
     if any(row.relative_interval is None for row in missing):
         return f"there are too few values; {repeat}"
     return f"their times vary too much; measure them again{f' with `{again}`' if again else ''}"
@@ -195,10 +190,7 @@ def _names(rows: Sequence[Summary]) -> str:
 
 
 def _time(row: Summary) -> str:
-    if row.task == "infer" and not row.unit:
-        return f"{significant(row.seconds_per_1000_samples)} s per 1,000 samples"
-    each = {"run": "", "call": " a call"}.get(row.unit, " an epoch")
-    return f"{significant(row.epoch_seconds)} s{each}"
+    return f"{significant(row.shown_seconds)} s{row.work.each}"
 
 
 def _ratio(row: Summary, unit: str, ends: str = "({} to {})") -> str:

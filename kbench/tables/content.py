@@ -17,7 +17,7 @@ from kbench.tables import data, of_script
 from kbench.tables.answers import answer
 from kbench.tables.columns import ALL, Shown, chosen, texts
 from kbench.text import MISSING, beside_one, compared, plain, significant
-from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, REST, Interval, base
+from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Interval, base
 
 UNKNOWN = 1000  # an interval whose ends are more than so many times apart is not shown
 _MARKS = {
@@ -101,14 +101,13 @@ def heading(rows: Sequence[Summary]) -> str:
     `mnist_cnn (quick: 10,000 of 60,000 samples, 3 epochs, batch 128, real data, cpu)`.
     """
     row = rows[0]
-    if row.unit:
+    if row.work.of_program:
         return of_script.heading(rows)
     varying = {axis.name for axis in axes.varying(row.key for row in rows)}
     of_all = f" of {row.available_samples:,}" if row.samples < (row.available_samples or 0) else ""
-    passes = ("pass", "passes") if row.task == "infer" else ("epoch", "epochs")
     facts = [
         *([] if axes.SAMPLES in varying else [f"{row.samples:,}{of_all} samples"]),
-        f"{row.epochs:,} {passes[row.epochs != 1]}",
+        f"{row.epochs:,} {row.work.unit if row.epochs == 1 else row.work.units}",
         *([] if axes.BATCH_SIZE in varying else [f"batch {row.batch_size:,}"]),
     ]
     facts += [said] if (said := data.in_short(row)) else []
@@ -122,16 +121,13 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     columns |= {axis.title: partial(_on_axis, axis) for axis in _varying(rows)}
     if any(row.form for row in rows):
         columns["recurrent"] = lambda row: plain(row.form) or ("default" if row.status == OK else MISSING)
-    if rows[0].unit:
+    work = rows[0].work
+    if work.of_program:
         return columns | _of_script(rows)
-    infers = rows[0].task == "infer"
-    unit = "images" if rows[0].input in ("image", "") else "samples"
-    if infers:
-        columns[f"s/1,000 {unit}"] = lambda row: significant(row.seconds_per_1000_samples)
-    else:
-        columns["s/epoch"] = lambda row: significant(row.epoch_seconds)
+    infers, unit = work.per_samples, "images" if rows[0].input in ("image", "") else "samples"
+    columns[work.column.replace("samples", unit)] = lambda row: significant(row.shown_seconds)
     if any(row.epoch_interval for row in rows):
-        columns["95 % interval (s)"] = lambda row: ends(row.per_1000_interval if infers else row.epoch_interval)
+        columns["95 % interval (s)"] = lambda row: ends(row.shown_interval)
     columns |= _comparison(rows)
     columns["cold pass (s)" if infers else "first epoch (s)"] = lambda row: significant(row.first_epoch_seconds)
     columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
@@ -170,7 +166,7 @@ def _scores(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
 def _of_script(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     """The columns of a line that calls a model, of a whole program, or of what is outside."""
     columns = of_script.times(rows[0])
-    if rows[0].unit != REST:
+    if rows[0].work.compared:
         if any(row.epoch_interval for row in rows):
             columns["95 % interval (s)"] = lambda row: ends(row.epoch_interval)
         columns |= _comparison(rows)

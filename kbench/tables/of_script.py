@@ -8,7 +8,7 @@ from kbench.analysis import call_costs
 from kbench.analysis.call_sites import is_fit
 from kbench.summary import Summary
 from kbench.text import plain, significant
-from kbench.values import CALL, EPOCH, OK, REST, RUN
+from kbench.values import OK
 
 Columns = dict[str, Callable[[Summary], str]]
 
@@ -32,25 +32,23 @@ def _counted(number: int, what: str) -> str:
 
 def times(row: Summary) -> Columns:
     """The columns of its time, that is compared."""
-    if row.unit == REST:
-        return {"seconds": lambda row: significant(row.total_seconds)}
-    return {"seconds" if row.unit == RUN else f"s/{row.unit}": lambda row: significant(row.epoch_seconds)}
+    return {row.work.column: lambda row: significant(row.epoch_seconds if row.work.compared else row.total_seconds)}
 
 
 def others(rows: Sequence[Summary]) -> Columns:
     """The columns behind the comparison, without scores."""
-    unit, fits = rows[0].unit, is_fit(rows[0].example)
+    work = rows[0].work
     columns: Columns = {}
-    if unit in (RUN, REST):
+    if work.once:
         columns["import (s)"] = lambda row: significant(row.phases.get("import"))
-        columns |= {"memory (MiB)": lambda row: significant(row.peak_memory_mib)} if unit == RUN else {}
+        columns |= {"memory (MiB)": lambda row: significant(row.peak_memory_mib)} if work.compared else {}
         return columns
-    columns[f"first {unit} (s)"] = lambda row: significant(row.first_epoch_seconds)
-    if unit == EPOCH:
+    columns[f"{work.first} (s)"] = lambda row: significant(row.first_epoch_seconds)
+    if not work.by_call:
         columns["steps/s"] = lambda row: significant(
             row.steps / row.epoch_seconds if row.epoch_seconds and row.steps else None
         )
-    elif fits:
+    elif is_fit(rows[0].example):
         if any(_each_compiles(row) for row in rows):
             columns["compile (s)"] = lambda row: significant(row.compile_seconds)
         columns["around (s)"] = lambda row: significant(row.around_seconds)
@@ -66,19 +64,19 @@ def _each_compiles(row: Summary) -> bool:
 def on_first_times(rows: Sequence[Summary]) -> dict[str, bool]:
     """What is said of epochs and calls that include compilation."""
     first = rows[0]
-    calls, unit = first.calls or 0, first.unit or ("pass" if first.task == "infer" else EPOCH)
+    calls, work = first.calls or 0, first.work
     fits, timed = is_fit(first.example), any(row.epoch_seconds is not None for row in rows)
     each = "Each call compiles" if fits else "First calls only, one a model"
-    only = f"One {unit} only: it includes" if calls < 2 else f"{each}: each includes"
+    only = f"One {work.unit} only: it includes" if calls < 2 else f"{each}: each includes"
     part = each if calls == first.first_calls else "Many calls compile" if fits else "Many are first calls of a model"
     return {
         f"{only} compilation and warm-up, so there is no steady time and no ratio.": (
-            first.epochs == 1 if not first.unit else first.unit in (EPOCH, CALL) and not timed and _ended(rows)
+            work.of_line and not timed and _ended(rows) if work.of_program else first.epochs == 1
         ),
         f"{part}: compilation is part of the time of a call.": (
-            first.unit == CALL and timed and any(map(_each_compiles, rows))
+            work.by_call and timed and any(map(_each_compiles, rows))
         ),
-        "around: of a call, outside its epochs and their validation.": fits and first.unit == CALL,
+        "around: of a call, outside its epochs and their validation.": fits and work.by_call,
     }
 
 

@@ -118,19 +118,18 @@ def _table(abouts: Sequence[About], pairs: Sequence[Pair]) -> Table:
 def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callable[[Pair], str]]:
     several = len(abouts) > 2
     a, b = abouts[0].letter, "run's" if several else abouts[1].letter
-    infers = pairs[0].row.task == "infer"
-    unit = "s/1,000 samples" if infers else "s/epoch"
+    work = pairs[0].row.work
     # If two backends are compared, the other one, whose ratio is shown; the legend names the first.
     columns: dict[str, Callable[[Pair], str]] = {"backend": lambda pair: plain((pair.other or pair.row).backend)}
     if len({(pair.row.backend, pair.side) for pair in pairs}) < len(pairs):
         columns["channels"] = lambda pair: plain(pair.row.image_data_format.removeprefix("channels_"))
     if several:
         columns["run"] = lambda pair: pair.side
-    columns[f"{a} {unit}"] = lambda pair: significant(_seconds(pair.first))
-    columns[f"{b} {unit}"] = lambda pair: significant(_seconds(pair.other))
+    columns[f"{a} {work.column}"] = lambda pair: significant(_seconds(pair.first))
+    columns[f"{b} {work.column}"] = lambda pair: significant(_seconds(pair.other))
     columns[f"x {a}"] = lambda pair: compared(pair.ratio, pair.verdict)
     columns["95 % interval (x)"] = lambda pair: ends(pair.interval, beside_one)
-    if not infers:
+    if not work.per_samples:
         columns[f"val. accuracy {a},{b}"] = _accuracies
         columns["losses"] = _losses
     if any(pair.target_ratio is not None for pair in pairs):
@@ -140,9 +139,7 @@ def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callab
 
 
 def _seconds(row: Summary | None) -> float | None:
-    if row is None:
-        return None
-    return row.seconds_per_1000_samples if row.task == "infer" else row.epoch_seconds
+    return None if row is None else row.shown_seconds
 
 
 def _accuracies(pair: Pair) -> str:

@@ -20,7 +20,7 @@ from kbench.plots.convergence import _figure as draw_curves
 from kbench.plots.convergence import convergence
 from kbench.plots.look import OWN, Style, caption, literal, looks
 from kbench.plots.overview import overview, sure_ratio
-from kbench.values import FAILED, NO_DIFFERENCE, NOT_COMPARED, TIMEOUT, Measured
+from kbench.values import CALL, FAILED, NO_DIFFERENCE, NOT_COMPARED, RUN, SCRIPT, TIMEOUT, Measured
 
 
 def trained(backend: str, seconds: float, epochs: int = 3, **changes: object) -> Measured:
@@ -262,3 +262,19 @@ def test_a_picture_says_where_and_when_it_was_measured_and_is_no_smaller_for_it(
     assert heights[1] > heights[0]
     sized = bars(rows, looks(rows, COLORS), Style(size=(4.0, 3.0), caption=text))
     assert ElementTree.fromstring(sized["svg"]).get("height") == "216pt"
+
+
+@pytest.mark.parametrize(
+    ("told", "axis", "length"),
+    [
+        ({"task": "infer"}, "seconds per 1,000 samples, median of the steady passes", 2.0),
+        ({"task": "infer", "unit": CALL}, "seconds per call, median of the steady calls", 1.0),
+        ({"task": SCRIPT, "unit": RUN}, "seconds of the run", 1.0),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_bars_show_what_the_table_shows(told: dict[str, object], axis: str, length: float) -> None:
+    rows = summarise([measured(cell(samples=500), 3.0, 1.0, facts={**told, "input": "flat"})])
+    (axes,) = draw_bars(rows, looks(rows, COLORS)).axes
+    assert axes.get_xlabel() == axis
+    assert [patch.get_width() for patch in axes.patches] == [length]
