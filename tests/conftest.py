@@ -6,6 +6,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import left_out
 import pytest
@@ -56,7 +57,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def fast_tests_start_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
-    def refuse(process: object, command: object, *_: object, **__: object) -> None:
+    def refuse(process: Any, command: object, *_: object, **__: object) -> None:
         process._child_created = False  # or its destructor complains
         pytest.fail(f"A fast test starts no process ({command}): add its file to SLOW in tests/conftest.py.")
 

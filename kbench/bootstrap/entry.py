@@ -77,10 +77,12 @@ def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
     """What `test` runs, by name, pytest last so that its closing line is the last one."""
     pytest = [str(python), "-m", "pytest"]
     environment = python.parents[1]  # so that a fresh clone finds mypy's cache
+    mypy = [str(python), "-m", "mypy", "--cache-dir"]
     lint = {
         "ruff check": [str(python), "-m", "ruff", "check"],
         "ruff format": [str(python), "-m", "ruff", "format", "--check"],
-        "mypy": [str(python), "-m", "mypy", "--cache-dir", str(environment / "mypy_cache")],
+        "mypy": [*mypy, str(environment / "mypy_cache")],
+        "mypy of the tests": [*mypy, str(environment / "mypy_cache_of_tests"), "--config-file", "tests/mypy.ini"],
         "import-linter": [str(python.with_name("lint-imports")), "--no-logo"],
     }
     if arguments == ["--lint"]:

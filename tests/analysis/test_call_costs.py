@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +26,7 @@ FIRST = 5.0
 
 
 def program(
-    fits: Fits, evaluations: list[tuple[float, int]] = (), backend: str = "a/x", whole: float = 0.0, **fit: Any
+    fits: Fits, evaluations: Sequence[tuple[float, int]] = (), backend: str = "a/x", whole: float = 0.0, **fit: Any
 ) -> Measured:
     """A cell of a script: fits that take AROUND more than their epochs, calls of `evaluate`, a second of all else.
 

@@ -171,7 +171,7 @@ def test_repeats_with_seeds_of_their_own_are_compared_with_the_same_repeat() -> 
 
 
 def test_weights_of_each_backends_own_are_no_difference_where_they_were_asked_for() -> None:
-    own = {"weights": "backend", "weights_sha256": ""}
+    own: dict[str, Any] = {"weights": "backend", "weights_sha256": ""}
     cells = [one("a/x", **own), one("a/y", probe=[[0.9, 0.1], [0.5, 0.5]], **own)]
     assert said(*cells) == []
     assert "Initial weights are each backend's own" in text.text(summarise(cells))
@@ -265,8 +265,8 @@ def test_what_a_training_did_otherwise_is_named(honest: dict[str, Any], cheat: d
 
 
 def test_a_number_of_threads_that_the_examples_file_changed_is_named() -> None:
-    threads = {"threads_at_start": {"intra_op": 2}, "framework_threads": {"intra_op": 2}}
-    changed = {**threads, "framework_threads": {"intra_op": 1}}
+    threads: dict[str, Any] = {"threads_at_start": {"intra_op": 2}, "framework_threads": {"intra_op": 2}}
+    changed: dict[str, Any] = {**threads, "framework_threads": {"intra_op": 1}}
     assert said(one("a/x", **threads), one("b/z", **changed)) == [
         "its number of threads was changed: intra_op 1 instead of 2"
     ]
@@ -274,12 +274,17 @@ def test_a_number_of_threads_that_the_examples_file_changed_is_named() -> None:
 
 def test_rates_that_float32_rounds_are_the_same_and_epochs_that_one_lacks_are_not_compared() -> None:
     held, rounded = received(learning_rate=[0.01, 0.001]), received(learning_rate=[0.009999999776, 0.0010000000475])
-    shorter = {"received": {1: {"learning_rate": 0.01}}}
+    shorter: dict[str, Any] = {"received": {1: {"learning_rate": 0.01}}}
     assert said(one("a/x", **held), one("a/y", **rounded), one("b/z", **shorter)) == []
 
 
 def test_usual_settings_leave_the_fingerprint_as_it_was_before_guests_reported_them() -> None:
-    usual = {"metrics": '["accuracy"]', "class_weight": "{}", "loss_weights": "{}", "steps_per_execution": 1}
+    usual: dict[str, Any] = {
+        "metrics": '["accuracy"]',
+        "class_weight": "{}",
+        "loss_weights": "{}",
+        "steps_per_execution": 1,
+    }
     usual |= {"run_eagerly": 0, "order_of_updates": "in order"}
     hashes = [
         fingerprints.fingerprint(fingerprints.reported(one("a/x", **facts)))

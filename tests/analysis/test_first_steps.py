@@ -70,7 +70,7 @@ def test_what_is_no_number_anywhere_does_not_differ() -> None:
 
 
 def test_what_is_random_is_compared_at_fixed_values() -> None:
-    drawn = {"draws": ["dropout"], "noisy_loss": 2.6}
+    drawn: dict[str, Any] = {"draws": ["dropout"], "noisy_loss": 2.6}
     first = one("a", NOISY, **drawn)
     assert said(first, one("b", NOISY, **drawn)) == []
     where = " (dropout and noise at fixed values)"

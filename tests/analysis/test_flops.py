@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ Given = list[int] | tuple[int, ...]
 
 def layer(
     class_name: str,
-    inputs: Given | list[Given],
+    inputs: Given | Sequence[Given],
     output: Given,
     *weights: Given,
     uses: int = 1,
@@ -37,9 +38,10 @@ def layer(
     )
 
 
-def dense(inputs: int, units: int, **settings: Any) -> Layer:
+def dense(inputs: int, units: int, **changed: Any) -> Layer:
     weights: list[Shape] = [(inputs, units), (units,)]
-    return layer("Dense", (inputs,), (units,), *weights, **({"use_bias": True, "activation": "relu"} | settings))
+    settings: dict[str, Any] = {"use_bias": True, "activation": "relu"} | changed
+    return layer("Dense", (inputs,), (units,), *weights, **settings)
 
 
 # Each with what is counted, by hand, behind it.

@@ -66,7 +66,8 @@ def test_one_unsteady_row_among_steady_ones_stays_unsteady_and_they_steady() -> 
 def test_only_repeats_that_both_rows_have_count() -> None:
     found = table((1.0, 1.0, 1.0, 1.0), (1.0, 1.0, 1.0, 1.0), (3.0, 0.0, 0.0, 0.0))
     assert half_width(found["b"], found["a"]) < 0.5 * half_width(found["c"], found["a"])
-    assert processes.of_ratio(1.0, *(Level(1.0, frozenset({n}), (1.0,), (1.0,), 0.0) for n in (1, 2)), CHANCE) is None
+    one, other = (Level(1.0, frozenset({n}), (1.0,), (1.0,), 0.0) for n in (1, 2))
+    assert processes.of_ratio(1.0, one, other, CHANCE) is None
 
 
 def test_a_row_that_was_not_repeated_is_compared_with_what_the_others_took_beside_it() -> None:

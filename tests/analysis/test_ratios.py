@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from statistics import stdev
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ from kbench.values import (
 )
 
 
-def repeats(backend: str, *per_repeat: list[float], **changes: object) -> list[Measured]:
+def repeats(backend: str, *per_repeat: list[float], **changes: Any) -> list[Measured]:
     """Cells of a backend, each with a slow first epoch and then these steady seconds."""
     return [
         measured(cell(backend=backend, repeat=number, **changes), 99.0, *seconds)
@@ -214,7 +215,7 @@ def test_one_repeat_and_a_diverged_one_have_no_standard_deviation() -> None:
         assert summarise(cells)[0].final_val_accuracy_sd is None
 
 
-def learning(repeat: int, seconds: list[float], accuracy: list[float], **more: object) -> Measured:
+def learning(repeat: int, seconds: list[float], accuracy: list[float], **more: Any) -> Measured:
     return measured(
         cell(repeat=repeat), *seconds, val_accuracy=accuracy, facts={"target": "val_accuracy >= 0.9"}, **more
     )

@@ -29,10 +29,8 @@ def row(*paces: float, **changes: object) -> Summary:
 
 
 def test_a_step_is_timed_by_the_median_and_95_percent_of_all_steady_ones() -> None:
-    told = [(2, 0.1, 0.2, 0.3), (3, 0.4, 0.5)]
-    some = step_times.steps_of(
-        [Epoch(number, sum(seconds), 6, step_seconds=tuple(seconds)) for number, *seconds in told]
-    )
+    told = [(2, (0.1, 0.2, 0.3)), (3, (0.4, 0.5))]
+    some = step_times.steps_of([Epoch(number, sum(seconds), 6, step_seconds=seconds) for number, seconds in told])
     assert step_times.median_of(some) == 0.3
     assert step_times.p95_seconds(some) == pytest.approx(0.48)
     untimed = step_times.steps_of([Epoch(2, 1.0, 6)])

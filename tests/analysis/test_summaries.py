@@ -174,7 +174,7 @@ def test_what_includes_compilation_is_of_the_repeats_that_compiled() -> None:
     def repeat(number: int, cached: bool, first: float, mib: float) -> Measured:
         phases = {"first_step": first - 1.0, "evaluation": first}
         facts = {"target": "val_accuracy >= 0.5", "peak_memory_mib": mib}
-        epochs = {"val_accuracy": 0.6, "step_seconds": (1.0,)}
+        epochs: dict[str, Any] = {"val_accuracy": 0.6, "step_seconds": (1.0,)}
         one = measured(cell(repeat=number), first, 1.0, phases=phases, facts=facts, **epochs)
         return replace(one, outcome=replace(one.outcome, tree_memory_mib=mib, compilation_cached=cached))
 
@@ -195,7 +195,7 @@ def test_one_evaluation_is_timed_by_epoch_or_by_phase() -> None:
 
 
 def test_what_fit_takes_after_its_last_batch_is_told_and_said_where_it_is_much() -> None:
-    told = {"teardown_seconds": [9.0, 0.0, 0.3]}
+    told: dict[str, Any] = {"teardown_seconds": [9.0, 0.0, 0.3]}
     (row,) = summarise([measured(cell(), 5.0, 2.0, 2.0, **told)])
     assert row.teardown_seconds == pytest.approx(0.15), "of the steady epochs"
     assert row.notes == ("fit returned 0.150 s after its last batch (mean), not counted in its time",)

@@ -10,8 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-ENTRANCE = ("__init__.py", "__main__.py", "version.py", "errors.py", "whole_folders.py")
-ENTRANCE += (
+ENTRANCE = (
+    "__init__.py",
+    "__main__.py",
+    "version.py",
+    "errors.py",
+    "whole_folders.py",
     "bootstrap/__init__.py",
     "bootstrap/entry.py",
     "bootstrap/host_environment.py",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fake_runs import learning, plan, write_events
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page
 
 from kbench import store
 from kbench.analysis.rows import summarised
@@ -79,10 +79,18 @@ class Opener:
         own = page.as_uri()
         opened.on("console", lambda message: self._said.append(f"{message.type}: {message.text}"))
         opened.on("pageerror", lambda error: self._said.append(str(error)))
-        opened.on("dialog", lambda dialog: (self._said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        opened.on("request", lambda request: request.url == own or self._said.append(f"asks for {request.url}"))
+        opened.on("dialog", self._dismiss)
+        opened.on("request", lambda request: self._asks_for(request.url, own))
         opened.goto(own)
         return opened
+
+    def _dismiss(self, dialog: Dialog) -> None:
+        self._said.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _asks_for(self, address: str, own: str) -> None:
+        if address != own:
+            self._said.append(f"asks for {address}")
 
     def forget(self, what: str) -> None:
         """Leave out the complaints, at least one, that hold these words: the test has provoked them."""

@@ -156,6 +156,7 @@ def test_the_values_stand_in_a_table_for_those_who_do_not_point(opened: Opener, 
     expect(lines).to_have_count(len(rows))
     cells = [line.split("\t") for line in lines.all_inner_texts()]
     told = {(backend, int(epoch)): float(value) for backend, epoch, _, value, *_ in cells}
+    row: Any
     for row in rows.itertuples():
         assert told[row.backend, row.epoch] == pytest.approx(row.val_loss, rel=1e-6)
 

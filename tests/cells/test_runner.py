@@ -21,7 +21,7 @@ from kbench.machine import devices
 from kbench.planning.tasks import CellTask
 from kbench.values import Cell, Environment, Outcome
 
-DATA = Data("mnist", "real", Path("/data"), ("x.npy",), "y.npy", (), "", 10, 255.0, ((28, 28, 1),), "ab")
+DATA = Data("mnist", "real", Path("/data"), ("x.npy",), ("y.npy",), (), (), 10, 255.0, ((28, 28, 1),), "ab")
 Fate = Callable[[Path, Path], Exit]
 
 

@@ -27,7 +27,9 @@ from kbench.values import Backend
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 OF_KERAS = [name for name, backend in BACKENDS.items() if backend.kind == "keras"]
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
-DATA = Data("mnist", "real", Path("/data"), ("x.npy",), "y.npy", ("v.npy",), "w.npy", 10, 255.0, ((28, 28, 1),), "ab")
+DATA = Data(
+    "mnist", "real", Path("/data"), ("x.npy",), ("y.npy",), ("v.npy",), ("w.npy",), 10, 255.0, ((28, 28, 1),), "ab"
+)
 
 
 def task(backend: str = "keras2/cntk", example: str = "cifar10_cnn", **asked: Any) -> CellTask:

@@ -181,7 +181,7 @@ def test_a_keras_that_no_longer_calls_a_hook_is_measured_and_its_row_says_so(ben
     said = bench.measure(backends="fake,other")
     words = " ".join(said.out.split())
     assert said.status == 0 and "differs [" not in said.out, said.out
-    assert "Keras 2.99.1 did not call _make_train_function: no step was seen: its epochs are timed whole" in words
+    assert "Keras 2.99.1 did not call _make_train_function, so no step was seen: its epochs are timed whole" in words
 
 
 def test_a_known_difference_of_the_first_step_is_a_note_and_no_more(bench: Bench) -> None:

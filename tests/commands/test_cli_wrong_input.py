@@ -60,7 +60,7 @@ NAMES = [
     ((*RUN, "--name", "latest"), "A run cannot be called 'latest'"),
 ]
 
-NUMBERS = [
+NUMBERS: list[tuple[tuple[str, ...], *tuple[str, ...]]] = [
     ((*RUN, option, number), f"--{option.strip('-')}", "whole number from 1 to")
     for option in ("--epochs", "--samples", "--batch-size", "--repeats", "--threads")
     for number in ("0", "-1", "1.5", "x", "", "99999999999", "9" * 5000)

@@ -9,6 +9,7 @@ import socket
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import dataset_miniatures as miniatures
 import numpy as np
@@ -24,7 +25,8 @@ class Server(http.server.SimpleHTTPRequestHandler):
     """Serves a folder and keeps quiet; what was asked for is in the server's list."""
 
     def do_GET(self) -> None:
-        self.server.asked.append(self.path)
+        server: Any = self.server
+        server.asked.append(self.path)
         super().do_GET()
 
     def log_message(self, *_args) -> None:
@@ -45,10 +47,11 @@ def net(tmp_path, monkeypatch):
     folder.mkdir()
     handler = functools.partial(Server, directory=folder)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        server.asked = []
+        asked: list[str] = []
+        vars(server)["asked"] = asked
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield folder, f"http://127.0.0.1:{server.server_port}/", server.asked
+        yield folder, f"http://127.0.0.1:{server.server_port}/", asked
         server.shutdown()
         thread.join()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
+from typing import Any
 
 import numpy as np
 import pytest
@@ -150,6 +151,7 @@ WRONG = {
 
 @pytest.mark.parametrize("what", WRONG)
 def test_wrong_arrays_are_one_sentence(path, tmp_path, what):
+    changed: Any
     changed, sentence = WRONG[what]
     np.savez(path, **{name: array for name, array in arrays(**changed).items() if array is not None})
     with pytest.raises(UserError, match=sentence) as caught:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -204,8 +205,8 @@ print("numpy" in sys.modules)
     ],
 )
 def test_a_wrong_request_is_one_sentence(tmp_path, changed, sentence):
-    request = {"name": "mnist", "input": "flat", "image_data_format": "channels_last", "source": "synthetic"}
-    request |= {"cache": tmp_path} | changed
+    request: dict[str, Any] = {"name": "mnist", "input": "flat", "image_data_format": "channels_last"}
+    request |= {"source": "synthetic", "cache": tmp_path} | changed
     with pytest.raises(UserError, match=sentence):
         datasets.prepare(request.pop("name"), **request)
 

@@ -26,7 +26,7 @@ from kbench.store import guest_files
 from kbench.values import Environment, Measured
 
 GUEST = Path(__file__).with_name("stub_guest.py")
-DATA = Data("mnist", "real", Path("/data"), ("x.npy",), "y.npy", (), "", 10, 255.0, ((28, 28, 1),), "ab")
+DATA = Data("mnist", "real", Path("/data"), ("x.npy",), ("y.npy",), (), (), 10, 255.0, ((28, 28, 1),), "ab")
 FOREVER = "__import__('signal').pause()"
 KILL = "import signal; os.kill(os.getpid(), signal.%s)"
 DAEMON = """

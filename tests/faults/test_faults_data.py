@@ -105,8 +105,8 @@ def pipe(tmp_path: Path) -> Iterator[Pipe]:
 
 
 def prepare(cache: Path, known: Registry, input: str = "image", **options: Any) -> Data:
-    options = {"image_data_format": "channels_last", "progress": False} | options
-    data = datasets.prepare("mnist", input=input, cache=cache, registry=known, **options)
+    given: dict[str, Any] = {"image_data_format": "channels_last", "progress": False} | options
+    data = datasets.prepare("mnist", input=input, cache=cache, registry=known, **given)
     assert len(np.load(data.folder / data.train[0])) == 60
     return data
 

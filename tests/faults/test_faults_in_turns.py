@@ -29,7 +29,7 @@ from kbench.planning.tasks import CellTask
 from kbench.values import Environment, Outcome
 
 GUEST = Path(__file__).with_name("stub_guest.py")
-DATA = Data("mnist", "real", Path("/data"), ("x.npy",), "y.npy", (), "", 10, 255.0, ((28, 28, 1),), "ab")
+DATA = Data("mnist", "real", Path("/data"), ("x.npy",), ("y.npy",), (), (), 10, 255.0, ((28, 28, 1),), "ab")
 OF_ALL = {"task": "train", "input": "image", "example_sha256": "", "parameters": None, "keras_backend": "tiny"}
 TURNS = f"""
 sys.path.insert(0, {str(paths.GUEST)!r})

@@ -6,6 +6,7 @@ import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_bench import Bench, dying
@@ -86,7 +87,7 @@ def test_an_interrupt_while_an_outcome_is_written_does_not_lose_it(
     write = store.write_outcome
     interrupts = iter([KeyboardInterrupt()])
 
-    def interrupted(*asked: object) -> None:
+    def interrupted(*asked: Any) -> None:
         for error in interrupts:
             raise error
         write(*asked)

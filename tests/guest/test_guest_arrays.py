@@ -81,7 +81,7 @@ def test_a_buffer_holds_pictures_from_0_to_1_in_the_asked_order(tmp_path: Path) 
     buffer = arrays.Buffer(opened, 3, [arrays.one_hot(arrays.class_numbers(opened), 4)])
     buffer.fill([3, 1, 0])
     assert buffer.model_inputs().dtype == "float32"
-    np.testing.assert_array_equal(buffer.model_inputs(), np.float32([[1.0], [0.2], [0.0]]))
+    np.testing.assert_array_equal(buffer.model_inputs(), np.array([[1.0], [0.2], [0.0]], "float32"))
     assert buffer.model_targets().argmax(axis=1).tolist() == [3, 1, 0]
 
 

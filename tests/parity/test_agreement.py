@@ -51,9 +51,10 @@ def computed(
 
 
 def rows(*all_computed: Computed | None, explained: tuple[Explanation, ...] = ()) -> list[Agreement]:
+    broken: dict[str, Any] = {"status": FAILED, "reason": "it broke"}
     subjects = [
         Subject(
-            measured(cell(backend=f"keras9/b{number}"), **({} if one else {"status": FAILED, "reason": "it broke"})),
+            measured(cell(backend=f"keras9/b{number}"), **(broken if one is None else {})),
             one,
             explained,
         )
@@ -296,7 +297,7 @@ def test_an_explanation_of_what_tells_it_from_some_holds_only_against_those() ->
 
 def test_rounding_explains_what_a_backend_parts_from_itself_by_and_no_more() -> None:
     """Each deviates from itself by 0.01 after ten steps, so two of them may deviate by a few times that."""
-    size = np.linalg.norm(EXACT) * 0.01 / 2
+    size = float(np.linalg.norm(EXACT)) * 0.01 / 2
     same, near, far = (
         computed(steps=(0.0, times * size), moved={1: step(), 10: step((times + 1) * size)}) for times in (0, 3, 6)
     )
@@ -310,7 +311,7 @@ def test_rounding_explains_what_a_backend_parts_from_itself_by_and_no_more() -> 
 
 def test_rounding_explains_what_two_backends_part_from_themselves_by_and_not_one() -> None:
     """The two that are compared happen to be moved by nothing."""
-    size = np.linalg.norm(EXACT) * 0.01 / 2
+    size = float(np.linalg.norm(EXACT)) * 0.01 / 2
     still, lively = (computed(moved={1: step(), 10: step(moved)}) for moved in (0.0, size))
     off = computed(steps=(0.0, size), moved={1: step(), 10: step(size)})
     assert verdicts(still, replace(still), lively, replace(lively), off)[4] == "explained"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -23,7 +24,7 @@ from kbench.plots.overview import overview, sure_ratio
 from kbench.values import CALL, FAILED, NO_DIFFERENCE, NOT_COMPARED, RUN, SCRIPT, TIMEOUT, Measured
 
 
-def trained(backend: str, seconds: float, epochs: int = 3, **changes: object) -> Measured:
+def trained(backend: str, seconds: float, epochs: int = 3, **changes: Any) -> Measured:
     accuracy = [1 - 0.5**number for number in range(1, epochs + 1)]
     return measured(cell(backend=backend, epochs=epochs, **changes), *[seconds] * epochs, val_accuracy=accuracy)
 
@@ -68,7 +69,7 @@ def test_bars_carry_their_intervals_and_leave_their_labels_readable() -> None:
         measured(cell(backend="keras3/openvino"), status=FAILED),
     ]
     rows = summarise(cells)
-    axes = draw_bars(rows, looks(rows, COLORS)).axes[0]
+    axes: Any = draw_bars(rows, looks(rows, COLORS)).axes[0]
     line = axes.collections[-1].get_segments()
     assert [[tuple(point) for point in segment] for segment in line] == [[(1.0, 0.0), (3.0, 0.0)]]
     label = next(text for text in axes.texts if text.get_text().startswith("2.00 s"))
@@ -83,7 +84,7 @@ def test_an_interval_that_goes_on_for_ever_does_not_press_the_bars_down() -> Non
     ]
     rows = summarise(cells)
     assert next(row for row in rows if row.backend == "keras2/cntk").epoch_interval.high > 100
-    axes = draw_bars(rows, looks(rows, COLORS)).axes[0]
+    axes: Any = draw_bars(rows, looks(rows, COLORS)).axes[0]
     assert axes.get_xlim()[1] < 2 * 4.1
     (sure, cut) = sorted(segment[:, 0].tolist() for segment in axes.collections[-1].get_segments())[::-1]
     assert cut[1] == pytest.approx(1.5 * 4.05, rel=0.03) and sure[1] < 5
@@ -94,7 +95,7 @@ def test_an_interval_that_goes_on_for_ever_does_not_press_the_bars_down() -> Non
 def test_bars_give_the_ratio_to_the_baseline_where_there_is_one() -> None:
     cells = [trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)]
     rows = summarise(cells, "keras3/jax")
-    axes = draw_bars(rows, looks(rows, COLORS)).axes[0]
+    axes: Any = draw_bars(rows, looks(rows, COLORS)).axes[0]
     assert [text.get_text() for text in axes.texts] == ["1.00 s  (0.500x)", "2.00 s  (1.00x)"]
     assert axes.get_xlabel().endswith("(x: to keras3/jax)")
 
@@ -104,8 +105,9 @@ def test_repeats_are_drawn_with_their_mean_and_their_spread() -> None:
         measured(cell(repeat=number), 1.0, 1.0, val_accuracy=values)
         for number, values in ((1, [0.4, 0.7]), (2, [0.6, 0.9]))
     ]
+    by_epoch: Any
     by_epoch, _ = draw_curves(cells, looks(summarise(cells), COLORS), "val_accuracy").axes
-    repeats = [lines for lines in by_epoch.collections if isinstance(lines, LineCollection)]
+    repeats: list[Any] = [lines for lines in by_epoch.collections if isinstance(lines, LineCollection)]
     assert [path.vertices.tolist() for lines in repeats for path in lines.get_paths()] == [
         [[1.0, 0.4], [2.0, 0.7]],
         [[1.0, 0.6], [2.0, 0.9]],

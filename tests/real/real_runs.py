@@ -29,7 +29,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 KNOWN = backends.load_all(paths.project_folder("backends"))
 MIRROR = CHECKOUT.parent / "shared" / "datasets"
 # float32: a dot product of n terms is good to about n**0.5 * 6e-8 of its size, and ResNet-50 has 53 in a row.
-SAME = {"rtol": 1e-3, "atol": 1e-4}
+RELATIVE, ABSOLUTE = 1e-3, 1e-4
 
 # As people wrote it for Keras 2: no Input, and the first layer says how long its sequences are.
 SEQUENTIAL = '''"""Words, read by a small recurrent layer."""
@@ -181,5 +181,5 @@ def compare_with_other_tests(run: Finished, folder: Path) -> None:
             (other,) = (one for one in others if one.cell.id == path.stem)
             own, expected = (first_outputs.of(one) for one in (measured, other))
             assert own is not None and expected is not None
-            np.testing.assert_allclose(own.numbers, expected.numbers, **SAME, err_msg=path.stem)
+            np.testing.assert_allclose(own.numbers, expected.numbers, RELATIVE, ABSOLUTE, err_msg=path.stem)
             assert fingerprints.differences(fingerprints.described([other, measured])) == {}

@@ -4,7 +4,9 @@ Where Keras lacks them they are the served ones, else its own: those of Keras 2'
 of Keras 3's `keras.ops` ("new"). Arrays are drawn with one seed.
 """
 
+import importlib
 import sys
+from typing import Any
 
 import keras
 import numpy as np
@@ -137,11 +139,11 @@ def old():
     yield "pool2d", (IMAGE, (2, 2), (2, 2), "same", None, "avg"), {}
     yield "batch_normalization", (A, draw(4), POSITIVE[0].copy(), draw(4), draw(4)), {}
     yield "batch_normalization", (A, draw(4), POSITIVE[0].copy(), None, None), {"epsilon": 0.1}
-    for options in ({}, {"from_logits": True}):
-        given = A if options else SHARES
-        yield "categorical_crossentropy", (ONE_HOT, given), options
-        yield "sparse_categorical_crossentropy", (np.array([1, 3, 0], "int32"), given), options
-        yield "binary_crossentropy", (ONE_HOT, given), options
+    for chosen in ({}, {"from_logits": True}):
+        given = A if chosen else SHARES
+        yield "categorical_crossentropy", (ONE_HOT, given), chosen
+        yield "sparse_categorical_crossentropy", (np.array([1, 3, 0], "int32"), given), chosen
+        yield "binary_crossentropy", (ONE_HOT, given), chosen
     yield "categorical_crossentropy", (ONE_HOT, POSITIVE), {}
     yield "binary_crossentropy", (ONE_HOT, ONE_HOT), {}
     condition = np.array([True, False, True])
@@ -327,11 +329,8 @@ if __name__ == "__main__":
     shims.Shims(keras).install()
     from keras import ops
 
-    if OLD:
-        from kbench_guest.observing import new_functions as served
-    else:
-        from kbench_guest.observing import old_functions as served
-    written = {"served": np.array(sorted(set(served.SAME) | set(served.OTHERS)))}
+    served: Any = importlib.import_module(f"kbench_guest.observing.{'new' if OLD else 'old'}_functions")
+    written: Any = {"served": np.array(sorted(set(served.SAME) | set(served.OTHERS)))}
     kinds = (
         ("old", keras.backend, old()),
         ("new", ops, new()),

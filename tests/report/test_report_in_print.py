@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_runs import cell, fake_run
@@ -19,7 +20,7 @@ FOLDER = CHECKOUT / "results" / "published"
 HOSTILE = '"><script>alert(1)</script>'
 
 
-def page_of(parent: Path, *examples: str, **facts: object) -> str:
+def page_of(parent: Path, *examples: str, **facts: Any) -> str:
     fates = [
         (cell(name, backend), 2.0, Outcome(OK)) for name in examples for backend in ("keras2/cntk", "keras3/jax")
     ]

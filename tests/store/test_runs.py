@@ -6,6 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -40,7 +41,7 @@ def test_runs_of_the_same_second_get_folders_of_their_own(tmp_path: Path, monkey
 
     class Stopped(runs.datetime):
         @classmethod
-        def now(cls, tz: object = None) -> runs.datetime:
+        def now(cls, tz: object = None) -> Any:
             return now
 
     monkeypatch.setattr(runs, "datetime", Stopped)
@@ -218,7 +219,7 @@ def test_the_plan_record_holds_all_that_tables_and_plots_need(tmp_path: Path) ->
         profiles={"full": Profile(60000, 12, 10000)},
         sha256="cd" * 32,
     )
-    data = Data("mnist", "real", tmp_path, (), "", (), "", 10, 255.0, (), "ab" * 32)
+    data = Data("mnist", "real", tmp_path, (), (), (), (), 10, 255.0, (), "ab" * 32)
     record = json.loads(json.dumps(store.plan_record([cell()], [backend], [example], {"mnist_cnn": data}, seeds=[0])))
     assert record["seeds"] == [0]
     assert record["backends"]["keras2/cntk"]["color"] == "#56b4e9"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from fake_runs import cell, known, measured
 
@@ -25,8 +26,10 @@ def rows(*cells: Measured) -> list[Summary]:
 
 
 def test_a_framework_with_and_without_keras_is_a_row() -> None:
-    keras = one("keras9/x", 9.0, 3.0, 3.0, 3.0, **{"import": 2.0, "build": 1.0, "first_step": 5.0})
-    native = one("native/x", 9.0, 2.0, 2.0, 2.0, **{"import": 0.5, "build": 0.25, "first_step": 1.0})
+    with_keras: dict[str, Any] = {"import": 2.0, "build": 1.0, "first_step": 5.0}
+    alone: dict[str, Any] = {"import": 0.5, "build": 0.25, "first_step": 1.0}
+    keras = one("keras9/x", 9.0, 3.0, 3.0, 3.0, **with_keras)
+    native = one("native/x", 9.0, 2.0, 2.0, 2.0, **alone)
     table = keras_cost.table(rows(keras, native, one("keras9/y", 9.0, 1.0, 1.0)))
     assert table is not None
     (row,) = table.rows

@@ -71,4 +71,4 @@ def test_what_is_no_model_or_shows_no_layers_is_refused(example_model: ModuleTyp
         example = SimpleNamespace(build_model=lambda shape, classes, made=made: made)
         with pytest.raises(Exception, match=why) as caught:
             example_model.model_of(None, example, {"input_shapes": [(4,)], "input_names": [], "num_classes": 2}, None)
-        assert caught.value.kind == "example"
+        assert vars(caught.value)["kind"] == "example"

@@ -74,7 +74,7 @@ class KerasModels(Framework):
 
     def unseen_steps(self, kind: str) -> str:
         maker = self.function_maker + kind + "_function"
-        return f"Keras {keras.__version__} did not call {maker}: " + super().unseen_steps(kind)
+        return f"Keras {keras.__version__} did not call {maker}, so " + super().unseen_steps(kind)
 
     def learning_rate(self, model: Any) -> Any:
         return self.optimizer_settings(model.optimizer)["learning_rate"]
