@@ -259,7 +259,7 @@ def test_a_cpu_and_a_gpu_are_rows_of_one_run_with_environments_of_their_own() ->
 
 
 def test_extra_repeats_are_of_one_row_and_those_of_earlier_runs_of_an_example_and_backend() -> None:
-    both = {"image_data_format": ("both",)}
+    both: dict[str, Any] = {"image_data_format": ("both",)}
     row = make("jax", "mnist_cnn", **both).tasks[0].row_id
     assert [task.repeat for task in make("jax", "mnist_cnn", extra_repeats={row: (2,)}, **both).tasks] == [1, 1, 2]
     earlier = make("jax", "mnist_cnn", extra_repeats={"mnist_cnn keras3/jax": (2,)}, **both)

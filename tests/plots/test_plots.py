@@ -279,4 +279,4 @@ def test_bars_show_what_the_table_shows(told: dict[str, object], axis: str, leng
     rows = summarise([measured(cell(samples=500), 3.0, 1.0, facts={**told, "input": "flat"})])
     (axes,) = draw_bars(rows, looks(rows, COLORS)).axes
     assert axes.get_xlabel() == axis
-    assert [patch.get_width() for patch in axes.patches] == [length]
+    assert [bar.get_width() for bar in axes.containers[0]] == [length]
