@@ -342,7 +342,7 @@ def test_scaling_lines_are_drawn_toggled_and_told_under_the_pointer(opened: Open
     expect(figure).to_have_attribute("data-drawn", "")
     expect(points(figure)).to_have_count(6)
     told = tooltip(page, points(figure).nth(0))
-    assert told["backend"] in backends and told["batch size (samples per step)"] == "32"
+    assert told["backend"] in backends and told["batch size"] == "32"
     assert float(told["at least"].replace(",", "")) <= float(told["samples/s"].replace(",", ""))
     page.locator("#scaling").get_by_role("checkbox", name="keras3/jax").uncheck()
     expect(points(figure)).to_have_count(3)
