@@ -215,6 +215,12 @@ def as_schema_1(run: Path) -> None:
     """Write the run's run.json as it was in schema 1: the request in the plan, and most of its fields beside it."""
     record = json.loads((run / "run.json").read_text())
     request = record.pop("request")
+    for name in ("batch_size", "samples", "threads", "image_data_format", "device"):
+        (request[name],) = request[name] or [None]
+    assert request.pop("extra_repeats") == {}
+    request["further"] = {}
+    for one in record["plan"]["cells"]:
+        assert one.pop("threads") in (0, request["threads"])
     by_name = ("backends", "named_backends", "examples", "named_examples", "pythons")
     copies = {name: value for name, value in request.items() if name not in by_name}
     record |= {"schema": 1, "plan": {**copies, "request": request, **record["plan"]}}

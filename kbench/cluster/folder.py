@@ -63,7 +63,10 @@ def create(parent: Path, record: ClusterRun, name: str | None) -> Path:
 def read(run: Path) -> ClusterRun:
     """The contents of cluster.json. Raises UserError."""
     try:
-        return msgspec.convert(read_json(run / CLUSTER), ClusterRun)
+        found = dict(read_json(run / CLUSTER))
+        if found.get("schema") == schema1.SCHEMA and isinstance(found.get("request"), dict):
+            found["request"] = schema1.request_upgraded(found["request"])
+        return msgspec.convert(found, ClusterRun)
     except msgspec.ValidationError as error:
         raise UserError(f"{run / CLUSTER} is damaged: {error}.") from None
 

@@ -94,7 +94,7 @@ class Request:
     # A row is repeated until it differs from the fastest or its ratio is known to within this; None: never.
     precision: Positive | None = None
     budget: Positive | None = None  # seconds of all cells together, after which nothing is repeated
-    # Row (its id) -> repeats added so far; in runs of earlier versions "EXAMPLE BACKEND"
+    # Row (its id) -> repeats added so far; in runs of schema 1 "EXAMPLE BACKEND"
     extra_repeats: Mapping[str, tuple[Count, ...]] = field(default_factory=dict)
     interleave: Literal["on", "off"] = "on"  # whether the cells of an example run side by side, in turns
     seed: Annotated[int, msgspec.Meta(ge=0, le=LAST_SEED)] = 0

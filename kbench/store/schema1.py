@@ -23,10 +23,10 @@ def upgraded(record: Mapping[str, Any], schema: int) -> dict[str, Any]:
     kept = {name: plan[name] for name in _OF_PLAN if name in plan}
     if isinstance(cells := kept.get("cells"), list) and isinstance(request.get("threads"), int):
         kept["cells"] = [{"threads": request["threads"], **one} if isinstance(one, dict) else one for one in cells]
-    return {**record, "schema": schema, "request": _request(request), "plan": kept}
+    return {**record, "schema": schema, "request": request_upgraded(request), "plan": kept}
 
 
-def _request(asked: Mapping[str, Any]) -> dict[str, Any]:
+def request_upgraded(asked: Mapping[str, Any]) -> dict[str, Any]:
     """The request, in which these had one value each, and extra repeats another name."""
     found = dict(asked)
     if "further" in found:

@@ -144,3 +144,12 @@ def test_two_machines_that_tell_the_same_name_have_a_table_each(run: Path) -> No
         folder.join(run, run / "machines" / kind)
     rows = several_machines.rows_of([store.read(one) for one in store.machines(run)])
     assert list(rows) == ["unknown processor", "unknown processor (slow)"]
+
+
+def test_a_run_of_schema_1_is_gone_on_with(run: Path) -> None:
+    whole = json.loads((run / "cluster.json").read_text())
+    whole["request"] |= {"batch_size": 32, "samples": None, "image_data_format": "native", "further": {}}
+    (run / "cluster.json").write_text(json.dumps({**whole, "schema": 1}))
+    asked = folder.read(run).request
+    assert (asked["batch_size"], asked["samples"], asked["image_data_format"]) == ([32], [], ["native"])
+    assert asked["extra_repeats"] == {} and "further" not in asked

@@ -215,15 +215,20 @@ def test_a_run_of_schema_1_is_resumed_and_becomes_one_of_the_current_schema(benc
     run = interrupted(bench)
     current = record(run)
     as_schema_1(run)
-    assert "request" not in record(run) and record(run)["plan"]["request"] == current["request"]
     assert bench("report", "mine").status == 0
+    whole = record(run)
+    whole["plan"]["request"]["further"] = {"b keras9/fake": [2]}
+    (run / "run.json").write_text(json.dumps(whole))
     launched = interrupt_at(bench, 0)
     said = bench("resume", "mine")
     assert said.status == 0, said
-    assert launched == ["b", "c"]
-    assert statuses(bench) == {"a": "ok", "b": "ok", "c": "ok"}
-    now = record(run)
-    assert (now["schema"], now["request"], set(now["plan"])) == (2, current["request"], set(current["plan"]))
+    assert launched == ["b", "b", "c"]
+    assert [(one.cell.id, one.outcome.status) for one in bench.last().measured] == [
+        (f"{name}__keras9-fake__channels_last__cpu__r{repeat}", "ok")
+        for name, repeat in (("a", 1), ("b", 1), ("b", 2), ("c", 1))
+    ]
+    now, asked = record(run), current["request"] | {"extra_repeats": {"b keras9/fake": [2]}}
+    assert (now["schema"], now["request"], set(now["plan"])) == (2, asked, set(current["plan"]))
 
 
 def test_another_value_of_a_passed_variable_is_measured_again_and_said_so(bench: Bench) -> None:
