@@ -74,7 +74,7 @@ def paired(
     environment = ensure.ensure(backend, builds.pick_build(backend, devices.CPU))
     variables = specs.environment_variables(
         os.environ,
-        ensure.variables(environment, cores()),
+        ensure.variables(environment, cores()[0]),
         devices.pin_variables(devices.CPU),
         folder / "keras_home",
     )

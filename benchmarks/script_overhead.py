@@ -88,7 +88,7 @@ def bare(program: Path, backend: Backend, home: Path, model: str) -> float:
     subprocess.run(
         [str(environment.python), program.name, "0", model],
         cwd=program.parent,
-        env={**os.environ, **ensure.variables(environment, cores()), "KERAS_HOME": str(home)},
+        env={**os.environ, **ensure.variables(environment, cores()[0]), "KERAS_HOME": str(home)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         check=True,

@@ -110,7 +110,7 @@ def test_what_fit_received_and_what_training_did_otherwise_is_named(kbench: Kben
 
 def cores_used(run: Finished) -> int:
     """The number of threads that each cell was given."""
-    return int(run.results().request["threads"])
+    return run.results().cells[0].threads
 
 
 MANY_LAYERS = '''"""A model with a layer of many kinds."""
