@@ -26,7 +26,7 @@ DEFAULTS = ("", "jit=auto", "policy=float32", "settings=tuned")  # settings that
 UNTUNED = "settings=default"
 NIGHTLY = "nightly"
 _NAME = re.compile(r"(?P<base>[^@+]+)(@(?P<version>[^+]*))?(?P<settings>(\+[^+]*)*)")
-_VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?")
+_VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?", re.ASCII)
 _POLICY = re.compile(r"(mixed_)?(b?float16)|float(32|64)")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _VALUE = re.compile(r"[\w.:/=-]*")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import warnings
+from random import Random
 from statistics import stdev
 from typing import Any
 
 import numpy as np
 import pytest
 from fake_runs import cell, measured
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kbench.analysis import intervals, ratios
 from kbench.analysis.summaries import summarise
@@ -310,3 +313,48 @@ def test_a_variant_is_compared_with_its_own_backend_as_it_is() -> None:
     }
     interval = rows["a+jit=on"].default_interval
     assert interval is not None and interval.low < 2.0 < interval.high and rows["a"].default_interval is None
+
+
+TIMES = st.lists(
+    st.lists(st.lists(st.floats(0.01, 100.0), min_size=1, max_size=6), min_size=1, max_size=4), min_size=2, max_size=4
+)
+
+
+Said = dict[tuple[str, str], tuple[str, str]]  # backend and kind of ratio -> its verdict and the row's
+Numbers = dict[tuple[str, str], list[float]]
+
+
+def without_units(cells: list[Measured], baseline: str) -> tuple[Said, Numbers]:
+    """What is said of each ratio, and the ratio with the ends of its interval."""
+    found = {
+        (row.backend, kind): (row, one) for row in summarise(cells, baseline) for kind, one in row.ratios.items()
+    }
+    ends = {key: [one.interval.low, one.interval.high] if one.interval else [] for key, (_, one) in found.items()}
+    said = {key: (one.verdict, row.verdict) for key, (row, one) in found.items()}
+    return said, {key: [one.value, *ends[key]] for key, (_, one) in found.items()}
+
+
+def same_but_for_rounding(one: tuple[Said, Numbers], other: tuple[Said, Numbers]) -> bool:
+    return one[0] == other[0] and one[1] == {key: pytest.approx(values) for key, values in other[1].items()}
+
+
+def rows_of(times: list[list[list[float]]], scale: float = 1.0) -> list[Measured]:
+    scaled = [[[scale * one for one in epochs] for epochs in processes] for processes in times]
+    return [one for backend, processes in zip("abcd", scaled, strict=False) for one in repeats(backend, *processes)]
+
+
+@given(TIMES, st.sampled_from([2.0**-10, 0.5, 4.0, 2.0**20]), st.sampled_from(["", "b"]))
+def test_a_machine_that_is_so_many_times_as_fast_changes_no_ratio_and_no_verdict(
+    times: list[list[list[float]]], scale: float, baseline: str
+) -> None:
+    scaled, own = (without_units(rows_of(times, one), baseline) for one in (scale, 1.0))
+    assert same_but_for_rounding(scaled, own)
+
+
+@given(TIMES, st.randoms(use_true_random=False), st.sampled_from(["", "b"]))
+def test_the_order_in_which_rows_and_repeats_were_measured_changes_nothing(
+    times: list[list[list[float]]], random: Random, baseline: str
+) -> None:
+    cells = rows_of(times)
+    shuffled = random.sample(cells, len(cells))
+    assert same_but_for_rounding(without_units(shuffled, baseline), without_units(cells, baseline))

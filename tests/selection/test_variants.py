@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from random import Random
 
-from kbench import paths
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kbench import axes, paths
 from kbench.errors import UserError
 from kbench.selection import backends, names, variants
+from kbench.values import base
 
 KNOWN = backends.load_all(paths.project_folder("backends"))
 
@@ -94,6 +99,7 @@ def test_both_settings_are_rows_where_a_backend_has_any() -> None:
         ("jax+policy=float8", "'policy=float8' is not a setting"),
         ("jax+KERAS_BACKEND=torch", "'KERAS_BACKEND=torch' is not a setting"),
         ("jax+XLA_FLAGS=--a --b", "the value may have only letters"),
+        ("jax@\u0660", "is neither a version"),
         ("nobody@1", "There is no backend 'nobody'"),
     ],
 )
@@ -101,3 +107,38 @@ def test_what_is_no_variant_is_one_sentence(item: str, words: str) -> None:
     with pytest.raises(UserError) as caught:
         names.select_backends(item, KNOWN)
     assert words in str(caught.value) and len(str(caught.value).splitlines()) == 1
+
+
+VERSION = st.from_regex(r"[0-9]{1,2}(\.[0-9]{1,3}){0,2}(rc[0-9])?", fullmatch=True)
+SETTINGS = {
+    "@": VERSION,
+    "+keras=": VERSION,
+    "+jit=": st.sampled_from(["on", "off"]),
+    "+policy=": st.sampled_from(["float16", "mixed_float16", "bfloat16", "float64"]),
+    "+XLA_FLAGS=": st.from_regex(r"[\w.:/=-]{0,9}", fullmatch=True),
+}
+CHOSEN = st.fixed_dictionaries({}, optional=SETTINGS)
+
+
+@given(st.sampled_from(["keras3/jax", "keras3/torch", "keras2/theano"]), CHOSEN)
+def test_a_label_names_one_variant_whose_name_is_that_label(backend: str, chosen: dict[str, str]) -> None:
+    label = backend + "".join(sorted(map("".join, chosen.items()), key=lambda part: part[0] != "@"))
+    made = variants.named(label, KNOWN[backend])
+    assert made.name == label
+    assert variants.named(made.name, KNOWN[backend]) == made
+    assert base(label) == backend
+
+
+@given(CHOSEN, st.randoms(use_true_random=False))
+def test_the_point_of_a_label_holds_all_of_it_in_whatever_order(chosen: dict[str, str], random: Random) -> None:
+    parts = [name + value for name, value in chosen.items()]
+    found = axes.of_name("keras3/jax" + "".join(parts))
+    assert found == axes.of_name("keras3/jax" + "".join(random.sample(parts, len(parts))))
+    said = {"@": "version", "+XLA_FLAGS=": "variable"}
+    assert found == {
+        "backend": "keras3/jax",
+        **{
+            said.get(name, name.strip("+=")): (name[1:] if name in said else "") + value
+            for name, value in chosen.items()
+        },
+    }
