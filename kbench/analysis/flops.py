@@ -81,7 +81,7 @@ def _by_input(layer: Layer, once: int) -> int:
 
 
 # From here on: functions from a layer, the shapes of its inputs and that of its output to a number of operations.
-# Convolutions are counted from products of axes alone, so that the layout of pictures does not matter.
+# Convolutions are counted from products of axes alone, so that the layout of images does not matter.
 
 
 def _beside(layer: Layer, output: Shape) -> int:

@@ -291,7 +291,7 @@ def judge(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> 
         status, reason = TIMEOUT, f"not done after {task.timeout:g} s ({done}); give it longer with --timeout"
     elif ended.over_memory:
         held, allowed = ended.peak_memory_mib or 0.0, task.memory_limit_mib or 0.0
-        reason = f"killed for its memory: it held {held:.0f} MiB, where --memory-limit allows {allowed:.0f} MiB"
+        reason = f"stopped: it used {held:.0f} MiB, more than --memory-limit ({allowed:.0f} MiB)"
     elif ended.code == 0 and complete:
         status, reason = OK, ""
     elif report.facts.error_kind in ("device", "unsupported"):
@@ -330,7 +330,7 @@ def _of_memory(ended: Exit) -> str:
     """The most likely reason for a SIGKILL from the system."""
     if ended.code != -signal.SIGKILL:
         return ""
-    held = "" if ended.peak_memory_mib is None else f"; it held {ended.peak_memory_mib:.0f} MiB"
+    held = "" if ended.peak_memory_mib is None else f"; it used {ended.peak_memory_mib:.0f} MiB"
     return f", as the system does if memory runs out{held}"
 
 

@@ -50,7 +50,7 @@ def check(on: str) -> None:
         if kind in BATCH_SYSTEMS:
             jobs(kind, paths.expanded(rest))
     elif kind != "ssh" or not _hosts(rest):
-        raise UserError(f"--on {on} is none of {FORMS}.")
+        raise UserError(f"--on {on} is not understood: write {FORMS}.")
 
 
 def check_packages(on: str) -> None:

@@ -94,7 +94,9 @@ def _example(order: Order, folder: Path) -> Path:
     for path in (own, paths.expanded(order.path), folder / FILES / EXAMPLES / f"{order.block.example}.py"):
         if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == order.sha256:
             return path
-    raise UserError(f"the example {order.block.example} is another one here: use the same kbench on every machine")
+    raise UserError(
+        f"the example {order.block.example} has other contents here: use the same kbench on every machine"
+    )
 
 
 def _data_folder(order: Order) -> dict[str, str | None]:

@@ -107,7 +107,7 @@ def accept(run: Path, kind: str, block: Block, result: Result) -> None:
     if len(result.files) > MOST_FILES:
         raise ValueError(f"it sent more than {MOST_FILES:,} files")
     if wrong:
-        raise ValueError(f"it sent a file that is none of a block's: {wrong[0][:80]!r}")
+        raise ValueError(f"it sent a file that does not belong to a block: {wrong[0][:80]!r}")
     record = read(run)  # which also says that the run's folder is still there
     folder = run / MACHINES / kind
     with may_be_refused("write", folder), scratch(folder / f".new-{secrets.token_hex(8)}") as sent:

@@ -26,7 +26,7 @@ def different(machine: Machine, expected: Machine) -> str:
     if machine.kbench != expected.kbench:
         return f"it has kbench {machine.kbench}, and this is {expected.kbench}"
     if machine.guest_sha256 != expected.guest_sha256:
-        return f"it has another kbench {machine.kbench} than this one"
+        return f"its kbench {machine.kbench} has other code than this one"
     if machine.python != expected.python:
         return f"it runs kbench with Python {machine.python}, and this is {expected.python}"
     return ""

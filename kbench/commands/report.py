@@ -79,7 +79,7 @@ def _together(page: Path, runs: Sequence[RunResults], baseline: str, style: Styl
     print(f"{len(runs)} runs on one page: {page}")
     if pictures:
         count = len(pictures) // 2
-        shown = "1 picture" if count == 1 else f"{count} pictures"
+        shown = "1 plot" if count == 1 else f"{count} plots"
         print(f"Scaling lines: {shown}, PNG and SVG, in {pictures[0].parent}")
     for sentence in missing:
         print(sentence)
@@ -87,7 +87,7 @@ def _together(page: Path, runs: Sequence[RunResults], baseline: str, style: Styl
 
 
 def _style(style: str | None, size: tuple[float, float] | None, plots: bool) -> Style:
-    """Style and size of the pictures. Raises UserError."""
+    """Style and size of the plots. Raises UserError."""
     from kbench.plots.look import chosen
 
     if style == "":

@@ -68,24 +68,24 @@ def write_arrays(folder: Path, write: Write, image_data_format: str = "") -> dic
             "shape": list(array.shape),
             "bytes": (folder / name).stat().st_size,
         }
-        pictures = image_data_format == CHANNELS_FIRST and array.ndim == 4
-        same = np.moveaxis(array, 1, 3) if pictures else array
+        images = image_data_format == CHANNELS_FIRST and array.ndim == 4
+        same = np.moveaxis(array, 1, 3) if images else array
         digest.update(json.dumps([name, array.dtype.str, list(same.shape)]).encode() + b"\n")
         for start in range(0, len(same), CHUNK):
             digest.update(np.ascontiguousarray(same[start : start + CHUNK]).reshape(-1).view(np.uint8).data)
     return {**vars(contents), "arrays": described, "sha256": digest.hexdigest()}
 
 
-def sample_shape(picture: tuple[int, int, int], input: str, image_data_format: str) -> tuple[int, ...]:
-    """The shape of one sample, from `picture` = (height, width, channels)."""
-    sample: tuple[int, ...] = arrange(np.empty((1, *picture), np.uint8), input, image_data_format).shape[1:]
+def sample_shape(image: tuple[int, int, int], input: str, image_data_format: str) -> tuple[int, ...]:
+    """The shape of one sample, from `image` = (height, width, channels)."""
+    sample: tuple[int, ...] = arrange(np.empty((1, *image), np.uint8), input, image_data_format).shape[1:]
     return sample
 
 
-def arrange(pictures: Array, input: str, image_data_format: str) -> Array:
-    """`pictures` (samples, height, width, channels) as the example wants them; a sequence is one of rows."""
+def arrange(images: Array, input: str, image_data_format: str) -> Array:
+    """`images` (samples, height, width, channels) as the example wants them; a sequence is one of rows."""
     if input == "flat":
-        return pictures.reshape(len(pictures), -1)
+        return images.reshape(len(images), -1)
     if input == "image" and image_data_format == CHANNELS_FIRST:
-        return np.moveaxis(pictures, 3, 1)
-    return pictures
+        return np.moveaxis(images, 3, 1)
+    return images

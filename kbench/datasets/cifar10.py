@@ -15,7 +15,7 @@ PICTURE = (32, 32, 3)
 
 
 def write(create: Create, file: File, path: Path, input: str, image_data_format: str) -> Contents:
-    """Fills x_train, y_train, x_validation, y_validation: uint8 pictures 0..255 and int64 classes 0..9.
+    """Fills x_train, y_train, x_validation, y_validation: uint8 images 0..255 and int64 classes 0..9.
 
     The members of `file` are the training batches in their order, then the test batch; in memory is one batch at a
     time, whatever the archive's order. Raises UserError.
@@ -32,7 +32,7 @@ def write(create: Create, file: File, path: Path, input: str, image_data_format:
     for place, content in archives.members(path, file):
         # A pickle can run anything. This one's digest was verified, so it is the published one.
         batch = pickle.loads(content, encoding="bytes")
-        pictures = batch[b"data"].reshape(-1, channels, height, width).transpose(0, 2, 3, 1)
-        slots[place][0][...] = arrange(pictures, input, image_data_format)
+        images = batch[b"data"].reshape(-1, channels, height, width).transpose(0, 2, 3, 1)
+        slots[place][0][...] = arrange(images, input, image_data_format)
         slots[place][1][...] = batch[b"labels"]
     return Contents(num_classes=10, divisor=255.0)

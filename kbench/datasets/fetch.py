@@ -66,7 +66,7 @@ def _download(file: File, folder: Path, *, progress: bool) -> Path:
 
     pooch.get_logger().setLevel(logging.WARNING)  # the progress bar is enough
     downloader = pooch.HTTPDownloader(progressbar=progress, chunk_size=CHUNK, timeout=TIMEOUT)
-    whys = dict[str, None]() if file.addresses else {"it is published at no address": None}
+    whys = dict[str, None]() if file.addresses else {"no address to download it from is known": None}
     with scratch(folder / f".{file.name}.partial", 0o700) as partial:
         for address in file.addresses:
             if silent := addresses.silent(address):

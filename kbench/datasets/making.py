@@ -39,9 +39,9 @@ def _write(create: Create, recipe: Recipe, sources: tuple[Path, ...], files: tup
         case _, "random_images":
             return synthetic.random_images(create, recipe.samples or synthetic.RANDOM_IMAGES, recipe.layout)
         case "synthetic", "mnist":
-            return synthetic.pictures(create, (28, 28, 1), (60_000, 10_000), *form)
+            return synthetic.images(create, (28, 28, 1), (60_000, 10_000), *form)
         case "synthetic", "cifar10":
-            return synthetic.pictures(create, (32, 32, 3), (50_000, 10_000), *form)
+            return synthetic.images(create, (32, 32, 3), (50_000, 10_000), *form)
         case "synthetic", "babi_qa2":
             return synthetic.babi(create)
         case "synthetic", "imdb":

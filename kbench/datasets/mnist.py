@@ -15,13 +15,13 @@ from kbench.datasets.registry import File
 def write(
     create: Create, files: tuple[File, ...], paths: tuple[Path, ...], input: str, image_data_format: str
 ) -> Contents:
-    """Fills x_train, y_train, x_validation, y_validation: uint8 pictures 0..255 and int64 classes 0..9.
+    """Fills x_train, y_train, x_validation, y_validation: uint8 images 0..255 and int64 classes 0..9.
 
-    `files` are training pictures, training labels, test pictures, test labels. Raises UserError.
+    `files` are training images, training labels, test images, test labels. Raises UserError.
     """
     arrays = [read(file, path) for file, path in zip(files, paths, strict=True)]
-    for role, (pictures, y) in (("train", arrays[:2]), ("validation", arrays[2:])):
-        x = arrange(pictures[..., None], input, image_data_format)
+    for role, (images, y) in (("train", arrays[:2]), ("validation", arrays[2:])):
+        x = arrange(images[..., None], input, image_data_format)
         create(f"x_{role}", x.shape, np.uint8)[...] = x
         create(f"y_{role}", y.shape, np.int64)[...] = y
     return Contents(num_classes=10, divisor=255.0)

@@ -160,10 +160,8 @@ def _samples(path: Path, file: Any, name: str, count: int) -> Array:
 
 
 def _divisor(path: Path, kinds: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]], input: str) -> float:
-    """255 for pictures kept as uint8, else 1. A sequence (samples, steps) of uint8 is tokens."""
+    """255 for images kept as uint8, else 1. A sequence (samples, steps) of uint8 is tokens."""
     kept = [dtype == np.uint8 and (input != "sequence" or len(shape) > 1) for dtype, shape in kinds.values()]
     if any(kept) and not all(kept):
-        raise UserError(
-            f"{path} mixes uint8 pictures with other inputs: store the pictures as float32, divided by 255"
-        )
+        raise UserError(f"{path} mixes uint8 images with other inputs: store the images as float32, divided by 255")
     return 255.0 if all(kept) else 1.0

@@ -114,5 +114,5 @@ def _why(file: File, asked: dict[str, str]) -> str:
     """Why the file cannot be downloaded; empty if one of its addresses answers."""
     whys = [asked[address] for address in file.addresses]
     if not whys:
-        return "it is published at no address"
+        return "no address to download it from is known"
     return "" if not all(whys) else ", ".join(dict.fromkeys(whys))

@@ -154,7 +154,7 @@ REGISTRY: Registry = MappingProxyType(
             CUT_MNIST,
         ),
         "cifar10": Dataset(
-            "CIFAR-10: 32x32 colour pictures of 10 classes, 50,000 to train and 10,000 to validate",
+            "CIFAR-10: 32x32 colour images of 10 classes, 50,000 to train and 10,000 to validate",
             ("image", "flat", "sequence"),
             ((CIFAR10,),),
         ),
@@ -169,6 +169,6 @@ REGISTRY: Registry = MappingProxyType(
             ("sequence",),
             ((IMDB_KERAS,), (IMDB_RANKS,)),
         ),
-        "random_images": Dataset("1,280 uniform random pictures, 224x224x3, without labels", ("image",)),
+        "random_images": Dataset("1,280 uniform random images, 224x224x3, without labels", ("image",)),
     }
 )

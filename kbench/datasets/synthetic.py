@@ -10,12 +10,12 @@ from kbench.datasets.imdb import INDEX_FROM, LENGTH, START, VOCABULARY
 
 # Only integers from RandomState: the same on every machine and with every numpy.
 SEED = 1
-CHUNK = 1000  # pictures drawn at a time; part of what the values depend on
+CHUNK = 1000  # images drawn at a time; part of what the values depend on
 
 
-def pictures(
+def images(
     create: Create,
-    picture: tuple[int, int, int],
+    image: tuple[int, int, int],
     counts: tuple[int, int],
     input: str,
     image_data_format: str,
@@ -23,14 +23,14 @@ def pictures(
 ) -> Contents:
     """Fills arrays like MNIST's or CIFAR-10's: a coarse pattern for each class, and noise as strong.
 
-    `picture` is (height, width, channels); `counts` are the training and the validation samples.
+    `image` is (height, width, channels); `counts` are the training and the validation samples.
     """
     random = np.random.RandomState(SEED)
-    height, width, channels = picture
+    height, width, channels = image
     # Blocks of four pixels: a pattern that convolutions and pooling keep.
     coarse = random.randint(0, 128, (num_classes, height // 4, width // 4, channels), dtype=np.uint8)
     patterns = coarse.repeat(4, axis=1).repeat(4, axis=2)
-    shape = sample_shape(picture, input, image_data_format)
+    shape = sample_shape(image, input, image_data_format)
     for role, count in zip(("train", "validation"), counts, strict=True):
         x = create(f"x_{role}", (count, *shape), np.uint8)
         y = create(f"y_{role}", (count,), np.int64)
@@ -38,7 +38,7 @@ def pictures(
             part = slice(start, min(start + CHUNK, count))
             y[part] = random.randint(0, num_classes, part.stop - start, dtype=np.int64)
             noise = np.frombuffer(random.bytes((part.stop - start) * patterns[0].size), np.uint8) >> 1
-            drawn = patterns[y[part]] + noise.reshape(-1, *picture)
+            drawn = patterns[y[part]] + noise.reshape(-1, *image)
             x[part] = arrange(drawn, input, image_data_format)
     return Contents(num_classes=num_classes, divisor=255.0)
 
@@ -129,7 +129,7 @@ DRAWN_AT_A_TIME = 32  # 37 MiB
 def random_images(create: Create, samples: int, image_data_format: str) -> Contents:
     """Fills x_train (samples, 224, 224, 3), or channels first: float32, uniform in [0, 1); no labels.
 
-    Fewer samples are the first ones of more. Drawn as channels_last, so that both layouts hold the same pictures.
+    Fewer samples are the first ones of more. Drawn as channels_last, so that both layouts hold the same images.
     """
     shape = sample_shape(RANDOM_IMAGE, "image", image_data_format)
     images = create("x_train", (samples, *shape), np.float32)

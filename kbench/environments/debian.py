@@ -42,7 +42,7 @@ def mirrors() -> list[str]:
     """The user's mirror and those of this machine's apt, if there are any. Raises Failed."""
     named = [os.environ[MIRROR]] if os.environ.get(MIRROR) else []
     if not all(one.startswith(HTTP) for one in named):
-        raise Failed(f"{MIRROR} is {named[0][:80]!r}, which is no http:// or https:// address")
+        raise Failed(f"{MIRROR} is {named[0][:80]!r}, which is not an http:// or https:// address")
     try:
         done = subprocess.run(CONFIGURED, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):

@@ -74,7 +74,7 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
     if parts and (unsure := [_name(row) for row in fits if row.key not in sample]):
         found.append(f"Not explained (too few steps, not steady, or disturbed): {', '.join(unsure)}.")
     if (run.folder / store.EXPLAIN).is_dir() and not fits and any(row.status == OK for row in rows):
-        found.append(f"Not looked at: {', '.join(CAUSES)}. They are looked for in fit, which it does not call.")
+        found.append(f"Not checked, because the program does not call fit: {', '.join(CAUSES)}.")
     if "parity" in parts:
         from kbench.parity import reading  # which needs numpy
 

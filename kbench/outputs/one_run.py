@@ -52,7 +52,7 @@ def rebuild(
 
     The same raw files give the same bytes. `baseline` is the full name of a backend to compare with instead of the
     plan's; `rows` are its summaries, if known. Without `plots` none are drawn, and earlier ones are kept. Raises
-    UserError where the run cannot be written, or a picture cannot be drawn; nothing is written then.
+    UserError where the run cannot be written, or a plot cannot be drawn; nothing is written then.
     """
     run = results.folder
     rows = summarised(results, baseline) if rows is None else rows
@@ -115,7 +115,7 @@ Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whol
 
 
 def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -> Pictures:
-    """The run's pictures. Raises UserError where the user's style cannot be drawn."""
+    """The run's plots. Raises UserError where the user's style cannot be drawn."""
     summaries = [row for row in summaries if row.work.compared]
     chosen = looks(summaries, colors([results]))
     style = signed(style, [(results, summaries)])
@@ -139,7 +139,7 @@ def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -
 
 
 def _kept(run: Path, rows: Sequence[Summary]) -> dict[str, list[str]]:
-    """The pictures of before, which stay if none are drawn."""
+    """The plots of before, which stay if none are drawn."""
     kinds = ("convergence", "seconds", *(f"by-{axis.title.replace(' ', '-')}" for axis in axes.numbers()))
     stems: dict[str, tuple[str, ...]] = {"": ("overview", "keras-cost")}
     stems |= {row.example: tuple(f"{file_name(row.example)}-{what}" for what in kinds) for row in rows}
@@ -150,7 +150,7 @@ def _kept(run: Path, rows: Sequence[Summary]) -> dict[str, list[str]]:
 
 
 def signed(style: Style, runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> Style:
-    """The style whose pictures name machine, profile, device and date of the runs."""
+    """The style whose plots name machine, profile, device and date of the runs."""
     rows = [row for _, summaries in runs for row in summaries]
     machines = [describe(results.provenance) for results, _ in runs]
     return dataclasses.replace(style, caption=caption(machines, rows, [results.created for results, _ in runs]))

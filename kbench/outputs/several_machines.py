@@ -20,7 +20,7 @@ from kbench.tables.machines import Rows, machines_csv, table
 
 
 def write(run: Path, there: Sequence[RunResults], plots: bool = True) -> Rows:
-    """Write summary.csv, summary.md, report.html and a picture of all kinds; returns their rows. Raises UserError."""
+    """Write summary.csv, summary.md, report.html and a plot of all kinds; returns their rows. Raises UserError."""
     rows = rows_of(there)
     for one, found in zip(there, rows.values(), strict=True):
         rebuild(one, rows=found, plots=plots)

@@ -1,4 +1,4 @@
-"""Several runs on one page, with the pictures of what varies between them beside it."""
+"""Several runs on one page, with the plots of what varies between them beside it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _OWN = ("scaling-*.png", "scaling-*.svg")
 def write_page(
     page: Path, runs: Sequence[RunResults], baseline: str = "", style: Style = OWN, plots: bool = True
 ) -> tuple[list[Path], list[str]]:
-    """Write the runs' report.html to `page`, and wanted pictures into the folder beside it.
+    """Write the runs' report.html to `page`, and wanted plots into the folder beside it.
 
-    Returns the pictures, and a sentence on the examples that have none. Raises UserError.
+    Returns the plots, and a sentence on the examples that have none. Raises UserError.
     """
     summaries = [summarised(run, baseline) for run in runs]
     drawn, missing = lines([_side(run, rows) for run, rows in zip(runs, summaries, strict=True)])

@@ -75,7 +75,7 @@ def make(
     load = partial(scripts.load, module=request.script.module) if request.script else examples.load
     loaded = tuple(load(paths.expanded(path)) for path in request.examples)
     if request.augment and not any(example.augmentation for example in loaded):
-        raise UserError("--augment: none of the chosen examples says how its pictures are augmented.")
+        raise UserError("--augment: none of the chosen examples says how its images are augmented.")
     if request.seed_of(request.repeats) > LAST_SEED:
         raise UserError(
             f"--seeds different: {request.repeats} seeds from {request.seed} on go beyond {LAST_SEED:,}; "

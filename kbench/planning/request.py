@@ -138,7 +138,7 @@ def with_secrets(asked: Request, arguments: Sequence[str], packages: Sequence[st
     script = asked.script
     if script is None:
         if arguments or packages:
-            raise UserError(f"{run} is no run of `script`: leave out --with and what follows --.")
+            raise UserError(f"{run} is not a run of `script`: leave out --with and what follows --.")
         return asked
     if arguments or any(MASK in one for one in script.arguments):
         if masked_arguments(arguments) != script.arguments:

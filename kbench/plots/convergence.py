@@ -34,7 +34,7 @@ _WIDTH = 9.0  # inches, of the figure
 def convergence(
     measured: Sequence[Measured], looks: Mapping[Key, Look], differing: Collection[Key] = (), style: Style = OWN
 ) -> dict[str, bytes]:
-    """The picture of one example's cells as {"png": ..., "svg": ...}; empty where no cell has a metric.
+    """The plot of one example's cells as {"png": ..., "svg": ...}; empty where no cell has a metric.
 
     Up to 20 repeats are thin lines, their mean is a thick one with a band of one standard deviation, and a cell that
     did not end ok ends at a cross. The legend marks the `differing` rows, which were not measured like the others.

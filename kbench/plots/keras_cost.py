@@ -15,7 +15,7 @@ _REACH = 3.0  # times the outermost ratios: longer intervals are cut, so that th
 
 
 def keras_cost(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
-    """The picture as {"png": ..., "svg": ...}; empty if no framework was measured with and without Keras."""
+    """The plot as {"png": ..., "svg": ...}; empty if no framework was measured with and without Keras."""
     rows = [row for row in summaries if row.relative_to_native is not None]
     return render(lambda: _figure(rows, looks, style), style) if rows else {}
 

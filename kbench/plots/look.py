@@ -1,4 +1,4 @@
-"""How a row looks in every picture, the user's own style, and a figure as bytes that depend only on its content."""
+"""How a row looks in every plot, the user's own style, and a figure as bytes that depend only on its content."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ _STYLE: Any = {  # Any: matplotlib's own type for it lists every key, and differ
 
 @dataclass(frozen=True)
 class Style:
-    """The user's choice, where what is empty is the project's own; and what stands below each picture."""
+    """The user's choice, where what is empty is the project's own; and what stands below each plot."""
 
     sheet: str = ""  # a style that matplotlib knows, or the path of an .mplstyle file
-    size: tuple[float, float] | None = None  # width and height of each picture in inches
+    size: tuple[float, float] | None = None  # width and height of each plot in inches
     caption: str = field(default="", compare=False)  # where and when it was measured
 
 
@@ -97,7 +97,7 @@ def key(row: Summary | Cell) -> Key:
 
 
 def looks(rows: Sequence[Summary], colors: Mapping[str, str]) -> dict[Key, Look]:
-    """The look of each row's key. Give it all rows of a run, so that all its pictures agree.
+    """The look of each row's key. Give it all rows of a run, so that all its plots agree.
 
     A label names the backend, and what differs between rows of an example.
 
@@ -217,7 +217,7 @@ def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
             if style == OWN:
                 raise
             reason = plain(str(error))[:200].rstrip(".")
-            raise UserError(f"No picture can be drawn in that --plot-style and --plot-size: {reason}.") from error
+            raise UserError(f"No plot can be drawn in that --plot-style and --plot-size: {reason}.") from error
 
 
 def caption(machines: Iterable[str], rows: Iterable[Summary], created: Iterable[str]) -> str:
@@ -256,7 +256,7 @@ def _written(figure: Figure, style: Style) -> dict[str, bytes]:
 
 
 def _sign(figure: Figure, text: str, size: float, below: float) -> None:
-    """Add a text below a picture that is laid out, which becomes higher by so many inches."""
+    """Add a text below a plot that is laid out, which becomes higher by so many inches."""
     height = figure.get_figheight() + below
     share = below / height
     for drawn in figure.axes:

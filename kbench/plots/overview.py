@@ -1,4 +1,4 @@
-"""All examples and backends in one picture: times the fastest, or times the baseline, as a heat map with numbers."""
+"""All examples and backends in one plot: times the fastest, or times the baseline, as a heat map with numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MARKS = {NO_DIFFERENCE: "~: no difference shown", NOT_COMPARED: "?: could not b
 def overview(
     kinds: Mapping[str, Sequence[Summary]], looks: Mapping[Key, Look], style: Style = OWN
 ) -> dict[str, bytes]:
-    """The picture as {"png": ..., "svg": ...}, kinds of machines one below the other; empty if no row is timed."""
+    """The plot as {"png": ..., "svg": ...}, kinds of machines one below the other; empty if no row is timed."""
     timed = {name: rows for name, rows in kinds.items() if any(shown_ratio(row) is not None for row in rows)}
     return render(lambda: _figure(timed, looks, style), style) if timed else {}
 

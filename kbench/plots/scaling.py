@@ -23,7 +23,7 @@ _IDEAL_COLOR = "#999999"
 
 
 def scaling(lines: Lines, looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
-    """The picture of one example along an axis as {"png": ..., "svg": ...}."""
+    """The plot of one example along an axis as {"png": ..., "svg": ...}."""
     return render(lambda: _figure(lines, looks, style), style)
 
 

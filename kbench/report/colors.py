@@ -1,4 +1,4 @@
-"""Colours of the page: those of the pictures, and lighter ones for a dark ground."""
+"""Colours of the page: those of the plots, and lighter ones for a dark ground."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from kbench.values import NOT_COMPARED, OK, Measured
 _HERE = Path(__file__).resolve().parent
 _SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-embed.min.js", "charts.js", "page.js")
 
-# The pictures' markers as SVG paths of radius 1, for Vega and for the page's own swatches.
+# The plots' markers as SVG paths of radius 1, for Vega and for the page's own swatches.
 _CIRCLE = "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z"
 _SHAPES = {
     "o": _CIRCLE,
@@ -71,7 +71,7 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
     """The page. The same runs give the same text.
 
     `scaling` is drawn below several runs, `unscaled` says why an example has no such lines, and `plots` is the
-    folder of their pictures.
+    folder of their plots.
     """
     # One look a row for all runs, so that a backend is the same everywhere.
     known = {name: str(about.get("color", "")) for run in runs for name, about in run.backends.items()}

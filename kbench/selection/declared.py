@@ -83,7 +83,7 @@ def _check_python(python: object, name: str) -> None:
         SpecifierSet(python)
     except InvalidSpecifier:
         wrong = str(python)[:50]
-        raise UserError(f"`requires-python` of {name}: {wrong!r} is no version, such as '>=3.11'.") from None
+        raise UserError(f"`requires-python` of {name}: {wrong!r} is not a version, such as '>=3.11'.") from None
 
 
 def _checked(named: Sequence[str], where: str) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ def _with(backend: Backend, setting: str) -> Backend:
     name, is_given, value = setting.partition("=")
     suffix = f"+{setting}"
     if backend.kind == NATIVE and name in ("jit", "policy", "keras"):
-        raise UserError(f"{name} is a setting of Keras, which {backend.name} does without: leave +{setting} out.")
+        raise UserError(f"{backend.name} does not use Keras, so +{setting} does not apply: leave it out.")
     if name == "jit" and value in JIT:
         return _renamed(backend, suffix, jit=value)
     if setting == UNTUNED:

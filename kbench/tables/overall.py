@@ -30,7 +30,7 @@ def _sentence(one: Overall, where: str) -> str:
     if near:
         parts.append(f"no difference is shown for {', '.join(map(_near, near))}")
     if unsure:
-        parts.append(f"too unlike from example to example: {', '.join(unsure)}")
+        parts.append(f"differing too much from example to example: {', '.join(unsure)}")
     if one.missing:
         parts.append(f"not in all examples: {', '.join(one.missing)}")
     return plain(f"{'; '.join(parts)}.")

@@ -42,7 +42,7 @@ class Run:
 
 
 def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = ()) -> str:
-    """The page of a run. `plots`: example, or "" for the whole run -> the paths of its pictures, from the page.
+    """The page of a run. `plots`: example, or "" for the whole run -> the paths of its plots, from the page.
 
     `resumed`: sentences on when that was done.
     """

@@ -24,7 +24,7 @@ _SHOWN = ("outputs", "loss", "1 step", "10 steps")
 _FIRST = "first layer that differs"
 MOST_WEIGHTS = 4  # kinds of weights that are listed
 HARDLY = 0.01  # so little of a deviation is in what the optimizer trains
-_STEPS = ("1 step, 10 steps: against the backend nearest to the majority, of those with the same outputs.",)
+_STEPS = ("1 step, 10 steps: difference from the most central of the backends whose outputs agree.",)
 _TEXT_COLUMNS = frozenset({"backend", "channels", _FIRST, "verdict"})
 
 

@@ -27,11 +27,11 @@ RECIPES = CHECKOUT / "docs" / "cluster"
 @pytest.mark.parametrize(
     ("on", "says"),
     [
-        ("nonsense", "is none of tcp://HOST:PORT"),
+        ("nonsense", "is not understood: write tcp://HOST:PORT"),
         ("tcp://host", r"an address is tcp://HOST:PORT"),
         ("tcp://host:port", r"an address is tcp://HOST:PORT"),
-        ("ssh:", "is none of"),
-        ("ftp://host:1", "is none of"),
+        ("ssh:", "is not understood"),
+        ("ftp://host:1", "is not understood"),
         ("slurm:missing.yaml", "there is no file missing.yaml"),
         ("tcp://127.0.0.1:9", r"no connection \("),
     ],

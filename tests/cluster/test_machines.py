@@ -20,7 +20,7 @@ MINE = Machine(
     [
         ({}, ""),
         ({"kbench": "0.9"}, "it has kbench 0.9, and this is 1.0"),
-        ({"guest_sha256": "cd"}, "it has another kbench 1.0 than this one"),
+        ({"guest_sha256": "cd"}, "its kbench 1.0 has other code than this one"),
         ({"python": "3.11"}, "it runs kbench with Python 3.11, and this is 3.12"),
         ({"processor": "another", "cores": "2", "gpus": "none"}, ""),
     ],

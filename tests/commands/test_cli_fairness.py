@@ -156,10 +156,10 @@ def test_a_backend_whose_name_says_another_framework_is_noted(bench: Bench) -> N
     bench.backend("keras9/fasttorch")
     bench.backend("keras9/theano2")
     said = bench.measure("--repeats", "1", backends="fasttorch,theano2")
-    assert "theano 1.0 computes here, whatever its name says" in " ".join(said.out.split())
+    assert "theano 1.0 does the computing, unlike what the name says" in " ".join(said.out.split())
     facts = {one.cell.backend: one.facts for one in bench.last().measured}
     assert [facts[f"keras9/{name}"].notes for name in ("fasttorch", "theano2")] == [
-        ("theano 1.0 computes here, whatever its name says",),
+        ("theano 1.0 does the computing, unlike what the name says",),
         (),
     ]
     assert facts["keras9/fasttorch"].frameworks == ("theano 1.0",)

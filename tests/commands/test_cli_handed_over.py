@@ -214,8 +214,8 @@ def test_a_missing_package_is_named_beside_those_that_are_asked_for(bench: Bench
             "# /// script\n# a = 1\n# ///\n\n# /// script\n# a = 1\n# ///\n",
             "p.py has 2 `# /// script` blocks",
         ),
-        ("p.py", DECLARED.format("new"), "`requires-python` of p.py: 'new' is no version"),
-        ("p.py", DECLARED.format("").replace('""', "3"), "`requires-python` of p.py: '3' is no version"),
+        ("p.py", DECLARED.format("new"), "`requires-python` of p.py: 'new' is not a version"),
+        ("p.py", DECLARED.format("").replace('""', "3"), "`requires-python` of p.py: '3' is not a version"),
         ("p.py", "from . import model\n", "so Python can run it only as a part of it: start kbench in the folder"),
     ],
 )

@@ -192,7 +192,7 @@ def test_a_page_of_runs_that_differ_in_threads_has_lines_and_pictures_beside_it(
     assert said.status == 0
     assert said.out.splitlines() == [
         "3 runs on one page: week.html",
-        "Scaling lines: 1 picture, PNG and SVG, in week-plots",
+        "Scaling lines: 1 plot, PNG and SVG, in week-plots",
     ]
     plots = four.parent / "week-plots"
     names = {"scaling-mnist_cnn-threads.png", "scaling-mnist_cnn-threads.svg"}

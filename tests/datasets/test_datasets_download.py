@@ -207,7 +207,7 @@ def test_a_file_put_into_the_cache_by_hand_is_found(nobody, tmp_path):
 
 def test_a_file_without_an_address_can_only_be_brought(tmp_path):
     file = miniatures.imdb_ranks(tmp_path)
-    with pytest.raises(UserError, match=r"imdb_ranks\.npz \(it is published at no address\).*put it into"):
+    with pytest.raises(UserError, match=r"imdb_ranks\.npz \(no address to download it from is known\).*put it into"):
         prepare("imdb", tmp_path / "cache", miniatures.registry("imdb", (file,)))
 
 

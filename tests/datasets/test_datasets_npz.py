@@ -143,7 +143,7 @@ WRONG = {
     "mixed bytes": (
         {"x_train_0": np.zeros((6, 2, 2, 1), np.uint8), "x_train_1": np.zeros((6, 2), np.float32)}
         | {"x_test_0": np.zeros((4, 2, 2, 1), np.uint8), "x_test_1": np.zeros((4, 2), np.float32)},
-        "mixes uint8 pictures with other inputs: store the pictures as float32",
+        "mixes uint8 images with other inputs: store the images as float32",
     ),
     "gap in inputs": ({"x_train_1": np.zeros((6, 2)), "x_test_1": np.zeros((4, 2))}, "has no x_train_0"),
 }

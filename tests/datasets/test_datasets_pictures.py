@@ -25,9 +25,9 @@ def test_mnist_is_laid_out_as_asked(tmp_path, input, layout):
         (60, 0, data.train, data.train_targets[0]),
         (20, 1, data.validation, data.validation_targets[0]),
     ):
-        pictures, classes = miniatures.mnist_arrays(samples, seed)
+        images, classes = miniatures.mnist_arrays(samples, seed)
         stored = np.load(data.folder / files[0], allow_pickle=False)
-        expected = np.moveaxis(pictures[..., None], (1, 2, 3), np.argsort(LAYOUTS[input, layout]) + 1)
+        expected = np.moveaxis(images[..., None], (1, 2, 3), np.argsort(LAYOUTS[input, layout]) + 1)
         assert stored.dtype == np.uint8
         np.testing.assert_array_equal(stored, expected)
         y = np.load(data.folder / labels, allow_pickle=False)
@@ -79,7 +79,7 @@ def test_cifar10_keeps_the_order_of_its_batches_whatever_the_archives(tmp_path, 
         registry=known,
     )
     batches = [miniatures.cifar10_batch(seed) for seed in range(6)]
-    expected = np.concatenate([pictures for pictures, _ in batches]).reshape(-1, 3, 32, 32)
+    expected = np.concatenate([images for images, _ in batches]).reshape(-1, 3, 32, 32)
     if layout == "channels_last":
         expected = expected.transpose(0, 2, 3, 1)
     stored = [np.load(data.folder / name) for name in (*data.train, *data.validation)]

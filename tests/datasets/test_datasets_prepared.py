@@ -90,25 +90,6 @@ def test_a_new_version_of_the_preparation_has_another_folder(monkeypatch):
     assert RECIPE.folder_name != before
 
 
-def test_a_failed_preparation_leaves_nothing(tmp_path):
-    def fail(folder: Path) -> dict[str, object]:
-        fill(folder)
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        prepared.make(RECIPE, tmp_path, fail)
-    assert visible(tmp_path) == []
-
-
-def test_what_a_killed_process_left_is_neither_used_nor_kept(tmp_path):
-    leftover = tmp_path / f".{RECIPE.folder_name}.unfinished"
-    leftover.mkdir()
-    fill(leftover)
-    assert prepared.find(RECIPE, tmp_path) is None
-    made = prepared.make(RECIPE, tmp_path, fill)
-    assert visible(tmp_path) == [made.folder.name]
-
-
 @pytest.mark.parametrize("damage", ["truncate", "remove", "meta", "schema", "no meta"])
 def test_a_damaged_folder_is_made_anew(tmp_path, damage):
     made = prepared.make(RECIPE, tmp_path, fill)
@@ -132,16 +113,6 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"cannot be written to .*file.* KBENCH_CACHE"):
         prepared.make(RECIPE, tmp_path / "file" / "cache", fill)
-
-
-def test_a_full_disk_is_a_sentence(tmp_path, monkeypatch):
-    def full(*_args):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
-    with pytest.raises(UserError, match="No space left on device"):
-        prepared.make(RECIPE, tmp_path, fill)
-    assert visible(tmp_path) == []
 
 
 TWO = """

@@ -33,7 +33,7 @@ def accuracy(made, features):
 
 @pytest.mark.parametrize("picture", [(28, 28, 1), (32, 32, 3)])
 def test_pictures_are_learnable(picture):
-    made, contents = generate(synthetic.pictures, picture, (300, 100), "flat", "any")
+    made, contents = generate(synthetic.images, picture, (300, 100), "flat", "any")
 
     def features(arrays, role):
         return arrays[f"x_{role}"] / contents.divisor
@@ -43,9 +43,9 @@ def test_pictures_are_learnable(picture):
 
 
 def test_pictures_are_the_same_in_every_layout():
-    first, _ = generate(synthetic.pictures, (32, 32, 3), (30, 10), "image", "channels_first")
-    last, _ = generate(synthetic.pictures, (32, 32, 3), (30, 10), "image", "channels_last")
-    flat, _ = generate(synthetic.pictures, (32, 32, 3), (30, 10), "flat", "any")
+    first, _ = generate(synthetic.images, (32, 32, 3), (30, 10), "image", "channels_first")
+    last, _ = generate(synthetic.images, (32, 32, 3), (30, 10), "image", "channels_last")
+    flat, _ = generate(synthetic.images, (32, 32, 3), (30, 10), "flat", "any")
     np.testing.assert_array_equal(first["x_train"].transpose(0, 2, 3, 1), last["x_train"])
     np.testing.assert_array_equal(flat["x_train"].reshape(30, 32, 32, 3), last["x_train"])
 

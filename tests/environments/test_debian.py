@@ -135,7 +135,7 @@ def test_a_mirror_that_is_no_address_is_refused(
     tmp_path: Path, lock: Path, mirror: str, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KBENCH_DEBIAN_MIRROR", "mirror.example/debian")
-    assert "KBENCH_DEBIAN_MIRROR is 'mirror.example/debian', which is no http" in refused(
+    assert "KBENCH_DEBIAN_MIRROR is 'mirror.example/debian', which is not an http" in refused(
         *backend_of(tmp_path), cache
     )
 

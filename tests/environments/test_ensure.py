@@ -101,15 +101,6 @@ def test_another_lock_is_another_environment(backend: Backend, cache: Path) -> N
     assert ensure.ensure(backend, backend.builds[0], cache=cache).folder != first.folder
 
 
-def test_a_killed_installation_is_made_anew(backend: Backend, cache: Path) -> None:
-    other = other_kbench(backend, cache)
-    other.kill()
-    other.communicate()
-    assert ensure.find(backend, backend.builds[0], cache=cache) is None
-    made = ensure.ensure(backend, backend.builds[0], cache=cache)
-    subprocess.run([made.python, "-c", "import tiny"], check=True)
-
-
 def test_of_two_at_once_one_waits_and_says_so(backend: Backend, cache: Path) -> None:
     other = other_kbench(backend, cache)
     said: list[str] = []
@@ -161,14 +152,6 @@ def test_a_failing_installation_says_why_and_where_its_log_is(tmp_path: Path, ba
     (log,) = (cache / "environments/logs").iterdir()
     assert str(log) in text and "tiny-backend" in log.read_text()
     assert not [one for one in (cache / "environments").glob("keras9*") if one.is_dir()]
-
-
-def test_a_package_with_another_content_than_locked_is_refused(backend: Backend, cache: Path) -> None:
-    lock = backend.builds[0].lock
-    assert lock is not None
-    lock.write_text("tiny-backend==1.0 --hash=sha256:" + "0" * 64 + "\n")
-    with pytest.raises(Unavailable, match="Hash mismatch"):
-        ensure.ensure(backend, backend.builds[0], cache=cache)
 
 
 def test_the_builds_own_index_is_tried_where_the_users_have_not_got_it(

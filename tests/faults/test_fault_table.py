@@ -96,13 +96,13 @@ FAULTS = {
     "memory beyond the limit": Fault(
         SWELLS,
         "failed",
-        r"killed for its memory: it held \d{3} MiB, where --memory-limit allows 200 MiB",
+        r"stopped: it used \d{3} MiB, more than --memory-limit \(200 MiB\)",
         {"memory_limit_mib": 200.0},
     ),
     "memory of its children": Fault(
         f"for _ in range(3):\n    if os.fork() == 0: {SWELLS.replace('300', '90')}\n{FOREVER}",
         "failed",
-        r"killed for its memory: .*",
+        r"stopped: it used .*",
         {"memory_limit_mib": 200.0},
     ),
     "100 MB of output": Fault("for _ in range(100): os.write(1, b'shout! ' * 142858)", "ok"),

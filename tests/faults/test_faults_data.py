@@ -226,13 +226,6 @@ def test_a_preparation_whose_process_was_killed_is_started_anew(
     assert visible(tmp_path / "cache" / "prepared") == [data.folder.name]
 
 
-@pytest.mark.parametrize("bytes_left", [0, 1, 79, 80, 1000])
-def test_truncated_prepared_arrays_are_made_anew(known: Registry, tmp_path: Path, bytes_left: int) -> None:
-    data = prepare(tmp_path / "cache", known)
-    os.truncate(data.folder / data.train[0], bytes_left)
-    assert prepare(tmp_path / "cache", known) == data
-
-
 def test_a_moved_cache_serves_its_data_where_it_is(net: Any, known: Registry, tmp_path: Path) -> None:
     first = prepare(tmp_path / "cache", known)
     net.asked.clear()

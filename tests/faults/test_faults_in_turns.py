@@ -194,7 +194,7 @@ def test_more_memory_than_allowed_ends_one_alone(stage: Stage) -> None:
     )
     outcomes = stage.run({"two": swells}, memory_limit_mib=200.0)
     assert statuses(outcomes) == {"one": "ok", "two": "failed", "three": "ok"}
-    assert outcomes["two"].reason.startswith("killed for its memory")
+    assert outcomes["two"].reason.startswith("stopped: it used")
 
 
 def test_an_interrupt_ends_all_of_them_and_says_so_of_each(stage: Stage) -> None:

@@ -33,7 +33,7 @@ def described(folder: Path, divisor: float = 1.0, **saved: Any) -> dict[str, Any
     }  # fmt: skip
 
 
-def pictures(count: int = 6, height: int = 8, width: int = 8, channels: int = 3) -> Any:
+def images(count: int = 6, height: int = 8, width: int = 8, channels: int = 3) -> Any:
     return np.random.RandomState(3).random_sample((count, height, width, channels)).astype("float32")
 
 
@@ -125,12 +125,12 @@ def test_a_buffer_is_filled_again_in_place(tmp_path: Path) -> None:
 
 
 def test_both_layouts_are_augmented_alike() -> None:
-    last = pictures()
+    last = images()
     first = np.ascontiguousarray(last.transpose(0, 3, 1, 2))
     arrays.augment(last, SHIFTS, False, 0, 1)
     arrays.augment(first, SHIFTS, True, 0, 1)
     np.testing.assert_array_equal(first.transpose(0, 2, 3, 1), last)
-    assert not np.array_equal(last, pictures())
+    assert not np.array_equal(last, images())
 
 
 def test_a_shift_repeats_the_edge_and_brings_in_nothing_new() -> None:
@@ -153,7 +153,7 @@ def test_half_of_the_pictures_are_flipped_left_to_right() -> None:
 def test_augmentation_is_another_in_each_epoch_and_the_same_in_each_process() -> None:
     digests = []
     for epoch in (1, 2, 1):
-        made = pictures()
+        made = images()
         arrays.augment(made, SHIFTS, False, 7, epoch)
         digests.append(hashlib.sha256(made.tobytes()).hexdigest())
     assert digests[0] == digests[2] == AUGMENTED_SHA256

@@ -133,8 +133,8 @@ def test_a_program_that_does_not_fit_says_what_was_not_looked_at(tmp_path: Path)
     assert causes.sentences(results, summarised(results)) == [], "it was not asked for"
     (run / store.EXPLAIN).mkdir()
     assert causes.sentences(results, summarised(results)) == [
-        "Not looked at: input data, copies to the device, jit_compile, recompilation. They are looked for in fit, "
-        "which it does not call."
+        "Not checked, because the program does not call fit: input data, copies to the device, jit_compile, "
+        "recompilation."
     ]
 
 

@@ -99,14 +99,14 @@ def test_a_file_says_dots_an_inch_fonts_and_sizes_and_cannot_make_bytes_differ(o
         ("style", ".", "is neither a file nor a matplotlib style"),
         ("style", "", "--plot-style is empty"),
         ("style", "a\nb", "'a b' is neither"),
-        ("style", "damaged.mplstyle", "No picture can be drawn in that --plot-style and --plot-size"),
+        ("style", "damaged.mplstyle", "No plot can be drawn in that --plot-style and --plot-size"),
         ("style", "sparse.mplstyle", "is larger than 1 MiB"),
-        ("style", "huge.mplstyle", "No picture can be drawn in that --plot-style and --plot-size"),
+        ("style", "huge.mplstyle", "No plot can be drawn in that --plot-style and --plot-size"),
         *(
             ("size", size, "is not a width and a height from 1 to 40 inches, such as 3.3x2.5")
             for size in ("0x0", "3.3", "nanx3", "1e9x3", "41x3", "3,3x2", "infxinf", "", "3x-2", "٣x٣")
         ),
-        ("size", "1x1", "No picture can be drawn in that --plot-style and --plot-size"),
+        ("size", "1x1", "No plot can be drawn in that --plot-style and --plot-size"),
     ],
 )
 def test_a_wrong_style_or_size_is_one_sentence_and_nothing_is_written(

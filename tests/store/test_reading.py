@@ -53,10 +53,11 @@ def test_a_folder_that_is_no_run_is_one_sentence(tmp_path: Path) -> None:
             store.read(folder)
 
 
-def test_a_newer_schema_is_refused_by_name(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text(json.dumps({"schema": 3}))
-    with pytest.raises(UserError, match=r"newer kbench \(schema 3; this one reads 2\): update kbench\.$"):
-        store.read(tmp_path)
+def test_another_schema_is_refused_by_name(tmp_path: Path) -> None:
+    for schema, words in ((3, "newer kbench .*: update kbench"), (0, "older kbench .*: read it with that one")):
+        (tmp_path / "run.json").write_text(json.dumps({"schema": schema}))
+        with pytest.raises(UserError, match=rf"{words}\.$"):
+            store.read(tmp_path)
 
 
 @pytest.mark.parametrize(

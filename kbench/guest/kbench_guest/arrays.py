@@ -62,7 +62,7 @@ class Buffer:
         self.targets, self._weights = copies[: len(targets)], copies[len(targets) :]
 
     def fill(self, order: Any) -> None:
-        """Copy the samples with these numbers into the buffer, in this order; scale pictures to 0..1."""
+        """Copy the samples with these numbers into the buffer, in this order; scale images to 0..1."""
         for start in range(0, self.samples, 1024):
             rows = order[start : start + 1024]
             for source, target in zip(self._part.inputs, self.inputs):
@@ -117,24 +117,24 @@ def order_sha256(samples: int, used: int, seed: int, epochs: int) -> str:
     return digest.hexdigest()
 
 
-def augment(pictures: np.ndarray, settings: Dict[str, Any], channels_first: bool, seed: int, epoch: int) -> None:
-    """Shift and flip pictures in place, at random but the same on every backend; edges are repeated.
+def augment(images: np.ndarray, settings: Dict[str, Any], channels_first: bool, seed: int, epoch: int) -> None:
+    """Shift and flip images in place, at random but the same on every backend; edges are repeated.
 
-    pictures: float32 of shape (n, height, width, channels), or (n, channels, height, width).
+    images: float32 of shape (n, height, width, channels), or (n, channels, height, width).
     settings: width_shift and height_shift as fractions of the size, horizontal_flip as a truth value.
     """
     random = np.random.RandomState([seed, epoch, 1])
     rows, columns = (2, 3) if channels_first else (1, 2)
-    height, width = pictures.shape[rows], pictures.shape[columns]
+    height, width = images.shape[rows], images.shape[columns]
     most_down, most_right = int(settings["height_shift"] * height), int(settings["width_shift"] * width)
-    down = random.randint(-most_down, most_down + 1, size=len(pictures))
-    right = random.randint(-most_right, most_right + 1, size=len(pictures))
-    flip = random.randint(0, 2, size=len(pictures)) * bool(settings["horizontal_flip"])
-    for number in range(len(pictures)):
-        picture = pictures[number]
-        picture = np.take(picture, np.clip(np.arange(height) - down[number], 0, height - 1), axis=rows - 1)
-        picture = np.take(picture, np.clip(np.arange(width) - right[number], 0, width - 1), axis=columns - 1)
-        pictures[number] = np.flip(picture, columns - 1) if flip[number] else picture
+    down = random.randint(-most_down, most_down + 1, size=len(images))
+    right = random.randint(-most_right, most_right + 1, size=len(images))
+    flip = random.randint(0, 2, size=len(images)) * bool(settings["horizontal_flip"])
+    for number in range(len(images)):
+        image = images[number]
+        image = np.take(image, np.clip(np.arange(height) - down[number], 0, height - 1), axis=rows - 1)
+        image = np.take(image, np.clip(np.arange(width) - right[number], 0, width - 1), axis=columns - 1)
+        images[number] = np.flip(image, columns - 1) if flip[number] else image
 
 
 def _dtype(array: Any, divisor: float) -> Any:

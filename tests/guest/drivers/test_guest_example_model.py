@@ -65,7 +65,7 @@ def test_a_model_of_somebodys_own_class_is_built_by_a_call_and_build_model_may_t
 
 def test_what_is_no_model_or_shows_no_layers_is_refused(example_model: ModuleType) -> None:
     for made, why in (
-        (None, "returns no Keras model but 'NoneType'"),
+        (None, "must return a Keras model, and returns 'NoneType'"),
         (model(example_model, None), "without layers"),
     ):
         example = SimpleNamespace(build_model=lambda shape, classes, made=made: made)

@@ -54,7 +54,9 @@ def model_of(framework: "KerasModels", example: Any, data: Dict[str, Any], first
     takes = len(inspect.signature(example.build_model).parameters)  # one or both
     made = example.build_model(*(shapes_in, data["num_classes"])[:takes])
     if not isinstance(made, keras.models.Model):
-        raise Refused("example", f"build_model of the example returns no Keras model but {type(made).__name__!r}")
+        raise Refused(
+            "example", f"build_model of the example must return a Keras model, and returns {type(made).__name__!r}"
+        )
     if not getattr(made, "inputs", None) and isinstance(made, keras.models.Sequential):
         batches = [(None,) + tuple(shape) for shape in data["input_shapes"]]
         made.build(batches[0] if len(batches) == 1 else batches)  # it does not state its input shape

@@ -79,12 +79,12 @@ class FromFile:
         self.steps = part.samples // self._batch_size
         self.samples = self.steps * self._batch_size
         self._first: List[Batch] = []  # batches of the first epoch
-        pictures = spec["input"] == "image" and spec["image_data_format"] == "channels_first"
+        images = spec["input"] == "image" and spec["image_data_format"] == "channels_first"
         digest, given = hashlib.sha256(), 0  # of all that the first epoch sees
         for batch in itertools.islice(each(self._made(1)), self.steps):
             if not isinstance(batch, (tuple, list)) or len(batch) not in (2, 3):
                 raise Refused("example", "batches of the example must give (x, y) or (x, y, sample_weight)")
-            digest.update(described((list(batch) + [None])[:3], pictures))
+            digest.update(described((list(batch) + [None])[:3], images))
             if given < KEPT:
                 self._first.append(Batch(*batch))
             given += 1

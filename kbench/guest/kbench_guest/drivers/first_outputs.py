@@ -12,7 +12,7 @@ DRAWN = 64  # numbers of each output
 def sampled(model: Any, example: Any, spec: Dict[str, Any], outputs: Any) -> Dict[str, Any]:
     """{outputs: a list of numbers for each of the model's outputs, scales: the largest number of each}.
 
-    Outputs are of one batch or more; pictures are turned to channels_last.
+    Outputs are of one batch or more; images are turned to channels_last.
     """
     found, scales = [], []
     for one, channels_first in zip(arrays.leaves(outputs), _channels_first(model, example, spec, outputs)):
@@ -31,14 +31,14 @@ def drawn(output: Any) -> Tuple[List[float], float]:
 
 
 def _channels_first(model: Any, example: Any, spec: Dict[str, Any], outputs: Any) -> List[bool]:
-    """For each output whether it is a picture in that layout."""
-    pictures = getattr(example, "INPUT", "sequence") == "image" and spec["image_data_format"] == "channels_first"
+    """For each output whether it is an image in that layout."""
+    images = getattr(example, "INPUT", "sequence") == "image" and spec["image_data_format"] == "channels_first"
     try:
         from kbench_guest.frameworks import graph
 
-        nodes, names = graph.nodes(model, pictures), graph.ends(model)[1]
+        nodes, names = graph.nodes(model, images), graph.ends(model)[1]
         found = [nodes[name].channels_first for name in names]
     except Exception:  # it is no graph of layers
         found = []
     leaves = arrays.leaves(outputs)
-    return found if len(found) == len(leaves) else [pictures and np.ndim(one) > 3 for one in leaves]
+    return found if len(found) == len(leaves) else [images and np.ndim(one) > 3 for one in leaves]

@@ -71,7 +71,7 @@ def check_loaded(spec: Dict[str, Any], versions: Tuple[str, str], events: "Event
             raise Refused("mismatch", f"Keras loaded {name} {loaded[name]}, but {asked} was asked for")
     own, short = loaded["keras_backend"], re.split("[@+]", spec["backend"].split("/")[-1])[0]
     if own not in short and any(one in short for one in process.FRAMEWORKS):
-        events.write("note", text=f"{' '.join([own, versions[1]])} computes here, whatever its name says")
+        events.write("note", text=f"{' '.join([own, versions[1]])} does the computing, unlike what the name says")
     check_sources(sorted(spec["sources"]))
 
 

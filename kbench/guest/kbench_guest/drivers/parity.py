@@ -191,12 +191,12 @@ def _samples_kept(shapes: List[Any], batch_size: int) -> int:
 
 
 def expected(
-    framework: "KerasModels", model: Any, nodes: Dict[str, Any], inputs: List[Any], pictures_channels_first: bool
+    framework: "KerasModels", model: Any, nodes: Dict[str, Any], inputs: List[Any], images_channels_first: bool
 ) -> Tuple[Optional[Dict[str, Any]], str]:
     """({layer's name: output by the numpy reference}, "") or (None, what it does not know); OUTPUT: of the model."""
     try:
         names, ends = graph.ends(model)
-        given = {name: _channels_last(x, pictures_channels_first and x.ndim == 4) for name, x in zip(names, inputs)}
+        given = {name: _channels_last(x, images_channels_first and x.ndim == 4) for name, x in zip(names, inputs)}
         own = {layer.name: values for layer, values in framework.weights(model)}
         found = reference.forward(nodes, own, given)
         return dict(found, **{OUTPUT: as_one([found[name] for name in ends])}), ""

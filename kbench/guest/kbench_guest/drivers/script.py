@@ -185,7 +185,7 @@ class Script:
             self._calls.flush()
             broken = self._calls.broken
         if self._shims is not None and self._shims.used:
-            text = f"not quite as it was written: --shims served {', '.join(self._shims.used)}"
+            text = f"changed by --shims, which served {', '.join(self._shims.used)}"
             self._events.write("note", text=text)
         keras = int(self._framework is not None)
         self._events.write("program", seconds=seconds, exit_status=status, keras=keras, broken=broken)

@@ -144,7 +144,7 @@ class FirstModel:
         if type(model).compile.__module__.startswith("keras") and vars(model).get(GIVEN) is not None:
             recompile = functools.partial(_compile, model, vars(model)[GIVEN])
         else:
-            self._note("its compile is its own: how far rounding takes its training was not measured")
+            self._note("the effect of rounding on its training was not measured: it has a compile method of its own")
         model, recompile = self._without_dropout(model, recompile)
         # Keras 3's train_on_batch does not make tensors of everything, as its fit does.
         fits = method in FITS and framework.eager

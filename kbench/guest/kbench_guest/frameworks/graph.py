@@ -5,15 +5,15 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from kbench_guest.frameworks.layers import class_name
 
-# inbound: names of the layers that feed it; channels_first: whether its output is a picture in that layout; uses: how
+# inbound: names of the layers that feed it; channels_first: whether its output is an image in that layout; uses: how
 # often the model calls it
 Node = collections.namedtuple("Node", "name class_name config inbound channels_first uses")
 
 
-def nodes(model: Any, pictures_channels_first: bool) -> Dict[str, Node]:
+def nodes(model: Any, images_channels_first: bool) -> Dict[str, Node]:
     """The nodes of the model's layers, inputs included, each after those that feed it.
 
-    pictures_channels_first: whether an input of rank 4 is a picture in that layout.
+    images_channels_first: whether an input of rank 4 is an image in that layout.
     A layer that is used more than once has `inbound` None: its output differs from use to use.
     """
     found: Dict[str, Node] = {}
@@ -22,7 +22,7 @@ def nodes(model: Any, pictures_channels_first: bool) -> Dict[str, Node]:
         own = layer["config"]
         name = own["name"]
         inbound = _inbound(layer["inbound_nodes"]) if "inbound_nodes" in layer else before
-        first = _channels_first(layer, inbound, found, pictures_channels_first)
+        first = _channels_first(layer, inbound, found, images_channels_first)
         found[name] = Node(name, kind(layer), own, inbound, first, max(1, len(layer.get("inbound_nodes", ()))))
         before = [name]
     return found
@@ -78,7 +78,7 @@ def _histories(value: Any) -> List[str]:
 
 
 def _channels_first(
-    layer: Any, inbound: Optional[List[str]], found: Dict[str, Node], pictures_channels_first: bool
+    layer: Any, inbound: Optional[List[str]], found: Dict[str, Node], images_channels_first: bool
 ) -> bool:
     config = layer["config"]
     if layer["class_name"] in ("Flatten", "Reshape", "Permute"):  # Keras's Flatten puts channels last by itself
@@ -87,5 +87,5 @@ def _channels_first(
         return config["data_format"] == "channels_first"
     if not inbound:
         shape = config.get("batch_input_shape") or config.get("batch_shape") or ()
-        return pictures_channels_first and (layer["class_name"] != "InputLayer" or len(shape) == 4)
+        return images_channels_first and (layer["class_name"] != "InputLayer" or len(shape) == 4)
     return any(name in found and found[name].channels_first for name in inbound)

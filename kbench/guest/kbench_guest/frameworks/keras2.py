@@ -177,7 +177,7 @@ class Theano(DoneOnReturn, AnyBackend):
 
 
 class MXNet(OnMXNet, AnyBackend):
-    """keras-mxnet has kernels as (filters, inputs, rows, columns) where pictures are channels_first."""
+    """keras-mxnet has kernels as (filters, inputs, rows, columns) where images are channels_first."""
 
     # In RMSprop it divides by sqrt(v + epsilon), as Keras 3 does.
     epsilon_under_root = True

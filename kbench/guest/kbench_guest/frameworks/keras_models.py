@@ -202,7 +202,7 @@ class KerasModels(Framework):
             config["epsilon"] = config["epsilon"] ** 0.5
         return dict(config, class_name=name, learning_rate=rate, decay=decay)
 
-    # The layout of kernels that all backends share: (rows, columns, inputs, filters), correlated with the picture.
+    # The layout of kernels that all backends share: (rows, columns, inputs, filters), correlated with the image.
 
     def shared_shape(self, owner: Any, name: Optional[str], shape: Any) -> Tuple[Any, ...]:
         """The shape that the weight `name` of the layer `owner` has on the other backends."""

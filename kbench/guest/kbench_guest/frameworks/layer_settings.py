@@ -128,7 +128,7 @@ def _object(value: Dict[str, Any]) -> Any:
 
 
 def _axes(value: Any, rank: Optional[int]) -> Any:
-    """Axes counted from the last one, pictures as if channels came last."""
+    """Axes counted from the last one, images as if channels came last."""
     if isinstance(value, (list, tuple)):
         found = [_axes(one, rank) for one in value]
         return found[0] if len(found) == 1 else found

@@ -46,7 +46,7 @@ def _optimizer(keras, kind, places, used):
         old = "lr" in kwargs or "decay" in kwargs
         if len(args) > 2 and not (kind.__name__ == "SGD" and isinstance(args[2], bool)):  # Keras 3's nesterov
             if len(args) > len(places):
-                raise TypeError(f"{kind.__name__} of Keras 2 takes {len(places)} arguments by place")
+                raise TypeError(f"{kind.__name__} of Keras 2 takes {len(places)} arguments by position")
             kwargs, args, old = dict(kwargs, **dict(zip(places, args))), (), True
             if kwargs.get("epsilon", 0) is None:
                 del kwargs["epsilon"]

@@ -108,20 +108,20 @@ class Received:
         return {"samples": steps * len(leaves(first[0])[0]), "sha256": sha256}
 
     def _sha256(self) -> str:
-        pictures = self._spec["input"] == "image" and self._spec["image_data_format"] == "channels_first"
+        images = self._spec["input"] == "image" and self._spec["image_data_format"] == "channels_first"
         digest = hashlib.sha256()
         for number in sorted(self._batches):
-            digest.update(described(self._batches[number], pictures))
+            digest.update(described(self._batches[number], images))
         return digest.hexdigest()
 
 
-def described(batch: Any, pictures: bool) -> bytes:
+def described(batch: Any, images: bool) -> bytes:
     """Bytes that are the same for the same (inputs, targets, weights) on every backend.
 
-    pictures: whether the channels of pictures come first.
+    images: whether the channels of images come first.
     """
     # Sorted: in which order several inputs come is the backend's business.
-    parts = [sorted(_described(one, pictures) for one in part) for part in _in_common(batch)]
+    parts = [sorted(_described(one, images) for one in part) for part in _in_common(batch)]
     return "".join(map(repr, parts)).encode("ascii")
 
 
@@ -162,10 +162,10 @@ def _classes(targets: np.ndarray) -> np.ndarray:
     return targets
 
 
-def _described(array: Any, pictures: bool) -> str:
-    """Its shape and a hash of its numbers, whatever their dtype; pictures: whether their channels come first."""
+def _described(array: Any, images: bool) -> str:
+    """Its shape and a hash of its numbers, whatever their dtype; images: whether their channels come first."""
     array = np.asarray(array)
-    if pictures and array.ndim == 4:
+    if images and array.ndim == 4:
         array = np.moveaxis(array, 1, -1)
     shape = array.shape
     array = array.reshape(len(array), -1)

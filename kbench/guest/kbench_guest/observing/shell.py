@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 if TYPE_CHECKING:
     from kbench_guest.observing.imports import Files
 
-# What needs no word: it is about pictures, the page, or reloading.
+# What needs no word: it is about images, the page, or reloading.
 SILENT = (
     "matplotlib", "load_ext", "reload_ext", "unload_ext", "autoreload", "config", "tensorflow_version", "precision",
     "pprint", "xmode", "colors", "html", "javascript", "js", "svg", "latex", "markdown", "notebook", "who", "whos",

@@ -1,6 +1,6 @@
 """A model's forward pass in numpy and float64, which shares no code with any backend.
 
-Weights and outputs are in the layouts that all backends share: kernels (rows, columns, inputs, filters), pictures
+Weights and outputs are in the layouts that all backends share: kernels (rows, columns, inputs, filters), images
 (samples, rows, columns, channels). Equations: Hochreiter and Schmidhuber (1997) with forget gates for the LSTM, Cho
 et al. (2014) for the GRU, and cuDNN's variant of it for reset_after.
 """
@@ -229,7 +229,7 @@ def _zero_padding(config: Dict[str, Any], weights: Any, x: Any) -> Any:
 
 
 def channels_last_axis(axis: int, channels_first: bool) -> int:
-    """The axis of a picture in the reference, which has channels last."""
+    """The axis of an image in the reference, which has channels last."""
     return {1: -1, -3: -1, 2: 1, 3: 2, -1: 2, -2: 1}.get(axis, axis) if channels_first else axis
 
 
