@@ -60,7 +60,7 @@ def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str
 
 def request(
     backends: str | Sequence[str],
-    examples: str | Sequence[str] = "all",
+    examples: str | Sequence[str] = "core",
     script: str | PathLike[str] | None = None,
     arguments: Sequence[str] = (),
     **options: OptionValues,

@@ -171,6 +171,12 @@ def shown(axis: Axis, value: Value | None) -> str:
     return text.removesuffix("s") if value == 1 else text
 
 
+def titled(example: str, values: Mapping[str, Value | None]) -> str:
+    """An example and values on other axes, such as `mnist_mlp (batch 32, 1 thread)`."""
+    others = ", ".join(filter(None, (shown(named(name), value) for name, value in values.items())))
+    return f"{example} ({others})" if others else example
+
+
 def within_backends(keys: Iterable[Point]) -> list[Axis]:
     """The axes on which points of the same example and backend differ."""
     same = beside(keys, lambda one: one.only([EXAMPLE, *of_backends()]), ())

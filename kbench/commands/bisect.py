@@ -108,6 +108,7 @@ def _version(text: str) -> Version:
 
 def _request(options: argparse.Namespace) -> Request:
     """What is measured of each two releases, but for their names. Raises UserError."""
+    choices.check_one_value_each(vars(options))
     chosen = names.select_examples(options.example, known_examples())
     mirror = choices.data_folder(vars(options))
     return Request(

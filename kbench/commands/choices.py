@@ -120,6 +120,16 @@ def chosen_baseline(baseline: str | None, names: Iterable[str]) -> str:
     return "" if baseline is None else selection.select_baseline(baseline, names)
 
 
+def check_one_value_each(options: Options) -> None:
+    """Raises UserError if an option has several values, of a command that measures one of each."""
+    for name in ("device", "threads", "batch_size"):
+        value = options.get(name) or ()
+        if len(value.split(",") if isinstance(value, str) else value) > 1:
+            raise UserError(
+                f"--{name.replace('_', '-')}: `{options['command']}` takes one value; `run` takes several."
+            )
+
+
 def chosen_pythons(options: Options, known: Mapping[str, Backend]) -> dict[str, Choice]:
     """Backend -> its Python by --python. Raises UserError."""
     chosen: dict[str, Choice] = {}

@@ -33,6 +33,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _run(options: Options) -> int:
+    choices.check_one_value_each(options)
     _check(options)
     request = choices.request(options, known_backends(), devices.gpus())
     form = options["form"] or (DEFAULT_FORM if request.script else "right")

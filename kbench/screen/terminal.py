@@ -155,8 +155,8 @@ def print_open(run: store.RunResults, found: Mapping[Point, Sequence[Summary]], 
 
 def _named(place: Point, varying: Sequence[Axis]) -> str:
     """A place by its example, and by what differs from the others: `mnist_mlp (batch 32)`."""
-    others = ", ".join(axes.shown(axis, place[axis.name]) for axis in varying if axis.name != axes.EXAMPLE)
-    return f"{place[axes.EXAMPLE]}{f' ({others})' if others else ''}"
+    others = {axis.name: place[axis.name] for axis in varying if axis.name != axes.EXAMPLE}
+    return axes.titled(str(place[axes.EXAMPLE]), others)
 
 
 def print_sentence(sentence: str, file: TextIO | None = None) -> None:

@@ -130,7 +130,7 @@ class CellsEnded:
 class Repeating:
     """Rows of an example are not settled, so these backends are measured again."""
 
-    example: str
+    example: str  # with what else it is of, such as "mnist_mlp (batch 32)"
     backends: tuple[str, ...]
 
 

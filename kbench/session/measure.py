@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from kbench import paths, store
+from kbench import axes, paths, store
 from kbench.cells import compiling, launcher, orphans, runner, workdir
 from kbench.cells.runner import Listener
 from kbench.cells.spec import RunPaths
@@ -135,11 +135,12 @@ def _measure_cells(
     untold = [task.example for task in to_run.tasks][-1:]
 
     def add(the_plan: Plan, tasks: list[CellTask]) -> None:
-        """Measure further tasks of the plan, all of the same example."""
+        """Measure further tasks of the plan, all of one place."""
         if untold:  # what is known is told meanwhile
             on_event(events.ExampleEnded(here.run, untold.pop()))
         store.update(here.run, **record.of_plan(the_plan, here))
-        on_event(events.Repeating(tasks[0].example, tuple(dict.fromkeys(task.backend for task in tasks))))
+        what = axes.titled(tasks[0].example, tasks[0].axes)
+        on_event(events.Repeating(what, tuple(dict.fromkeys(task.backend for task in tasks))))
         run_cells(replace(the_plan, tasks=tuple(tasks)), caching, on_event, until)
 
     with _compiled_code(here.run) as folder:

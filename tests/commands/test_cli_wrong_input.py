@@ -73,6 +73,7 @@ NUMBERS += [(("resume", "--retry", text), "failed, timeout") for text in ("", "o
 OPTIONS = [
     ((*RUN, "--profile", "quik"), "invalid choice: 'quik'", "quick"),
     ((*RUN, "--image-data-format", "nchw"), "'nchw' is not one of native, channels_first", "channels_last"),
+    (("parity", *RUN[:2], "--threads", "1,2"), "--threads: `parity` takes one value", "`run` takes several"),
     ((*RUN, "--data", "fake"), "invalid choice: 'fake'", "synthetic"),
     ((*RUN, "--seeds", "random"), "invalid choice: 'random'", "different"),
     ((*RUN, "--seeds", "different", "--seed", "4294967295", "--repeats", "2"), "choose a smaller --seed"),
