@@ -171,6 +171,13 @@ def shown(axis: Axis, value: Value | None) -> str:
     return text.removesuffix("s") if value == 1 else text
 
 
+def span(axis: Axis, first: int, last: int) -> str:
+    """From one number to another, such as `batch 32 to 128` or `1 to 2 threads`."""
+    if axis.label.startswith("{}"):
+        return f"{first:,} to {shown(axis, last)}"
+    return f"{shown(axis, first)} to {last:,}"
+
+
 def titled(example: str, values: Mapping[str, Value | None]) -> str:
     """An example and values on other axes, such as `mnist_mlp (batch 32, 1 thread)`."""
     others = ", ".join(filter(None, (shown(named(name), value) for name, value in values.items())))

@@ -85,7 +85,7 @@ class Look:
     color: str
     line_style: str
     marker: str
-    filled: bool  # False for all but the first row of a backend
+    filled: bool  # whether its marker is
 
 
 Key = RowKey  # without the example
@@ -105,22 +105,30 @@ def looks(rows: Sequence[Summary], colors: Mapping[str, str]) -> dict[Key, Look]
     """
     named = _in_labels(rows)
     backends = sorted({row.backend for row in rows})
-    first: dict[str, str] = {}  # label of each backend
+    labels: dict[str, list[str]] = {name: [] for name in backends}
     chosen: dict[Key, Look] = {}
     order = axes.order_of(sorted({key(row) for row in rows}, key=str))
     for row in sorted(rows, key=lambda row: (row.backend, order(key(row)))):
         own, backend = key(row), row.backend
         label, column = (_label(row, inside) for inside in (named, [one for one in named if _in_column(one)]))
         place, color = backends.index(backend), colors.get(backend, "")
+        if label not in labels[backend]:
+            labels[backend].append(label)
+        marker, filled = marker_of(place, labels[backend].index(label), len(backends))
         chosen[own] = Look(
             label=label,
             column=column,
             color=color if is_color_like(color) else _FURTHER_COLORS[place % len(_FURTHER_COLORS)],
             line_style=_LINE_STYLES.get(backend.partition("/")[0], "-."),
-            marker=_MARKERS[place % len(_MARKERS)],
-            filled=first.setdefault(backend, label) == label,
+            marker=marker,
+            filled=filled,
         )
     return chosen
+
+
+def marker_of(backend: int, number: int, backends: int) -> tuple[str, bool]:
+    """The marker of the `number`-th line of the `backend`-th of so many backends, and whether it is filled."""
+    return _MARKERS[(backend + number // 2 * backends) % len(_MARKERS)], number % 2 == 0
 
 
 def _in_labels(rows: Sequence[Summary]) -> list[Axis]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 
 from kbench import axes as axes_of
 from kbench.comparison.scaling import Line, Lines, Measured
-from kbench.plots.look import OWN, Key, Look, Style, key, legend, legend_columns, line_of, literal, render
+from kbench.plots.look import OWN, Key, Look, Style, key, legend, legend_columns, line_of, literal, marker_of, render
 from kbench.summary import Summary
 from kbench.values import Interval
 
@@ -33,13 +34,18 @@ def ideal_label(lines: Lines) -> str:
 
 
 def line_looks(lines: Lines, looks: Mapping[Key, Look]) -> list[Look]:
-    """The look of each line: its backend's, with what else the lines differ in; only the first marker is filled."""
+    """The look of each line: its backend's, with what else the lines differ in, and a marker of its own."""
     found: list[Look] = []
-    for line in lines.lines:
-        look = looks[key(line.points[0].row)]
+    first = [looks[key(line.points[0].row)] for line in lines.lines]
+    columns = list(dict.fromkeys(look.column for look in first))
+    for line, look in zip(lines.lines, first, strict=True):
         others = [axes_of.shown(axis, line.key[axis.name]) for axis in lines.others]
-        first = not any(one.column == look.column for one in found)
-        found.append(dataclasses.replace(look, label=" ".join([look.column, *others]), filled=first and look.filled))
+        changes: dict[str, Any] = {"label": " ".join([look.column, *others])}
+        if others:
+            number = sum(one.column == look.column for one in found)
+            marker, filled = marker_of(columns.index(look.column), number, len(columns))
+            changes |= {"marker": marker, "filled": filled}
+        found.append(dataclasses.replace(look, **changes))
     return found
 
 

@@ -14,7 +14,7 @@ from kbench import workloads
 from kbench.analysis import learning_curves, step_times
 from kbench.comparison.scaling import Lines
 from kbench.plots.convergence import METRICS, WIDE
-from kbench.plots.look import Key, Look, key
+from kbench.plots.look import Key, Look, key, same_learning
 from kbench.plots.overview import words as matrix_words
 from kbench.plots.scaling import ideal_label, line_looks
 from kbench.summary import Summary
@@ -53,7 +53,7 @@ def of_example(
         for choice in (("val_accuracy", "accuracy"), ("val_loss", "loss")):
             metric = next((name for name in choice if any(learning_curves.has(one, name) for one in measured)), None)
             if metric:
-                charts += _curves(metric, cells, labels, most)
+                charts += _curves(metric, cells, {key(row): labels[key(row)] for row in same_learning(rows)}, most)
     others = (_phases(rows, cells, labels), _steps(rows, cells, labels, most), _memory(rows, labels))
     return [chart for chart in (_times(rows, labels), *charts, *others) if chart]
 

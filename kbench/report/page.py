@@ -188,7 +188,8 @@ def _drawn(
     name: str, title: str, found: Sequence[charts.Chart], styles: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
     """The charts of one section, and the rows that may be shown or not."""
-    drawn = {row for chart in found if chart["columns"] for row in chart["columns"]["row"]}
+    of_rows = [chart for chart in found if chart["kind"] != "scaling"] or found
+    drawn = {row for chart in of_rows if chart["columns"] for row in chart["columns"]["row"]}
     return {
         "id": name,
         "name": title,

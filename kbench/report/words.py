@@ -27,8 +27,9 @@ def learning(summaries: Sequence[Summary]) -> tuple[str, list[str]]:
                 lines.append(f"{name}: {text}.{advice(row)}")
     sentences = [f"{kind}: {_names(names)}." for kind, names in found.items() if names]
     if groups and not sentences:
+        examples = len({group[0].example for group in groups})
         sentences = [
-            f"Final scores are alike in {'the one example' if len(groups) == 1 else f'all {len(groups)} examples'}."
+            f"Final scores are alike in {'the one example' if examples == 1 else f'all {examples} examples'}."
         ]
     return " ".join(sentences), lines
 

@@ -13,7 +13,7 @@ from kbench.summary import TO_FASTEST, Summary
 from kbench.text import beside_one
 from kbench.values import FASTEST, SLOWER
 
-_MOST = 4  # sentences along one axis: beyond that the plots say more
+_MOST = 2  # sentences along one axis: beyond that the plots say more
 
 
 def varies(rows: Sequence[Summary]) -> bool:
@@ -27,13 +27,10 @@ def winners(rows: Sequence[Summary], does: str, unknown: set[Point]) -> str:
     wins = Counter(row.backend for row in rows if row.place in places and row.ratios[TO_FASTEST].value == 1)
     if not wins:
         return ""
-    varying = [axis.title for axis in axes.varying(row.key for row in rows) if not axis.ranked]
     (first, count), *others = wins.most_common()
-    start = f"{rows[0].example} {does} fastest on {first}"
-    if not others:
-        return f"{start} at every {' and '.join(varying)}{' that could be compared' if unknown else ''}."
+    where = f"all {len(places)}" if count == len(places) else f"{count} of {len(places)}"
     listed = "".join(f", on {name} in {number}" for name, number in others)
-    return f"{start} in {count} of {len(places)} combinations of {' and '.join(varying)}{listed}."
+    return f"{rows[0].example} {does} fastest on {first} in {where} comparisons{listed}."
 
 
 def trends(rows: Sequence[Summary]) -> list[str]:
@@ -50,7 +47,7 @@ def trends(rows: Sequence[Summary]) -> list[str]:
 
 
 def _trend(lines: Lines, place: Point, group: Sequence[Line]) -> str:
-    """Such as `With 1 thread, from batch 32 to batch 128 ONE gets 2.10 times the samples/s, OTHER 1.20 times.`"""
+    """Such as `With 1 thread, from batch 32 to 128 ONE gets 2.10 times the samples/s, OTHER 1.20 times.`"""
     axis = lines.axis
     first, last = min(line.points[0].at for line in group), max(line.points[-1].at for line in group)
     whole = [line for line in group if (line.points[0].at, line.points[-1].at) == (first, last)]
@@ -61,9 +58,7 @@ def _trend(lines: Lines, place: Point, group: Sequence[Line]) -> str:
     others = [text for other in lines.others if (text := axes.shown(other, place[other.name]))]
     (best, gain), *rest = ranked
     said = f"With {' and '.join(others)}, from" if others else "From"
-    said += (
-        f" {axes.shown(axis, first)} to {axes.shown(axis, last)} {best} gets {beside_one(gain)} times the samples/s"
-    )
+    said += f" {axes.span(axis, first, last)} {best} gets {beside_one(gain)} times the samples/s"
     said += "".join(f", {name} {beside_one(times)} times" for name, times in rest)
     return said + "".join(f"; {text}" for text in _overtaking(lines, group)) + "."
 
