@@ -72,6 +72,7 @@ def make(
     """
     on = tuple(dict.fromkeys(devices.choose(one, gpus) for one in request.device))
     chosen = tuple(_backend(name, known, on, report) for name in request.backends)
+    _check_different(request.backends)
     load = partial(scripts.load, module=request.script.module) if request.script else examples.load
     loaded = tuple(load(paths.expanded(path)) for path in request.examples)
     if request.augment and not any(example.augmentation for example in loaded):
@@ -108,6 +109,14 @@ def _backend(name: str, known: Mapping[str, Backend], on: Sequence[Device], repo
     for kind in dict.fromkeys(device.kind for device in on):
         found = locks.locked(found, kind, report)
     return found
+
+
+def _check_different(names: Sequence[str]) -> None:
+    """Raises UserError if two names mean the same: settings in another order."""
+    found: dict[axes.Point, str] = {}
+    for name in names:
+        if (other := found.setdefault(axes.point({}, name), name)) != name:
+            raise UserError(f"{other} and {name} are the same: leave one out.")
 
 
 def acceptable(

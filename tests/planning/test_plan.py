@@ -264,3 +264,8 @@ def test_extra_repeats_are_of_one_row_and_those_of_earlier_runs_of_an_example_an
     assert [task.repeat for task in make("jax", "mnist_cnn", extra_repeats={row: (2,)}, **both).tasks] == [1, 1, 2]
     earlier = make("jax", "mnist_cnn", extra_repeats={"mnist_cnn keras3/jax": (2,)}, **both)
     assert [task.repeat for task in earlier.tasks] == [1, 1, 2, 2]
+
+
+def test_two_names_of_the_same_variant_are_one_sentence() -> None:
+    with pytest.raises(UserError, match="are the same: leave one out"):
+        make("jax+jit=off+policy=float64,jax+policy=float64+jit=off", "mnist_mlp")
