@@ -26,7 +26,7 @@ SILENT = Listener(lambda task: None, lambda task, progress: None, lambda task, o
 
 def compile_first(
     tasks: Sequence[CellTask],
-    verdicts: Mapping[str, Outcome],
+    impossible: Mapping[str, Outcome],
     here: RunPaths,
     launcher: Launcher,
     report: Callable[[str], None],
@@ -42,7 +42,7 @@ def compile_first(
     missing: dict[Path, CellTask] = {}
     for task in tasks:
         folder = _compiled(task, here)
-        if folder is not None and task.id not in verdicts and not folder.is_dir():
+        if folder is not None and task.id not in impossible and not folder.is_dir():
             missing.setdefault(folder, task)
     if not missing:
         return 0.0

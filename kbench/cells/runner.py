@@ -56,7 +56,7 @@ class Listener:
 
 def run(
     tasks: Sequence[CellTask],
-    verdicts: Mapping[str, Outcome],
+    impossible: Mapping[str, Outcome],
     here: RunPaths,
     launcher: Launcher,
     listener: Listener,
@@ -66,12 +66,12 @@ def run(
     """Run the tasks and record each outcome in the run's folder as soon as it is known.
 
     They run one after the other, or with `interleave` those that are ranked together side by side, in turns; not on a
-    GPU, because frameworks take all its memory. `verdicts`: the outcomes of cells that cannot run, by id. `before` is
-    called with the first task of each measurement. No failed cell stops the run. On an interrupt the running cells
+    GPU, because frameworks take all its memory. `impossible`: the outcomes of cells that cannot run, by id. `before`
+    is called with the first task of each measurement. No failed cell stops the run. On an interrupt the running cells
     are recorded as interrupted, and KeyboardInterrupt is raised again. Raises UserError if results cannot be written,
     or if the run's folder is gone.
     """
-    known = {task.id: verdict for task in tasks if (verdict := verdicts.get(task.id) or _unavailable(task, here))}
+    known = {task.id: verdict for task in tasks if (verdict := impossible.get(task.id) or _unavailable(task, here))}
     outcomes: dict[str, Outcome] = {}
     running: dict[str, CellTask] = {}
     largest: dict[Point, int] = {}  # the batch size that did not fit into memory, by the rest of the row's point
@@ -269,7 +269,7 @@ class Progress:
         if lines:
             done = self._progress.epochs + len(lines)
             self._progress = EpochProgress(done)
-            for last in store.understand(lines[-1]).epochs:
+            for last in store.parse_events(lines[-1]).epochs:
                 accuracy = last.accuracy if last.val_accuracy is None else last.val_accuracy
                 self._progress = EpochProgress(done, last.seconds, last.loss, accuracy)
         return self._progress

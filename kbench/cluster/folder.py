@@ -26,7 +26,7 @@ from kbench.cluster.schedule import Worker
 from kbench.errors import UserError
 from kbench.planning import request
 from kbench.store import schema1
-from kbench.store.files import may_be_refused, read_json, replace, replace_json
+from kbench.store.files import os_errors_as_user_errors, read_json, replace, replace_json
 from kbench.store.runs import CLUSTER, LONGEST_NAME, MACHINES, SCHEMA, create_with
 from kbench.whole_folders import scratch
 
@@ -93,7 +93,7 @@ def note_attempt(run: Path, block: Block, worker: Worker, started: datetime, sta
         "reason": reason,
     }
     path = run / ATTEMPTS
-    with may_be_refused("write", path), path.open("a", encoding="utf-8") as file:
+    with os_errors_as_user_errors("write", path), path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
 
 
@@ -110,7 +110,7 @@ def accept(run: Path, kind: str, block: Block, result: Result) -> None:
         raise ValueError(f"it sent a file that does not belong to a block: {wrong[0][:80]!r}")
     record = read(run)  # which also says that the run's folder is still there
     folder = run / MACHINES / kind
-    with may_be_refused("write", folder), scratch(folder / f".new-{secrets.token_hex(8)}") as sent:
+    with os_errors_as_user_errors("write", folder), scratch(folder / f".new-{secrets.token_hex(8)}") as sent:
         for name, content in result.files.items():
             (sent / name).parent.mkdir(parents=True, exist_ok=True)
             (sent / name).write_bytes(content)

@@ -26,23 +26,23 @@ def read() -> dict[str, Any]:
     return {
         "system": {
             "name": platform.system(),
-            "distribution": known(lambda: platform.freedesktop_os_release()["PRETTY_NAME"], ""),
+            "distribution": value_or(lambda: platform.freedesktop_os_release()["PRETTY_NAME"], ""),
             "kernel": platform.release(),
             "machine": platform.machine(),
         },
         "cpu": {
-            "model": known(_cpu_model, ""),
-            "cores": known(lambda: psutil.cpu_count(logical=False), None),
-            "threads": known(os.cpu_count, None),
-            "visible": known(visible_cores, None),
-            "quota": known(lambda: min(_cpu_limits(), default=None), None),
-            "caches_kib": known(caches_kib, dict[str, int]()),
-            "busy": known(lambda: round(busy_cores(), 2), None),
-            "governor": known(lambda: (_CPU / "cpufreq" / "scaling_governor").read_text().strip(), ""),
+            "model": value_or(_cpu_model, ""),
+            "cores": value_or(lambda: psutil.cpu_count(logical=False), None),
+            "threads": value_or(os.cpu_count, None),
+            "visible": value_or(visible_cores, None),
+            "quota": value_or(lambda: min(_cpu_limits(), default=None), None),
+            "caches_kib": value_or(caches_kib, dict[str, int]()),
+            "busy": value_or(lambda: round(busy_cores(), 2), None),
+            "governor": value_or(lambda: (_CPU / "cpufreq" / "scaling_governor").read_text().strip(), ""),
         },
-        "memory_mib": known(lambda: psutil.virtual_memory().total // _MIB, None),
-        "memory_available_mib": known(lambda: psutil.virtual_memory().available // _MIB, None),
-        "memory_limit_mib": known(lambda: min(_memory_limits().values()) // _MIB, None),
+        "memory_mib": value_or(lambda: psutil.virtual_memory().total // _MIB, None),
+        "memory_available_mib": value_or(lambda: psutil.virtual_memory().available // _MIB, None),
+        "memory_limit_mib": value_or(lambda: min(_memory_limits().values()) // _MIB, None),
         "load_average": load_average(),
     }
 
@@ -55,7 +55,7 @@ def busy_cores() -> float:
 def available_mib() -> float:
     """Memory available to further processes on this machine and in each cgroup above this process."""
     free = [psutil.virtual_memory().available / _MIB]
-    for folder, limit in known(_memory_limits, dict[Path, int]()).items():
+    for folder, limit in value_or(_memory_limits, dict[Path, int]()).items():
         used = _words(folder / "memory.current") or _words(folder / "memory.usage_in_bytes") or ["0"]
         words = _words(folder / "memory.stat")
         stat = dict(zip(words[::2], words[1::2], strict=False))
@@ -66,7 +66,7 @@ def available_mib() -> float:
 
 def load_average() -> list[float] | None:
     """Over 1, 5 and 15 minutes."""
-    return known(lambda: [round(load, 2) for load in os.getloadavg()], None)
+    return value_or(lambda: [round(load, 2) for load in os.getloadavg()], None)
 
 
 def caches_kib() -> dict[str, int]:
@@ -82,14 +82,14 @@ def caches_kib() -> dict[str, int]:
 
 def visible_cores() -> float:
     """Cores that this process may use: by affinity, or by its cgroup's quota if that is less."""
-    quota = known(lambda: min(_cpu_limits(), default=None), None)
+    quota = value_or(lambda: min(_cpu_limits(), default=None), None)
     return min(filter(None, (len(os.sched_getaffinity(0)), quota)))
 
 
-def known(fact: Callable[[], T], otherwise: T) -> T:
-    """`fact()`, or `otherwise` if that fails."""
+def value_or(read: Callable[[], T], otherwise: T) -> T:
+    """`read()`, or `otherwise` if that fails."""
     try:
-        return fact()
+        return read()
     except Exception:  # a run must start on any system
         return otherwise
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kbench.machine import gpu_state, host
-from kbench.machine.host import known
+from kbench.machine.host import value_or
 from kbench.paths import PACKAGE
 from kbench.values import Device
 from kbench.version import __version__
@@ -31,7 +31,7 @@ def read(devices: Sequence[Device], command: str, nvml: Any = None) -> dict[str,
     return {
         "started": _now(),
         "command_line": without_home(command),
-        "kbench": {"version": __version__, **known(lambda: _checkout(PACKAGE.parent), {})},
+        "kbench": {"version": __version__, **value_or(lambda: _checkout(PACKAGE.parent), {})},
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         **host.read(),
         "gpus": [_gpu_facts(device, states) for device in devices if device.kind == "gpu"],
@@ -125,7 +125,7 @@ def gpu_names(provenance: Mapping[str, Any]) -> str:
 
 def without_home(text: str) -> str:
     """`text` with the home folder as ~, whose name is often the user's."""
-    home = known(lambda: str(Path.home()), "")
+    home = value_or(lambda: str(Path.home()), "")
     # As a word of its own, or at the start of a path.
     return re.sub(re.escape(home) + r"(?=[/\\'\s:,;]|$)", "~", text) if len(home) > 1 else text
 

@@ -24,7 +24,7 @@ from kbench.plots.look import OWN, Style, caption, key, looks, same_learning
 from kbench.plots.overview import overview
 from kbench.plots.scaling import scaling
 from kbench.report.page import html
-from kbench.store.files import may_be_refused, remove_others, replace
+from kbench.store.files import os_errors_as_user_errors, remove_others, replace
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
 from kbench.tables.content import by_example
@@ -70,7 +70,7 @@ def rebuild(
     for of_example in pictures.values():
         files |= of_example
     if plots:
-        with may_be_refused("make", run / "plots"):
+        with os_errors_as_user_errors("make", run / "plots"):
             (run / "plots").mkdir(exist_ok=True)
     for name, content in files.items():
         # Not durable: files lost in a power cut can be derived again, and waiting for the disk is slow.

@@ -10,7 +10,7 @@ from kbench.machine.provenance import kind
 from kbench.outputs.one_run import colors, rebuild, report, signed
 from kbench.plots.look import OWN, looks
 from kbench.plots.overview import overview
-from kbench.store.files import may_be_refused, replace
+from kbench.store.files import os_errors_as_user_errors, replace
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
 from kbench.tables import markdown
@@ -30,7 +30,7 @@ def write(run: Path, there: Sequence[RunResults], plots: bool = True) -> Rows:
     replace(run / "summary.md", _page(run, there, rows, plots), durable=False)
     if plots:
         look = looks([row for found in rows.values() for row in found], colors(there))
-        with may_be_refused("make", run / "plots"):
+        with os_errors_as_user_errors("make", run / "plots"):
             (run / "plots").mkdir(exist_ok=True)
         for suffix, content in overview(
             rows, look, signed(OWN, list(zip(there, rows.values(), strict=True)))

@@ -13,7 +13,7 @@ from kbench.outputs.one_run import colors, file_name, of_report, signed
 from kbench.plots.look import OWN, Style, looks
 from kbench.plots.scaling import scaling
 from kbench.report.page import html
-from kbench.store.files import may_be_refused, remove_others, replace
+from kbench.store.files import os_errors_as_user_errors, remove_others, replace
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
 
@@ -41,7 +41,7 @@ def write_page(
     if page.is_dir():
         raise UserError(f"{page} is a folder: name a file with --output.")
     for needed in (page.parent, *([folder] if pictures else [])):
-        with may_be_refused("make", needed):
+        with os_errors_as_user_errors("make", needed):
             needed.mkdir(parents=True, exist_ok=True)
     replace(page, content, durable=False)
     for name, picture in pictures.items():

@@ -37,7 +37,7 @@ class Plan:
     request: Request
     devices: tuple[Device, ...]
     tasks: tuple[CellTask, ...]
-    verdicts: Mapping[str, Outcome]  # of cells that cannot run, by id
+    impossible: Mapping[str, Outcome]  # of cells that cannot run, by id
     backends: tuple[Backend, ...]
     examples: tuple[Example, ...]
     frameworks: frozenset[str] = frozenset()  # the keras.json names of all backends
@@ -45,7 +45,7 @@ class Plan:
 
     def to_measure(self) -> tuple[CellTask, ...]:
         """The tasks without a verdict."""
-        return tuple(task for task in self.tasks if task.id not in self.verdicts)
+        return tuple(task for task in self.tasks if task.id not in self.impossible)
 
     def in_turns(self) -> bool:
         """Whether cells that are ranked together run side by side, where their device allows it."""
@@ -82,7 +82,7 @@ def make(
             f"--seeds different: {request.repeats} seeds from {request.seed} on go beyond {LAST_SEED:,}; "
             "choose a smaller --seed."
         )
-    tasks, verdicts = [], {}
+    tasks, impossible = [], {}
     passed = {name: start_of_sha256(value) for name, value in request.passed().items()}
     for example in loaded:
         named = replace(example, task=task or example.task)
@@ -95,9 +95,9 @@ def make(
                     made = replace(one, repeat=repeat, seed=request.seed_of(repeat))
                     tasks.append(made)
                     if verdict is not None:
-                        verdicts[made.id] = verdict
+                        impossible[made.id] = verdict
     frameworks = frozenset(backend.keras_backend for backend in known.values() if backend.keras_backend)
-    return Plan(request, on, tuple(tasks), verdicts, chosen, loaded, frameworks)
+    return Plan(request, on, tuple(tasks), impossible, chosen, loaded, frameworks)
 
 
 def _backend(name: str, known: Mapping[str, Backend], on: Sequence[Device], report: Callable[[str], None]) -> Backend:

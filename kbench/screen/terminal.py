@@ -66,10 +66,12 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
         lines.append(f"  baseline   {request.baseline}")
     if missing:
         lines.append(f"  to make    environments for {', '.join(missing)} (once; minutes, and some GB to download)")
-    if plan.verdicts:
-        lines.append(f"  left out   {len(plan.verdicts)} that cannot run:")
+    if plan.impossible:
+        lines.append(f"  left out   {len(plan.impossible)} that cannot run:")
         reasons = (
-            f"{one.backend}: {plain(plan.verdicts[one.id].reason)}" for one in plan.tasks if one.id in plan.verdicts
+            f"{one.backend}: {plain(plan.impossible[one.id].reason)}"
+            for one in plan.tasks
+            if one.id in plan.impossible
         )
         lines += [f"             {line}" for line in dict.fromkeys(reasons)]
     print("\n".join(lines), file=file or sys.stdout, flush=True)

@@ -74,9 +74,9 @@ def _plan(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device]
         return replace(made, tasks=tuple(map(_small, made.tasks)))
     full, forward = plan.make(request, known, gpus), plan.make(request, known, gpus, task="infer")
     pairs = zip(full.tasks, forward.tasks, strict=True)
-    tasks = [other if one.id in full.verdicts else one for one, other in pairs]
-    neither = {cell: verdict for cell, verdict in forward.verdicts.items() if cell in full.verdicts}
-    return replace(forward, tasks=tuple(map(_small, tasks)), verdicts=neither)
+    tasks = [other if one.id in full.impossible else one for one, other in pairs]
+    neither = {cell: verdict for cell, verdict in forward.impossible.items() if cell in full.impossible}
+    return replace(forward, tasks=tuple(map(_small, tasks)), impossible=neither)
 
 
 def _small(task: CellTask) -> CellTask:

@@ -14,7 +14,7 @@ from kbench.planning.plan import Plan
 from kbench.planning.request import OTHER_JIT, SAME_BATCH
 from kbench.session import prepare, record
 from kbench.session.events import Explaining, OnEvent
-from kbench.store.files import may_be_refused, read_bytes
+from kbench.store.files import os_errors_as_user_errors, read_bytes
 from kbench.values import OK
 
 EPOCHS = 4  # of each fit
@@ -29,7 +29,7 @@ def explain(the_plan: Plan, here: RunPaths, run_cells: Callable[[Plan, RunPaths]
     first = [task for task in the_plan.to_measure() if task.repeat == 1 and task.id in ended]
     if not first:
         return
-    with may_be_refused("make", here.run / store.EXPLAIN):
+    with os_errors_as_user_errors("make", here.run / store.EXPLAIN):
         (here.run / store.EXPLAIN).mkdir(exist_ok=True)
     called = [name for one in measured for name in one.facts.sites]
     fits = any(name.startswith("fit") for name in called)
@@ -60,7 +60,7 @@ def _made(part: Plan, here: RunPaths, name: str, more: dict[str, object]) -> Pat
     planned = record.of_plan(part, here, **more)
     made = store.create(here.run / store.EXPLAIN, provenance=of_run, name=name, **planned)
     if (given := store.stdin(here.run)).exists():
-        with may_be_refused("read", given):  # a program may have put something else there
+        with os_errors_as_user_errors("read", given):  # a program may have put something else there
             content = read_bytes(given, prepare.MOST_INPUT)
         store.keep_stdin(made, io.BytesIO(content))
     return made

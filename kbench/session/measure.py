@@ -199,7 +199,7 @@ def run_cells(
         if to_compile and task in to_compile[0]:
             compiled += compiling.compile_first(
                 to_compile.pop(0),
-                the_plan.verdicts,
+                the_plan.impossible,
                 here,
                 start,
                 notes(on_event),
@@ -209,7 +209,7 @@ def run_cells(
     with orphans.ended_with_this_process(mark):
         on_event(events.CellsStarted(here.run, the_plan, until))
         try:
-            runner.run(the_plan.tasks, the_plan.verdicts, here, start, listener, the_plan.in_turns(), before)
+            runner.run(the_plan.tasks, the_plan.impossible, here, start, listener, the_plan.in_turns(), before)
         finally:
             on_event(events.CellsEnded(here.run))
     return compiled

@@ -14,7 +14,7 @@ from kbench.cells import spec
 from kbench.cells.spec import RunPaths
 from kbench.environments import ensure, packages
 from kbench.machine import devices, peak_rates, provenance
-from kbench.machine.host import caches_kib, known
+from kbench.machine.host import caches_kib, value_or
 from kbench.masking import without_passwords
 from kbench.planning.plan import Plan
 from kbench.values import Device, Environment
@@ -53,7 +53,7 @@ def _limits(the_plan: Plan) -> dict[str, Any]:
     without = the_plan.request.script or all(task.parity is not None for task in the_plan.tasks)
     if without or all(device.kind != "cpu" for device in the_plan.devices):
         return {}
-    largest = 1024 * max(known(caches_kib, dict[str, int]()).values(), default=0)
+    largest = 1024 * max(value_or(caches_kib, dict[str, int]()).values(), default=0)
     return {
         "limits": peak_rates.measure(
             max(the_plan.request.threads), largest or None, cell_variables(the_plan.request.passed())

@@ -119,7 +119,7 @@ def _missing(the_plan: Plan, there: RunResults, retried: Collection[str]) -> tup
         status = outcomes.get(task.id, INTERRUPTED)
         if status == INTERRUPTED or status in retried:
             missing.append(task)
-        elif task.id not in the_plan.verdicts and (what := _change(task, store.spec(there.folder, task), status)):
+        elif task.id not in the_plan.impossible and (what := _change(task, store.spec(there.folder, task), status)):
             missing.append(task)
             changed[what.format(task)] = None
     return missing, list(changed)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kbench.store.events import GuestReport as GuestReport
+from kbench.store.events import parse_events as parse_events
 from kbench.store.events import read_events as read_events
-from kbench.store.events import understand as understand
 from kbench.store.finding import REFERENCE as REFERENCE
 from kbench.store.finding import by_time as by_time
 from kbench.store.finding import find as find

@@ -97,12 +97,12 @@ T = TypeVar("T", Epoch, Fit, Turn)
 def read_events(path: Path) -> GuestReport:
     """The report in the events file at `path`; empty if there is none. Raises what `read_bytes` does."""
     try:
-        return understand(read_bytes(path))
+        return parse_events(read_bytes(path))
     except FileNotFoundError:
-        return understand(b"")
+        return parse_events(b"")
 
 
-def understand(events: bytes) -> GuestReport:
+def parse_events(events: bytes) -> GuestReport:
     """The report in these lines, from the last start on: a cell that is tried again appends to its file."""
     epochs: dict[tuple[str, int], Epoch] = {}
     phases: dict[str, float] = {}

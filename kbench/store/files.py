@@ -30,7 +30,7 @@ def replace(path: Path, content: bytes | str, durable: bool = True) -> None:
     # Not with tempfile, whose files only the owner can read: results are shared.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with may_be_refused("write", path):
+        with os_errors_as_user_errors("write", path):
             with temporary.open("xb") as file:
                 file.write(content)
                 if durable:
@@ -62,7 +62,7 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
 def read_json(path: Path) -> Mapping[str, Any]:
     """The JSON object in the file at `path`. Raises UserError if it is missing or damaged."""
     try:
-        with may_be_refused("read", path):
+        with os_errors_as_user_errors("read", path):
             value = loads(read_bytes(path))
     except (ValueError, RecursionError, MemoryError) as error:
         raise UserError(f"{path} is damaged: it is not readable as JSON.") from error
@@ -75,7 +75,7 @@ def remove_others(folder: Path, own: Collection[str], kept: Collection[str]) -> 
     """Remove the regular files in `folder` that match a pattern of `own` and are not `kept`. Raises UserError."""
     for path in {found for pattern in own for found in folder.glob(pattern)}:
         if path.name not in kept and path.is_file() and not path.is_symlink():
-            with may_be_refused("remove", path):
+            with os_errors_as_user_errors("remove", path):
                 path.unlink(missing_ok=True)
 
 
@@ -99,18 +99,18 @@ def _encodable(value: Any) -> Any:
     return value
 
 
-def cannot(do: str, path: Path, error: OSError) -> Refused:
+def cannot(action: str, path: Path, error: OSError) -> Refused:
     """The error for a file or folder that the system refuses."""
-    return Refused(f"Cannot {do} {path}: {error.strerror or error}.")
+    return Refused(f"Cannot {action} {path}: {error.strerror or error}.")
 
 
 @contextlib.contextmanager
-def may_be_refused(do: str, path: Path) -> Iterator[None]:
+def os_errors_as_user_errors(action: str, path: Path) -> Iterator[None]:
     """Turns the system's refusal of a file or folder into a UserError, a Refused."""
     try:
         yield
     except OSError as error:
-        raise cannot(do, path, error) from error
+        raise cannot(action, path, error) from error
 
 
 def _sync_folder(folder: Path) -> None:

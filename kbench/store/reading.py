@@ -13,7 +13,7 @@ import msgspec
 from kbench.errors import UserError
 from kbench.reported import told
 from kbench.store import schema1
-from kbench.store.events import AGAIN, read_events, understand
+from kbench.store.events import AGAIN, parse_events, read_events
 from kbench.store.files import read_json
 from kbench.store.runs import SCHEMA, CellFolder, cell_folder, is_cluster, machines
 from kbench.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome
@@ -148,7 +148,7 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
     try:
         report = read_events(folder.events)
     except OSError as error:  # the other cells must still be read
-        report = understand(b"")
+        report = parse_events(b"")
         if outcome.status == OK:
             outcome = Outcome(INTERRUPTED, f"its events.jsonl cannot be read: {error.strerror or error}")
     if outcome.status == OK and not report.has_ended(cell.epochs, program=report.facts.program is not None):

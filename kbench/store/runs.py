@@ -28,7 +28,7 @@ from typing import IO, Any
 from kbench.arrays import Data
 from kbench.errors import UserError
 from kbench.store import schema1
-from kbench.store.files import cannot, may_be_refused, read_bytes, read_json, replace_json
+from kbench.store.files import cannot, os_errors_as_user_errors, read_bytes, read_json, replace_json
 from kbench.values import Backend, Cell, Example, Outcome
 from kbench.whole_folders import scratch
 
@@ -187,7 +187,7 @@ def set_aside(run: Path, cell_id: str) -> None:
     folder = run / "cells" / cell_id
     if not os.path.lexists(folder):
         return
-    with may_be_refused("set aside", folder):
+    with os_errors_as_user_errors("set aside", folder):
         (run / "earlier").mkdir(exist_ok=True)
         number = next(n for n in itertools.count(1) if not os.path.lexists(run / "earlier" / f"{cell_id}.{n}"))
         folder.rename(run / "earlier" / f"{cell_id}.{number}")
@@ -225,14 +225,14 @@ def stdin(run: Path) -> Path:
 
 def keep_stdin(run: Path, given: IO[bytes]) -> None:
     """Write that file. Raises UserError."""
-    with may_be_refused("write", stdin(run)), stdin(run).open("xb") as file:
+    with os_errors_as_user_errors("write", stdin(run)), stdin(run).open("xb") as file:
         shutil.copyfileobj(given, file)
 
 
 def write_spec(run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mapping[str, Any]) -> Path:
     """Create the cell's folder with the guest's spec and keras.json; return the spec's path. Raises UserError."""
     folder = cell_folder(run, cell)
-    with may_be_refused("make", folder.path):
+    with os_errors_as_user_errors("make", folder.path):
         folder.path.parent.mkdir(exist_ok=True)  # not the run's folder, which may have another name by now
         folder.keras_home.mkdir(parents=True, exist_ok=True)
     replace_json(folder.keras_home / "keras.json", keras_json)
@@ -243,7 +243,7 @@ def write_spec(run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mappi
 def keep_lock(run: Path, backend: str, lock: Path) -> None:
     """Copy a lock file that was made for this run into its folder. Raises UserError."""
     place = run / "locks" / f"{backend.replace('/', '-')}.lock"
-    with may_be_refused("write", place):
+    with os_errors_as_user_errors("write", place):
         place.parent.mkdir(exist_ok=True)
         place.write_bytes(read_bytes(lock))
 
@@ -253,7 +253,7 @@ def write_outcome(run: Path, cell: Cell, outcome: Outcome) -> None:
     folder = cell_folder(run, cell)
     if _is_not(folder.path, stat.S_ISDIR) or _is_not(folder.outcome, stat.S_ISREG):
         set_aside(run, cell.id)  # the guest has put something else there
-    with may_be_refused("make", folder.path):
+    with os_errors_as_user_errors("make", folder.path):
         # A cell without an environment has an outcome but no spec, so no folder yet.
         folder.path.parent.mkdir(exist_ok=True)
         folder.path.mkdir(exist_ok=True)

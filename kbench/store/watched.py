@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 
 from kbench.errors import UserError
-from kbench.store.files import may_be_refused, read_bytes, replace
+from kbench.store.files import os_errors_as_user_errors, read_bytes, replace
 
 
 class Watched:
@@ -28,11 +28,11 @@ class Watched:
         with contextlib.suppress(UserError):
             if self._read() == self._content:
                 return
-        with may_be_refused("replace", self._path):
+        with os_errors_as_user_errors("replace", self._path):
             if self._path.is_dir() and not self._path.is_symlink():  # which a file cannot replace
                 self._path.rename(self._path.with_name(f"run.json.{secrets.token_hex(4)}"))
         replace(self._path, self._content)
 
     def _read(self) -> bytes:
-        with may_be_refused("read", self._path):
+        with os_errors_as_user_errors("read", self._path):
             return read_bytes(self._path)

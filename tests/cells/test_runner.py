@@ -111,13 +111,13 @@ class Stage:
         self,
         fates: Mapping[str, Fate],
         tasks: Sequence[CellTask] = (),
-        verdicts: Mapping[str, Outcome] | None = None,
+        impossible: Mapping[str, Outcome] | None = None,
         **changes: Any,
     ) -> list[Outcome]:
         self.launcher = FakeLauncher(fates)
         return runner.run(
             tasks or [replace(task(name), **changes) for name in fates],
-            verdicts or {},
+            impossible or {},
             self.here,
             self.launcher,
             self.heard.listener(),

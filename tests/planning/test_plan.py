@@ -137,7 +137,7 @@ def test_the_time_limit_of_a_cell_grows_with_what_it_does() -> None:
 def test_a_backend_that_cannot_train_is_unsupported_with_its_own_reason_and_needs_no_environment() -> None:
     made = make("openvino", "mnist_mlp,resnet50_features")
     training, inference = made.tasks
-    assert made.verdicts == {training.id: Outcome(UNSUPPORTED, BACKENDS["keras3/openvino"].cannot)}
+    assert made.impossible == {training.id: Outcome(UNSUPPORTED, BACKENDS["keras3/openvino"].cannot)}
     assert made.to_measure() == (inference,)
     assert make("openvino", "mnist_mlp").environments() == []
 
@@ -163,7 +163,7 @@ def test_a_gpu_plan_names_the_device_and_takes_the_builds_that_fit_it() -> None:
 
 def test_a_backend_without_a_build_for_the_gpu_is_unsupported_and_says_why() -> None:
     made = make("keras2/tensorflow,cntk,openvino", "resnet50_features", H100)
-    reasons = {task.backend: made.verdicts[task.id] for task in made.tasks}
+    reasons = {task.backend: made.impossible[task.id] for task in made.tasks}
     newest = "its newest build knows GPUs up to compute capability 7.5; NVIDIA H100 has 9.0"
     assert reasons["keras2/tensorflow"] == reasons["keras2/cntk"] == Outcome(UNSUPPORTED, newest)
     openvino = "keras3/openvino has no build for a GPU: use --device cpu"

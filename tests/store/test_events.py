@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 from kbench.epochs import Turn
 from kbench.reported import Described, Facts
 from kbench.store.events import GuestReport, read_events
-from kbench.store.events import understand as understand_text
+from kbench.store.events import parse_events as parse_bytes
 
 EVENTS = learning(cell(epochs=4), 1.0)
 LINES = [json.dumps(event).encode() + b"\n" for event in EVENTS]
 
 
-def understand(lines: Iterable[bytes]) -> GuestReport:
-    return understand_text(b"".join(lines))
+def parse_events(lines: Iterable[bytes]) -> GuestReport:
+    return parse_bytes(b"".join(lines))
 
 
 def test_epochs_phases_and_facts_are_read() -> None:
-    report = understand(LINES)
+    report = parse_events(LINES)
     assert [epoch.epoch for epoch in report.epochs] == [1, 2, 3, 4]
     assert report.epochs[0].seconds == 2.0
     assert report.epochs[0].evaluation_seconds == 0.1
@@ -66,25 +66,25 @@ METRICS = {"loss", "accuracy", "val_loss", "val_accuracy"}
 def test_a_line_with_a_wrong_value_is_damaged_and_changes_none_beside_it(keys: set[str], value: object) -> None:
     lines = [json.dumps(USUAL | {"epoch": number}).encode() + b"\n" for number in (3, 1, 2)]
     for key in keys:
-        report = understand([lines[0], json.dumps(USUAL | {key: value}).encode() + b"\n", *lines[1:]])
-        assert report.epochs == understand(lines).epochs and report.facts.events_damaged == 1, key
+        report = parse_events([lines[0], json.dumps(USUAL | {key: value}).encode() + b"\n", *lines[1:]])
+        assert report.epochs == parse_events(lines).epochs and report.facts.events_damaged == 1, key
 
 
 def test_of_two_epochs_with_one_number_the_later_counts() -> None:
     lines = [json.dumps(USUAL | {"epoch": number}).encode() + b"\n" for number in (1, 2, 3)]
-    later = understand([*lines, json.dumps(USUAL | {"loss": 9.0}).encode(), b"\n", lines[0]])
+    later = parse_events([*lines, json.dumps(USUAL | {"loss": 9.0}).encode(), b"\n", lines[0]])
     assert [epoch.loss for epoch in later.epochs] == [0.5, 9.0, 0.5]
 
 
 def test_epochs_before_and_after_another_event_are_read_alike() -> None:
-    report = understand([LINES[-3], b'{"event": "note", "text": "a long evaluation"}\n', *LINES])
-    assert report.epochs == understand(LINES).epochs and report.last == "end"
-    again = understand([*LINES[:-1], b'{"event": "note", "text": "a long evaluation"}\n', LINES[-1]])
+    report = parse_events([LINES[-3], b'{"event": "note", "text": "a long evaluation"}\n', *LINES])
+    assert report.epochs == parse_events(LINES).epochs and report.last == "end"
+    again = parse_events([*LINES[:-1], b'{"event": "note", "text": "a long evaluation"}\n', LINES[-1]])
     assert again.epochs == report.epochs and "a long evaluation" in again.facts.notes
 
 
 def test_losses_that_are_no_numbers_are_read_as_guests_write_them() -> None:
-    (epoch,) = understand([json.dumps(USUAL | {"loss": math.nan, "val_loss": -math.inf}).encode()]).epochs
+    (epoch,) = parse_events([json.dumps(USUAL | {"loss": math.nan, "val_loss": -math.inf}).encode()]).epochs
     assert math.isnan(epoch.loss or 0.0) and epoch.val_loss == -math.inf and epoch.step_seconds == (0.5, 1.0)
 
 
@@ -115,7 +115,7 @@ def test_garbage_lines_are_counted_and_the_rest_is_kept() -> None:
         b'{"event": "phase", "name": "import"}\n',
         b'{"event": "epoch", "epoch": 9, "seconds": 1' + b"0" * 5000 + b', "samples": 2}\n',
     ]
-    report = understand([line for pair in zip(LINES, garbage, strict=False) for line in pair] + LINES[10:])
+    report = parse_events([line for pair in zip(LINES, garbage, strict=False) for line in pair] + LINES[10:])
     assert report.facts.events_damaged == len(garbage)
     assert [epoch.epoch for epoch in report.epochs] == [1, 2, 3, 4]
 
@@ -123,36 +123,36 @@ def test_garbage_lines_are_counted_and_the_rest_is_kept() -> None:
 def test_a_fact_of_another_type_is_damaged_and_the_others_beside_it_are_kept() -> None:
     line = b'{"event": "model", "parameters": %s, "form": "unrolled", "layers": %s}'
     for parameters, layers in ((b"true", b"[]"), (b"7", b'"?"'), (b"7", b'[["Dense"]]')):
-        facts = understand([line % (parameters, layers)]).facts
+        facts = parse_events([line % (parameters, layers)]).facts
         assert facts.form == "unrolled" and facts.events_damaged == 1
         assert (facts.parameters, facts.layers) in ((None, ()), (7, None))
-    whole = understand([line % (b"7", b"null")]).facts
+    whole = parse_events([line % (b"7", b"null")]).facts
     assert (whole.parameters, whole.layers, whole.events_damaged) == (7, None, 0)
 
 
 def test_a_turn_taken_again_is_read_from_runs_of_earlier_versions_too() -> None:
     now, old = ([3, 1, 9, 1], [4, 9, 12, 0]), ([1_000_003, 1, 9], [4, 9, 12])
     for rounds in (now, old):
-        (epoch,) = understand([json.dumps(USUAL | {"rounds": rounds}).encode()]).epochs
+        (epoch,) = parse_events([json.dumps(USUAL | {"rounds": rounds}).encode()]).epochs
         assert epoch.rounds == (Turn(3, 1, 9, 1), Turn(4, 9, 12))
     fit = {"event": "fit", "site": "fit, line 9", "seconds": 1.0, "epochs": 2, "first": 0, "cold": 0, "held": 0}
     for number in ({"round": 3, "again": 1}, {"round": 1_000_003}):
-        (call,) = understand([json.dumps(fit | number).encode()]).facts.fits["fit, line 9"]
+        (call,) = parse_events([json.dumps(fit | number).encode()]).facts.fits["fit, line 9"]
         assert (call.round, call.again) == (3, 1)
 
 
 def test_unknown_events_and_keys_are_no_damage() -> None:
-    report = understand([b'{"event": "memory", "mib": 7}\n', b'{"event": "start", "later": [1]}\n', b"\n"])
+    report = parse_events([b'{"event": "memory", "mib": 7}\n', b'{"event": "start", "later": [1]}\n', b"\n"])
     assert report.facts.events_damaged == 0
 
 
 def test_the_device_that_was_found_from_inside_is_a_fact() -> None:
-    assert understand([b'{"event": "device", "device": "gpu"}\n']).facts.device == "gpu"
+    assert parse_events([b'{"event": "device", "device": "gpu"}\n']).facts.device == "gpu"
 
 
 def test_a_diverged_loss_stays_visible() -> None:
     line = b'{"event": "epoch", "epoch": 1, "seconds": 1, "samples": 2, "loss": NaN, "val_loss": Infinity}\n'
-    (epoch,) = understand([line]).epochs
+    (epoch,) = parse_events([line]).epochs
     assert epoch.loss is not None
     assert math.isnan(epoch.loss)
     assert epoch.val_loss == math.inf
@@ -161,13 +161,13 @@ def test_a_diverged_loss_stays_visible() -> None:
 
 def test_the_memory_of_the_allocator_is_a_fact_where_it_is_reported() -> None:
     line = b'{"event": "memory", "at": "end", "peak_mib": 2.5, "allocator_peak_mib": %s}'
-    assert understand([line % b"1.5"]).facts.allocator_peak_mib == 1.5
-    assert understand([line % b"null"]).facts.allocator_peak_mib is None
-    assert understand([line % b"null"]).facts.peak_memory_mib == 2.5
+    assert parse_events([line % b"1.5"]).facts.allocator_peak_mib == 1.5
+    assert parse_events([line % b"null"]).facts.allocator_peak_mib is None
+    assert parse_events([line % b"null"]).facts.peak_memory_mib == 2.5
 
 
 def test_notes_and_the_last_error_are_facts() -> None:
-    report = understand(
+    report = parse_events(
         [
             b'{"event": "note", "text": "partial batch left out"}\n',
             b'{"event": "error", "kind": "mismatch", "message": "loaded another backend"}\n',
@@ -178,7 +178,7 @@ def test_notes_and_the_last_error_are_facts() -> None:
 
 
 def test_a_cell_tried_again_reports_only_of_its_last_try() -> None:
-    report = understand([*LINES[:7], *LINES])
+    report = parse_events([*LINES[:7], *LINES])
     assert report.phases["import"] == 1.5
     assert len(report.epochs) == 4
 
@@ -187,15 +187,15 @@ def test_a_cell_tried_again_reports_only_of_its_last_try() -> None:
 def test_a_guest_killed_at_any_byte_keeps_all_whole_lines(length: int) -> None:
     kept = b"".join(LINES)[:length].splitlines(keepends=True)
     whole = [line for line in kept if line.endswith(b"\n")]
-    report, all_whole = understand(kept), understand(whole)
+    report, all_whole = parse_events(kept), parse_events(whole)
     assert report.epochs[: len(all_whole.epochs)] == all_whole.epochs
     assert report.facts.events_damaged in (0, 1)
 
 
 @given(st.lists(st.binary(max_size=40), max_size=5))
 def test_no_bytes_raise(lines: list[bytes]) -> None:
-    understand([*LINES, *lines])
-    understand(lines)
+    parse_events([*LINES, *lines])
+    parse_events(lines)
 
 
 _json = st.recursive(
@@ -208,4 +208,4 @@ _json = st.recursive(
 @given(st.sampled_from(EVENTS), st.data())
 def test_no_value_of_any_key_raises(event: dict[str, object], data: st.DataObject) -> None:
     changed = {**event, data.draw(st.sampled_from(sorted(event))): data.draw(_json)}
-    understand([json.dumps(changed).encode() + b"\n"])
+    parse_events([json.dumps(changed).encode() + b"\n"])
