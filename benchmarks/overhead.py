@@ -93,7 +93,7 @@ def paired(
             folder=folder,
             log=log,
             timeout=1800.0,
-            watch=lambda: progress.look() and None,
+            watch=lambda: progress.sample() and None,
         )
     )
     said = log.read_text("utf-8", "replace")

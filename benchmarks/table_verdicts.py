@@ -145,12 +145,12 @@ def table(random: Random, machine: Machine, truth: Sequence[float], times: int) 
     active = list(range(len(truth)))
     found: dict[int, dict[int, Process]] = {backend: {} for backend in active}
     rows: list[Summary] = []
-    for number in range(times or intervals.LOOKS):
+    for number in range(times or intervals.INTERIM_ANALYSES):
         for backend, process in repeat(random, machine, truth, number, active).items():
             found[backend][number] = process
         if times and number < times - 1:
             continue
-        rows = compared(found, intervals.LEVEL if times else intervals.LEVEL_OF_A_LOOK)
+        rows = compared(found, intervals.CONFIDENCE if times else intervals.INTERIM_CONFIDENCE)
         still_open = open_rows(rows, PRECISION)
         if times or not still_open:
             break
@@ -158,14 +158,14 @@ def table(random: Random, machine: Machine, truth: Sequence[float], times: int) 
     return rows, sum(map(len, found.values()))
 
 
-def compared(found: Mapping[int, Mapping[int, Process]], level: float) -> list[Summary]:
+def compared(found: Mapping[int, Mapping[int, Process]], confidence: float) -> list[Summary]:
     """The rows as kbench compares them, fastest first."""
-    levels = processes.levels(found)
+    times = processes.row_times(found)
     timed = [
         Timed(replace(ROW, backend=NAMES[backend], epoch_seconds=one.seconds), (), in_turns=one)
-        for backend, one in levels.items()
+        for backend, one in times.items()
     ]
-    return compare(sorted(timed, key=lambda one: one.seconds), level=level)
+    return compare(sorted(timed, key=lambda one: one.seconds), confidence=confidence)
 
 
 def slower(rows: Sequence[Summary]) -> set[int]:

@@ -95,12 +95,12 @@ def measure(
     return list(store.read(folder / name).measured)
 
 
-def until(measured: Sequence[Measured], slow: set[str], level: float) -> tuple[float, bool]:
+def until(measured: Sequence[Measured], slow: set[str], confidence: float) -> tuple[float, bool]:
     """Seconds of all cells until each of the `slow` backends has its verdict, and whether they have."""
     repeats = max(one.cell.repeat for one in measured)
     for so_far in range(1, repeats + 1):
         there = [one for one in measured if one.cell.repeat <= so_far]
-        found = {row.backend for row in summarise(there, level=level) if row.verdict == SLOWER}
+        found = {row.backend for row in summarise(there, confidence=confidence) if row.verdict == SLOWER}
         if slow <= found or so_far == repeats:
             return sum(one.outcome.seconds or 0.0 for one in there), slow <= found
     raise AssertionError
@@ -119,8 +119,8 @@ def times(folder: Path, how: str, repeats: int, slow: dict[str, set[str]]) -> No
         if how == "quiet":
             rows = summarise(racing)
             slow[example] = {row.backend for row in rows if (row.relative_to_fastest or 0.0) >= DIFFERENT}
-        one, stands = until(racing, slow[example], intervals.LEVEL_OF_A_LOOK)
-        other, fixed_stands = until(fixed, slow[example], intervals.LEVEL)
+        one, stands = until(racing, slow[example], intervals.INTERIM_CONFIDENCE)
+        other, fixed_stands = until(fixed, slow[example], intervals.CONFIDENCE)
         whole = sum(one.outcome.seconds or 0.0 for one in fixed)
         soonest = f"(stood after {other:.0f})" if fixed_stands else "and more"
         print(
@@ -138,7 +138,7 @@ def mistakes(folder: Path, how: str, tables: int) -> None:
         options = ("--samples", "5000", "--seed", str(seed), "--budget", "3m")
         with disturbed(how, 60.0):
             measured = measure(folder, f"same-{how}-{seed}", "mnist_mlp", options, ",".join((SAME, *NAMES)))
-        rows = summarise(measured, level=intervals.LEVEL_OF_A_LOOK)
+        rows = summarise(measured, confidence=intervals.INTERIM_CONFIDENCE)
         told += any(row.verdict for row in rows)
         wrong += any(row.verdict == SLOWER for row in rows)
     print(f"{how:12} the same backend three times: in {wrong} of {told} tables one is said to be slower", flush=True)

@@ -141,7 +141,7 @@ def numbers() -> list[Axis]:
     return [axis for axis in AXES if axis.number]
 
 
-def named(name: str) -> Axis:
+def by_name(name: str) -> Axis:
     """The axis of that name."""
     return next((axis for axis in AXES if axis.name == name), Axis(name, name.replace("_", " ")))
 
@@ -152,7 +152,7 @@ def varying(keys: Iterable[Point]) -> list[Axis]:
     names = dict.fromkeys(name for key in keys for name, _ in key.values)
     found = {name for name in names if len({key[name] for key in keys}) > 1}
     known = [axis for axis in AXES if axis.name in found]
-    return [*known, *(named(name) for name in names if name in found - {axis.name for axis in known})]
+    return [*known, *(by_name(name) for name in names if name in found - {axis.name for axis in known})]
 
 
 def beside(items: Iterable[Item], key: Callable[[Item], Point], along: Collection[str]) -> dict[Point, list[Item]]:
@@ -180,7 +180,7 @@ def span(axis: Axis, first: int, last: int) -> str:
 
 def titled(example: str, values: Mapping[str, Value | None]) -> str:
     """An example and values on other axes, such as `mnist_mlp (batch 32, 1 thread)`."""
-    others = ", ".join(filter(None, (shown(named(name), value) for name, value in values.items())))
+    others = ", ".join(filter(None, (shown(by_name(name), value) for name, value in values.items())))
     return f"{example} ({others})" if others else example
 
 
@@ -211,7 +211,7 @@ def order_of(points: Sequence[Point]) -> Callable[[Point], tuple[Hashable, ...]]
 
     def key(one: Point) -> tuple[Hashable, ...]:
         return tuple(
-            (value if named(name).number and isinstance(value, int) else firsts[name][value])
+            (value if by_name(name).number and isinstance(value, int) else firsts[name][value])
             for name, value in one.values
         )
 

@@ -24,13 +24,13 @@ def further_backends() -> Path | None:
     chosen = os.environ.get("KBENCH_BACKENDS")
     if not chosen:
         return None
-    folder = expanded(chosen)
+    folder = with_home(chosen)
     if not folder.is_dir():
         raise UserError(f"KBENCH_BACKENDS is {chosen}, which is not a folder: name one, or unset it.")
     return folder
 
 
-def expanded(text: str) -> Path:
+def with_home(text: str) -> Path:
     """The path with `~` filled in; unlike pathlib's, this does not raise if there is no such user."""
     return Path(os.path.expanduser(text))  # noqa: PTH111
 
@@ -38,7 +38,7 @@ def expanded(text: str) -> Path:
 def cache_folder() -> Path:
     """The folder of environments, data and compiled code: KBENCH_CACHE, or the user's cache folder."""
     chosen = os.environ.get("KBENCH_CACHE")
-    return expanded(chosen).absolute() if chosen else Path(platformdirs.user_cache_dir("kbench"))
+    return with_home(chosen).absolute() if chosen else Path(platformdirs.user_cache_dir("kbench"))
 
 
 def portable(path: Path) -> str:

@@ -31,7 +31,7 @@ def significant(value: float | None, digits: int = 3) -> str:
     return f"{value:,.{max(0, digits - 1 - exponent)}f}"
 
 
-def compared(ratio: float | None, verdict: str) -> str:
+def format_ratio(ratio: float | None, verdict: str) -> str:
     """The ratio, with ~ in front if no difference is shown, and ? if it is too unsure to say anything."""
     mark = "" if ratio is None else {NO_DIFFERENCE: "~", NOT_COMPARED: "?"}.get(verdict, "")
     return mark + significant(ratio)
@@ -73,7 +73,7 @@ def size(count: int) -> str:
     return f"{-(-count // 1024)} KiB"
 
 
-def beside_one(ratio: float) -> str:
+def format_bound(ratio: float) -> str:
     """A ratio that is visibly above or below 1: 1.003 and not 1.00."""
     shown = significant(ratio)
     return significant(ratio, 4) if shown == significant(1.0) and ratio != 1 else shown

@@ -16,7 +16,7 @@ from kbench.axes import AXES, Axis, Point
 from kbench.comparison import pairing, scaling
 from kbench.comparison.values import About
 from kbench.outputs import one_run
-from kbench.plots.look import looks
+from kbench.plots.styles import row_styles
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables.content import table
 from kbench.values import OK, Cell, Outcome
@@ -147,7 +147,7 @@ def test_an_axis_of_ones_own_has_columns_lines_and_files_without_a_change_elsewh
     assert len(rows) == 4 and {row.key["workers"] for row in rows} == {1, 4}
     assert {row.relative_to_fastest for row in rows if row.backend == "keras2/cntk"} == {1.0}, "ranked within each"
     assert "workers" in table(rows).columns
-    assert {look.label for look in looks(rows, COLORS).values()} >= {"keras3/jax 4 workers"}
+    assert {row_style.label for row_style in row_styles(rows, COLORS).values()} >= {"keras3/jax 4 workers"}
     (lines,) = scaling.within(rows)
     assert lines.axis == own
     one_run.rebuild(results)
@@ -162,4 +162,4 @@ def test_a_point_without_some_axes_is_what_a_comparison_is_of() -> None:
     assert one.without(["threads"]) == Point((("example", "e"), ("backend", "b")))
     assert one.place == Point((("example", "e"), ("threads", 2)))
     assert one.work == Point((("example", "e"),))
-    assert axes.shown(axes.named("threads"), 1) == "1 thread"
+    assert axes.shown(axes.by_name("threads"), 1) == "1 thread"

@@ -96,7 +96,7 @@ def as_epochs(calls: Sequence[Call], fits: bool) -> list[Epoch]:
     else:
         groups = [[one] for one in (calls[0], *_warm(usual(calls)))]
     by_steps = any(one.held for one in calls)
-    return [_epoch(place, group, by_steps or not fits) for place, group in enumerate(groups, 1)]
+    return [_epoch(position, group, by_steps or not fits) for position, group in enumerate(groups, 1)]
 
 
 def _warm(calls: Sequence[Call]) -> Sequence[Call]:
@@ -105,14 +105,14 @@ def _warm(calls: Sequence[Call]) -> Sequence[Call]:
     return warm if 2 * len(warm) >= len(calls) else calls
 
 
-def _epoch(place: int, calls: Sequence[Call], by_steps: bool) -> Epoch:
-    last = calls[-1].epochs[-1] if calls[-1].epochs else Epoch(place, 0.0, 0)
+def _epoch(position: int, calls: Sequence[Call], by_steps: bool) -> Epoch:
+    last = calls[-1].epochs[-1] if calls[-1].epochs else Epoch(position, 0.0, 0)
     count = number(calls)
     samples = sum(epoch.samples * one.count for one in calls for epoch in one.epochs)
     steps, rounds = (_steps if by_steps else _calls)(calls)
     return Epoch(
-        epoch=place,
-        seconds=calls[0].seconds if place == 1 else total(calls) / count,
+        epoch=position,
+        seconds=calls[0].seconds if position == 1 else total(calls) / count,
         samples=samples // count,
         loss=last.loss,
         accuracy=last.accuracy,
@@ -133,13 +133,13 @@ Parts = tuple[tuple[float, ...], tuple[Turn, ...]]  # as an epoch has step_secon
 def _calls(calls: Sequence[Call]) -> Parts:
     """Each call in the place of a step, in the turn that it belongs to."""
     rounds: list[Turn] = []
-    for place, one in enumerate(calls):
+    for position, one in enumerate(calls):
         if one.round is None:
             return (), ()
-        if rounds and rounds[-1] == Turn(one.round, rounds[-1].first, place, one.again):
-            rounds[-1] = Turn(one.round, rounds[-1].first, place + 1, one.again)
+        if rounds and rounds[-1] == Turn(one.round, rounds[-1].first, position, one.again):
+            rounds[-1] = Turn(one.round, rounds[-1].first, position + 1, one.again)
         elif not one.cold or len(calls) == 1:
-            rounds.append(Turn(one.round, place, place + 1, one.again))
+            rounds.append(Turn(one.round, position, position + 1, one.again))
     return tuple(one.seconds for one in calls), tuple(rounds) if rounds and rounds[-1].round else ()
 
 

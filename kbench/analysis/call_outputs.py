@@ -31,7 +31,7 @@ class _Call:
     measured: Measured
     told: Returned
     outputs: Outputs | None
-    place: int
+    position: int
 
 
 def compare(measured: Iterable[Measured]) -> list[tuple[Cell, Otherwise]]:
@@ -70,22 +70,22 @@ def _with(row: Summary, one: Otherwise) -> Summary:
 
 def _of_group(group: Sequence[_Call]) -> list[tuple[Cell, Otherwise]]:
     """Each cell against that with which most agree; of equals the one without a known fault, then the first."""
-    hows = {(one.place, other.place): _how(one, other) for one in group for other in group if other is not one}
+    hows = {(one.position, other.position): _how(one, other) for one in group for other in group if other is not one}
 
     def order(one: _Call) -> tuple[int, int, int]:
-        compared = [(other, how) for other in group if (how := hows.get((one.place, other.place))) is not None]
+        compared = [(other, how) for other in group if (how := hows.get((one.position, other.position))) is not None]
         agreeing = sum(not how for _, how in compared)
         faults = sum(
             bool(how and fault(how[0], one.measured, one.told, other.measured, other.told)) for other, how in compared
         )
-        return -agreeing, faults, one.place
+        return -agreeing, faults, one.position
 
     ranked = sorted(group, key=order)
     found = []
     for one in group:
         better = ranked[: ranked.index(one)]
-        reference = next((other for other in better if hows[one.place, other.place] is not None), None)
-        how = None if reference is None else hows[one.place, reference.place]
+        reference = next((other for other in better if hows[one.position, other.position] is not None), None)
+        how = None if reference is None else hows[one.position, reference.position]
         if reference is not None and how:
             why = cause(how[0], one.measured, one.told, reference.measured, reference.told)
             found.append((one.measured.cell, Otherwise(how[0], reference.measured.cell.backend, how[1], why)))

@@ -31,7 +31,7 @@ def is_fit(example: str) -> bool:
     return example.partition(SEPARATOR)[2].startswith("fit")
 
 
-def expanded(measured: Sequence[Measured], by_call: bool = True) -> list[Measured]:
+def by_line(measured: Sequence[Measured], by_call: bool = True) -> list[Measured]:
     """The cells, with those of scripts split by line, in the order in which lines were first called.
 
     A line that fits often is timed by its calls, or without `by_call` by its epochs.

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     Numbers = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
     Places = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
-LEVEL = 0.95
-# Of each look at a table that is looked at up to ten times and must be right at LEVEL in the end (Pocock 1977).
-LOOKS = 10
-LEVEL_OF_A_LOOK = 1 - 0.0106
-# With at least so many values the bootstrap alone is wrong about equal medians in at most 1 - LEVEL of cases: in
+CONFIDENCE = 0.95
+# Of each analysis of a table that is analysed up to ten times, to be right at CONFIDENCE in the end (Pocock 1977).
+INTERIM_ANALYSES = 10
+INTERIM_CONFIDENCE = 1 - 0.0106
+# With at least so many values the bootstrap alone is wrong about equal medians in at most 1 - CONFIDENCE of cases: in
 # simulations with 2, 3 and 4 values on each side it is in 33, 10 and 6 %.
 ENOUGH = 5
 # The ends move by less than a tenth of the interval's width from one seed to another, at some milliseconds a row.
@@ -37,7 +37,7 @@ def of_median(values: Sequence[float]) -> Interval | None:
     """The interval of the median of `values`; None for fewer than two, or where one is not finite."""
     if not _usable(values):
         return None
-    return _widened(_between(_medians(values, 0)), values)
+    return _with_students(_between(_medians(values, 0)), values)
 
 
 def of_ratio(values: Sequence[float], reference: Sequence[float]) -> Interval | None:
@@ -48,7 +48,7 @@ def of_ratio(values: Sequence[float], reference: Sequence[float]) -> Interval | 
     if not (_usable(values) and _usable(reference)) or min(reference) <= 0:
         return None
     with np.errstate(all="ignore"):  # numbers that overflow give no interval
-        return _widened(_between(_medians(values, 0) / _medians(reference, 1)), values, reference)
+        return _with_students(_between(_medians(values, 0) / _medians(reference, 1)), values, reference)
 
 
 def error_of_median(values: Sequence[float]) -> float | None:
@@ -56,21 +56,21 @@ def error_of_median(values: Sequence[float]) -> float | None:
     found = of_median(values)
     if found is None or not 0 < found.low <= found.high < math.inf:
         return None
-    return (math.log(found.high) - math.log(found.low)) / 2 / normal((1 + LEVEL) / 2)
+    return (math.log(found.high) - math.log(found.low)) / 2 / normal((1 + CONFIDENCE) / 2)
 
 
-def reaching(interval: Interval, estimate: float, further: float) -> Interval:
+def scale_interval(interval: Interval, estimate: float, half_width: float) -> Interval:
     """The interval of `estimate`, widened by a variation that its samples do not show, to 95 %: the logarithm of a
     factor.
 
     Both are independent, so they add like variances (JCGM 100:2008, *Guide to the expression of uncertainty in
     measurement*, 5.1.2), on either side and in logarithms.
     """
-    if not further or not 0 < interval.low <= estimate <= interval.high < math.inf:
+    if not half_width or not 0 < interval.low <= estimate <= interval.high < math.inf:
         return interval
     with np.errstate(all="ignore"):
         below, above = np.log(estimate) - np.log(interval.low), np.log(interval.high) - np.log(estimate)
-        low, high = (estimate * np.exp([-np.hypot(below, further), np.hypot(above, further)])).tolist()
+        low, high = (estimate * np.exp([-np.hypot(below, half_width), np.hypot(above, half_width)])).tolist()
     return Interval(_rounded(low), _rounded(high)) if math.isfinite(high) else interval
 
 
@@ -78,7 +78,7 @@ def differing_by_chance(ratios: int) -> int:
     """How many of that many ratios may be shown to differ from 1 although none does: in 95 % of cases no more."""
     from scipy.special import bdtr
 
-    return next(count for count in range(ratios + 1) if bdtr(count, ratios, 1 - LEVEL) >= LEVEL)
+    return next(count for count in range(ratios + 1) if bdtr(count, ratios, 1 - CONFIDENCE) >= CONFIDENCE)
 
 
 def normal(part: float) -> float:
@@ -95,11 +95,11 @@ def _usable(values: Sequence[float]) -> bool:
 def _between(medians: Numbers) -> Interval | None:
     """The percentile interval of the bootstrap's medians."""
     with np.errstate(all="ignore"):
-        low, high = np.quantile(medians, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+        low, high = np.quantile(medians, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist()
     return Interval(_rounded(low), _rounded(high)) if math.isfinite(low) and math.isfinite(high) else None
 
 
-def _widened(drawn: Interval | None, *samples: Sequence[float]) -> Interval | None:
+def _with_students(drawn: Interval | None, *samples: Sequence[float]) -> Interval | None:
     """The bootstrap's interval; for few values widened to include Student's.
 
     Student's is that of the logarithms: noise is proportional to a time, and an inverted ratio then has the inverted
@@ -114,7 +114,7 @@ def _widened(drawn: Interval | None, *samples: Sequence[float]) -> Interval | No
         own, *reference = map(np.log, samples)
         # Welch's test: each side has its own spread.
         tested: Any = ttest_ind(own, *reference, equal_var=False) if reference else ttest_1samp(own, 0.0)
-        low, high = np.exp(tested.confidence_interval(LEVEL)).tolist()
+        low, high = np.exp(tested.confidence_interval(CONFIDENCE)).tolist()
     if not (math.isfinite(low) and math.isfinite(high)):
         return drawn
     return Interval(min(drawn.low, _rounded(low)), max(drawn.high, _rounded(high)))

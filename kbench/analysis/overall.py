@@ -27,13 +27,13 @@ class Overall:
     missing: tuple[str, ...]  # backends that have no time in some example
 
 
-def overall(summaries: Sequence[Summary], level: float = intervals.LEVEL) -> list[Overall]:
+def overall(summaries: Sequence[Summary], confidence: float = intervals.CONFIDENCE) -> list[Overall]:
     """For each device with enough examples; examples of which no fastest row is known are left out.
 
     The examples are taken as a sample of programs: an interval is Student's, of the logarithms of an example's ratio,
-    so it includes how much examples differ and how unsure each was. Those of all pairs hold together at `level`, by
-    Bonferroni's inequality, since the fastest is chosen by the same data. Of several rows of a backend in an example,
-    such as one per image_data_format, the fastest counts.
+    so it includes how much examples differ and how unsure each was. Those of all pairs hold together at
+    `confidence`, by Bonferroni's inequality, since the fastest is chosen by the same data. Of several rows of a
+    backend in an example, such as one per image_data_format, the fastest counts.
     """
     unknown = ratios.without_fastest(summaries)
     times: dict[str, dict[str, dict[str, float]]] = {}  # device -> example -> backend -> ratio to the fastest
@@ -41,18 +41,18 @@ def overall(summaries: Sequence[Summary], level: float = intervals.LEVEL) -> lis
         if 0 < (row.relative_to_fastest or 0.0) < math.inf and row.place not in unknown and not row.work.of_program:
             of_example = times.setdefault(row.device, {}).setdefault(row.example, {})
             of_example[row.backend] = min(row.relative_to_fastest or math.inf, of_example.get(row.backend, math.inf))
-    found = (_of_device(device, list(examples.values()), level) for device, examples in sorted(times.items()))
+    found = (_of_device(device, list(examples.values()), confidence) for device, examples in sorted(times.items()))
     return [one for one in found if one]
 
 
-def _of_device(device: str, examples: Sequence[dict[str, float]], level: float) -> Overall | None:
+def _of_device(device: str, examples: Sequence[dict[str, float]], confidence: float) -> Overall | None:
     names = list(dict.fromkeys(name for example in examples for name in example))
     everywhere = [name for name in names if all(name in example for example in examples)]
     if len(examples) < FEWEST or len(everywhere) < 2:
         return None
     logs = {name: np.log([example[name] for example in examples]) for name in everywhere}
     first, *others = sorted(everywhere, key=lambda name: float(logs[name].mean()))
-    reach = float(stats.t.ppf(1 - (1 - level) / len(everywhere) / (len(everywhere) - 1), len(examples) - 1))
+    reach = float(stats.t.ppf(1 - (1 - confidence) / len(everywhere) / (len(everywhere) - 1), len(examples) - 1))
     compared = []
     for name in others:
         differences = logs[name] - logs[first]

@@ -44,7 +44,7 @@ class Process:
 
 
 @dataclass(frozen=True)
-class Level:
+class RowTime:
     """The time of a row, over its processes, and how much they may differ."""
 
     seconds: float  # of an epoch, in a usual repeat
@@ -53,9 +53,9 @@ class Level:
     chances: tuple[float, ...]  # how likely each of them is
     error: float | None  # of a process, by its own turns or epochs
 
-    def reach(self, processes: int = 1) -> float:
+    def prediction_half_width(self, processes: int = 1) -> float:
         """How far the mean of so many of its processes lies off, in 95 % of cases: the logarithm of a factor."""
-        return _half_width(np.array(self.variances) / processes, np.array(self.chances), 1 - intervals.LEVEL)
+        return _half_width(np.array(self.variances) / processes, np.array(self.chances), 1 - intervals.CONFIDENCE)
 
 
 def of_epochs(one: Measured) -> Process | None:
@@ -65,8 +65,8 @@ def of_epochs(one: Measured) -> Process | None:
     return Process(usual, intervals.error_of_median(seconds)) if usual and 0 < usual < math.inf else None
 
 
-def levels(table: Mapping[Row, Mapping[int, Process]]) -> dict[Row, Level]:
-    """The levels of rows that were measured together, from each one's processes by repeat.
+def row_times(table: Mapping[Row, Mapping[int, Process]]) -> dict[Row, RowTime]:
+    """The times of rows that were measured together, from each one's processes by repeat.
 
     The logarithm of a process's time is the sum of its row's level, its repeat's level, as the machine may have
     changed between repeats, and its own deviation.
@@ -76,9 +76,9 @@ def levels(table: Mapping[Row, Mapping[int, Process]]) -> dict[Row, Level]:
     if not rows:
         return {}
     times = np.full((len(rows), len(repeats)), np.nan)
-    for place, row in enumerate(rows):
+    for position, row in enumerate(rows):
         for repeat, process in table[row].items():
-            times[place, repeats.index(repeat)] = math.log(process.seconds)
+            times[position, repeats.index(repeat)] = math.log(process.seconds)
     of_row = np.zeros(len(rows))
     for _ in range(_PASSES):
         before = of_row
@@ -92,14 +92,14 @@ def levels(table: Mapping[Row, Mapping[int, Process]]) -> dict[Row, Level]:
     with np.errstate(all="ignore"):
         seconds = np.exp(of_row + np.median(of_repeat)).tolist()
     found = {}
-    for place, row in enumerate(rows):
+    for position, row in enumerate(rows):
         several = len(table[row]) > 1
-        found[row] = Level(
-            float(f"{seconds[place]:.12g}"),  # without the rounding of logarithms
+        found[row] = RowTime(
+            float(f"{seconds[position]:.12g}"),  # without the rounding of logarithms
             frozenset(table[row]),
-            tuple(variances.tolist()) if several else (OF_ONE**2 + (errors[place] or 0.0) ** 2,),
-            tuple(chances[place].tolist()) if several else (1.0,),
-            errors[place],
+            tuple(variances.tolist()) if several else (OF_ONE**2 + (errors[position] or 0.0) ** 2,),
+            tuple(chances[position].tolist()) if several else (1.0,),
+            errors[position],
         )
     return found
 
@@ -113,7 +113,7 @@ def column_medians(table: Numbers) -> Numbers:
     return medians
 
 
-def of_ratio(ratio: float, one: Level, reference: Level, chance: float) -> Interval | None:
+def of_ratio(ratio: float, one: RowTime, reference: RowTime, chance: float) -> Interval | None:
     """The interval of the ratio of two rows of a table; wrong with at most this chance.
 
     The mean difference in their common repeats has the sum of the variances of both rows' processes, divided by the
@@ -127,12 +127,12 @@ def of_ratio(ratio: float, one: Level, reference: Level, chance: float) -> Inter
     return _around(ratio, _half_width(variances.ravel(), chances.ravel(), chance))
 
 
-def within(ratio: float, one: Level, reference: Level) -> Interval | None:
+def within(ratio: float, one: RowTime, reference: RowTime) -> Interval | None:
     """The 95 % interval of the ratio of just the two processes that were measured; None for several."""
     if len(one.repeats & reference.repeats) != 1 or one.error is None or reference.error is None:
         return None
     error = math.hypot(one.error, reference.error)
-    return _around(ratio, error * intervals.normal((1 + intervals.LEVEL) / 2))
+    return _around(ratio, error * intervals.normal((1 + intervals.CONFIDENCE) / 2))
 
 
 def _error(processes: Iterable[Process]) -> float | None:

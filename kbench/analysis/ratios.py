@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kbench import axes
 from kbench.analysis import intervals, processes
-from kbench.analysis.processes import Level
+from kbench.analysis.processes import RowTime
 from kbench.axes import Point, RowKey
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Ratio, Summary
 from kbench.values import (
@@ -38,33 +38,35 @@ class Timed:
     row: Summary
     sample: tuple[float, ...]
     to_target: tuple[float, ...] = ()  # seconds to the target accuracy of each repeat; infinite where not reached
-    in_turns: Level | None = None  # among the rows of its example, for rows that took turns and share enough rounds
-    of_epochs: Level | None = None  # the same by its epochs
+    in_turns: RowTime | None = None  # among the rows of its example, for rows that took turns and share enough rounds
+    of_epochs: RowTime | None = None  # the same by its epochs
 
     @property
     def seconds(self) -> float:
         """The steady time that is compared; NaN where there is none."""
-        level = self.in_turns or self.of_epochs
-        seconds = level.seconds if level else self.row.epoch_seconds
+        time = self.in_turns or self.of_epochs
+        seconds = time.seconds if time else self.row.epoch_seconds
         return math.nan if seconds is None else seconds
 
-    def reach(self) -> float:
+    def prediction_half_width(self) -> float:
         """How far processes put its time off where `sample` does not show it: the logarithm of a factor, for 95 %."""
         return (
-            0.0 if self.of_epochs is None or self.row.resampled == REPEATS else self.of_epochs.reach(self.row.repeats)
+            0.0
+            if self.of_epochs is None or self.row.resampled == REPEATS
+            else self.of_epochs.prediction_half_width(self.row.repeats)
         )
 
 
 def compare(
     timed: Sequence[Timed],
     baseline: str = "",
-    level: float = intervals.LEVEL,
+    confidence: float = intervals.CONFIDENCE,
     natives: Mapping[str, str] | None = None,
 ) -> list[Summary]:
     """The rows with their ratios and verdicts; `timed` is in the order of the tables, fastest first.
 
     Every comparable row gets its ratio to the fastest; rows that tie are all the fastest. The intervals of the rows
-    that are ranked together hold together at `level`, by Bonferroni's inequality: those of all pairs, since the
+    that are ranked together hold together at `confidence`, by Bonferroni's inequality: those of all pairs, since the
     fastest is chosen by the same data, or those of all rows with the baseline. The verdict is against the fastest, or
     against the backend `baseline` if one is named (its fastest row). A variant of a backend is also compared with
     that backend as it is, if that has a row, and a Keras backend with its framework without Keras, which `natives`
@@ -73,7 +75,7 @@ def compare(
     rows, natives = [one for one in timed if _comparable(one)], natives or {}
 
     def chance(pairs: int) -> float:
-        return (1 - level) / max(1, pairs)
+        return (1 - confidence) / max(1, pairs)
 
     def to_native(kind: str) -> dict[RowKey, Ratio]:
         found = along(rows, axes.ranked(), lambda one, other: other.row.backend == natives.get(one.row.backend, ""))
@@ -163,16 +165,16 @@ def _ratio(kind: str, one: Timed, reference: Timed, chance: float) -> Ratio:
     value, name = one.seconds / reference.seconds, reference.row.backend
     if one is reference or (kind == TO_FASTEST and value == 1):
         return Ratio(kind, name, value, None, FASTEST if kind == TO_FASTEST else BASELINE)
-    levels = _levels(one, reference)
-    if levels is None:
+    times = _row_times(one, reference)
+    if times is None:
         return Ratio(kind, name, value, None, NOT_COMPARED)
-    interval = processes.of_ratio(value, *levels, chance)
-    common = len(levels[0].repeats & levels[1].repeats)
-    return Ratio(kind, name, value, interval, verdict(interval), common, processes.within(value, *levels))
+    interval = processes.of_ratio(value, *times, chance)
+    common = len(times[0].repeats & times[1].repeats)
+    return Ratio(kind, name, value, interval, verdict(interval), common, processes.within(value, *times))
 
 
-def _levels(one: Timed, reference: Timed) -> tuple[Level, Level] | None:
-    """The levels of two rows by what both have in a repeat: turns, or else epochs. None where other programs
+def _row_times(one: Timed, reference: Timed) -> tuple[RowTime, RowTime] | None:
+    """The times of two rows by what both have in a repeat: turns, or else epochs. None where other programs
     disturbed most of their turns: the few that are left, or epochs that hold the others, would show the machine.
     """
     if 2 * (one.row.disturbed_turns + reference.row.disturbed_turns) > one.row.turns + reference.row.turns:
@@ -190,7 +192,7 @@ def verdict(interval: Interval | None) -> str:
     return FASTER if interval.high < 1 else SLOWER
 
 
-def holding(interval: Interval, estimate: float) -> Interval:
+def extend_to(interval: Interval, estimate: float) -> Interval:
     """The interval, widened to include the estimate.
 
     The estimate is the median of all epochs and the interval that of the repeats' medians: they can differ a little.

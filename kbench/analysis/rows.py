@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kbench.analysis import call_outputs, intervals, learning, roofline
-from kbench.analysis.call_sites import expanded
+from kbench.analysis.call_sites import by_line
 from kbench.analysis.roofline import Limits
 from kbench.analysis.summaries import summarise
 from kbench.axes import Point
@@ -33,9 +33,9 @@ def limits(run: RunRecord) -> Limits | None:
 
 def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
     """The rows of the run's tables, compared with the fastest and with the backend `baseline`, or the plan's own."""
-    level = intervals.LEVEL_OF_A_LOOK if run.adds_processes else intervals.LEVEL
-    measured = expanded(run.measured)
-    rows = summarise(measured, baseline or run.baseline, limits(run), level, natives(run.backends))
+    confidence = intervals.INTERIM_CONFIDENCE if run.adds_processes else intervals.CONFIDENCE
+    measured = by_line(run.measured)
+    rows = summarise(measured, baseline or run.baseline, limits(run), confidence, natives(run.backends))
     rows = call_outputs.noted(learning.noted(rows, measured), measured)
     return [_with_variables(row, run) for row in rows]
 

@@ -21,7 +21,7 @@ from kbench.analysis import (
     step_times,
     trainings,
 )
-from kbench.analysis.processes import Level, Process
+from kbench.analysis.processes import Process, RowTime
 from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, compare, holding
 from kbench.axes import Point, RowKey
 from kbench.epochs import Epoch
@@ -37,7 +37,7 @@ def summarise(
     measured: Sequence[Measured],
     baseline: str = "",
     limits: roofline.Limits | None = None,
-    level: float = intervals.LEVEL,
+    confidence: float = intervals.CONFIDENCE,
     natives: Mapping[str, str] | None = None,
 ) -> list[Summary]:
     """One row per RowKey (example, backend, layout, device and whatever else varies), over all repeats of its cell.
@@ -45,10 +45,10 @@ def summarise(
     Examples are in the order of `measured`; the rows of one example fastest first, then those that did not end ok.
     Steady epochs are all but the first, so a single epoch has no steady time. Figures are of the repeats that ended
     ok; a row's status and reason are those of its worst repeat. `baseline` is the full name of a backend to compare
-    with, beside the fastest; `limits` are those of the machine's processor; `level` is that at which the intervals of
-    an example's ratios hold together; `natives` maps a Keras backend to its framework without Keras.
+    with, beside the fastest; `limits` are those of the machine's processor; `confidence` is that at which
+    the intervals of an example's ratios hold together; `natives` maps a Keras backend to its framework without Keras.
     """
-    return compare(timed(measured, limits), baseline, level, natives)
+    return compare(timed(measured, limits), baseline, confidence, natives)
 
 
 def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:
@@ -59,7 +59,7 @@ def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -
         groups.setdefault(one.cell.key, []).append(one)
     differs = fingerprints.differences(measured)
     ok = {row: [one for one in group if one.outcome.status == OK] for row, group in groups.items()}
-    in_turns, of_epochs = _levels(ok, _in_turns), _levels(ok, _of_epochs)
+    in_turns, of_epochs = _row_times(ok, _in_turns), _row_times(ok, _of_epochs)
     compared = [
         _timed(group, differs, limits, in_turns.get(row), of_epochs.get(row)) for row, group in groups.items()
     ]
@@ -67,22 +67,22 @@ def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -
     return sorted(compared, key=lambda one: (order(one.row.place.without([axes.DEVICE])), *_rank(one)))
 
 
-def _levels(
+def _row_times(
     ok: Mapping[RowKey, Sequence[Measured]],
     times: Callable[[Mapping[RowKey, Measured]], Mapping[RowKey, Process]],
-) -> dict[RowKey, Level]:
+) -> dict[RowKey, RowTime]:
     """The level of each row among those that it is ranked against; `times` gives those of one repeat."""
     by_place: dict[Point, dict[int, dict[RowKey, Measured]]] = {}
     for row, repeats in ok.items():
         for one in repeats:
             by_place.setdefault(row.place, {}).setdefault(one.cell.repeat, {})[row] = one
-    found: dict[RowKey, Level] = {}
+    found: dict[RowKey, RowTime] = {}
     for by_repeat in by_place.values():
         table: dict[RowKey, dict[int, Process]] = {}
         for repeat, of_repeat in by_repeat.items():
             for row, process in times(of_repeat).items():
                 table.setdefault(row, {})[repeat] = process
-        found |= processes.levels(table)
+        found |= processes.row_times(table)
     return found
 
 
@@ -228,10 +228,10 @@ def _timed(
     repeats: Sequence[Measured],
     differs: Mapping[str, tuple[str, ...]],
     limits: roofline.Limits | None,
-    in_turns: Level | None,
-    of_epochs: Level | None,
+    in_turns: RowTime | None,
+    of_epochs: RowTime | None,
 ) -> Timed:
-    """The row of a cell's repeats with the interval of its steady time, and its levels among the rows beside it."""
+    """The row of a cell's repeats with the interval of its steady time, and its times among the rows beside it."""
     ok = [one for one in repeats if one.outcome.status == OK]
     target = _facts(ok, repeats).target
     # Of each repeat; infinite where it never reached the target.
@@ -248,14 +248,14 @@ def _timed(
     if found is None or row.epoch_seconds is None:
         return timed
     interval = holding(found, row.epoch_seconds)
-    level = in_turns or of_epochs
+    time = in_turns or of_epochs
     compared = replace(
         row,
         epoch_interval=interval,
         per_1000_interval=_per_1000(row, interval),
         resampled=REPEATS if enough else EPOCHS,
         resampled_values=len(sample),
-        between_process_factor=math.exp(level.reach()) if level else None,
+        between_process_factor=math.exp(time.prediction_half_width()) if time else None,
     )
     return replace(timed, row=compared)
 

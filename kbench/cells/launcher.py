@@ -106,7 +106,7 @@ def launch(
                     _end(process)
                     break
                 watch()
-                memory.look()
+                memory.sample()
                 if memory_limit_mib is not None and (memory.peak_mib or 0.0) > memory_limit_mib:
                     over_memory = True
                     break
@@ -148,7 +148,7 @@ def run_to_completion(running: Running[T]) -> T:
 
 
 class Memory:
-    """The peak of the resident memory of a process and its descendants, over all calls of `look`.
+    """The peak of the resident memory of a process and its descendants, over all calls of `sample`.
 
     Shared pages count for each process, and a peak between two calls is missed. Also measures `on_device`.
     """
@@ -160,7 +160,7 @@ class Memory:
         self._next = time.monotonic()
         self.peak_mib: float | None = None
 
-    def look(self) -> None:
+    def sample(self) -> None:
         """Measure, if the last measurement is long enough ago."""
         if time.monotonic() < self._next:
             return
@@ -176,7 +176,7 @@ class Memory:
         if total:
             self.peak_mib = max(total / 2**20, self.peak_mib or 0.0)
         if self._on_device is not None:
-            self._on_device.look(pids)
+            self._on_device.sample(pids)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

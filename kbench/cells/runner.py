@@ -218,7 +218,7 @@ def measure(
                 log=files.log,
                 timeout=task.timeout,
                 memory_limit_mib=task.memory_limit_mib,
-                watch=lambda: listener.epoch(task, progress.look()),
+                watch=lambda: listener.epoch(task, progress.sample()),
                 turn=turn,
                 gpu=device.index,
                 **streams,
@@ -230,7 +230,7 @@ def measure(
         except OSError as error:
             reason = f"its events cannot be read: {error.strerror or error}"
             return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
-        outcome = replace(judge(ended, report, task, files.log), compilation_cached=cached)
+        outcome = replace(outcome_of(ended, report, task, files.log), compilation_cached=cached)
         if outcome.status == FAILED and report.facts.error_in_keras and here.pairs.get(task.backend):
             outcome = replace(outcome, reason=f"{outcome.reason}; {here.pairs[task.backend]}")
         if compiled and outcome.status != OK:  # half of what is compiled would pass for all of it
@@ -254,7 +254,7 @@ class Progress:
         self._position = 0
         self._progress = EpochProgress()
 
-    def look(self) -> EpochProgress:
+    def sample(self) -> EpochProgress:
         """The epochs that are done."""
         try:
             with open_regular(self._path) as file:
@@ -275,7 +275,7 @@ class Progress:
         return self._progress
 
 
-def judge(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> Outcome:
+def outcome_of(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> Outcome:
     """The outcome of a cell, from the end of its process and the guest's report."""
     error, program = report.facts.error, report.facts.program
     complete = report.has_ended(task.epochs, program=task.task == SCRIPT)

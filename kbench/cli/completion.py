@@ -65,5 +65,5 @@ _NAMES: dict[tuple[str, ...], Callable[[], list[str]]] = {
     ("backends", "backend", "baseline"): _backends,
     ("examples", "example"): lambda: ["core", "all", *examples.load_all(paths.project_folder("examples_models"))],
     ("like",): lambda: [path.stem for path in examples.files()],
-    ("run", "runs"): lambda: ["latest", *store.names(paths.expanded("results"))],
+    ("run", "runs"): lambda: ["latest", *store.names(paths.with_home("results"))],
 }

@@ -182,7 +182,7 @@ def is_example(file: str) -> bool:
     """Whether there is such a file, with a build_model."""
     if not os.path.isfile(file):  # noqa: PTH113  # or a pipe, which would be waited for
         return False
-    with contextlib.suppress(OSError), paths.expanded(file).open("rb") as opened:
+    with contextlib.suppress(OSError), paths.with_home(file).open("rb") as opened:
         return re.search(rb"^def build_model\b", opened.read(1 << 20), re.MULTILINE) is not None
     return False
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kbench.errors import UserError
-from kbench.paths import expanded
+from kbench.paths import with_home
 from kbench.selection.declared import requirements
 from kbench.text import nearest
 
@@ -121,7 +121,7 @@ def inches(text: str) -> tuple[float, float]:
 
 def export_file(text: str) -> Path:
     """A file whose name says its format."""
-    path = expanded(text)
+    path = with_home(text)
     if path.suffix.lower() not in (".md", ".csv", ".json"):
         raise argparse.ArgumentTypeError(f"{text[:50]!r} does not end with .md, .csv or .json, which say the format")
     return path

@@ -22,7 +22,7 @@ from kbench.cli.option_types import (
     word_of,
 )
 from kbench.comparison.values import ALLOWABLE
-from kbench.paths import expanded
+from kbench.paths import with_home
 from kbench.planning.request import BUDGET, LAST_SEED, MAX, PRECISION, Request, Script
 from kbench.selection.variants import JIT
 from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
@@ -36,7 +36,7 @@ RETRIED = (FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED)  # what `resume --retry` c
 _COUNT = {"type": whole(1, 10**9), "metavar": "N"}
 _COUNTS = {"type": wholes(1, 10**9), "metavar": "LIST"}
 _TIME = {"type": duration, "metavar": "TIME"}
-_FOLDER = {"type": expanded, "metavar": "DIR"}
+_FOLDER = {"type": with_home, "metavar": "DIR"}
 _LIST = {"type": list_of(), "metavar": "LIST"}
 _REPEATED = {"action": "append", "default": []}
 _FLAG = {"action": "store_true"}
@@ -343,7 +343,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "sort the rows of each example by this column, such as s/epoch; --sort=-s/epoch: the largest first",
     },
     "--output": {
-        "type": expanded,
+        "type": with_home,
         "metavar": "FILE",
         "help": "page to write for several runs (default: report.html in the results folder)",
     },

@@ -45,10 +45,10 @@ def check(on: str) -> None:
         if not complete:
             raise UserError(f"--on {on}: an address is {kind}://HOST:PORT.")
     elif kind in PACKAGES and kind != "ssh" and rest:
-        if not paths.expanded(rest).is_file():
+        if not paths.with_home(rest).is_file():
             raise UserError(f"--on {on}: there is no file {rest}.")
         if kind in BATCH_SYSTEMS:
-            jobs(kind, paths.expanded(rest))
+            jobs(kind, paths.with_home(rest))
     elif kind != "ssh" or not _hosts(rest):
         raise UserError(f"--on {on} is not understood: write {FORMS}.")
 
@@ -132,9 +132,9 @@ def _started(on: str) -> Any:
         return SSHCluster([hosts[0], *hosts], worker_options={"nthreads": 1})
     if kind == "kubernetes":
         operator = importlib.import_module("dask_kubernetes.operator")
-        return operator.KubeCluster(custom_cluster_spec=str(paths.expanded(rest)))
+        return operator.KubeCluster(custom_cluster_spec=str(paths.with_home(rest)))
     if kind in BATCH_SYSTEMS:
-        count, settings = jobs(kind, paths.expanded(rest))
+        count, settings = jobs(kind, paths.with_home(rest))
         cluster = batch_cluster(kind, settings)
         cluster.scale(jobs=count)
         return cluster

@@ -91,7 +91,7 @@ def _example(order: Order, folder: Path) -> Path:
     if (folder / FILES / BACKENDS).is_dir():
         os.environ["KBENCH_BACKENDS"] = str(folder / FILES / BACKENDS)
     own = paths.project_folder("examples_models") / order.path
-    for path in (own, paths.expanded(order.path), folder / FILES / EXAMPLES / f"{order.block.example}.py"):
+    for path in (own, paths.with_home(order.path), folder / FILES / EXAMPLES / f"{order.block.example}.py"):
         if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == order.sha256:
             return path
     raise UserError(
@@ -102,7 +102,7 @@ def _example(order: Order, folder: Path) -> Path:
 def _data_folder(order: Order) -> dict[str, str | None]:
     """This machine's folder with the published files: the client's if it is here, too, or else the worker's own."""
     asked = order.request.get("data_dir")
-    if isinstance(asked, str) and paths.expanded(asked).is_dir():
+    if isinstance(asked, str) and paths.with_home(asked).is_dir():
         return {}
     return {"data_dir": os.environ.get("KBENCH_DATA")}
 

@@ -44,7 +44,7 @@ class Orders:
     def __init__(self, record: ClusterRun) -> None:
         """Raises UserError if a file is missing or is no example."""
         self._record = record
-        loaded = [examples.load(paths.expanded(path)) for path in record.request["examples"]]
+        loaded = [examples.load(paths.with_home(path)) for path in record.request["examples"]]
         self._examples = {one.name: one for one in loaded}
         self._backends = _own_backends()
 

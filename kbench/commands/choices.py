@@ -76,7 +76,7 @@ def _script(options: Options) -> tuple[Example | None, str]:
     file, module = options.get("file"), options.get("module")
     if options["command"] != "script" and file is None and module is None:
         return None, ""
-    named = scripts.named(file, module)
+    named = scripts.find_program(file, module)
     return scripts.load(named.file, named.module), named.module
 
 
@@ -112,7 +112,7 @@ def _how_often(options: Options) -> dict[str, float | None]:
 def data_folder(options: Options) -> Path | None:
     """The folder with the published files that the user named, if any."""
     mirror = options["data_dir"] or os.environ.get("KBENCH_DATA")
-    return paths.expanded(str(mirror)).absolute() if mirror else None
+    return paths.with_home(str(mirror)).absolute() if mirror else None
 
 
 def chosen_baseline(baseline: str | None, names: Iterable[str]) -> str:

@@ -75,7 +75,7 @@ def _with_published(named: Sequence[str], results: Path, wanted: Output, fail_ab
     if fail_above is not None:
         raise UserError(f"--fail-above is for runs: {PUBLISHED} figures were measured on other machines.")
     side = _side("A", runs[0], results)
-    found = published.held([one.row for one in side.rows], published.read())
+    found = published.beside_figures([one.row for one in side.rows], published.read())
     if not found:
         raise UserError(f"There is no published figure for any row of {runs[0]}; see `list {PUBLISHED}`.")
     if wanted.form == "table":
@@ -141,7 +141,7 @@ def _side(letter: str, text: str, parent: Path) -> Side:
         raise UserError(f"{text} is a parity run, which times nothing: compare runs of `run`.")
     names = list(dict.fromkeys(cell.backend for cell in record.cells))
     backend = selection.select_baseline(wanted, names, text.removesuffix(wanted)) if wanted else ""
-    measured = call_sites.expanded(store.measured_of(record).measured)
+    measured = call_sites.by_line(store.measured_of(record).measured)
     return pairing.side(
         _about(letter, text, folder, record), measured, record.provenance, backend, limits(record), record.request
     )

@@ -153,7 +153,7 @@ def _environment(one: Backend, build: Build, choice: Choice | None, cache: Path,
         return Finding(one.name, f"{build.name}, Python {started.version}, environment of {on_disk}"), False
     ensure.check_platform(one, build)
     python = interpreters.at_hand(one, cache, choice.path if choice else None)
-    if folders.named(one, build, python.minor, choice, cache).exists():
+    if folders.path_of(one, build, python.minor, choice, cache).exists():
         return Finding(one.name, f"{build.name}, its environment is broken", f"{setup} {one.name}"), True
     about = f"{build.name}, Python {python.version} at {python.path}: the first run makes its environment"
     return Finding(one.name, about), True

@@ -46,7 +46,7 @@ def _row(run: Path, name: str, whole: bool) -> list[str]:
     else:
         came = runs.verdicts(summarised(store.measured_of(record)))
     when = record.created[:16].replace("T", " " if whole else "\xa0")  # which no line is broken at
-    names = [", ".join(one) if whole else runs.named(one) for one in (backends, examples)]
+    names = [", ".join(one) if whole else runs.first_names(one) for one in (backends, examples)]
     return [
         plain(name),
         when,

@@ -17,7 +17,7 @@ from kbench.text import nearest
 
 def main(options: argparse.Namespace) -> int:
     """Write the file and say how to run it. Raises UserError."""
-    path = paths.expanded(options.new_file)
+    path = paths.with_home(options.new_file)
     path = path if path.suffix == ".py" else path.with_name(f"{path.name}.py")
     if not re.fullmatch(r"[A-Za-z0-9_-]+", path.stem):
         raise UserError(f"{path.stem[:50]!r} cannot be an example's name: use letters, digits, - and _.")

@@ -18,7 +18,7 @@ from kbench.screen import output
 from kbench.store import RunResults
 
 if TYPE_CHECKING:
-    from kbench.plots.look import Style
+    from kbench.plots.styles import Style
 
 
 def main(options: argparse.Namespace) -> int:
@@ -88,7 +88,7 @@ def _together(page: Path, runs: Sequence[RunResults], baseline: str, style: Styl
 
 def _style(style: str | None, size: tuple[float, float] | None, plots: bool) -> Style:
     """Style and size of the plots. Raises UserError."""
-    from kbench.plots.look import chosen
+    from kbench.plots.styles import chosen
 
     if style == "":
         raise UserError("--plot-style is empty: name a style of matplotlib's, or an .mplstyle file.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from kbench import axes
 from kbench.analysis import fingerprints, intervals, summaries
-from kbench.analysis.ratios import Timed, holding, verdict
+from kbench.analysis.ratios import Timed, extend_to, verdict
 from kbench.analysis.roofline import Limits
 from kbench.axes import RowKey
 from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
@@ -201,7 +201,7 @@ def _ratio(one: Timed, two: Timed) -> tuple[float | None, Interval | None]:
     scale = 1.0
     if one.row.samples != two.row.samples:  # if that is allowed, times per sample are compared
         scale = _per_sample(two.row) / _per_sample(one.row)
-    reach = math.hypot(one.reach(), two.reach())
+    reach = math.hypot(one.prediction_half_width(), two.prediction_half_width())
     return _of(one.row.epoch_seconds, one.sample, two.row.epoch_seconds, two.sample, scale, reach)
 
 
@@ -229,7 +229,7 @@ def _of(
     if not (first and other) or not 0 < (ratio := scale * other / first) < math.inf:
         return None, None
     interval = intervals.of_ratio([scale * value for value in others], sample)
-    return ratio, intervals.reaching(holding(interval, ratio), ratio, reach) if interval else None
+    return ratio, intervals.scale_interval(extend_to(interval, ratio), ratio, reach) if interval else None
 
 
 def _accuracy(one: Summary, two: Summary) -> str:

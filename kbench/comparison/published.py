@@ -62,7 +62,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Held:
+class FigureBesideRow:
     """A row of a run beside a figure of the same workload."""
 
     row: Summary
@@ -110,7 +110,7 @@ def addresses(path: Path | None = None) -> dict[str, str]:
     }
 
 
-def held(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[Held]:
+def beside_figures(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[FigureBesideRow]:
     """Each timed row beside each figure of the same workload that is a time; in the rows' order, then the file's."""
     found = []
     by_workload: dict[tuple[str, bool], list[Figure]] = {}
@@ -121,7 +121,7 @@ def held(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[Held]:
             seconds = _seconds(row, figure.per_1000)
             if seconds and (published := figure.seconds):
                 same = _of_any_generation(figure.backend) == _of_any_generation(row.backend)
-                found.append(Held(row, seconds, figure, published, same, _differs(row, figure)))
+                found.append(FigureBesideRow(row, seconds, figure, published, same, _differs(row, figure)))
     return found
 
 

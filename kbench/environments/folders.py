@@ -16,7 +16,7 @@ SCHEMA = 1
 MARKER = "kbench.json"  # written last: an environment without it is half-made and is made again
 
 
-def named(backend: Backend, build: Build, version: str, explicit: Choice | None, cache: Path) -> Path:
+def path_of(backend: Backend, build: Build, version: str, explicit: Choice | None, cache: Path) -> Path:
     """The folder is named after everything that decides its contents, such as the lock file."""
     digest = hashlib.sha256(f"{SCHEMA} {lock_text(build)}".encode())
     digest.update(repr(sorted(backend.libraries.items())).encode())

@@ -85,7 +85,7 @@ def parse_python_option(text: str, backends: Mapping[str, Backend]) -> tuple[tup
         raise UserError(f"--python names an unknown backend, {name}: known are {', '.join(backends)}")
     if len(names) > 1 and name not in ("all", *(one.generation for one in backends.values())):
         raise UserError(f"--python {name}=... could mean {' or '.join(names)}: give the full name")
-    path = paths.expanded(rest).absolute()
+    path = paths.with_home(rest).absolute()
     if path.is_dir():
         path = path / "bin" / "python"
     if not path.is_file():
@@ -235,7 +235,7 @@ def _from_channel(version: str, cache: Path, report: Callable[[str], None]) -> N
 def channel() -> str:
     """The conda channel: a name such as conda-forge, an address, or a folder."""
     chosen = os.environ.get(CHANNEL) or DEFAULT_CHANNEL
-    here = paths.expanded(chosen)
+    here = paths.with_home(chosen)
     return here.absolute().as_uri() if here.is_dir() else chosen
 
 

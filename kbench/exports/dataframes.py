@@ -14,7 +14,7 @@ import pandas as pd
 
 from kbench import paths, store
 from kbench.analysis import machine_stability
-from kbench.analysis.call_sites import expanded
+from kbench.analysis.call_sites import by_line
 from kbench.analysis.rows import again, summarised
 from kbench.machine.provenance import describe
 from kbench.summary import Summary
@@ -63,7 +63,7 @@ class RunData:
 
 def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str] = "results") -> RunData:
     """The run in the folder `run`, or so named in `results_folder`, or the `latest` there. Raises UserError."""
-    folder = store.find(str(run), paths.expanded(str(results_folder)), timed=True)
+    folder = store.find(str(run), paths.with_home(str(results_folder)), timed=True)
     return data(store.read(folder))
 
 
@@ -73,7 +73,7 @@ def data(read: store.RunResults, status: int | None = None) -> RunData:
         name=read.name,
         folder=read.folder,
         summary=_frame(summary_columns(summarised(read))),
-        epochs=_frame(epochs_columns(expanded(read.measured))),
+        epochs=_frame(epochs_columns(by_line(read.measured))),
         cells=_frame(_cells_columns(read.measured)),
         provenance=read.provenance,
         status=status,

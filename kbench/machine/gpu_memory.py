@@ -14,7 +14,7 @@ DEVICE = "device"
 
 
 class DeviceMemory:
-    """The peak memory of some processes on one GPU, over all calls of `look`.
+    """The peak memory of some processes on one GPU, over all calls of `sample`.
 
     If the driver does not report memory by process, as in a container, it is the increase on the whole device, which
     includes other programs.
@@ -30,8 +30,8 @@ class DeviceMemory:
             self._handle = nvml.nvmlDeviceGetHandleByIndex(index)
             self._before: int = nvml.nvmlDeviceGetMemoryInfo(self._handle).used
 
-    def look(self, pids: Collection[int]) -> None:
-        """Look at what these processes hold now."""
+    def sample(self, pids: Collection[int]) -> None:
+        """What these processes hold now."""
         if self._nvml is None:
             return
         with contextlib.suppress(Exception):  # a driver may report only one of the two

@@ -13,8 +13,8 @@ from typing import Any
 
 from kbench import store
 from kbench.analysis import intervals
-from kbench.analysis.call_sites import expanded, is_fit
-from kbench.analysis.ratios import holding
+from kbench.analysis.call_sites import by_line, is_fit
+from kbench.analysis.ratios import extend_to
 from kbench.analysis.rows import program, summarised
 from kbench.analysis.step_times import NOT_STEADY, steady
 from kbench.axes import RowKey
@@ -97,7 +97,7 @@ def _step_seconds(run: RunResults, rows: Sequence[Summary]) -> dict[RowKey, list
     """
     found: dict[RowKey, list[float]] = {}
     turns: dict[RowKey, list[bool]] = {}
-    for one in expanded(run.measured, by_call=False):
+    for one in by_line(run.measured, by_call=False):
         for epoch in steady(one.epochs):
             disturbed = [one.outcome.disturbed(turn.round, turn.again) for turn in epoch.rounds]
             turns.setdefault(one.cell.key, []).extend(disturbed)
@@ -120,7 +120,7 @@ def _changes(rows: Sequence[Summary], own: Mapping[RowKey, Sequence[float]], cha
         before, other = own.get(row.key), after.get(row.key)
         if before and other and (drawn := intervals.of_ratio(other, before)):
             ratio = median(other) / median(before)
-            interval = intervals.reaching(holding(drawn, ratio), ratio, math.log1p(TELLING))
+            interval = intervals.scale_interval(extend_to(drawn, ratio), ratio, math.log1p(TELLING))
             found.append(_Change(row, others[row.key], median(before), median(other), interval))
     return found
 
@@ -131,7 +131,7 @@ def _by_row(run: RunResults) -> dict[RowKey, Summary]:
 
 def _facts(run: RunResults, name: str) -> dict[RowKey, Any]:
     """What each row's cells reported by this name."""
-    expand = expanded(run.measured, by_call=False)
+    expand = by_line(run.measured, by_call=False)
     return {one.cell.key: known for one in expand if (known := getattr(one.facts, name))}
 
 
@@ -172,7 +172,7 @@ def _named(layers: Sequence[str]) -> str:
 def _compiled(run: RunResults, fits: Sequence[Summary]) -> list[str] | None:
     """None where no framework counts."""
     counts: dict[RowKey, list[int]] = {}
-    for one in expanded(run.measured, by_call=False):
+    for one in by_line(run.measured, by_call=False):
         counted = [epoch.compilations for epoch in steady(one.epochs) if epoch.compilations is not None]
         if counted:
             counts.setdefault(one.cell.key, []).extend(counted)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kbench import axes
 from kbench.analysis import machine_stability
-from kbench.analysis.call_sites import expanded
+from kbench.analysis.call_sites import by_line
 from kbench.analysis.rows import again, summarised
 from kbench.comparison import published
 from kbench.comparison.scaling import within
@@ -20,9 +20,9 @@ from kbench.outputs import causes
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost
-from kbench.plots.look import OWN, Style, caption, key, looks, same_learning
 from kbench.plots.overview import overview
 from kbench.plots.scaling import scaling
+from kbench.plots.styles import OWN, Style, caption, key, row_styles, same_learning
 from kbench.report.page import html
 from kbench.store.files import os_errors_as_user_errors, remove_others, replace
 from kbench.store.reading import RunResults
@@ -62,7 +62,7 @@ def rebuild(
     shown = of_report(results, rows)
     files: dict[str, str | bytes] = {
         "summary.csv": summary_csv(rows),
-        "epochs.csv": epochs_csv(expanded(results.measured)),
+        "epochs.csv": epochs_csv(by_line(results.measured)),
         "summary.md": page(shown, pngs, _resumed(results)),
         "summary.tex": latex(rows),
         "report.html": html([shown]),
@@ -99,13 +99,13 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         backends=results.backends,
         examples=results.examples,
         summaries=summaries,
-        measured=expanded(results.measured),
+        measured=by_line(results.measured),
         remarks=[
             *causes.sentences(results, summaries),
             *machine_stability.remarks(results.measured, results.provenance),
         ],
         failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
-        published=published.held(summaries, figures),
+        published=published.beside_figures(summaries, figures),
         addresses=published.addresses(),
         again=again(results),
     )
@@ -117,10 +117,10 @@ Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whol
 def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -> Pictures:
     """The run's plots. Raises UserError where the user's style cannot be drawn."""
     summaries = [row for row in summaries if row.work.compared]
-    chosen = looks(summaries, colors([results]))
+    chosen = row_styles(summaries, colors([results]))
     style = signed(style, [(results, summaries)])
     cells: dict[str, list[Measured]] = {}
-    for one in expanded(results.measured):
+    for one in by_line(results.measured):
         cells.setdefault(one.cell.example, []).append(one)
     whole = _named("overview", overview({"": summaries}, chosen, style))
     drawn = {"": whole | _named("keras-cost", keras_cost(summaries, chosen, style))}

@@ -8,8 +8,8 @@ from pathlib import Path
 from kbench.analysis.rows import summarised
 from kbench.machine.provenance import kind
 from kbench.outputs.one_run import colors, rebuild, report, signed
-from kbench.plots.look import OWN, looks
 from kbench.plots.overview import overview
+from kbench.plots.styles import OWN, row_styles
 from kbench.store.files import os_errors_as_user_errors, replace
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
@@ -29,11 +29,11 @@ def write(run: Path, there: Sequence[RunResults], plots: bool = True) -> Rows:
     replace(run / "summary.csv", machines_csv(rows), durable=False)
     replace(run / "summary.md", _page(run, there, rows, plots), durable=False)
     if plots:
-        look = looks([row for found in rows.values() for row in found], colors(there))
+        styles = row_styles([row for found in rows.values() for row in found], colors(there))
         with os_errors_as_user_errors("make", run / "plots"):
             (run / "plots").mkdir(exist_ok=True)
         for suffix, content in overview(
-            rows, look, signed(OWN, list(zip(there, rows.values(), strict=True)))
+            rows, styles, signed(OWN, list(zip(there, rows.values(), strict=True)))
         ).items():
             replace(run / "plots" / f"machines.{suffix}", content, durable=False)
     replace(run / "report.html", report(list(zip(there, rows.values(), strict=True))), durable=False)

@@ -10,8 +10,8 @@ from kbench.comparison.scaling import Side, lines
 from kbench.errors import UserError
 from kbench.machine.provenance import gpu_names, processor
 from kbench.outputs.one_run import colors, file_name, of_report, signed
-from kbench.plots.look import OWN, Style, looks
 from kbench.plots.scaling import scaling
+from kbench.plots.styles import OWN, Style, row_styles
 from kbench.report.page import html
 from kbench.store.files import os_errors_as_user_errors, remove_others, replace
 from kbench.store.reading import RunResults
@@ -29,12 +29,12 @@ def write_page(
     """
     summaries = [summarised(run, baseline) for run in runs]
     drawn, missing = lines([_side(run, rows) for run, rows in zip(runs, summaries, strict=True)])
-    look = looks([row for rows in summaries for row in rows], colors(runs))
+    styles = row_styles([row for rows in summaries for row in rows], colors(runs))
     style = signed(style, list(zip(runs, summaries, strict=True)))
     pictures: dict[str, bytes] = {}
     for one in drawn if plots else ():
         stem = f"scaling-{file_name(one.example)}-{one.axis.title.replace(' ', '-')}"
-        pictures |= {f"{stem}.{suffix}": content for suffix, content in scaling(one, look, style).items()}
+        pictures |= {f"{stem}.{suffix}": content for suffix, content in scaling(one, styles, style).items()}
     folder = page.with_name(f"{page.stem}-plots")
     shown = [of_report(run, rows) for run, rows in zip(runs, summaries, strict=True)]
     content = html(shown, drawn, missing, folder.name if plots else "")

@@ -76,7 +76,7 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     standard = _standard(sure, alone=len(there) == 1)
     forward = {id(computed): _forward(computed, standard) if standard else ({}, None) for computed in there}
     # A backend that computes another model must not move the others' median.
-    sound = [computed for computed in there if judge(forward[id(computed)][0], ())[0] != DIFFERS] or there
+    sound = [computed for computed in there if verdict_on(forward[id(computed)][0], ())[0] != DIFFERS] or there
     scales = {number: _scales(there, number) for number in STEPS}
     steps = {number: _middle_step(sound, number, scales[number]) for number in STEPS}
     names = {id(one.computed): one.measured.cell.backend for one in subjects if one.computed is not None}
@@ -163,7 +163,7 @@ def _row(
         layers |= {layer.class_name for step in subject.computed.steps.values() for layer in step.layers}
         explained = [one for one in subject.explained if one.with_layer in layers and one.optimizer in optimizers]
         excuses = [one for one in explained if not one.fault]
-        verdict, notes = judge(deviations, [*excuses, *_rounding(deviations, cell.backend, moves)])
+        verdict, notes = verdict_on(deviations, [*excuses, *_rounding(deviations, cell.backend, moves)])
         notes += _faults(subject, deviations)
         notes += subject.measured.facts.notes
         unread = [f"{layer.name}: {layer.unread}" for layer in subject.computed.layers if layer.unread]
@@ -194,7 +194,7 @@ def _is_faulty(subject: Subject) -> bool:
 def _faults(subject: Subject, deviations: Mapping[str, Deviation]) -> list[str]:
     beyond = [what for what, one in deviations.items() if not one.size <= TOLERANCES[what]]
     facts = subject.measured.facts
-    return faults.named(deviations, subject.explained, beyond, facts.layer_words, facts.carried)
+    return faults.reasons(deviations, subject.explained, beyond, facts.layer_words, facts.carried)
 
 
 def _rounding(
@@ -223,7 +223,7 @@ def _rounding(
     return found
 
 
-def judge(deviations: Mapping[str, Deviation], explained: Sequence[Explanation]) -> tuple[str, list[str]]:
+def verdict_on(deviations: Mapping[str, Deviation], explained: Sequence[Explanation]) -> tuple[str, list[str]]:
     """The verdict on these deviations, and the reasons of those that are explained."""
     if not deviations:
         return ALONE, []

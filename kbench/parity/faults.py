@@ -8,7 +8,7 @@ from kbench.backend_keys import Explanation
 from kbench.parity.values import Deviation
 
 
-def named(
+def reasons(
     deviations: Mapping[str, Deviation],
     known: Sequence[Explanation],
     beyond: Collection[str],

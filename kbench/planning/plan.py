@@ -74,7 +74,7 @@ def make(
     chosen = tuple(_backend(name, known, on, report) for name in request.backends)
     _check_different(request.backends)
     load = partial(scripts.load, module=request.script.module) if request.script else examples.load
-    loaded = tuple(load(paths.expanded(path)) for path in request.examples)
+    loaded = tuple(load(paths.with_home(path)) for path in request.examples)
     if request.augment and not any(example.augmentation for example in loaded):
         raise UserError("--augment: none of the chosen examples says how its images are augmented.")
     if request.seed_of(request.repeats) > LAST_SEED:
@@ -105,7 +105,7 @@ def _backend(name: str, known: Mapping[str, Backend], on: Sequence[Device], repo
     backend = known.get(base(name))
     if backend is None:
         raise UserError(f"There is no backend {name} any more: start a new run without it.")
-    found = variants.named(name, backend)
+    found = variants.parse_name(name, backend)
     for kind in dict.fromkeys(device.kind for device in on):
         found = locks.locked(found, kind, report)
     return found

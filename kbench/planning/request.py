@@ -125,12 +125,12 @@ class Request:
     def python(self, backend: str) -> Choice | None:
         """The Python that --python chose for the backend, if any."""
         chosen = self.pythons.get(backend) or self.pythons.get(base(backend))
-        return None if chosen is None else Choice(paths.expanded(chosen.path), chosen.as_is)
+        return None if chosen is None else Choice(paths.with_home(chosen.path), chosen.as_is)
 
     @property
     def data_folder(self) -> Path | None:
         """The folder with the published files, if any."""
-        return None if self.data_dir is None else paths.expanded(self.data_dir)
+        return None if self.data_dir is None else paths.with_home(self.data_dir)
 
 
 def with_secrets(asked: Request, arguments: Sequence[str], packages: Sequence[str], run: Path) -> Request:

@@ -8,36 +8,36 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from kbench.plots.look import OWN, Key, Look, Style, key, literal, points, render
 from kbench.plots.overview import shown_ratio
+from kbench.plots.styles import OWN, Key, RowStyle, Style, key, literal, points, render
 from kbench.summary import Summary
-from kbench.text import compared, significant
+from kbench.text import format_ratio, significant
 from kbench.values import OK, Interval
 
 _REACH = 1.5  # times the longest bar: intervals are cut there, or they would squeeze the bars
 
 
-def bars(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
+def bars(rows: Sequence[Summary], styles: Mapping[Key, RowStyle], style: Style = OWN) -> dict[str, bytes]:
     """One example's rows, in their order, as {"png": ..., "svg": ...}; empty where none is timed."""
     if all(seconds is None for seconds, _ in _times(rows)):
         return {}
-    return render(lambda: _figure(rows, looks, style), style)
+    return render(lambda: _figure(rows, styles, style), style)
 
 
-def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> Figure:
+def _figure(rows: Sequence[Summary], styles: Mapping[Key, RowStyle], style: Style = OWN) -> Figure:
     figure = Figure(figsize=style.size or (6.5, 1.1 + 0.32 * len(rows)), layout="constrained")
     axes = figure.subplots()
     times = _times(rows)
     limit = _REACH * max(seconds or 0.0 for seconds, _ in times)
     ends = [max(seconds or 0.0, min(interval.high, limit) if interval else 0.0) for seconds, interval in times]
     longest = max(ends)
-    for place, (row, (seconds, _)) in enumerate(zip(rows, times, strict=True)):
-        look = looks[key(row)]
-        hatch = None if look.line_style == "-" else "///"
-        axes.barh(place, seconds or 0.0, height=0.68, color=look.color, edgecolor="white", linewidth=0, hatch=hatch)
-        axes.text(ends[place] + 0.012 * longest, place, _label(row, seconds), va="center", fontsize=points(8))
+    for position, (row, (seconds, _)) in enumerate(zip(rows, times, strict=True)):
+        how = styles[key(row)]
+        hatch = None if how.line_style == "-" else "///"
+        axes.barh(position, seconds or 0.0, height=0.68, color=how.color, edgecolor="white", linewidth=0, hatch=hatch)
+        axes.text(ends[position] + 0.012 * longest, position, _label(row, seconds), va="center", fontsize=points(8))
     _draw_intervals(axes, [interval for _, interval in times], limit)
-    axes.set_yticks(range(len(rows)), [literal(looks[key(row)].label, 48) for row in rows])
+    axes.set_yticks(range(len(rows)), [literal(styles[key(row)].label, 48) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)  # fastest at the top
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
@@ -50,14 +50,14 @@ def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style = O
 
 def _draw_intervals(axes: Axes, intervals: Sequence[Interval | None], limit: float) -> None:
     """A line with a cap at each end, or an arrow where it is cut; outlined in white, since bars may be dark."""
-    known = [(place, interval) for place, interval in enumerate(intervals) if interval]
+    known = [(position, interval) for position, interval in enumerate(intervals) if interval]
     lows, highs = (np.array([getattr(interval, end) for _, interval in known]) for end in ("low", "high"))
     goes_on = highs > limit
     highs = np.where(goes_on, 0.98 * limit, highs)  # the arrow's head takes the rest
     for color, width, cap in (("white", 2.6, 3.4), ("#222222", 1.1, 2.6)):
         _, ends, _ = axes.errorbar(
             lows,
-            [place for place, _ in known],
+            [position for position, _ in known],
             xerr=(np.zeros(len(known)), highs - lows),
             xlolims=goes_on,
             fmt="none",
@@ -93,7 +93,7 @@ def _axis(rows: Sequence[Summary]) -> str:
 
 def _label(row: Summary, seconds: float | None) -> str:
     relative = shown_ratio(row)
-    ratio = f"  ({compared(relative, row.verdict)}x)" if relative is not None else ""
+    ratio = f"  ({format_ratio(relative, row.verdict)}x)" if relative is not None else ""
     status = "" if row.status == OK else f"  {row.status}"
     status += "  differs" if row.differs else ""
     return (f"{significant(seconds)} s{ratio}{status}" if seconds is not None else row.status).strip()

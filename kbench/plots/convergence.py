@@ -16,7 +16,19 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from kbench.analysis import learning_curves
-from kbench.plots.look import OWN, Key, Look, Style, key, legend, legend_columns, line_of, literal, points, render
+from kbench.plots.styles import (
+    OWN,
+    Key,
+    RowStyle,
+    Style,
+    key,
+    legend,
+    legend_columns,
+    line_of,
+    literal,
+    points,
+    render,
+)
 from kbench.values import OK, Measured
 
 # The first of these that any cell has is drawn.
@@ -32,7 +44,7 @@ _WIDTH = 9.0  # inches, of the figure
 
 
 def convergence(
-    measured: Sequence[Measured], looks: Mapping[Key, Look], differing: Collection[Key] = (), style: Style = OWN
+    measured: Sequence[Measured], styles: Mapping[Key, RowStyle], differing: Collection[Key] = (), style: Style = OWN
 ) -> dict[str, bytes]:
     """The plot of one example's cells as {"png": ..., "svg": ...}; empty where no cell has a metric.
 
@@ -42,21 +54,21 @@ def convergence(
     metric = next((name for name in METRICS if any(learning_curves.has(one, name) for one in measured)), None)
     if metric is None:
         return {}
-    marked = {row: replace(look, label=f"{look.label} (differs)") for row, look in looks.items() if row in differing}
+    marked = {row: replace(how, label=f"{how.label} (differs)") for row, how in styles.items() if row in differing}
     drawn = [one for one in measured if learning_curves.has(one, metric)]
-    return render(lambda: _figure(drawn, {**looks, **marked}, metric, style), style)
+    return render(lambda: _figure(drawn, {**styles, **marked}, metric, style), style)
 
 
-def _figure(measured: Sequence[Measured], looks: Mapping[Key, Look], metric: str, style: Style = OWN) -> Figure:
+def _figure(measured: Sequence[Measured], styles: Mapping[Key, RowStyle], metric: str, style: Style = OWN) -> Figure:
     rows: dict[Key, list[Measured]] = {}
-    for one in sorted(measured, key=lambda one: looks[key(one.cell)].label):
+    for one in sorted(measured, key=lambda one: styles[key(one.cell)].label):
         rows.setdefault(key(one.cell), []).append(one)
     width = style.size[0] if style.size else _WIDTH
-    columns = legend_columns([_label(cells, looks[row]) for row, cells in rows.items()], width)
+    columns = legend_columns([_label(cells, styles[row]) for row, cells in rows.items()], width)
     figure = Figure(figsize=style.size or (_WIDTH, 3.6 + 0.2 * math.ceil(len(rows) / columns)), layout="constrained")
     by_epoch, by_seconds = figure.subplots(1, 2, sharey=True)
     curves = {row: [learning_curves.curve(one, metric) for one in cells] for row, cells in rows.items()}
-    handles = [_draw_row(by_epoch, by_seconds, cells, curves[row], looks[row]) for row, cells in rows.items()]
+    handles = [_draw_row(by_epoch, by_seconds, cells, curves[row], styles[row]) for row, cells in rows.items()]
     figure.suptitle(literal(measured[0].cell.example), fontsize=points(11))
     by_epoch.set(xlabel="epoch", ylabel=METRICS[metric])
     by_epoch.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
@@ -67,14 +79,18 @@ def _figure(measured: Sequence[Measured], looks: Mapping[Key, Look], metric: str
 
 
 def _draw_row(
-    by_epoch: Axes, by_seconds: Axes, cells: Sequence[Measured], curves: Sequence[learning_curves.Curve], look: Look
+    by_epoch: Axes,
+    by_seconds: Axes,
+    cells: Sequence[Measured],
+    curves: Sequence[learning_curves.Curve],
+    how: RowStyle,
 ) -> Line2D:
     """Draw the repeats of one row and their mean in both panels; return the legend's entry."""
     ok = [curve for one, curve in zip(cells, curves, strict=True) if one.outcome.status == OK]
     cut_short = [curve for one, curve in zip(cells, curves, strict=True) if one.outcome.status != OK]
     mean = learning_curves.mean(ok)
-    thin: dict[str, Any] = {"linestyle": look.line_style, "linewidth": 0.7, "alpha": 0.5}
-    thick = line_of(look)
+    thin: dict[str, Any] = {"linestyle": how.line_style, "linewidth": 0.7, "alpha": 0.5}
+    thick = line_of(how)
     for axes, along in ((by_epoch, "epochs"), (by_seconds, "seconds")):
         lines = [
             np.column_stack((getattr(curve, along), curve.values))
@@ -83,22 +99,22 @@ def _draw_row(
         ]
         # All at once: there may be a hundred repeats, and each separate line takes a millisecond.
         if lines:
-            axes.add_collection(LineCollection(lines, colors=look.color, zorder=2, **thin))
+            axes.add_collection(LineCollection(lines, colors=how.color, zorder=2, **thin))
         for curve in cut_short:
-            axes.plot(getattr(curve, along)[-1:], curve.values[-1:], color=look.color, marker="x", linestyle="none")
+            axes.plot(getattr(curve, along)[-1:], curve.values[-1:], color=how.color, marker="x", linestyle="none")
         if mean is not None:
             if mean.spread is not None and np.isfinite(mean.spread).all():
                 low, high = mean.values - mean.spread, mean.values + mean.spread
-                axes.fill_between(getattr(mean, along), low, high, color=look.color, alpha=0.15, linewidth=0)
+                axes.fill_between(getattr(mean, along), low, high, color=how.color, alpha=0.15, linewidth=0)
             axes.plot(getattr(mean, along), mean.values, markevery=max(1, len(mean.values) // 10), **thick)
-    handle = thick if ok else {**thin, "color": look.color, "marker": "x"}
-    return Line2D([], [], label=_label(cells, look), **handle)
+    handle = thick if ok else {**thin, "color": how.color, "marker": "x"}
+    return Line2D([], [], label=_label(cells, how), **handle)
 
 
-def _label(cells: Sequence[Measured], look: Look) -> str:
+def _label(cells: Sequence[Measured], how: RowStyle) -> str:
     """The legend's text for a row: its name, and its status if no repeat ended ok."""
     ended = any(one.outcome.status == OK for one in cells)
-    return literal(look.label if ended else f"{look.label} ({cells[0].outcome.status})")
+    return literal(how.label if ended else f"{how.label} ({cells[0].outcome.status})")
 
 
 def _scale_seconds(axes: Axes, curves: Sequence[learning_curves.Curve]) -> None:

@@ -8,27 +8,27 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from kbench.plots.look import OWN, Key, Look, Style, key, literal, points, render
+from kbench.plots.styles import OWN, Key, RowStyle, Style, key, literal, points, render
 from kbench.summary import Summary
 
 _REACH = 3.0  # times the outermost ratios: longer intervals are cut, so that the points stay apart
 
 
-def keras_cost(summaries: Sequence[Summary], looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
+def keras_cost(summaries: Sequence[Summary], styles: Mapping[Key, RowStyle], style: Style = OWN) -> dict[str, bytes]:
     """The plot as {"png": ..., "svg": ...}; empty if no framework was measured with and without Keras."""
     rows = [row for row in summaries if row.relative_to_native is not None]
-    return render(lambda: _figure(rows, looks, style), style) if rows else {}
+    return render(lambda: _figure(rows, styles, style), style) if rows else {}
 
 
-def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style) -> Figure:
+def _figure(rows: Sequence[Summary], styles: Mapping[Key, RowStyle], style: Style) -> Figure:
     figure = Figure(figsize=style.size or (6.5, 1.2 + 0.28 * len(rows)), layout="constrained")
     axes = figure.subplots()
     reached = [1.0]
-    for place, row in enumerate(rows):
-        look, ratio, interval = looks[key(row)], row.relative_to_native or 1.0, row.native_interval
+    for position, row in enumerate(rows):
+        how, ratio, interval = styles[key(row)], row.relative_to_native or 1.0, row.native_interval
         if interval:
-            axes.plot([interval.low, interval.high], [place, place], color=look.color, solid_capstyle="butt")
-        axes.plot([ratio], [place], marker=look.marker, color=look.color, linestyle="none")
+            axes.plot([interval.low, interval.high], [position, position], color=how.color, solid_capstyle="butt")
+        axes.plot([ratio], [position], marker=how.marker, color=how.color, linestyle="none")
         reached += [ratio, *([interval.low, interval.high] if interval else [])]
     axes.axvline(1.0, color="#222222", linewidth=0.8)
     axes.set_xscale("log")
@@ -38,7 +38,7 @@ def _figure(rows: Sequence[Summary], looks: Mapping[Key, Look], style: Style) ->
     axes.set_xticks(_ticks(least / 1.1, most * 1.1))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    labels = [literal(f"{row.example}: {looks[key(row)].label}", 60) for row in rows]
+    labels = [literal(f"{row.example}: {styles[key(row)].label}", 60) for row in rows]
     axes.set_yticks(range(len(rows)), labels, fontsize=points(8))
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)

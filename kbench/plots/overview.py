@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LogNorm
 from matplotlib.figure import Figure
 
-from kbench.plots.look import OWN, Key, Look, Style, key, literal, luminance, place_labels, points, render
+from kbench.plots.styles import OWN, Key, RowStyle, Style, key, literal, luminance, place_labels, points, render
 from kbench.summary import Summary
-from kbench.text import compared, plain
+from kbench.text import format_ratio, plain
 from kbench.values import NO_DIFFERENCE, NOT_COMPARED, OK
 
 _COLORS = "YlOrBr"  # light for the fastest; stays in order in grey print
@@ -26,17 +26,17 @@ _MARKS = {NO_DIFFERENCE: "~: no difference shown", NOT_COMPARED: "?: could not b
 
 
 def overview(
-    kinds: Mapping[str, Sequence[Summary]], looks: Mapping[Key, Look], style: Style = OWN
+    kinds: Mapping[str, Sequence[Summary]], styles: Mapping[Key, RowStyle], style: Style = OWN
 ) -> dict[str, bytes]:
     """The plot as {"png": ..., "svg": ...}, kinds of machines one below the other; empty if no row is timed."""
     timed = {name: rows for name, rows in kinds.items() if any(shown_ratio(row) is not None for row in rows)}
-    return render(lambda: _figure(timed, looks, style), style) if timed else {}
+    return render(lambda: _figure(timed, styles, style), style) if timed else {}
 
 
-def _figure(kinds: Mapping[str, Sequence[Summary]], looks: Mapping[Key, Look], style: Style = OWN) -> Figure:
+def _figure(kinds: Mapping[str, Sequence[Summary]], styles: Mapping[Key, RowStyle], style: Style = OWN) -> Figure:
     """A heat map for each kind; the titles of several are their names."""
     everyone = [row for rows in kinds.values() for row in rows]
-    columns = sorted({looks[key(row)].column for row in everyone})
+    columns = sorted({styles[key(row)].column for row in everyone})
     examples = {name: list(dict.fromkeys(map(place_labels(rows), rows))) for name, rows in kinds.items()}
     heights = [len(found) for found in examples.values()]
     baseline = next((row.baseline for row in everyone if row.baseline), "")
@@ -46,7 +46,7 @@ def _figure(kinds: Mapping[str, Sequence[Summary]], looks: Mapping[Key, Look], s
     all_axes = figure.subplots(len(kinds), squeeze=False, height_ratios=heights)[:, 0]
     for axes, (name, rows) in zip(all_axes, kinds.items(), strict=True):
         place = place_labels(rows)
-        cells = {(place(row), looks[key(row)].column): row for row in rows}
+        cells = {(place(row), styles[key(row)].column): row for row in rows}
         _heat_map(axes, cells, examples[name], columns, norm, colors)
         if len(kinds) > 1:
             axes.set_title(literal(name, 80), fontsize=points(9), loc="left")
@@ -114,7 +114,7 @@ def scale(ratios: Sequence[float], both_sides: bool) -> tuple[LogNorm, Colormap]
 def words(row: Summary) -> str:
     """The row's ratio, or why it has none."""
     if (ratio := shown_ratio(row)) is not None:
-        return compared(ratio, row.verdict)
+        return format_ratio(ratio, row.verdict)
     if row.status == OK and row.differs:
         return "differs"
     if row.status == OK and row.baseline and row.relative_to_fastest is not None:

@@ -14,7 +14,19 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 
 from kbench import axes as axes_of
 from kbench.comparison.scaling import Line, Lines, Measured
-from kbench.plots.look import OWN, Key, Look, Style, key, legend, legend_columns, line_of, literal, marker_of, render
+from kbench.plots.styles import (
+    OWN,
+    Key,
+    RowStyle,
+    Style,
+    key,
+    legend,
+    legend_columns,
+    line_of,
+    literal,
+    marker_of,
+    render,
+)
 from kbench.summary import Summary
 from kbench.values import Interval
 
@@ -23,9 +35,9 @@ _FEW = 8.0  # the ratio of largest to smallest value up to which ticks are evenl
 _IDEAL_COLOR = "#999999"
 
 
-def scaling(lines: Lines, looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
+def scaling(lines: Lines, styles: Mapping[Key, RowStyle], style: Style = OWN) -> dict[str, bytes]:
     """The plot of one example along an axis as {"png": ..., "svg": ...}."""
-    return render(lambda: _figure(lines, looks, style), style)
+    return render(lambda: _figure(lines, styles, style), style)
 
 
 def ideal_label(lines: Lines) -> str:
@@ -33,26 +45,26 @@ def ideal_label(lines: Lines) -> str:
     return "linear scaling" if lines.axis.speeds_up else "no change"
 
 
-def line_looks(lines: Lines, looks: Mapping[Key, Look]) -> list[Look]:
-    """The look of each line: its backend's, with what else the lines differ in, and a marker of its own."""
-    found: list[Look] = []
-    first = [looks[key(line.points[0].row)] for line in lines.lines]
-    columns = list(dict.fromkeys(look.column for look in first))
-    for line, look in zip(lines.lines, first, strict=True):
+def line_styles(lines: Lines, styles: Mapping[Key, RowStyle]) -> list[RowStyle]:
+    """The style of each line: its backend's, with what else the lines differ in, and a marker of its own."""
+    found: list[RowStyle] = []
+    first = [styles[key(line.points[0].row)] for line in lines.lines]
+    columns = list(dict.fromkeys(row_style.column for row_style in first))
+    for line, row_style in zip(lines.lines, first, strict=True):
         others = [axes_of.shown(axis, line.key[axis.name]) for axis in lines.others]
-        changes: dict[str, Any] = {"label": " ".join([look.column, *others])}
+        changes: dict[str, Any] = {"label": " ".join([row_style.column, *others])}
         if others:
-            number = sum(one.column == look.column for one in found)
-            marker, filled = marker_of(columns.index(look.column), number, len(columns))
+            number = sum(one.column == row_style.column for one in found)
+            marker, filled = marker_of(columns.index(row_style.column), number, len(columns))
             changes |= {"marker": marker, "filled": filled}
-        found.append(dataclasses.replace(look, **changes))
+        found.append(dataclasses.replace(row_style, **changes))
     return found
 
 
-def _figure(lines: Lines, looks: Mapping[Key, Look], style: Style = OWN) -> Figure:
+def _figure(lines: Lines, styles: Mapping[Key, RowStyle], style: Style = OWN) -> Figure:
     panels = [one for one in _PANELS if any(_PANELS[one](point.row) for line in lines.lines for point in line.points)]
-    shown = line_looks(lines, looks)
-    labels = [*(literal(look.label) for look in shown), ideal_label(lines)]
+    shown = line_styles(lines, styles)
+    labels = [*(literal(row_style.label) for row_style in shown), ideal_label(lines)]
     width = style.size[0] if style.size else _WIDTH * max(2, len(panels))
     columns = legend_columns(labels, width)
     size = style.size or (width, _HEIGHT + 0.4 + 0.2 * math.ceil(len(labels) / columns))
@@ -62,15 +74,15 @@ def _figure(lines: Lines, looks: Mapping[Key, Look], style: Style = OWN) -> Figu
         axes.set(xscale="log", yscale="log", xlabel=lines.axis.title, ylabel=panel)
         if panel == _THROUGHPUT:
             axes.plot(*zip(*lines.ideal, strict=True), color=_IDEAL_COLOR, linewidth=0.8, zorder=1)
-        for line, look in zip(lines.lines, shown, strict=True):
-            _draw(axes, line, look, panel)
+        for line, row_style in zip(lines.lines, shown, strict=True):
+            _draw(axes, line, row_style, panel)
         if panel == _THROUGHPUT:
             if lines.ends:
                 axes.set_ylim(*lines.ends)
             if any(point.interval for line in lines.lines for point in line.points):
                 axes.set_ylabel(f"{panel}, 95 % interval")
         _mark(axes, sorted({point.at for line in lines.lines for point in line.points}), width / len(panels))
-    handles = [Line2D([], [], label=literal(look.label), **line_of(look)) for look in shown]
+    handles = [Line2D([], [], label=literal(row_style.label), **line_of(row_style)) for row_style in shown]
     ideal = Line2D([], [], label=ideal_label(lines), color=_IDEAL_COLOR, linewidth=0.8)
     legend(figure, [*handles, ideal], width)
     return figure
@@ -84,7 +96,7 @@ _PANELS: Mapping[str, Callable[[Summary], float | None]] = {
 }
 
 
-def _draw(axes: Axes, line: Line, look: Look, panel: str) -> None:
+def _draw(axes: Axes, line: Line, row_style: RowStyle, panel: str) -> None:
     found = [(point, value) for point in line.points if (value := _PANELS[panel](point.row))]
     if not found:
         return
@@ -100,12 +112,12 @@ def _draw(axes: Axes, line: Line, look: Look, panel: str) -> None:
             [point.throughput for point, _ in found],
             errors,
             fmt="none",
-            ecolor=look.color,
+            ecolor=row_style.color,
             elinewidth=1.0,
             capsize=2.4,
             capthick=1.0,
         )
-    axes.plot(at, [value for _, value in found], **line_of(look))
+    axes.plot(at, [value for _, value in found], **line_of(row_style))
 
 
 def _ends(point: Measured) -> Interval:

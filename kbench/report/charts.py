@@ -14,9 +14,9 @@ from kbench import workloads
 from kbench.analysis import learning_curves, step_times
 from kbench.comparison.scaling import Lines
 from kbench.plots.convergence import METRICS, WIDE
-from kbench.plots.look import Key, Look, key, same_learning
 from kbench.plots.overview import words as matrix_words
-from kbench.plots.scaling import ideal_label, line_looks
+from kbench.plots.scaling import ideal_label, line_styles
+from kbench.plots.styles import Key, RowStyle, key, same_learning
 from kbench.summary import Summary
 from kbench.text import plain, significant
 from kbench.values import OK, Measured
@@ -39,7 +39,7 @@ Chart = dict[str, Any]  # JSON-able; "kind" says which function of charts.js dra
 
 @np.errstate(all="ignore")  # what is no number is left out
 def of_example(
-    rows: Sequence[Summary], measured: Sequence[Measured], looks: Mapping[Key, Look], most: int
+    rows: Sequence[Summary], measured: Sequence[Measured], styles: Mapping[Key, RowStyle], most: int
 ) -> list[Chart]:
     """The charts of one example, in the order of the page; `most` points a curve. None of what is outside Keras."""
     if not rows[0].work.compared:
@@ -47,7 +47,7 @@ def of_example(
     cells: dict[Key, list[Measured]] = {}
     for one in measured:
         cells.setdefault(key(one.cell), []).append(one)
-    labels = {key(row): looks[key(row)].label for row in rows}
+    labels = {key(row): styles[key(row)].label for row in rows}
     charts: list[Chart] = []
     if rows[0].task == "train":
         for choice in (("val_accuracy", "accuracy"), ("val_loss", "loss")):
@@ -132,13 +132,13 @@ def curve(repeats: Sequence[Measured], metric: str, most: int) -> list[Point]:
         return []
     spread = [None] * len(mean.epochs) if mean.spread is None else mean.spread.tolist()
     every = list(zip(mean.epochs.tolist(), mean.seconds.tolist(), mean.values.tolist(), spread, strict=True))
-    return [Point(*every[place], len(reported)) for place in thinned(len(every), most)]
+    return [Point(*every[position], len(reported)) for position in thinned(len(every), most)]
 
 
 def thinned(count: int, most: int) -> list[int]:
-    """The places of at most `most` of `count` values, evenly spread, including the first and the last."""
-    places: list[int] = np.linspace(0, count - 1, min(count, most)).round().astype(int).tolist()
-    return places
+    """The positions of at most `most` of `count` values, evenly spread, including the first and the last."""
+    positions: list[int] = np.linspace(0, count - 1, min(count, most)).round().astype(int).tolist()
+    return positions
 
 
 def _phases(
@@ -185,10 +185,10 @@ def _steps(
             continue
         label, count = labels[key(row)], min(map(len, repeats))
         longest = max(longest, count)
-        for place in thinned(count, most):
-            seconds = median(steps[place] for steps in repeats)
+        for position in thinned(count, most):
+            seconds = median(steps[position] for steps in repeats)
             if seconds > 0:
-                found.append((label, place + 1, row.batch_size / seconds))
+                found.append((label, position + 1, row.batch_size / seconds))
         usual = float(np.median(np.concatenate(repeats)))
         in_words.append(f"{label} {significant(row.batch_size / usual if usual > 0 else None)} samples/s")
     if not found:
@@ -210,11 +210,11 @@ def _memory(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
     return _chart("memory", "peak memory", _columns(("row", "part", "mib"), found), in_words) if found else None
 
 
-def of_scaling(lines: Lines, looks: Mapping[Key, Look]) -> Chart:
+def of_scaling(lines: Lines, styles: Mapping[Key, RowStyle]) -> Chart:
     """Throughput along an axis."""
     found, in_words = [], []
-    for line, look in zip(lines.lines, line_looks(lines, looks), strict=True):
-        label, points = look.label, line.points
+    for line, row_style in zip(lines.lines, line_styles(lines, styles), strict=True):
+        label, points = row_style.label, line.points
         for point in points:
             ends = (point.interval.low, point.interval.high) if point.interval else (None, None)
             found.append((label, point.at, point.throughput, *ends))
@@ -242,7 +242,7 @@ def _chart(kind: str, title: str, columns: Mapping[str, Any], in_words: Sequence
 
 def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
     """The rows by column, floats short."""
-    return {name: [_short(row[place]) for row in rows] for place, name in enumerate(names)}
+    return {name: [_short(row[position]) for row in rows] for position, name in enumerate(names)}
 
 
 def _short(value: Any) -> Any:

@@ -6,7 +6,7 @@ from colorsys import hls_to_rgb, rgb_to_hls
 
 from matplotlib.colors import Colormap, LogNorm, to_hex, to_rgb
 
-from kbench.plots.look import luminance
+from kbench.plots.styles import luminance
 
 _PAPER = "#14181d"  # the dark ground, as in page.css
 _ENOUGH = 4.0  # contrast of a line with the ground; WCAG 2 asks for 3

@@ -19,11 +19,11 @@ from kbench.analysis.learning_curves import unrisen
 from kbench.analysis.ratios import without_fastest
 from kbench.axes import Point
 from kbench.comparison.scaling import Lines, within
-from kbench.plots.look import Key, Look, key, looks, place_labels
 from kbench.plots.overview import scale, shown_ratio, sure_ratio
 from kbench.plots.overview import words as matrix_words
-from kbench.plots.scaling import line_looks
-from kbench.report import charts, colors, in_print, words
+from kbench.plots.scaling import line_styles
+from kbench.plots.styles import Key, RowStyle, key, place_labels, row_styles
+from kbench.report import charts, colors, learning_text, published_tables
 from kbench.summary import Summary
 from kbench.tables import configuration, keras_cost, overall
 from kbench.tables.answers import headline
@@ -73,11 +73,11 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
     `scaling` is drawn below several runs, `unscaled` says why an example has no such lines, and `plots` is the
     folder of their plots.
     """
-    # One look a row for all runs, so that a backend is the same everywhere.
+    # One style a row for all runs, so that a backend is the same everywhere.
     known = {name: str(about.get("color", "")) for run in runs for name, about in run.backends.items()}
-    chosen = looks([row for run in runs for row in run.summaries], known)
+    chosen = row_styles([row for run in runs for row in run.summaries], known)
     along = [within([row for row in run.summaries if row.work.compared]) for run in runs]
-    of_lines = [look for found in (scaling, *along) for one in found for look in line_looks(one, chosen)]
+    of_lines = [row_style for found in (scaling, *along) for one in found for row_style in line_styles(one, chosen)]
     styles = _styles([*chosen.values(), *of_lines])
     each = charts.points_each(4 * sum(len(run.summaries) for run in runs))
     shown = [
@@ -108,28 +108,28 @@ def _commands(text: str) -> Markup:
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(plain(text)))))
 
 
-def _styles(chosen: Iterable[Look]) -> dict[str, dict[str, Any]]:
+def _styles(chosen: Iterable[RowStyle]) -> dict[str, dict[str, Any]]:
     """By label: how charts.js and page.css draw a row."""
-    by_label = {look.label: look for look in reversed(list(chosen))}
+    by_label = {row_style.label: row_style for row_style in reversed(list(chosen))}
     by_label = dict(reversed(by_label.items()))
     return {
         label: {
             "id": number,
             "label": label,
-            "color": look.color,
-            "dark": colors.on_dark(look.color),
-            "shape": _SHAPES.get(look.marker, _CIRCLE),
-            "dash": _DASHES[look.line_style],
-            "filled": look.filled,
+            "color": row_style.color,
+            "dark": colors.on_dark(row_style.color),
+            "shape": _SHAPES.get(row_style.marker, _CIRCLE),
+            "dash": _DASHES[row_style.line_style],
+            "filled": row_style.filled,
         }
-        for number, (label, look) in enumerate(by_label.items())
+        for number, (label, row_style) in enumerate(by_label.items())
     }
 
 
 def _run(
     number: int,
     run: Run,
-    chosen: Mapping[Key, Look],
+    chosen: Mapping[Key, RowStyle],
     styles: Mapping[str, Mapping[str, Any]],
     each: int,
     sweeps: Sequence[Lines],
@@ -158,7 +158,7 @@ def _run(
         }
         for place, (rows, content) in enumerate(zip(groups, contents, strict=True))
     ]
-    learnt, unlike = words.learning(run.summaries)
+    learnt, unlike = learning_text.learning(run.summaries)
     return {
         "id": f"r{number}",
         "name": run.name,
@@ -173,7 +173,7 @@ def _run(
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,
         "cost": keras_cost.table(run.summaries),
-        "in_print": in_print.tables(run.published, run.addresses),
+        "in_print": published_tables.tables(run.published, run.addresses),
         "configuration": configuration.tables(run.provenance, run.examples, run.measured, run.summaries),
         "variables": [
             (name, [f"{key}={value}" for key, value in some.items()])
@@ -202,7 +202,7 @@ def _drawn(
 
 
 def _matrix(
-    summaries: Sequence[Summary], chosen: Mapping[Key, Look], styles: Mapping[str, Mapping[str, Any]]
+    summaries: Sequence[Summary], chosen: Mapping[Key, RowStyle], styles: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Examples by rows of the run: text, colours, and the reason where there is no ratio."""
     place = place_labels(summaries)

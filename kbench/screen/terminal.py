@@ -84,7 +84,7 @@ def cell_title(task: CellTask) -> str:
     """The cell as a line of progress names it."""
     repeat = f" (repeat {task.repeat})" if task.repeat > 1 else ""
     layout = f" {task.image_data_format}" if task.input == "image" else ""
-    varying = "".join(f" {axes.shown(axes.named(name), value)}" for name, value in task.axes.items())
+    varying = "".join(f" {axes.shown(axes.by_name(name), value)}" for name, value in task.axes.items())
     return f"{task.example} on {task.backend}{layout}{varying}{repeat}"
 
 

@@ -116,7 +116,7 @@ def load(path: Path) -> Example:
         raise _wrong(path, f"needs PROFILES as {Wrong(Constants, 'PROFILES').wanted}")
     data = str(path.absolute()) if own_data else constants.DATA
     if data.endswith(".npz"):  # the user's own file, relative to the example
-        data = os.path.realpath(path.absolute().parent / paths.expanded(data))
+        data = os.path.realpath(path.absolute().parent / paths.with_home(data))
     return Example(
         name=path.stem,
         title=title_of(tree, path.stem),

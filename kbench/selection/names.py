@@ -54,7 +54,7 @@ def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
             found = [name for name, backend in known.items() if backend.generation == wanted]
         else:
             found = [_one_backend(wanted, known, certain, generations)]
-        of_item = [variants.named(name + item.removeprefix(wanted), known[name]) for name in found]
+        of_item = [variants.parse_name(name + item.removeprefix(wanted), known[name]) for name in found]
         chosen |= {one.name: one for one in of_item if one.name not in chosen}
         if wanted != ALL and wanted not in generations:
             named.update(one.name for one in of_item)
@@ -62,8 +62,8 @@ def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
 
 
 def in_settings(chosen: Chosen[Backend], choices: Sequence[Sequence[str]]) -> Chosen[Backend]:
-    """Every backend in every combination of settings (see `variants.expanded`). Raises UserError."""
-    made = {backend.name: variants.expanded(backend, choices) for backend in chosen.chosen}
+    """Every backend in every combination of settings (see `variants.in_combination`). Raises UserError."""
+    made = {backend.name: variants.in_combination(backend, choices) for backend in chosen.chosen}
     named = frozenset(one.name for name, found in made.items() if name in chosen.named for one in found)
     return Chosen(tuple({one.name: one for found in made.values() for one in found}.values()), named)
 
@@ -105,7 +105,7 @@ def select_baseline(text: str, names: Iterable[str], where: str = "--baseline") 
 
 
 def _own_example(item: str, known: Mapping[str, Example]) -> Example:
-    path = paths.expanded(item)
+    path = paths.with_home(item)
     if not os.path.isfile(path):  # noqa: PTH113  # pathlib's raises for a name that is too long
         raise UserError(f"There is no example file {item}{nearest(path.stem, known)}")
     example = examples.load(path)

@@ -27,14 +27,14 @@ MOST_FILES = 1000  # of a package, that are looked through
 
 
 @dataclass(frozen=True)
-class Named:
+class Program:
     """The file of a program, and its name for `python -m` if it is run as a part of a package."""
 
     file: Path
     module: str = ""
 
 
-def named(file: str | None, module: str | None) -> Named:
+def find_program(file: str | None, module: str | None) -> Program:
     """What the user named by FILE or by -m. Raises UserError."""
     if file is not None and module is not None:
         raise UserError("Name the program by its file or by -m: one of them.")
@@ -42,23 +42,23 @@ def named(file: str | None, module: str | None) -> Named:
         return _module(module)
     if file is None:
         raise UserError("Name the program: a file, a notebook, a folder with a __main__.py, or -m MODULE.")
-    path = paths.expanded(file)
+    path = paths.with_home(file)
     if not os.path.isdir(path):  # noqa: PTH112  # pathlib's raises for a name that is too long
-        return Named(path)
+        return Program(path)
     main = path / MAIN
     if not main.is_file():
         raise UserError(f"The folder {path} has no {MAIN}: name the file that starts the program, or use -m MODULE.")
     folder = path.resolve()
     if not (folder / "__init__.py").is_file() and not _is_relative(parsed(main, "script")[1]):
-        return Named(main)  # Python starts such a folder like a file
+        return Program(main)  # Python starts such a folder like a file
     parts = [folder.name]
     while (folder.parent / "__init__.py").is_file():
         folder = folder.parent
         parts.insert(0, folder.name)
-    return Named(path.resolve() / MAIN, ".".join(parts))
+    return Program(path.resolve() / MAIN, ".".join(parts))
 
 
-def _module(module: str) -> Named:
+def _module(module: str) -> Program:
     """The file of a module below the current folder. Raises UserError."""
     parts = module.split(".")
     if not all(part.isidentifier() for part in parts):
@@ -66,7 +66,7 @@ def _module(module: str) -> Named:
     place = Path.cwd().joinpath(*parts)
     for file in (place.with_suffix(".py"), place / MAIN):
         if file.is_file():
-            return Named(file, module)
+            return Program(file, module)
     if place.is_dir():
         raise UserError(f"{module} is a package without {MAIN}: name one of its modules, such as -m {module}.task.")
     there = [one.stem for one in place.parent.glob("*") if one.suffix == ".py" or one.is_dir()]

@@ -12,7 +12,7 @@ from kbench.errors import UserError
 def find(package: str, text: str) -> dict[str, Path]:
     """{the package's import name: its parent folder, `text` or `text`/src}. Raises UserError."""
     name = package.replace("-", "_")
-    checkout = paths.expanded(text).absolute()
+    checkout = paths.with_home(text).absolute()
     for folder in (checkout, checkout / "src"):
         if (folder / name / "__init__.py").is_file():
             return {name: folder}

@@ -34,7 +34,7 @@ _PACKAGE = re.compile(r"[a-z][a-z0-9_-]*")
 _OURS = re.compile(r"(KERAS_|KBENCH_|PYTHON).*")
 
 
-def named(item: str, backend: Backend) -> Backend:
+def parse_name(item: str, backend: Backend) -> Backend:
     """The variant of `backend` that `item`, such as `NAME@0.9+jit=off`, asks for. Raises UserError."""
     found = _NAME.fullmatch(item)
     if found is None:
@@ -47,7 +47,7 @@ def named(item: str, backend: Backend) -> Backend:
     return made
 
 
-def expanded(backend: Backend, choices: Iterable[Sequence[str]]) -> list[Backend]:
+def in_combination(backend: Backend, choices: Iterable[Sequence[str]]) -> list[Backend]:
     """The backend in every combination of settings, one of each of `choices`. Raises UserError."""
     same = DEFAULTS if backend.tuned else (*DEFAULTS, UNTUNED)
     changing = [tuple(one for one in settings if one not in same) for settings in itertools.product(*choices)]

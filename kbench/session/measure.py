@@ -71,7 +71,7 @@ def check_folder(request: Request, folder: Path, name: str | None = None) -> Pat
     if name is not None:
         store.check_name(parent, name)
     if request.script:
-        workdir.check(scripts.root(paths.expanded(request.examples[0]).absolute(), request.script.module), parent)
+        workdir.check(scripts.root(paths.with_home(request.examples[0]).absolute(), request.script.module), parent)
     existing = next(one for one in (parent, *parent.parents) if one.exists())
     if not existing.is_dir():
         raise UserError(f"{existing} is not a folder: choose another place with --results.")

@@ -18,7 +18,7 @@ from kbench.planning.tasks import CellTask
 from kbench.store import RunResults
 from kbench.summary import Summary
 
-MOST_REPEATS = intervals.LOOKS  # of a cell
+MOST_REPEATS = intervals.INTERIM_ANALYSES  # of a cell
 
 
 @dataclass(frozen=True)

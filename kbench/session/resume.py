@@ -67,7 +67,7 @@ def _with_secrets(asked: Request, arguments: Sequence[str], packages: Sequence[s
     """The request with what was not kept. Raises UserError if it is not given again."""
     given = list(packages)
     if asked.script and any(MASK in one for one in asked.script.packages):
-        script = scripts.load(paths.expanded(asked.examples[0]), asked.script.module)
+        script = scripts.load(paths.with_home(asked.examples[0]), asked.script.module)
         given += scripts.pep723_requirements(script.path, known_backends()).packages
     return request.with_secrets(asked, arguments, given, run)
 

@@ -12,7 +12,7 @@ from kbench.analysis import call_costs, ratios
 from kbench.analysis.machine_stability import SHARE
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables import data, otherwise, sweeps
-from kbench.text import beside_one, plain, significant
+from kbench.text import format_bound, plain, significant
 from kbench.values import NO_DIFFERENCE, NOT_COMPARED
 
 
@@ -196,5 +196,5 @@ def _time(row: Summary) -> str:
 def _ratio(row: Summary, unit: str, ends: str = "({} to {})") -> str:
     """Such as `1.51 times as long (1.43 to 1.57)`."""
     interval = row.relative_interval
-    shown = ends.format(beside_one(interval.low), beside_one(interval.high)) if interval else "(no interval)"
-    return f"{beside_one(row.relative_to_fastest or 0.0)}{unit} {shown}"
+    shown = ends.format(format_bound(interval.low), format_bound(interval.high)) if interval else "(no interval)"
+    return f"{format_bound(row.relative_to_fastest or 0.0)}{unit} {shown}"

@@ -16,7 +16,7 @@ from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Summa
 from kbench.tables import data, of_script
 from kbench.tables.answers import answer
 from kbench.tables.columns import ALL, Shown, chosen, texts
-from kbench.text import MISSING, beside_one, compared, plain, significant
+from kbench.text import MISSING, format_bound, format_ratio, plain, significant
 from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Interval, base
 
 UNKNOWN = 1000  # an interval whose ends are more than so many times apart is not shown
@@ -193,24 +193,24 @@ def _comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
         return row.ratios[kind].interval if kind in row.ratios else None
 
     columns: dict[str, Callable[[Summary], str]] = {
-        name: lambda row: compared(row.ratios[kind].value, row.verdict) if kind in row.ratios else MISSING
+        name: lambda row: format_ratio(row.ratios[kind].value, row.verdict) if kind in row.ratios else MISSING
     }
     if any(map(interval, rows)):
-        columns["95 % interval (x)"] = lambda row: ends(interval(row), beside_one)
+        columns["95 % interval (x)"] = lambda row: ends(interval(row), format_bound)
         columns["verdict"] = lambda row: row.verdict or MISSING
     if _with_default(rows):
         columns["x default"] = partial(of_ratio, TO_DEFAULT)
-        columns["95 % interval (x default)"] = lambda row: ends(row.default_interval, beside_one)
+        columns["95 % interval (x default)"] = lambda row: ends(row.default_interval, format_bound)
     if rows[0].baseline != NATIVE and any(TO_NATIVE in row.ratios for row in rows):
         columns["x native"] = partial(of_ratio, TO_NATIVE)
-        columns["95 % interval (x native)"] = lambda row: ends(row.native_interval, beside_one)
+        columns["95 % interval (x native)"] = lambda row: ends(row.native_interval, format_bound)
     return columns
 
 
 def of_ratio(kind: str, row: Summary) -> str:
     """A ratio with the mark of its own verdict."""
     one = row.ratios.get(kind)
-    return MISSING if one is None else compared(one.value, one.verdict)
+    return MISSING if one is None else format_ratio(one.value, one.verdict)
 
 
 def _with_default(rows: Sequence[Summary]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kbench.summary import TO_FASTEST, TO_NATIVE, Summary
 from kbench.tables.content import Table, ends, of_ratio
-from kbench.text import MISSING, beside_one, plain, significant
+from kbench.text import MISSING, format_bound, plain, significant
 from kbench.values import NATIVE
 
 _REMARK = (
@@ -55,7 +55,7 @@ def _row(row: Summary, native: Summary, several_devices: bool) -> tuple[str, ...
         significant(row.epoch_seconds),
         significant(native.epoch_seconds),
         of_ratio(TO_NATIVE, row),
-        ends(row.native_interval, beside_one),
+        ends(row.native_interval, format_bound),
         _more(row.step_seconds_median, native.step_seconds_median, 1000.0),
         _more(row.phases.get("first_step"), native.phases.get("first_step")),
         _more(_before(row), _before(native)),

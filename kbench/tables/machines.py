@@ -9,7 +9,7 @@ from kbench.axes import Point
 from kbench.summary import Summary
 from kbench.tables.content import Table, marks
 from kbench.tables.csv import csv_text, summary_columns
-from kbench.text import MISSING, compared, plain, significant
+from kbench.text import MISSING, format_ratio, plain, significant
 from kbench.values import OK
 
 Rows = Mapping[str, Sequence[Summary]]  # by the kind of machine
@@ -45,7 +45,7 @@ def _entry(row: Summary | None) -> str:
     if row.status != OK or row.epoch_seconds is None:
         return row.status
     ratio = row.relative_to_fastest
-    return f"{significant(row.epoch_seconds)} s ({MISSING if ratio is None else compared(ratio, row.verdict)})"
+    return f"{significant(row.epoch_seconds)} s ({MISSING if ratio is None else format_ratio(ratio, row.verdict)})"
 
 
 def machines_csv(rows: Rows) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kbench.analysis.overall import Overall, overall
 from kbench.analysis.ratios import verdict
 from kbench.summary import Summary
-from kbench.text import beside_one, plain
+from kbench.text import format_bound, plain
 from kbench.values import NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 
@@ -38,9 +38,9 @@ def _sentence(one: Overall, where: str) -> str:
 
 def _near(other: tuple[str, float, Interval]) -> str:
     name, ratio, ends = other
-    return f"{name} ({beside_one(ratio)} times, {beside_one(ends.low)} to {beside_one(ends.high)})"
+    return f"{name} ({format_bound(ratio)} times, {format_bound(ends.low)} to {format_bound(ends.high)})"
 
 
 def _ratio(other: tuple[str, float, Interval], more: str = "") -> str:
     name, ratio, ends = other
-    return f"{name} {beside_one(ratio)} times{more} ({beside_one(ends.low)} to {beside_one(ends.high)})"
+    return f"{name} {format_bound(ratio)} times{more} ({format_bound(ends.low)} to {format_bound(ends.high)})"

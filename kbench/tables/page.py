@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kbench.comparison.published import Held
+from kbench.comparison.published import FigureBesideRow
 from kbench.summary import Summary
 from kbench.tables import keras_cost
 from kbench.tables.answers import headline
@@ -32,7 +32,7 @@ class Run:
     measured: Sequence[Measured]
     remarks: Sequence[str] = ()  # on the machine during the run
     failures: Sequence[Measured] = ()
-    published: Sequence[Held] = ()  # its rows beside published figures
+    published: Sequence[FigureBesideRow] = ()  # its rows beside published figures
     addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
     again: str = ""  # the command that repeats what could not be compared
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import Any
 
-from kbench.comparison.published import Figure, Held
+from kbench.comparison.published import Figure, FigureBesideRow
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
 from kbench.tables.content import Table, marked
@@ -17,20 +17,20 @@ OWN = "this run"  # as a source
 WHERE = "Sources: results/published/README.md. None of the published figures was measured by kbench."
 
 
-def text(found: Sequence[Held], machine: str, width: int) -> str:
+def text(found: Sequence[FigureBesideRow], machine: str, width: int) -> str:
     """For the terminal: a table an example."""
     body = as_text.together(tables(found), width, "in --format csv and json")
     here = textwrap.fill(f"here: {machine}", width, subsequent_indent="  ")
     return "\n\n".join([here, body, textwrap.fill(WHERE, width)])
 
 
-def markdown(found: Sequence[Held], machine: str) -> str:
+def markdown(found: Sequence[FigureBesideRow], machine: str) -> str:
     """The same as Markdown."""
     parts = [f"here: {machine}", as_markdown.together(tables(found)), WHERE]
     return "\n\n".join(part if place == 1 else as_markdown.escape(part) for place, part in enumerate(parts))
 
 
-def records(found: Sequence[Held]) -> list[dict[str, Any]]:
+def records(found: Sequence[FigureBesideRow]) -> list[dict[str, Any]]:
     """One object for each row of the run and figure."""
     return [
         {
@@ -91,12 +91,12 @@ def covered(figures: Sequence[Figure], examples: Collection[str]) -> str:
     return f"{having} of {len(of_networks)} figures of networks have an example.{rest}"
 
 
-def tables(found: Sequence[Held]) -> list[Table]:
+def tables(found: Sequence[FigureBesideRow]) -> list[Table]:
     """One table per example: this run's rows and the published figures, fastest first."""
     return [_table(list(group)) for _, group in groupby(found, key=lambda one: one.row.example)]
 
 
-def _table(found: Sequence[Held]) -> Table:
+def _table(found: Sequence[FigureBesideRow]) -> Table:
     footnotes: list[str] = []
     shared = set.intersection(*({*one.differs, *_note(one)} for one in found))
     per_1000 = found[0].figure.per_1000
@@ -123,11 +123,13 @@ def _table(found: Sequence[Held]) -> Table:
     )
 
 
-def _note(one: Held) -> tuple[str, ...]:
+def _note(one: FigureBesideRow) -> tuple[str, ...]:
     return (one.figure.note,) if one.figure.note else ()
 
 
-def _printed(one: Held, found: Sequence[Held], footnotes: list[str], shared: Collection[str]) -> tuple[str, ...]:
+def _printed(
+    one: FigureBesideRow, found: Sequence[FigureBesideRow], footnotes: list[str], shared: Collection[str]
+) -> tuple[str, ...]:
     ratios = [
         f"{significant(other.ratio)} ({other.row.backend.partition('/')[0]})"
         for other in found

@@ -14,7 +14,7 @@ from kbench.tables import markdown as as_markdown
 from kbench.tables import setup
 from kbench.tables import text as as_text
 from kbench.tables.content import Table, accuracy, ends, heading, marked, marks, short_target
-from kbench.text import MISSING, beside_one, compared, plain, significant
+from kbench.text import MISSING, format_bound, format_ratio, plain, significant
 from kbench.values import FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 _OPTIONAL = ("s to ", "losses", "val. accuracy")  # what these begin with is left out of a narrow page, in this order
@@ -127,8 +127,8 @@ def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callab
         columns["run"] = lambda pair: pair.side
     columns[f"{a} {work.column}"] = lambda pair: significant(_seconds(pair.first))
     columns[f"{b} {work.column}"] = lambda pair: significant(_seconds(pair.other))
-    columns[f"x {a}"] = lambda pair: compared(pair.ratio, pair.verdict)
-    columns["95 % interval (x)"] = lambda pair: ends(pair.interval, beside_one)
+    columns[f"x {a}"] = lambda pair: format_ratio(pair.ratio, pair.verdict)
+    columns["95 % interval (x)"] = lambda pair: ends(pair.interval, format_bound)
     if not work.per_samples:
         columns[f"val. accuracy {a},{b}"] = _accuracies
         columns["losses"] = _losses
@@ -160,7 +160,7 @@ def _to_target(pair: Pair) -> str:
     shown = ", ".join(significant(value) for value in seconds)
     if pair.target_ratio is None:
         return shown
-    return f"{shown}: {compared(pair.target_ratio, pair.target_verdict)} x"
+    return f"{shown}: {format_ratio(pair.target_ratio, pair.target_verdict)} x"
 
 
 def _verdict(pair: Pair, footnotes: list[str]) -> str:

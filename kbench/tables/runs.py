@@ -31,7 +31,7 @@ def of_parity(counted: Mapping[str, int]) -> str:
     return "; ".join(f"{number} {word}" for word, number in counted.items()) or MISSING
 
 
-def named(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """The first few names, and how many more there are."""
     more = len(names) - _MOST
     return ", ".join(names[:_MOST]) + (f" and {more} more" if more > 0 else "")

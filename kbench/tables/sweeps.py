@@ -10,7 +10,7 @@ from kbench.axes import Point
 from kbench.comparison import scaling
 from kbench.comparison.scaling import Line, Lines
 from kbench.summary import TO_FASTEST, Summary
-from kbench.text import beside_one
+from kbench.text import format_bound
 from kbench.values import FASTEST, SLOWER
 
 _MOST = 2  # sentences along one axis: beyond that the plots say more
@@ -58,8 +58,8 @@ def _trend(lines: Lines, place: Point, group: Sequence[Line]) -> str:
     others = [text for other in lines.others if (text := axes.shown(other, place[other.name]))]
     (best, gain), *rest = ranked
     said = f"With {' and '.join(others)}, from" if others else "From"
-    said += f" {axes.span(axis, first, last)} {best} gets {beside_one(gain)} times the samples/s"
-    said += "".join(f", {name} {beside_one(times)} times" for name, times in rest)
+    said += f" {axes.span(axis, first, last)} {best} gets {format_bound(gain)} times the samples/s"
+    said += "".join(f", {name} {format_bound(times)} times" for name, times in rest)
     return said + "".join(f"; {text}" for text in _overtaking(lines, group)) + "."
 
 

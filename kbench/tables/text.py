@@ -74,16 +74,17 @@ def _narrowest(table: Table, without: tuple[str, ...], width: int) -> int:
 def _wrapped(table: Table, without: tuple[str, ...], width: int) -> Table:
     """The table with its text columns, except the first, wrapped at blanks to fit into `width`; the widest most."""
     longest = {
-        place: max((len(row[place]) for row in table.rows), default=0)
-        for place, column in enumerate(table.columns)
-        if place and column in table.text_columns and column not in without
+        position: max((len(row[position]) for row in table.rows), default=0)
+        for position, column in enumerate(table.columns)
+        if position and column in table.text_columns and column not in without
     }
     found = table
     while (excess := _length(_grid(found, without)) - width) > 0 and max(longest.values(), default=0) > _NARROWEST:
-        place = max(longest, key=lambda place: longest[place])
-        longest[place] = max(_NARROWEST, longest[place] - min(excess, 4))
+        position = max(longest, key=lambda position: longest[position])
+        longest[position] = max(_NARROWEST, longest[position] - min(excess, 4))
         rows = [
-            tuple(at_blanks(entry, longest.get(place, 999)) for place, entry in enumerate(row)) for row in table.rows
+            tuple(at_blanks(entry, longest.get(position, 999)) for position, entry in enumerate(row))
+            for row in table.rows
         ]
         found = replace(table, rows=tuple(rows))
     return found
@@ -91,8 +92,8 @@ def _wrapped(table: Table, without: tuple[str, ...], width: int) -> Table:
 
 def _grid(table: Table, without: tuple[str, ...], lines: int = 0) -> str:
     """The table as text, its titles in as many `lines` at most, or as narrow as their words and the columns below."""
-    shown = [(place, column) for place, column in enumerate(table.columns) if column not in without]
-    rows = [[row[place] for place, _ in shown] for row in table.rows]
+    shown = [(position, column) for position, column in enumerate(table.columns) if column not in without]
+    rows = [[row[position] for position, _ in shown] for row in table.rows]
     titles = [
         _title(column, max((_length(row[number]) for row in rows), default=0), lines)
         for number, (_, column) in enumerate(shown)

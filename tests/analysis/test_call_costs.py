@@ -11,7 +11,7 @@ from fake_runs import cell, known
 from msgspec import structs
 
 from kbench.analysis import call_costs
-from kbench.analysis.call_sites import expanded
+from kbench.analysis.call_sites import by_line
 from kbench.analysis.summaries import summarise
 from kbench.epochs import Epoch, Turn
 from kbench.reported import Program
@@ -54,7 +54,7 @@ def program(
 
 
 def rows(*cells: Measured) -> dict[tuple[str, str], Summary]:
-    found = summarise(expanded(cells))
+    found = summarise(by_line(cells))
     return {(row.example.removeprefix("train.py: "), row.backend): row for row in found}
 
 

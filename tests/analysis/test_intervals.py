@@ -110,13 +110,13 @@ def test_the_error_of_a_median_is_that_of_its_interval() -> None:
 
 
 def test_what_samples_do_not_show_adds_to_an_interval_as_variances_do() -> None:
-    interval = intervals.reaching(Interval(math.exp(-0.3), math.exp(0.4)), 1.0, 0.3)
+    interval = intervals.scale_interval(Interval(math.exp(-0.3), math.exp(0.4)), 1.0, 0.3)
     assert (math.log(interval.low), math.log(interval.high)) == pytest.approx((-math.hypot(0.3, 0.3), 0.5))
-    reached = intervals.reaching(Interval(2.0, 2.0), 2.0, 0.1)
+    reached = intervals.scale_interval(Interval(2.0, 2.0), 2.0, 0.1)
     assert (reached.low, reached.high) == pytest.approx((2 * math.exp(-0.1), 2 * math.exp(0.1)))
     for whole in (Interval(0.0, 2.0), Interval(1.0, math.inf), Interval(1.0, 1.79e308)):
-        assert intervals.reaching(whole, 1.5, 6.0) == whole
-    assert intervals.reaching(Interval(1.0, 2.0), 1.5, 0.0) == Interval(1.0, 2.0)
+        assert intervals.scale_interval(whole, 1.5, 6.0) == whole
+    assert intervals.scale_interval(Interval(1.0, 2.0), 1.5, 0.0) == Interval(1.0, 2.0)
 
 
 @pytest.mark.parametrize(("ratios", "most"), [(0, 0), (1, 0), (2, 1), (7, 1), (20, 3), (50, 5)])
@@ -207,4 +207,4 @@ def test_any_few_values_have_an_interval_of_numbers_without_a_warning(
 
 def test_intervals_that_are_looked_at_ten_times_are_wider() -> None:
     """By Pocock (*Biometrika* 64, 1977, table 1): 2.56 standard errors at each of ten looks."""
-    assert intervals.normal((1 + intervals.LEVEL_OF_A_LOOK) / 2) == pytest.approx(2.56, abs=0.01)
+    assert intervals.normal((1 + intervals.INTERIM_CONFIDENCE) / 2) == pytest.approx(2.56, abs=0.01)

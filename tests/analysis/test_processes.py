@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from kbench.analysis import processes
-from kbench.analysis.intervals import LEVEL
-from kbench.analysis.processes import Level, Process
+from kbench.analysis.intervals import CONFIDENCE
+from kbench.analysis.processes import Process, RowTime
 
-CHANCE = 1 - LEVEL
+CHANCE = 1 - CONFIDENCE
 
 
-def table(*rows: tuple[float, ...], error: float | None = 0.0) -> dict[str, Level]:
-    """The levels of rows a, b, ... with a process of these seconds in each repeat; None: none in it."""
-    return processes.levels(
+def table(*rows: tuple[float, ...], error: float | None = 0.0) -> dict[str, RowTime]:
+    """The times of rows a, b, ... with a process of these seconds in each repeat; None: none in it."""
+    return processes.row_times(
         {
             name: {number: Process(seconds, error) for number, seconds in enumerate(row, 1) if seconds}
             for name, row in zip("abcdefgh", rows, strict=False)
@@ -24,7 +24,7 @@ def table(*rows: tuple[float, ...], error: float | None = 0.0) -> dict[str, Leve
     )
 
 
-def half_width(one: Level, reference: Level, chance: float = CHANCE) -> float:
+def half_width(one: RowTime, reference: RowTime, chance: float = CHANCE) -> float:
     found = processes.of_ratio(1.0, one, reference, chance)
     assert found is not None and found.low == pytest.approx(1 / found.high)
     return math.log(found.high)
@@ -34,7 +34,9 @@ def test_of_one_process_each_a_stated_spread_is_assumed() -> None:
     found = table((1.0,), (1.5,))
     assert half_width(found["b"], found["a"]) == pytest.approx(1.959964 * math.sqrt(2) * processes.OF_ONE)
     beside_others = table((1.0, 1.0, 1.0), (1.0, 1.0, 1.0), (1.0, 1.0, 1.0), (1.5, 0.0, 0.0))
-    assert beside_others["d"].reach() == pytest.approx(found["b"].reach()), "it may be the one that is unsteady"
+    assert beside_others["d"].prediction_half_width() == pytest.approx(found["b"].prediction_half_width()), (
+        "it may be the one that is unsteady"
+    )
 
 
 def test_processes_that_agree_narrow_the_interval_and_those_that_do_not_widen_it() -> None:
@@ -60,13 +62,13 @@ def test_the_processes_of_other_rows_inform_a_rows_own() -> None:
 
 def test_one_unsteady_row_among_steady_ones_stays_unsteady_and_they_steady() -> None:
     found = table(*[(1.0, 1.01, 0.99, 1.0)] * 5, (1.0, 1.4, 0.8, 1.1))
-    assert found["f"].reach() > 0.2 > 0.1 > found["a"].reach()
+    assert found["f"].prediction_half_width() > 0.2 > 0.1 > found["a"].prediction_half_width()
 
 
 def test_only_repeats_that_both_rows_have_count() -> None:
     found = table((1.0, 1.0, 1.0, 1.0), (1.0, 1.0, 1.0, 1.0), (3.0, 0.0, 0.0, 0.0))
     assert half_width(found["b"], found["a"]) < 0.5 * half_width(found["c"], found["a"])
-    one, other = (Level(1.0, frozenset({n}), (1.0,), (1.0,), 0.0) for n in (1, 2))
+    one, other = (RowTime(1.0, frozenset({n}), (1.0,), (1.0,), 0.0) for n in (1, 2))
     assert processes.of_ratio(1.0, one, other, CHANCE) is None
 
 
@@ -88,9 +90,9 @@ def test_noise_within_processes_widens_what_one_of_them_says() -> None:
 
 
 def test_it_is_a_normal_interval_where_the_spread_is_known() -> None:
-    one = Level(1.0, frozenset(range(4)), (0.01,), (1.0,), None)
+    one = RowTime(1.0, frozenset(range(4)), (0.01,), (1.0,), None)
     assert half_width(one, one) == pytest.approx(1.959964 * math.sqrt(0.02 / 4), rel=1e-6)
-    assert one.reach(4) == pytest.approx(1.959964 * 0.1 / 2, rel=1e-6)
+    assert one.prediction_half_width(4) == pytest.approx(1.959964 * 0.1 / 2, rel=1e-6)
 
 
 def test_absurd_times_have_no_interval_and_raise_nothing() -> None:

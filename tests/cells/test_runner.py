@@ -260,14 +260,14 @@ def test_batches_larger_than_one_that_does_not_fit_are_not_tried(stage: Stage) -
 def test_progress_counts_epochs_as_they_are_told(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     progress = runner.Progress(file)
-    assert progress.look() == EpochProgress()
+    assert progress.sample() == EpochProgress()
     line = json.dumps(dict(EPOCH, event="epoch"), sort_keys=True) + "\n"
     file.write_text(json.dumps(START) + "\n" + line)
-    assert progress.look().epochs == 1
+    assert progress.sample().epochs == 1
     with file.open("a") as more:
         more.write(line * 2 + line[:20])
-    done = progress.look()
+    done = progress.sample()
     assert (done.epochs, done.seconds, done.accuracy) == (3, EPOCH["seconds"], EPOCH.get("val_accuracy"))
     with file.open("a") as more:
         more.write(line[20:])
-    assert progress.look().epochs == 4 == progress.look().epochs
+    assert progress.sample().epochs == 4 == progress.sample().epochs

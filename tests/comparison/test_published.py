@@ -87,7 +87,7 @@ def test_times_of_a_workload_are_all_of_an_epoch_or_all_of_1000_samples() -> Non
 
 def test_a_row_is_held_against_each_figure_of_its_workload_for_the_same_amount_of_work() -> None:
     row = summary("keras3/jax", seconds_per_1000_samples=2.0, samples=1000, available_samples=60000)
-    (one,) = published.held([row], [FIGURE, replace(FIGURE, workload="other")])
+    (one,) = published.beside_figures([row], [FIGURE, replace(FIGURE, workload="other")])
     assert (one.seconds, one.published, one.ratio, one.same_backend) == (120.0, 2.0, 60.0, True)
     assert one.differs == (
         "batch size 64 published, 128 here",
@@ -111,24 +111,24 @@ def test_a_native_row_stands_beside_figures_of_its_framework_without_keras(
     backend: str, figures: str, same: bool
 ) -> None:
     row = summary(backend, seconds_per_1000_samples=2.0)
-    (one,) = published.held([row], [replace(FIGURE, backend=figures)])
+    (one,) = published.beside_figures([row], [replace(FIGURE, backend=figures)])
     assert one.same_backend is same
 
 
 def test_of_inference_1000_pictures_are_compared_and_nothing_is_scaled() -> None:
     figure = replace(FIGURE, metric="time_per_1000_images", value=4.0, batch_size=128)
     row = summary("keras3/torch", task="infer", seconds_per_1000_samples=2.0)
-    (one,) = published.held([row], [figure])
+    (one,) = published.beside_figures([row], [figure])
     assert (one.ratio, one.same_backend, one.differs) == (0.5, False, ())
 
 
 def test_a_time_per_minibatch_is_compared_by_1000_samples_and_a_batch_of_another_size_is_said() -> None:
     figure = replace(FIGURE, metric="time_per_minibatch", value=0.5, batch_size=64)
     row = summary("keras3/jax", seconds_per_1000_samples=2.0, samples=1000, available_samples=60000)
-    (one,) = published.held([row], [figure])
+    (one,) = published.beside_figures([row], [figure])
     assert (one.seconds, one.published, one.ratio) == (2.0, 7.8125, 0.256)
     assert one.differs == ("batch size 64 published, 128 here",)
-    assert published.held([row], [replace(figure, batch_size=None)]) == []
+    assert published.beside_figures([row], [replace(figure, batch_size=None)]) == []
 
 
 def test_minutes_are_times_too() -> None:
@@ -137,7 +137,7 @@ def test_minutes_are_times_too() -> None:
 
 def test_cudnns_kernel_several_gpus_and_an_unknown_batch_size_are_said() -> None:
     row = summary(seconds_per_1000_samples=1.0, samples=60000, data_source="synthetic")
-    (one,) = published.held([row], [replace(FIGURE, cudnn_rnn="yes", gpus=4, batch_size=None)])
+    (one,) = published.beside_figures([row], [replace(FIGURE, cudnn_rnn="yes", gpus=4, batch_size=None)])
     assert [said.partition(",")[0] for said in one.differs] == [
         "batch size not published",
         "samples per epoch not published",
@@ -152,9 +152,9 @@ def test_what_is_no_time_and_rows_without_one_are_left_out() -> None:
     of_hours = replace(FIGURE, unit="h")
     without_epochs = replace(FIGURE, epochs=None)
     timed = summary(seconds_per_1000_samples=1.0)
-    assert published.held([timed], [accuracy, of_hours, without_epochs]) == []
+    assert published.beside_figures([timed], [accuracy, of_hours, without_epochs]) == []
     for bad in (summary(), replace(timed, status=FAILED), replace(timed, differs=("unlike",))):
-        assert published.held([bad], [FIGURE]) == []
+        assert published.beside_figures([bad], [FIGURE]) == []
 
 
 @pytest.mark.parametrize("text", ["", "a,b\n", "a,b\n1,2\n", "source,year\nx,y\n"])

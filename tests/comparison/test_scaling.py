@@ -16,8 +16,8 @@ from fake_runs import COLORS, PROVENANCE, cell, fake_run, summary
 from kbench import axes
 from kbench.axes import BATCH_SIZE, SAMPLES, THREADS
 from kbench.comparison.scaling import Lines, Side, lines
-from kbench.plots.look import looks
 from kbench.plots.scaling import _figure as draw
+from kbench.plots.styles import row_styles
 from kbench.report import charts
 from kbench.summary import Summary
 from kbench.values import FAILED, OK, Interval, Outcome
@@ -55,7 +55,7 @@ def reason(sides: list[Side]) -> str:
 
 def test_throughput_stands_against_what_varies_with_its_interval_turned_round() -> None:
     found = only(list(reversed(of_threads(1000, 1800, 2000))))
-    assert (found.example, found.axis, found.axis.speeds_up) == ("mnist_cnn", axes.named(THREADS), True)
+    assert (found.example, found.axis, found.axis.speeds_up) == ("mnist_cnn", axes.by_name(THREADS), True)
     (first, second, third) = found.lines[0].points
     assert [(point.at, point.throughput) for point in (first, second, third)] == [(1, 1000), (2, 1800), (4, 2000)]
     assert (first.interval.low, first.interval.high) == pytest.approx((800.0, 1250.0))
@@ -115,7 +115,7 @@ def test_a_row_that_was_not_measured_like_the_others_is_left_out_and_named() -> 
     found = only(sides)
     assert [len(line.points) for line in found.lines] == [2, 1]
     assert found.left_out == ("keras3/torch",)
-    chart = charts.of_scaling(found, looks([row for one in sides for row in one.summaries], COLORS))
+    chart = charts.of_scaling(found, row_styles([row for one in sides for row in one.summaries], COLORS))
     assert chart["thinned"].endswith("Left out, since not measured like the others: keras3/torch.")
 
 
@@ -129,7 +129,7 @@ def test_lines_look_as_elsewhere_on_logarithmic_axes_with_the_measured_values_ma
         side([row("keras2/cntk", 100.0 * threads), row("keras3/jax", 50.0 * threads)], threads)
         for threads in (1, 2, 4, 8)
     ]
-    chosen = looks(sides[0].summaries, COLORS)
+    chosen = row_styles(sides[0].summaries, COLORS)
     figure = draw(only(sides), chosen)
     axes: Any = figure.axes[0]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
@@ -137,11 +137,11 @@ def test_lines_look_as_elsewhere_on_logarithmic_axes_with_the_measured_values_ma
     ideal, cntk, jax = [line for line in axes.lines if len(line.get_xdata()) > 1 and line.get_linestyle() != "None"]
     assert (ideal.get_color(), ideal.get_linewidth()) == ("#999999", 0.8)
     for line, backend in ((cntk, "keras2/cntk"), (jax, "keras3/jax")):
-        look = next(one for one in chosen.values() if one.label == backend)
+        row_style = next(one for one in chosen.values() if one.label == backend)
         assert (line.get_color(), line.get_marker(), line.get_linestyle()) == (
-            look.color,
-            look.marker,
-            look.line_style,
+            row_style.color,
+            row_style.marker,
+            row_style.line_style,
         )
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["keras2/cntk", "keras3/jax", "linear scaling"]
@@ -152,16 +152,16 @@ def test_an_interval_that_goes_on_for_ever_is_cut_off() -> None:
     lines = only([side([row()], 1), side([wide], 2)])
     assert lines.ends is not None
     assert lines.ends[0] <= 100.0 / 2 and 200.0 * 2 <= lines.ends[1] < 10_000
-    axes, *_ = draw(lines, looks([wide], COLORS)).axes
+    axes, *_ = draw(lines, row_styles([wide], COLORS)).axes
     assert axes.get_ylim() == pytest.approx(lines.ends)
-    assert charts.of_scaling(lines, looks([wide], COLORS))["ends"] == pytest.approx(lines.ends, rel=1e-3)
+    assert charts.of_scaling(lines, row_styles([wide], COLORS))["ends"] == pytest.approx(lines.ends, rel=1e-3)
     short = only(of_threads(100, 200))
-    assert short.ends is None and charts.of_scaling(short, looks([wide], COLORS))["ends"] is None
+    assert short.ends is None and charts.of_scaling(short, row_styles([wide], COLORS))["ends"] is None
 
 
 def test_values_that_lie_close_are_not_written_over_one_another() -> None:
     sides = [side([row(samples=count)], 2) for count in (50_000, 50_100, 50_200, 100_000)]
-    axes, *_ = draw(only(sides), looks(sides[0].summaries, COLORS)).axes
+    axes, *_ = draw(only(sides), row_styles(sides[0].summaries, COLORS)).axes
     assert [text.get_text() for text in axes.get_xticklabels()] == ["50,000", "100,000"]
 
 

@@ -48,7 +48,7 @@ class Nvml:
 def looked(nvml: Nvml, looks: int) -> tuple[float | None, str]:
     memory = DeviceMemory(1, nvml)
     for _ in range(looks):
-        memory.look({7, 8})
+        memory.sample({7, 8})
     return memory.peak_mib, memory.source
 
 
@@ -81,7 +81,7 @@ def test_the_driver_is_let_go() -> None:
     memory = DeviceMemory(0, nvml)
     assert nvml.open == 1
     memory.close()
-    memory.look({7})
+    memory.sample({7})
     memory.close()
     assert nvml.open == 0
 

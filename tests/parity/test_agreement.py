@@ -11,7 +11,7 @@ from fake_runs import cell, measured
 
 from kbench.backend_keys import Explanation
 from kbench.parity import agreement
-from kbench.parity.agreement import Subject, compare, judge
+from kbench.parity.agreement import Subject, compare, verdict_on
 from kbench.parity.deviations import output_deviation, scale_of, step_deviation
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, LayerWeights, Step
 from kbench.tables.parity import tables
@@ -253,19 +253,19 @@ def test_what_explains_moving_averages_explains_no_trained_weight_beside_them() 
 )
 def test_a_difference_is_explained_by_its_quantity_bound_and_layer(explanation: Explanation, verdict: str) -> None:
     deviations = {"1 step": Deviation(0.05, "a", "TimeDistributed(LSTM)")}
-    found, notes = judge(deviations, [explanation])
+    found, notes = verdict_on(deviations, [explanation])
     assert (found, notes) == (verdict, ["known"] if verdict == "explained" else [])
 
 
 @pytest.mark.parametrize(("of_weights", "verdict"), [(0.01, "explained"), (0.1, "differs"), (None, "differs")])
 def test_a_loss_that_falls_fast_has_a_bound_of_its_own(of_weights: float | None, verdict: str) -> None:
     known = Explanation(("10 steps",), 0.05, "known", bound_of_loss=0.2)
-    assert judge({"10 steps": Deviation(0.15, of_weights=of_weights)}, [known])[0] == verdict
+    assert verdict_on({"10 steps": Deviation(0.15, of_weights=of_weights)}, [known])[0] == verdict
 
 
 def test_one_difference_that_is_not_explained_is_enough() -> None:
     deviations = {"loss": Deviation(0.05), "1 step": Deviation(0.05)}
-    assert judge(deviations, [Explanation(("loss",), 1.0, "known")])[0] == "differs"
+    assert verdict_on(deviations, [Explanation(("loss",), 1.0, "known")])[0] == "differs"
 
 
 def test_an_explanation_for_one_optimizer_is_not_for_another() -> None:

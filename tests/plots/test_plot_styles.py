@@ -13,7 +13,7 @@ from fake_runs import COLORS, cell, fake_run
 
 from kbench import store
 from kbench.outputs import one_run
-from kbench.plots.look import Style
+from kbench.plots.styles import Style
 from kbench.values import OK, Outcome
 
 

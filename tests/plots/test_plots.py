@@ -19,8 +19,8 @@ from kbench.plots.bars import _figure as draw_bars
 from kbench.plots.bars import bars
 from kbench.plots.convergence import _figure as draw_curves
 from kbench.plots.convergence import convergence
-from kbench.plots.look import OWN, Style, caption, literal, looks
 from kbench.plots.overview import overview, sure_ratio
+from kbench.plots.styles import OWN, Style, caption, literal, row_styles
 from kbench.values import CALL, FAILED, NO_DIFFERENCE, NOT_COMPARED, RUN, SCRIPT, TIMEOUT, Measured
 
 
@@ -31,7 +31,7 @@ def trained(backend: str, seconds: float, epochs: int = 3, **changes: Any) -> Me
 
 def all_of(cells: list[Measured]) -> list[Mapping[str, bytes]]:
     rows = summarise(cells)
-    chosen = looks(rows, COLORS)
+    chosen = row_styles(rows, COLORS)
     return [convergence(cells, chosen), bars(rows, chosen), overview({"": rows}, chosen)]
 
 
@@ -69,7 +69,7 @@ def test_bars_carry_their_intervals_and_leave_their_labels_readable() -> None:
         measured(cell(backend="keras3/openvino"), status=FAILED),
     ]
     rows = summarise(cells)
-    axes: Any = draw_bars(rows, looks(rows, COLORS)).axes[0]
+    axes: Any = draw_bars(rows, row_styles(rows, COLORS)).axes[0]
     line = axes.collections[-1].get_segments()
     assert [[tuple(point) for point in segment] for segment in line] == [[(1.0, 0.0), (3.0, 0.0)]]
     label = next(text for text in axes.texts if text.get_text().startswith("2.00 s"))
@@ -84,7 +84,7 @@ def test_an_interval_that_goes_on_for_ever_does_not_press_the_bars_down() -> Non
     ]
     rows = summarise(cells)
     assert next(row for row in rows if row.backend == "keras2/cntk").epoch_interval.high > 100
-    axes: Any = draw_bars(rows, looks(rows, COLORS)).axes[0]
+    axes: Any = draw_bars(rows, row_styles(rows, COLORS)).axes[0]
     assert axes.get_xlim()[1] < 2 * 4.1
     (sure, cut) = sorted(segment[:, 0].tolist() for segment in axes.collections[-1].get_segments())[::-1]
     assert cut[1] == pytest.approx(1.5 * 4.05, rel=0.03) and sure[1] < 5
@@ -95,7 +95,7 @@ def test_an_interval_that_goes_on_for_ever_does_not_press_the_bars_down() -> Non
 def test_bars_give_the_ratio_to_the_baseline_where_there_is_one() -> None:
     cells = [trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)]
     rows = summarise(cells, "keras3/jax")
-    axes: Any = draw_bars(rows, looks(rows, COLORS)).axes[0]
+    axes: Any = draw_bars(rows, row_styles(rows, COLORS)).axes[0]
     assert [text.get_text() for text in axes.texts] == ["1.00 s  (0.500x)", "2.00 s  (1.00x)"]
     assert axes.get_xlabel().endswith("(x: to keras3/jax)")
 
@@ -106,7 +106,7 @@ def test_repeats_are_drawn_with_their_mean_and_their_spread() -> None:
         for number, values in ((1, [0.4, 0.7]), (2, [0.6, 0.9]))
     ]
     by_epoch: Any
-    by_epoch, _ = draw_curves(cells, looks(summarise(cells), COLORS), "val_accuracy").axes
+    by_epoch, _ = draw_curves(cells, row_styles(summarise(cells), COLORS), "val_accuracy").axes
     repeats: list[Any] = [lines for lines in by_epoch.collections if isinstance(lines, LineCollection)]
     assert [path.vertices.tolist() for lines in repeats for path in lines.get_paths()] == [
         [[1.0, 0.4], [2.0, 0.7]],
@@ -121,14 +121,14 @@ def test_repeats_are_drawn_with_their_mean_and_their_spread() -> None:
 
 def test_losses_too_large_to_square_have_no_spread() -> None:
     cells = [measured(cell(repeat=number), 1.0, 1.0, val_loss=loss) for number, loss in ((1, 1e200), (2, -1e300))]
-    by_epoch, _ = draw_curves(cells, looks(summarise(cells), COLORS), "val_loss").axes
+    by_epoch, _ = draw_curves(cells, row_styles(summarise(cells), COLORS), "val_loss").axes
     assert all(isinstance(one, LineCollection) for one in by_epoch.collections) and len(by_epoch.lines) == 1
 
 
 @pytest.mark.parametrize(("repeats", "lines"), [(20, 20), (21, 0)])
 def test_many_repeats_are_a_band_around_their_mean_and_no_blot_of_lines(repeats: int, lines: int) -> None:
     cells = [measured(cell(repeat=one), 1.0, 1.0, val_accuracy=one / 50) for one in range(1, repeats + 1)]
-    by_epoch, _ = draw_curves(cells, looks(summarise(cells), COLORS), "val_accuracy").axes
+    by_epoch, _ = draw_curves(cells, row_styles(summarise(cells), COLORS), "val_accuracy").axes
     drawn = [one for one in by_epoch.collections if isinstance(one, LineCollection)]
     assert sum(len(one.get_paths()) for one in drawn) == lines
     assert len(by_epoch.collections) == len(drawn) + 1, "and a band"
@@ -144,12 +144,12 @@ def test_one_epoch_has_curves_and_first_epochs_and_nothing_to_compare() -> None:
 def test_what_has_nothing_to_draw_gives_no_picture() -> None:
     failed = [measured(cell(), status=FAILED)]
     assert all_of(failed) == [{}, {}, {}]
-    assert convergence([measured(cell(), 1.0, val_accuracy=math.nan)], looks(summarise(failed), {})) == {}
+    assert convergence([measured(cell(), 1.0, val_accuracy=math.nan)], row_styles(summarise(failed), {})) == {}
 
 
 def test_the_next_best_metric_is_drawn_where_nothing_was_validated() -> None:
     cells = [measured(cell(), 1.0, 1.0, loss=[2.0, math.nan])]
-    assert_are_pictures(convergence(cells, looks(summarise(cells), {})))
+    assert_are_pictures(convergence(cells, row_styles(summarise(cells), {})))
 
 
 def test_the_same_run_gives_the_same_bytes_whatever_the_users_style() -> None:
@@ -183,20 +183,20 @@ def test_a_backend_looks_the_same_in_every_example() -> None:
             trained("keras2/unknown", 1.0, example="mnist_mlp"),
         ]
     )
-    chosen = looks(rows, {**COLORS, "keras2/unknown": "no colour"})
+    chosen = row_styles(rows, {**COLORS, "keras2/unknown": "no colour"})
     cntk, jax, unknown = (
         next(one for one in chosen.values() if one.label == name)
         for name in ("keras2/cntk", "keras3/jax", "keras2/unknown")
     )
     assert (cntk.label, cntk.color, cntk.line_style) == ("keras2/cntk", "#56b4e9", "-")
     assert (jax.color, jax.line_style) == ("#cc79a7", "--")
-    assert len({look.marker for look in chosen.values()}) == 3
+    assert len({row_style.marker for row_style in chosen.values()}) == 3
     assert unknown.color.startswith("#")
 
 
 def test_rows_of_one_backend_are_told_apart_by_label_and_marker() -> None:
     both = [trained("keras2/cntk", 1.0, image_data_format=f"channels_{order}") for order in ("first", "last")]
-    chosen = looks(summarise(both), COLORS)
+    chosen = row_styles(summarise(both), COLORS)
     first, last = chosen.values()
     assert first.label == "keras2/cntk channels_first"
     assert first.color == last.color
@@ -210,7 +210,7 @@ def test_native_formats_that_differ_between_examples_are_one_row_of_the_overview
             trained("keras2/cntk", 1.0, example="imdb_gru"),
         ]
     )
-    assert {look.label for look in looks(rows, COLORS).values()} == {"keras2/cntk"}
+    assert {row_style.label for row_style in row_styles(rows, COLORS).values()} == {"keras2/cntk"}
 
 
 def test_the_overview_shows_the_ratios_to_the_baseline_where_there_is_one() -> None:
@@ -227,9 +227,9 @@ def test_the_overview_shows_the_ratios_to_the_baseline_where_there_is_one() -> N
 def test_what_cannot_be_told_from_the_fastest_is_marked_as_in_the_tables() -> None:
     fastest, other = summarise([trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)])
     rows = [fastest, other]
-    assert shown(overview({"": rows}, looks(rows, COLORS))) >= {"2.00", "steady epoch time, x fastest"}
+    assert shown(overview({"": rows}, row_styles(rows, COLORS))) >= {"2.00", "steady epoch time, x fastest"}
     rows = [fastest, replace(other, verdict=NO_DIFFERENCE)]
-    chosen = looks(rows, COLORS)
+    chosen = row_styles(rows, COLORS)
     assert shown(overview({"": rows}, chosen)) >= {"~2.00", "steady epoch time, x fastest (~: no difference shown)"}
     assert any("(~2.00x)" in said for said in shown(bars(rows, chosen)))
 
@@ -238,14 +238,14 @@ def test_what_could_not_be_compared_has_no_colour_and_does_not_stretch_the_scale
     fastest, other = summarise([trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)])
     rows = [fastest, replace(other, relative_to_fastest=159.0, verdict=NOT_COMPARED)]
     title = "steady epoch time, x fastest (?: could not be compared)"
-    assert shown(overview({"": rows}, looks(rows, COLORS))) >= {"?159", title}
+    assert shown(overview({"": rows}, row_styles(rows, COLORS))) >= {"?159", title}
     assert [sure_ratio(row) for row in rows] == [1.0, None]
 
 
 def written(measured: list[Measured], baseline: str) -> set[str]:
     """What stands in the picture: the SVG has the letters as paths, with the text in a comment before them."""
     rows = summarise(measured, baseline)
-    return shown(overview({"": rows}, looks(rows, COLORS)))
+    return shown(overview({"": rows}, row_styles(rows, COLORS)))
 
 
 def shown(picture: dict[str, bytes]) -> set[str]:
@@ -256,13 +256,13 @@ def test_a_picture_says_where_and_when_it_was_measured_and_is_no_smaller_for_it(
     rows = summarise([trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)])
     text = caption(["A $5 processor, 2 cores"], rows, ["2026-11-23T17:57:00+00:00"])
     assert text == "A $5 processor, 2 cores; profile quick; cpu; 2026-11-23; kbench"
-    plain, signed = (bars(rows, looks(rows, COLORS), one) for one in (OWN, replace(OWN, caption=text)))
+    plain, signed = (bars(rows, row_styles(rows, COLORS), one) for one in (OWN, replace(OWN, caption=text)))
     assert text.replace("$", r"\$") not in shown(plain) and text in {said.replace("\\", "") for said in shown(signed)}
     heights = [
         float(ElementTree.fromstring(one["svg"]).get("height", "0").removesuffix("pt")) for one in (plain, signed)
     ]
     assert heights[1] > heights[0]
-    sized = bars(rows, looks(rows, COLORS), Style(size=(4.0, 3.0), caption=text))
+    sized = bars(rows, row_styles(rows, COLORS), Style(size=(4.0, 3.0), caption=text))
     assert ElementTree.fromstring(sized["svg"]).get("height") == "216pt"
 
 
@@ -277,6 +277,6 @@ def test_a_picture_says_where_and_when_it_was_measured_and_is_no_smaller_for_it(
 )
 def test_bars_show_what_the_table_shows(told: dict[str, object], axis: str, length: float) -> None:
     rows = summarise([measured(cell(samples=500), 3.0, 1.0, facts={**told, "input": "flat"})])
-    (axes,) = draw_bars(rows, looks(rows, COLORS)).axes
+    (axes,) = draw_bars(rows, row_styles(rows, COLORS)).axes
     assert axes.get_xlabel() == axis
     assert [bar.get_width() for bar in axes.containers[0]] == [length]

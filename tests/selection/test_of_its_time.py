@@ -33,11 +33,11 @@ JAX = backends.load(paths.project_folder("backends") / "keras3" / "jax.toml")
     ],
 )
 def test_the_release_of_that_time_is_named(variant: str, keras: str, framework: str, sentence: str) -> None:
-    made = variants.named(variant, JAX)
+    made = variants.parse_name(variant, JAX)
     assert of_its_time.hint(made, {"keras": keras, "backend": framework}) == sentence
 
 
 def test_nothing_is_said_without_versions_or_dates() -> None:
-    made = variants.named("keras3/jax+keras=3.6", JAX)
+    made = variants.parse_name("keras3/jax+keras=3.6", JAX)
     assert of_its_time.hint(made, {}) == ""
     assert of_its_time.hint(replace(made, of_its_time={}), {"keras": "3.6.0", "backend": "0.10.2"}) == ""

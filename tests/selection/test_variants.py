@@ -17,33 +17,33 @@ KNOWN = backends.load_all(paths.project_folder("backends"))
 
 
 def test_a_version_is_another_requirement_without_a_lock() -> None:
-    made = variants.named("jax@0.9", KNOWN["keras3/jax"])
+    made = variants.parse_name("jax@0.9", KNOWN["keras3/jax"])
     assert made.name == "keras3/jax@0.9" and made.keras_backend == KNOWN["keras3/jax"].keras_backend
     by_name = {build.name: build for build in made.builds}
     keras = next(one for one in KNOWN["keras3/jax"].builds[0].requirements if one.startswith("keras"))
     assert by_name["cpu"].requirements == (keras, "jax==0.9.*")
     assert by_name["cuda13"].requirements == (keras, "jax[cuda13]==0.9.*"), "extras stay"
     assert all(one.lock is None and one.resolved and not one.locked_variables for one in made.builds)
-    other_keras = variants.named("jax+keras=3.10", KNOWN["keras3/jax"]).builds[0]
+    other_keras = variants.parse_name("jax+keras=3.10", KNOWN["keras3/jax"]).builds[0]
     assert other_keras.locked_variables == KNOWN["keras3/jax"].builds[0].locked_variables, "the same framework"
-    exact = variants.named("jax@0.9.1", KNOWN["keras3/jax"]).builds[0]
+    exact = variants.parse_name("jax@0.9.1", KNOWN["keras3/jax"]).builds[0]
     assert exact.requirements[1] == "jax==0.9.1"
 
 
 def test_the_package_of_a_build_may_have_another_name_and_so_may_keras() -> None:
-    made = variants.named("tensorflow@2.18", KNOWN["keras3/tensorflow"])
+    made = variants.parse_name("tensorflow@2.18", KNOWN["keras3/tensorflow"])
     assert {one.requirements[-1] for one in made.builds} >= {"tensorflow-cpu==2.18.*", "tensorflow[and-cuda]==2.18.*"}
-    fork = variants.named("mxnet+keras=2.2.4", KNOWN["keras2/mxnet"]).builds[0]
+    fork = variants.parse_name("mxnet+keras=2.2.4", KNOWN["keras2/mxnet"]).builds[0]
     assert "keras-mxnet==2.2.4" in fork.requirements
 
 
 def test_settings_are_said_in_the_name_and_add_up() -> None:
-    made = variants.named("jax+jit=off+policy=mixed_bfloat16+OMP_NUM_THREADS=1", KNOWN["keras3/jax"])
+    made = variants.parse_name("jax+jit=off+policy=mixed_bfloat16+OMP_NUM_THREADS=1", KNOWN["keras3/jax"])
     assert (made.jit, made.policy) == ("off", "mixed_bfloat16")
     assert made.variables["OMP_NUM_THREADS"] == "1"
     assert made.builds[0].locked_variables["OMP_NUM_THREADS"] == "1", "it wins over the build's own"
     assert made.builds[0].lock == KNOWN["keras3/jax"].builds[0].lock, "the same environment"
-    assert variants.named(made.name, KNOWN["keras3/jax"]) == made
+    assert variants.parse_name(made.name, KNOWN["keras3/jax"]) == made
     assert made.color != KNOWN["keras3/jax"].color and len(made.color) == 7
 
 
@@ -58,31 +58,34 @@ def test_groups_take_them_and_a_bare_name_finds_its_generation() -> None:
 
 def test_options_make_all_combinations_and_leave_out_what_is_the_default() -> None:
     jax = KNOWN["keras3/jax"]
-    assert [one.name for one in variants.expanded(jax, [])] == ["keras3/jax"]
-    made = variants.expanded(jax, [["jit=on", "jit=auto"], ["policy=float32", "policy=mixed_float16"]])
+    assert [one.name for one in variants.in_combination(jax, [])] == ["keras3/jax"]
+    made = variants.in_combination(jax, [["jit=on", "jit=auto"], ["policy=float32", "policy=mixed_float16"]])
     assert [one.name.removeprefix("keras3/jax") for one in made] == [
         "+jit=on", "+jit=on+policy=mixed_float16", "", "+policy=mixed_float16",
     ]  # fmt: skip
-    assert [one.name for one in variants.expanded(jax, [["", "A=1"]])] == ["keras3/jax", "keras3/jax+A=1"]
+    assert [one.name for one in variants.in_combination(jax, [["", "A=1"]])] == ["keras3/jax", "keras3/jax+A=1"]
 
 
 def test_settings_default_leaves_out_what_only_makes_a_backend_faster() -> None:
     jax, torch, theano = (KNOWN[f"{name}"] for name in ("keras3/jax", "keras3/torch", "keras2/theano"))
-    made = variants.named("jax+settings=default", jax)
+    made = variants.parse_name("jax+settings=default", jax)
     assert "XLA_FLAGS" in jax.builds[0].locked_variables and made.builds[0].locked_variables == {}
     assert made.variables == jax.variables and made.builds[0].variables == jax.builds[0].variables
     gone = (
-        torch.builds[0].variables.keys() - variants.named("torch+settings=default", torch).builds[0].variables.keys()
+        torch.builds[0].variables.keys()
+        - variants.parse_name("torch+settings=default", torch).builds[0].variables.keys()
     )
     assert gone == {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_MAX_"}
-    as_it_comes = variants.named("theano+settings=default", theano).builds[0]
+    as_it_comes = variants.parse_name("theano+settings=default", theano).builds[0]
     assert "openmp" not in as_it_comes.variables["THEANO_FLAGS"], "but its compiled code stays where kbench keeps it"
     assert as_it_comes.locked_variables.keys() == {"LD_LIBRARY_PATH"}
 
 
 def test_both_settings_are_rows_where_a_backend_has_any() -> None:
     both = [["settings=default", "settings=tuned"]]
-    names_of = [one.name for name in ("jax", "openvino") for one in variants.expanded(KNOWN[f"keras3/{name}"], both)]
+    names_of = [
+        one.name for name in ("jax", "openvino") for one in variants.in_combination(KNOWN[f"keras3/{name}"], both)
+    ]
     assert names_of == ["keras3/jax+settings=default", "keras3/jax", "keras3/openvino"]
 
 
@@ -123,9 +126,9 @@ CHOSEN = st.fixed_dictionaries({}, optional=SETTINGS)
 @given(st.sampled_from(["keras3/jax", "keras3/torch", "keras2/theano"]), CHOSEN)
 def test_a_label_names_one_variant_whose_name_is_that_label(backend: str, chosen: dict[str, str]) -> None:
     label = backend + "".join(sorted(map("".join, chosen.items()), key=lambda part: part[0] != "@"))
-    made = variants.named(label, KNOWN[backend])
+    made = variants.parse_name(label, KNOWN[backend])
     assert made.name == label
-    assert variants.named(made.name, KNOWN[backend]) == made
+    assert variants.parse_name(made.name, KNOWN[backend]) == made
     assert base(label) == backend
 
 

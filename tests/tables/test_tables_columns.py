@@ -93,4 +93,4 @@ def test_the_verdicts_of_a_run_are_a_few_words() -> None:
     assert runs.verdicts([summary(), summary("a/b")]) == "2 ok"
     assert runs.verdicts([summary(verdict=FASTEST)]) == "1 ok", "fastest of one"
     assert runs.verdicts([]) == "-"
-    assert runs.named(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
+    assert runs.first_names(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"

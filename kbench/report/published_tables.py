@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
-from kbench.comparison.published import Held
+from kbench.comparison.published import FigureBesideRow
 from kbench.tables import published
 from kbench.tables.content import Table
 from kbench.text import plain
@@ -15,7 +15,7 @@ from kbench.text import plain
 Marks = list[tuple[None, str]]  # a row's swatch, which it has none of, and its class
 
 
-def tables(found: Sequence[Held], addresses: Mapping[str, str]) -> list[tuple[str, str, Table, Marks]]:
+def tables(found: Sequence[FigureBesideRow], addresses: Mapping[str, str]) -> list[tuple[str, str, Table, Marks]]:
     """For each example with published figures: its name, facts, table, and the marks of its rows."""
     shown = []
     for name, table in zip(dict.fromkeys(one.row.example for one in found), published.tables(found), strict=True):

@@ -1,4 +1,4 @@
-"""How a row looks in every plot, the user's own style, and a figure as bytes that depend only on its content."""
+"""How a row is drawn in every plot, the user's own style, and a figure as bytes that depend only on its content."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from matplotlib.lines import Line2D
 from kbench import axes
 from kbench.axes import Axis, RowKey
 from kbench.errors import UserError
-from kbench.paths import expanded
+from kbench.paths import with_home
 from kbench.summary import Summary
 from kbench.text import nearest, plain
 from kbench.values import Cell
@@ -65,7 +65,7 @@ def chosen(name: str, size: tuple[float, float] | None) -> Style:
     """The style of that name, or of the .mplstyle file of that path. Raises UserError where there is none."""
     if not name or name in sheets.available:
         return Style(name, size)
-    path = expanded(name)
+    path = with_home(name)
     if not path.is_file():
         hint = nearest(name, sheets.available)
         raise UserError(f"--plot-style {plain(name)[:80]!r} is neither a file nor a matplotlib style{hint}")
@@ -77,7 +77,7 @@ def chosen(name: str, size: tuple[float, float] | None) -> Style:
 
 
 @dataclass(frozen=True)
-class Look:
+class RowStyle:
     """How one row of a table is drawn."""
 
     label: str  # the backend, and what else identifies the row
@@ -96,8 +96,8 @@ def key(row: Summary | Cell) -> Key:
     return row.key.without([axes.EXAMPLE])
 
 
-def looks(rows: Sequence[Summary], colors: Mapping[str, str]) -> dict[Key, Look]:
-    """The look of each row's key. Give it all rows of a run, so that all its plots agree.
+def row_styles(rows: Sequence[Summary], colors: Mapping[str, str]) -> dict[Key, RowStyle]:
+    """The style of each row's key. Give it all rows of a run, so that all its plots agree.
 
     A label names the backend, and what differs between rows of an example.
 
@@ -106,19 +106,19 @@ def looks(rows: Sequence[Summary], colors: Mapping[str, str]) -> dict[Key, Look]
     named = _in_labels(rows)
     backends = sorted({row.backend for row in rows})
     labels: dict[str, list[str]] = {name: [] for name in backends}
-    chosen: dict[Key, Look] = {}
+    chosen: dict[Key, RowStyle] = {}
     order = axes.order_of(sorted({key(row) for row in rows}, key=str))
     for row in sorted(rows, key=lambda row: (row.backend, order(key(row)))):
         own, backend = key(row), row.backend
         label, column = (_label(row, inside) for inside in (named, [one for one in named if _in_column(one)]))
-        place, color = backends.index(backend), colors.get(backend, "")
+        position, color = backends.index(backend), colors.get(backend, "")
         if label not in labels[backend]:
             labels[backend].append(label)
-        marker, filled = marker_of(place, labels[backend].index(label), len(backends))
-        chosen[own] = Look(
+        marker, filled = marker_of(position, labels[backend].index(label), len(backends))
+        chosen[own] = RowStyle(
             label=label,
             column=column,
-            color=color if is_color_like(color) else _FURTHER_COLORS[place % len(_FURTHER_COLORS)],
+            color=color if is_color_like(color) else _FURTHER_COLORS[position % len(_FURTHER_COLORS)],
             line_style=_LINE_STYLES.get(backend.partition("/")[0], "-."),
             marker=marker,
             filled=filled,
@@ -186,13 +186,13 @@ def points(size: float) -> float:
     return float(size * mpl.rcParams["font.size"] / _SIZE)
 
 
-def line_of(look: Look) -> dict[str, Any]:
+def line_of(row_style: RowStyle) -> dict[str, Any]:
     """How a row's line is drawn, with its markers."""
     return {
-        "color": look.color,
-        "linestyle": look.line_style,
-        "marker": look.marker,
-        "markerfacecolor": look.color if look.filled else mpl.rcParams["axes.facecolor"],
+        "color": row_style.color,
+        "linestyle": row_style.line_style,
+        "marker": row_style.marker,
+        "markerfacecolor": row_style.color if row_style.filled else mpl.rcParams["axes.facecolor"],
         "markeredgewidth": 1.0,
     }
 
