@@ -114,10 +114,10 @@ def repeat(
     hit = ((starts <= when[..., None]) & (when[..., None] < starts + length)).any(axis=2)
     pace = machine.drift ** ((number + when) / 10) * np.where(hit, 5.0, 1.0)
     measured = {}
-    for place, backend in enumerate(active):
+    for position, backend in enumerate(active):
         usual = truth[backend] * math.exp(random.normal(0, of(machine.spreads, backend)))
         noise = np.exp(_correlated(random, of(machine.noises, backend), machine.correlation, turns))
-        measured[backend] = _process(usual * pace[place] * noise, machine.in_turns)
+        measured[backend] = _process(usual * pace[position] * noise, machine.in_turns)
     if machine.in_turns:
         return rounds.of_repeat({backend: rounds.of_process(one) for backend, one in measured.items()})
     return {backend: process for backend, one in measured.items() if (process := processes.of_epochs(one))}
@@ -154,7 +154,7 @@ def table(random: Random, machine: Machine, truth: Sequence[float], times: int) 
         still_open = open_rows(rows, PRECISION)
         if times or not still_open:
             break
-        active = sorted(NAMES.index(row.backend) for row in still_open[rows[0].place])
+        active = sorted(NAMES.index(row.backend) for row in still_open[rows[0].ranking])
     return rows, sum(map(len, found.values()))
 
 

@@ -74,7 +74,7 @@ class Point:
         return Point(tuple(one for one in self.values if one[0] in names))
 
     @property
-    def place(self) -> Point:
+    def ranking(self) -> Point:
         """What rows have in common that are ranked against each other."""
         return self.without(ranked())
 
@@ -203,7 +203,7 @@ def file_part(name: str, value: Value) -> str:
 
 
 def order_of(points: Sequence[Point]) -> Callable[[Point], tuple[Hashable, ...]]:
-    """A key that sorts places: examples as they come, then numbers by size and choices as they come."""
+    """A key that sorts rankings: examples as they come, then numbers by size and choices as they come."""
     firsts: dict[str, dict[Value | None, int]] = {}
     for one in points:
         for name, value in one.values:

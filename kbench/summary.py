@@ -190,6 +190,6 @@ class Summary:
         return value or None
 
     @property
-    def place(self) -> Point:
+    def ranking(self) -> Point:
         """What it has in common with the rows that it is ranked against."""
-        return self.key.place
+        return self.key.ranking

@@ -160,6 +160,6 @@ def test_an_axis_of_ones_own_has_columns_lines_and_files_without_a_change_elsewh
 def test_a_point_without_some_axes_is_what_a_comparison_is_of() -> None:
     one = Point((("example", "e"), ("backend", "b"), ("threads", 2)))
     assert one.without(["threads"]) == Point((("example", "e"), ("backend", "b")))
-    assert one.place == Point((("example", "e"), ("threads", 2)))
+    assert one.ranking == Point((("example", "e"), ("threads", 2)))
     assert one.work == Point((("example", "e"),))
     assert axes.shown(axes.by_name("threads"), 1) == "1 thread"

@@ -38,7 +38,7 @@ def overall(summaries: Sequence[Summary], confidence: float = intervals.CONFIDEN
     unknown = ratios.without_fastest(summaries)
     times: dict[str, dict[str, dict[str, float]]] = {}  # device -> example -> backend -> ratio to the fastest
     for row in summaries:
-        if 0 < (row.relative_to_fastest or 0.0) < math.inf and row.place not in unknown and not row.work.of_program:
+        if 0 < (row.relative_to_fastest or 0.0) < math.inf and row.ranking not in unknown and not row.work.of_program:
             of_example = times.setdefault(row.device, {}).setdefault(row.example, {})
             of_example[row.backend] = min(row.relative_to_fastest or math.inf, of_example.get(row.backend, math.inf))
     found = (_of_device(device, list(examples.values()), confidence) for device, examples in sorted(times.items()))

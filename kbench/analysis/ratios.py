@@ -106,7 +106,7 @@ def compare(
         ]
     unknown = without_fastest(compared)
     return [
-        replace(row, verdict=NOT_COMPARED) if row.verdict == FASTEST and row.place in unknown else row
+        replace(row, verdict=NOT_COMPARED) if row.verdict == FASTEST and row.ranking in unknown else row
         for row in compared
     ]
 
@@ -151,10 +151,10 @@ def _with(row: Summary, baseline: str, found: Sequence[Ratio]) -> Summary:
 
 
 def without_fastest(rows: Sequence[Summary]) -> set[Point]:
-    """The places of which no fastest row is known, since no other could be compared with it."""
+    """The rankings of which no fastest row is known, since no other could be compared with it."""
     others = [row for row in rows if (ratio := row.ratios.get(TO_FASTEST)) and ratio.value != 1]
-    compared = {row.place for row in others if row.ratios[TO_FASTEST].verdict != NOT_COMPARED}
-    return {row.place for row in others} - compared
+    compared = {row.ranking for row in others if row.ratios[TO_FASTEST].verdict != NOT_COMPARED}
+    return {row.ranking for row in others} - compared
 
 
 def _ratio(kind: str, one: Timed, reference: Timed, chance: float) -> Ratio:

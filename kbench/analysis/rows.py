@@ -68,7 +68,7 @@ def natives(backends: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
 
 
 def open_rows(rows: Sequence[Summary], precision: float) -> dict[Point, list[Summary]]:
-    """Place -> the row to compare with, then its open rows; only places that have some.
+    """Ranking -> the row to compare with, then its open rows; only rankings that have some.
 
     Open: neither shown to differ from the row that it is compared with, nor known to within `precision`.
     """
@@ -81,10 +81,10 @@ def open_rows(rows: Sequence[Summary], precision: float) -> dict[Point, list[Sum
         if ratio and row.verdict not in (SLOWER, FASTER, FASTEST, BASELINE):
             unknown = ratio.interval is None or half_width(ratio.interval, ratio.value) > precision
             if row.verdict == NOT_COMPARED or unknown:
-                found.setdefault(row.place, []).append(row)
-    references = {place: _compared_with(rows, place) for place in found}
-    others = {place: [row for row in there if row not in references[place]] for place, there in found.items()}
-    return {place: [*references[place], *there] for place, there in others.items() if there}
+                found.setdefault(row.ranking, []).append(row)
+    references = {ranking: _compared_with(rows, ranking) for ranking in found}
+    others = {ranking: [row for row in there if row not in references[ranking]] for ranking, there in found.items()}
+    return {ranking: [*references[ranking], *there] for ranking, there in others.items() if there}
 
 
 def again(run: RunRecord, folder: str = "") -> str:
@@ -107,8 +107,8 @@ def half_width(interval: Interval, ratio: float) -> float:
     return max(interval.high / ratio, ratio / interval.low) - 1
 
 
-def _compared_with(rows: Sequence[Summary], place: Point) -> list[Summary]:
+def _compared_with(rows: Sequence[Summary], ranking: Point) -> list[Summary]:
     """The baseline's row if there is one, and else the fastest, whether that is sure or not."""
-    there = [row for row in rows if row.place == place]
+    there = [row for row in rows if row.ranking == ranking]
     verdicts = [row for shown in (BASELINE, FASTEST) for row in there if row.verdict == shown]
     return [*verdicts, *(row for row in there if row.relative_to_fastest == 1)][:1]

@@ -22,7 +22,7 @@ from kbench.analysis import (
     trainings,
 )
 from kbench.analysis.processes import Process, RowTime
-from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, compare, holding
+from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, compare, extend_to
 from kbench.axes import Point, RowKey
 from kbench.epochs import Epoch
 from kbench.reported import Facts, first_known
@@ -63,8 +63,8 @@ def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -
     compared = [
         _timed(group, differs, limits, in_turns.get(row), of_epochs.get(row)) for row, group in groups.items()
     ]
-    order = axes.order_of([row.place.without([axes.DEVICE]) for row in groups])
-    return sorted(compared, key=lambda one: (order(one.row.place.without([axes.DEVICE])), *_rank(one)))
+    order = axes.order_of([row.ranking.without([axes.DEVICE]) for row in groups])
+    return sorted(compared, key=lambda one: (order(one.row.ranking.without([axes.DEVICE])), *_rank(one)))
 
 
 def _row_times(
@@ -72,12 +72,12 @@ def _row_times(
     times: Callable[[Mapping[RowKey, Measured]], Mapping[RowKey, Process]],
 ) -> dict[RowKey, RowTime]:
     """The level of each row among those that it is ranked against; `times` gives those of one repeat."""
-    by_place: dict[Point, dict[int, dict[RowKey, Measured]]] = {}
+    by_ranking: dict[Point, dict[int, dict[RowKey, Measured]]] = {}
     for row, repeats in ok.items():
         for one in repeats:
-            by_place.setdefault(row.place, {}).setdefault(one.cell.repeat, {})[row] = one
+            by_ranking.setdefault(row.ranking, {}).setdefault(one.cell.repeat, {})[row] = one
     found: dict[RowKey, RowTime] = {}
-    for by_repeat in by_place.values():
+    for by_repeat in by_ranking.values():
         table: dict[RowKey, dict[int, Process]] = {}
         for repeat, of_repeat in by_repeat.items():
             for row, process in times(of_repeat).items():
@@ -247,7 +247,7 @@ def _timed(
     found = intervals.of_median(sample)
     if found is None or row.epoch_seconds is None:
         return timed
-    interval = holding(found, row.epoch_seconds)
+    interval = extend_to(found, row.epoch_seconds)
     time = in_turns or of_epochs
     compared = replace(
         row,

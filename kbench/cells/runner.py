@@ -137,7 +137,7 @@ def _of_places(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
     """The tasks that are ranked against each other, of a repeat: they take turns."""
     groups: dict[tuple[Point, int], list[CellTask]] = {}
     for task in tasks:
-        groups.setdefault((task.key.place, task.repeat), []).append(task)
+        groups.setdefault((task.key.ranking, task.repeat), []).append(task)
     alone = ([task] for group in groups.values() for task in group if task.device != "cpu")
     return [*(group for group in groups.values() if group[0].device == "cpu"), *alone]
 

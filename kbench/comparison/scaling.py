@@ -128,8 +128,8 @@ def _along(axis: Axis, example: str, timed: Sequence[Summary], differing: tuple[
     ]
     if not any(len({one.at for one in line.points}) > 1 for line in drawn):
         return None
-    order = axes.order_of([line.key.place for line in drawn])
-    drawn.sort(key=lambda line: (order(line.key.place), str(line.key)))
+    order = axes.order_of([line.key.ranking for line in drawn])
+    drawn.sort(key=lambda line: (order(line.key.ranking), str(line.key)))
     return Lines(example, axis, tuple(drawn), _ideal(drawn, axis), differing)
 
 

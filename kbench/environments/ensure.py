@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 
 from kbench import paths
 from kbench.environments import installers, interpreters
-from kbench.environments.folders import MARKER, SCHEMA, finished, lock_sha256, lock_text, named
+from kbench.environments.folders import MARKER, SCHEMA, finished, lock_sha256, lock_text, path_of
 from kbench.environments.folders import python as python_of
 from kbench.environments.interpreters import Choice, Interpreter
 from kbench.environments.packages import pinned
@@ -47,7 +47,7 @@ def find(
         return None
     cache = paths.cache_folder() if cache is None else cache
     for version in backend.python:
-        folder = named(backend, build, version, explicit, cache)
+        folder = path_of(backend, build, version, explicit, cache)
         details = finished(folder)
         if details is not None:
             return _environment(backend, build, folder, details.get("library_folder", ""), cache)
@@ -80,7 +80,7 @@ def ensure(
         interpreter = interpreters.find(
             backend, explicit=explicit.path if explicit else None, cache=cache, report=report
         )
-        folder = named(backend, build, interpreter.minor, explicit, cache)
+        folder = path_of(backend, build, interpreter.minor, explicit, cache)
         with _locked(folder, report):
             if finished(folder) is None:
                 _make(backend, build, folder, interpreter, report)
@@ -197,18 +197,18 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
     """The user's own environment: it must have what the backend imports; nothing is installed."""
     interpreter = interpreters.probe(choice.path)
     if interpreter is None:
-        raise UserError(f"the Python named for {backend.name}, {choice.path}, does not start")
+        raise UserError(f"the Python path_of for {backend.name}, {choice.path}, does not start")
     name = f"own-{hashlib.sha256(os.fsencode(choice.path)).hexdigest()[:12]}"
     log = cache / "environments" / "logs" / f"{name}.log"
     try:
         check = [str(choice.path), "-c", CHECK_AS_IS, *backend.imported]
         output = installers.run(check, log, os.environ, Path.home(), interpreters.PROBE_SECONDS)
     except installers.InstallFailed as failure:
-        raise UserError(f"the Python named for {backend.name}, {choice.path}, does not work: {failure}") from None
+        raise UserError(f"the Python path_of for {backend.name}, {choice.path}, does not work: {failure}") from None
     missing = output.rpartition("missing:")[2].split()
     if missing:
         raise UserError(
-            f"the environment named for {backend.name}, {choice.path}, has no {' and no '.join(missing)}: "
+            f"the environment path_of for {backend.name}, {choice.path}, has no {' and no '.join(missing)}: "
             f"install it there, or leave out `{interpreters.AS_IS}` to have one made from that Python"
         )
     variables, compiles = _filled(

@@ -143,7 +143,7 @@ def _run(
     examples = [
         {
             **_drawn(
-                f"r{number}e{place}",
+                f"r{number}e{position}",
                 rows[0].example,
                 [
                     *charts.of_example(rows, cells[rows[0].example], chosen, each),
@@ -156,7 +156,7 @@ def _run(
             "table": content,
             "marks": [(styles[chosen[key(row)].label], "" if row.status == OK else "missed") for row in rows],
         }
-        for place, (rows, content) in enumerate(zip(groups, contents, strict=True))
+        for position, (rows, content) in enumerate(zip(groups, contents, strict=True))
     ]
     learnt, unlike = learning_text.learning(run.summaries)
     return {
@@ -195,8 +195,8 @@ def _drawn(
         "name": title,
         "toggles": [style for label, style in styles.items() if label in drawn],
         "charts": [
-            {**chart, "id": f"{name}c{place}", "example": name, "alternative": charts.alternative(chart)}
-            for place, chart in enumerate(found)
+            {**chart, "id": f"{name}c{position}", "example": name, "alternative": charts.alternative(chart)}
+            for position, chart in enumerate(found)
         ],
     }
 
@@ -205,12 +205,12 @@ def _matrix(
     summaries: Sequence[Summary], chosen: Mapping[Key, RowStyle], styles: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Examples by rows of the run: text, colours, and the reason where there is no ratio."""
-    place = place_labels(summaries)
+    label_of = place_labels(summaries)
     first = {chosen[key(row)].column: styles[chosen[key(row)].label] for row in reversed(summaries)}
     columns = {name: {**first[name], "label": name} for name in sorted(first, key=lambda name: first[name]["id"])}
     examples = list(dict.fromkeys(row.example for row in summaries))
-    places = {place(row): examples.index(row.example) for row in summaries}
-    by_place = {(place(row), chosen[key(row)].column): row for row in summaries}
+    labels = {label_of(row): examples.index(row.example) for row in summaries}
+    by_label = {(label_of(row), chosen[key(row)].column): row for row in summaries}
     baseline = next((row.baseline for row in summaries if row.baseline), "")
     ratios = [ratio for row in summaries if (ratio := sure_ratio(row)) is not None]
     shades = scale(ratios, bool(baseline))
@@ -218,8 +218,8 @@ def _matrix(
     return {
         "columns": list(columns.values()),
         "rows": [
-            (number, name, [_heat(by_place.get((name, column)), shades, unknown) for column in columns])
-            for name, number in places.items()
+            (number, name, [_heat(by_label.get((name, column)), shades, unknown) for column in columns])
+            for name, number in labels.items()
         ],
         "timed": any(shown_ratio(row) is not None for row in summaries),
         "unsure": any(row.verdict == NOT_COMPARED for row in summaries),
@@ -235,7 +235,7 @@ def _heat(row: Summary | None, shades: tuple[LogNorm, Colormap], unknown: Collec
         "why": row.reason if row and ratio is None else "",
         "ground": ground,
         "ink": ink,
-        "best": row is not None and ratio is not None and row.relative_to_fastest == 1 and row.place not in unknown,
+        "best": row is not None and ratio is not None and row.relative_to_fastest == 1 and row.ranking not in unknown,
     }
 
 

@@ -149,16 +149,17 @@ def print_open(run: store.RunResults, found: Mapping[Point, Sequence[Summary]], 
         return
     varying = axes.varying(found)
     named = "; ".join(
-        f"{_named(place, varying)} on {', '.join(row.backend for row in rows[1:])}" for place, rows in found.items()
+        f"{_named(ranking, varying)} on {', '.join(row.backend for row in rows[1:])}"
+        for ranking, rows in found.items()
     )
     command = resume_command(run.folder, "--budget", "10m")
     print_sentence(f"Not settled yet: {named}. To measure again: `{command}`", file)
 
 
-def _named(place: Point, varying: Sequence[Axis]) -> str:
-    """A place by its example, and by what differs from the others: `mnist_mlp (batch 32)`."""
-    others = {axis.name: place[axis.name] for axis in varying if axis.name != axes.EXAMPLE}
-    return axes.titled(str(place[axes.EXAMPLE]), others)
+def _named(ranking: Point, varying: Sequence[Axis]) -> str:
+    """A ranking by its example, and by what differs from the others: `mnist_mlp (batch 32)`."""
+    others = {axis.name: ranking[axis.name] for axis in varying if axis.name != axes.EXAMPLE}
+    return axes.titled(str(ranking[axes.EXAMPLE]), others)
 
 
 def print_sentence(sentence: str, file: TextIO | None = None) -> None:

@@ -37,7 +37,7 @@ def repeat_until_decided(
     clock: Clock,
     fresh: Collection[str] = (),
 ) -> Plan:
-    """Have `measure` repeat open rows, those of one place at a time, within the budget; returns the plan.
+    """Have `measure` repeat open rows, those of one ranking at a time, within the budget; returns the plan.
 
     `fresh`: the cells that have just been measured, which show whether other programs run now.
     """
@@ -65,7 +65,7 @@ def repeat_until_decided(
 def cheapest(the_plan: Plan, there: RunResults, fresh: Collection[str] = ()) -> tuple[float, list[CellTask]]:
     """The seconds of the cheapest repeat of an example's open rows, and its tasks; none if there is none."""
     still_open = open_rows(summarised(there), the_plan.request.precision or math.inf)
-    rounds = [_next(the_plan, rows) for place, rows in still_open.items() if not disturbed(there, place, fresh)]
+    rounds = [_next(the_plan, rows) for ranking, rows in still_open.items() if not disturbed(there, ranking, fresh)]
     affordable = [(_cost(there, tasks), tasks) for tasks in rounds if tasks]
     return min(affordable, key=lambda one: one[0], default=(0.0, []))
 
@@ -91,19 +91,19 @@ def spent(there: RunResults) -> float:
     return sum(one.outcome.seconds or 0.0 for one in there.measured)
 
 
-def disturbed(there: RunResults, place: Point, fresh: Collection[str]) -> bool:
-    """Whether other programs disturbed most turns of the last repeat at a place among the `fresh` cells; another one
+def disturbed(there: RunResults, ranking: Point, fresh: Collection[str]) -> bool:
+    """Whether other programs disturbed most turns of the last repeat in a ranking among the `fresh` cells; another
     would be no better. What disturbed an earlier session may have ended.
     """
-    place = _of_cells(place)
-    measured = [one for one in there.measured if one.cell.key.place == place and one.cell.id in fresh]
+    ranking = _of_cells(ranking)
+    measured = [one for one in there.measured if one.cell.key.ranking == ranking and one.cell.id in fresh]
     last = max((one.cell.repeat for one in measured), default=1)
     turns = disturbed_turns([one for one in measured if one.cell.repeat == last])
     return 2 * sum(turns) > len(turns)
 
 
 def _next(the_plan: Plan, rows: Sequence[Summary]) -> list[CellTask]:
-    """Another repeat of each of these rows of a place; none if the limit is reached."""
+    """Another repeat of each of these rows of a ranking; none if the limit is reached."""
     keys = {_of_cells(row.key) for row in rows}
     there = [task for task in the_plan.tasks if task.key in keys]
     repeat = 1 + max((task.repeat for task in there), default=0)

@@ -51,29 +51,29 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
     `again` as in `answer`.
     """
     summaries = [row for row in summaries if row.work.compared]
-    places = dict.fromkeys(row.place for row in summaries)
+    rankings = dict.fromkeys(row.ranking for row in summaries)
     unknown = ratios.without_fastest(summaries)
-    fastest = {(row.backend, row.place) for row in summaries if row.relative_to_fastest == 1}
-    wins = Counter(backend for backend, place in fastest if place not in unknown)
-    of_examples = {place.only([axes.EXAMPLE]) for place in places}
-    what = "examples" if len(of_examples) == len(places) else "comparisons"
+    fastest = {(row.backend, row.ranking) for row in summaries if row.relative_to_fastest == 1}
+    wins = Counter(backend for backend, ranking in fastest if ranking not in unknown)
+    of_examples = {ranking.only([axes.EXAMPLE]) for ranking in rankings}
+    what = "examples" if len(of_examples) == len(rankings) else "comparisons"
     what = "parts of the program" if any(row.work.of_program for row in summaries) and what == "examples" else what
     ranked = sorted(wins.items(), key=lambda item: (-item[1], item[0]))
     if not fastest:
         first = "No backend has a steady epoch to compare."
     elif not ranked:
         first = ""
-    elif len(places) == 1:
+    elif len(rankings) == 1:
         first = f"{' and '.join(name for name, _ in ranked)} {'was' if len(ranked) == 1 else 'were'} fastest."
     else:
         (best, count), *others = ranked
-        first = f"{best} was fastest in {count} of {len(places)} {what}"
+        first = f"{best} was fastest in {count} of {len(rankings)} {what}"
         first += "".join(f", {name} in {number}" for name, number in others) + "."
     near = [row for row in summaries if _verdict(row) == NO_DIFFERENCE]
-    if near and len(places) == 1:
+    if near and len(rankings) == 1:
         first += f" {' and '.join(row.backend for row in near)} may be as fast."
     elif near:
-        unsure = len({row.place for row in near})
+        unsure = len({row.ranking for row in near})
         first += f" In {unsure} of these, another backend may be as fast."
     ended = Counter(row.status for row in summaries).most_common()
     tail = f"Rows: {', '.join(f'{number} {status}' for status, number in ended)}."
@@ -83,9 +83,9 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
     synthetic = dict.fromkeys(row.example for row in summaries if data.is_synthetic(row))
     if synthetic:
         tail += f" On synthetic data: {', '.join(synthetic)}."
-    unclear = {row.place for row in summaries if _verdict(row) == NOT_COMPARED}
-    there = [row for row in summaries if row.place in unclear]
-    missing = _missing(there, f"{len(unknown)} of {len(places)} {what}" if len(places) > 1 else "", again)
+    unclear = {row.ranking for row in summaries if _verdict(row) == NOT_COMPARED}
+    there = [row for row in summaries if row.ranking in unclear]
+    missing = _missing(there, f"{len(unknown)} of {len(rankings)} {what}" if len(rankings) > 1 else "", again)
     # What the reader can do something about comes first.
     parts = (missing, first, tail) if _disturbed(there) or not ranked else (first, missing, tail)
     return plain(" ".join([*otherwise.sentences(summaries), *(part for part in parts if part)]))
@@ -143,8 +143,8 @@ def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
         sentences.append(f"No difference is shown for {listed}.")
     if missing:
         # What the reader can do something about comes first.
-        place = 0 if _disturbed(rows) else len(sentences)
-        sentences.insert(place, f"{_names(missing)} could not be compared: {why}.")
+        position = 0 if _disturbed(rows) else len(sentences)
+        sentences.insert(position, f"{_names(missing)} could not be compared: {why}.")
     if compiling := [row for row in rows if _compiles_each(row)]:
         listed = ", ".join(f"{significant(row.compile_seconds)} s on {row.backend}" for row in compiling)
         often = f"{compiling[0].first_calls:,} of {compiling[0].calls:,} calls compile"

@@ -41,7 +41,7 @@ def of_pairs(summaries: Sequence[Summary]) -> list[tuple[Summary, Summary]]:
     for row in summaries:
         if TO_NATIVE not in row.ratios:
             continue
-        native = [one for one in summaries if one.place == row.place and one.backend == row.native]
+        native = [one for one in summaries if one.ranking == row.ranking and one.backend == row.native]
         timed = [one for one in native if TO_FASTEST in one.ratios]
         found.append((row, min(timed, key=lambda one: one.relative_to_fastest or 0.0)))
     return found

@@ -22,13 +22,13 @@ def varies(rows: Sequence[Summary]) -> bool:
 
 
 def winners(rows: Sequence[Summary], does: str, unknown: set[Point]) -> str:
-    """Which backend is fastest, and in how many of the places; empty where none is known."""
-    places = dict.fromkeys(row.place for row in rows if TO_FASTEST in row.ratios and row.place not in unknown)
-    wins = Counter(row.backend for row in rows if row.place in places and row.ratios[TO_FASTEST].value == 1)
+    """Which backend is fastest, and in how many of the rankings; empty where none is known."""
+    rankings = dict.fromkeys(row.ranking for row in rows if TO_FASTEST in row.ratios and row.ranking not in unknown)
+    wins = Counter(row.backend for row in rows if row.ranking in rankings and row.ratios[TO_FASTEST].value == 1)
     if not wins:
         return ""
     (first, count), *others = wins.most_common()
-    where = f"all {len(places)}" if count == len(places) else f"{count} of {len(places)}"
+    where = f"all {len(rankings)}" if count == len(rankings) else f"{count} of {len(rankings)}"
     listed = "".join(f", on {name} in {number}" for name, number in others)
     return f"{rows[0].example} {does} fastest on {first} in {where} comparisons{listed}."
 
@@ -40,13 +40,13 @@ def trends(rows: Sequence[Summary]) -> list[str]:
         groups: dict[Point, list[Line]] = {}
         for line in lines.lines:
             if len(line.points) > 1:
-                groups.setdefault(line.key.place, []).append(line)
+                groups.setdefault(line.key.ranking, []).append(line)
         if len(groups) <= _MOST:
-            found += [text for place, group in groups.items() if (text := _trend(lines, place, group))]
+            found += [text for ranking, group in groups.items() if (text := _trend(lines, ranking, group))]
     return found
 
 
-def _trend(lines: Lines, place: Point, group: Sequence[Line]) -> str:
+def _trend(lines: Lines, ranking: Point, group: Sequence[Line]) -> str:
     """Such as `With 1 thread, from batch 32 to 128 ONE gets 2.10 times the samples/s, OTHER 1.20 times.`"""
     axis = lines.axis
     first, last = min(line.points[0].at for line in group), max(line.points[-1].at for line in group)
@@ -55,7 +55,7 @@ def _trend(lines: Lines, place: Point, group: Sequence[Line]) -> str:
     ranked = sorted(gains.items(), key=lambda one: -one[1])
     if not ranked:
         return ""
-    others = [text for other in lines.others if (text := axes.shown(other, place[other.name]))]
+    others = [text for other in lines.others if (text := axes.shown(other, ranking[other.name]))]
     (best, gain), *rest = ranked
     said = f"With {' and '.join(others)}, from" if others else "From"
     said += f" {axes.span(axis, first, last)} {best} gets {format_bound(gain)} times the samples/s"

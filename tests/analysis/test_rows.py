@@ -33,7 +33,7 @@ def test_a_row_is_open_until_it_differs_or_is_known_well(
     verdict: str, interval: Interval | None, is_open: bool
 ) -> None:
     other = row("keras3/b", verdict, interval)
-    assert open_rows([FIRST, other], 0.1) == ({FIRST.place: [FIRST, other]} if is_open else {})
+    assert open_rows([FIRST, other], 0.1) == ({FIRST.ranking: [FIRST, other]} if is_open else {})
 
 
 def test_with_a_baseline_it_is_compared_with_that() -> None:
@@ -42,13 +42,13 @@ def test_with_a_baseline_it_is_compared_with_that() -> None:
     other = replace(
         row("keras3/c", NO_DIFFERENCE, None), relative_to_baseline=1.0, baseline_interval=Interval(0.5, 2.0)
     )
-    assert open_rows([fastest, baseline, other], 0.1) == {FIRST.place: [baseline, other]}
+    assert open_rows([fastest, baseline, other], 0.1) == {FIRST.ranking: [baseline, other]}
 
 
 def test_rows_whose_ratio_is_too_unsure_are_open_and_measured_with_the_fastest() -> None:
     fastest = replace(FIRST, verdict=NOT_COMPARED)
     other = row("keras3/b", NOT_COMPARED, Interval(0.2, 9.0))
-    assert open_rows([fastest, other], math.inf) == {FIRST.place: [fastest, other]}
+    assert open_rows([fastest, other], math.inf) == {FIRST.ranking: [fastest, other]}
 
 
 def test_rows_without_a_ratio_are_not_open() -> None:
@@ -58,7 +58,7 @@ def test_rows_without_a_ratio_are_not_open() -> None:
 def test_examples_are_told_apart() -> None:
     other = row("keras3/b", NO_DIFFERENCE, Interval(0.5, 2.0), "z")
     fastest = replace(FIRST, example="z")
-    assert open_rows([FIRST, fastest, other], 0.1) == {fastest.place: [fastest, other]}
+    assert open_rows([FIRST, fastest, other], 0.1) == {fastest.ranking: [fastest, other]}
 
 
 def test_how_far_a_ratio_may_be_off_is_that_of_its_farther_end() -> None:
