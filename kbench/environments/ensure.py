@@ -197,18 +197,18 @@ def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Envir
     """The user's own environment: it must have what the backend imports; nothing is installed."""
     interpreter = interpreters.probe(choice.path)
     if interpreter is None:
-        raise UserError(f"the Python path_of for {backend.name}, {choice.path}, does not start")
+        raise UserError(f"the Python named for {backend.name}, {choice.path}, does not start")
     name = f"own-{hashlib.sha256(os.fsencode(choice.path)).hexdigest()[:12]}"
     log = cache / "environments" / "logs" / f"{name}.log"
     try:
         check = [str(choice.path), "-c", CHECK_AS_IS, *backend.imported]
         output = installers.run(check, log, os.environ, Path.home(), interpreters.PROBE_SECONDS)
     except installers.InstallFailed as failure:
-        raise UserError(f"the Python path_of for {backend.name}, {choice.path}, does not work: {failure}") from None
+        raise UserError(f"the Python named for {backend.name}, {choice.path}, does not work: {failure}") from None
     missing = output.rpartition("missing:")[2].split()
     if missing:
         raise UserError(
-            f"the environment path_of for {backend.name}, {choice.path}, has no {' and no '.join(missing)}: "
+            f"the environment named for {backend.name}, {choice.path}, has no {' and no '.join(missing)}: "
             f"install it there, or leave out `{interpreters.AS_IS}` to have one made from that Python"
         )
     variables, compiles = _filled(
