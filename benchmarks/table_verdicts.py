@@ -27,7 +27,7 @@ sys.path.insert(0, str(CHECKOUT))
 
 from kbench.analysis import intervals, processes, rounds
 from kbench.analysis.processes import Process
-from kbench.analysis.ratios import Timed, compare
+from kbench.analysis.ratios import Timed, ranked
 from kbench.analysis.rows import open_rows
 from kbench.analysis.summaries import summarise
 from kbench.epochs import Epoch, Turn
@@ -165,7 +165,7 @@ def compared(found: Mapping[int, Mapping[int, Process]], confidence: float) -> l
         Timed(replace(ROW, backend=NAMES[backend], epoch_seconds=one.seconds), (), in_turns=one)
         for backend, one in times.items()
     ]
-    return compare(sorted(timed, key=lambda one: one.seconds), confidence=confidence)
+    return ranked(sorted(timed, key=lambda one: one.seconds), confidence=confidence)
 
 
 def slower(rows: Sequence[Summary]) -> set[int]:

@@ -29,6 +29,7 @@ class Axis:
     number: bool = False  # a line in a plot; a choice is bars
     speeds_up: bool = False  # whether the ideal throughput grows in proportion to the number
     of_backend: bool = False  # part of a backend's name
+    of_collection: bool = False  # tells the runs of a collection apart: not shown in a single run
 
 
 # In the order of a cell's name, of a table's columns and of its rows.
@@ -47,9 +48,13 @@ AXES: tuple[Axis, ...] = (
     Axis("batch_size", "batch size", "batch {}", same_work=False, number=True, speeds_up=True),
     Axis("samples", "samples", "{} samples", same_work=False, number=True),
     Axis("threads", "threads", "{} threads", number=True, speeds_up=True),
+    Axis("run", "run", of_collection=True),
+    Axis("machine", "machine", of_collection=True),
+    Axis("source", "source", of_collection=True),
 )
 EXAMPLE, BACKEND, LAYOUT, DEVICE = "example", "backend", "image_data_format", "device"
 BATCH_SIZE, SAMPLES, THREADS = "batch_size", "samples", "threads"
+RUN, MACHINE, SOURCE = "run", "machine", "source"
 
 
 @dataclass(frozen=True)
@@ -188,7 +193,8 @@ def within_backends(keys: Iterable[Point]) -> list[Axis]:
     """The axes on which points of the same example and backend differ."""
     same = beside(keys, lambda one: one.only([EXAMPLE, *of_backends()]), ())
     found = {axis.name for group in same.values() for axis in varying(group)}
-    return [axis for axis in varying(key for group in same.values() for key in group) if axis.name in found]
+    every = varying(key for group in same.values() for key in group)
+    return [axis for axis in every if axis.name in found and not axis.of_collection]
 
 
 def value_shown(axis: Axis, one: Point) -> str:

@@ -14,13 +14,14 @@ from kbench.workloads import Workload
 
 # What a row is compared with.
 TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE = "fastest", "baseline", "default", "native"
+TO_RUN = "run"  # the same row of another run
 
 
 @dataclass(frozen=True)
 class Ratio:
     """The steady time of a row over that of a reference row: the same point but for some axes."""
 
-    kind: str  # TO_FASTEST, TO_BASELINE, TO_DEFAULT or TO_NATIVE
+    kind: str  # TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE or TO_RUN
     reference: str  # backend of the other row
     value: float
     interval: Interval | None = None

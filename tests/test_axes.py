@@ -72,7 +72,7 @@ def test_a_line_is_the_same_point_but_for_its_axis() -> None:
 
 
 def test_runs_are_compared_at_the_same_point_also_where_only_one_of_them_varies(tmp_path: Path) -> None:
-    def side(letter: str, cells: list[Cell]) -> pairing.Side:
+    def side(letter: str, cells: list[Cell]) -> pairing.ComparedRun:
         told = [measured(one, 9.0, *[one.batch_size / 32.0] * 3) for one in cells]
         return pairing.side(About(letter, letter, "", "", ""), told, PROVENANCE)
 

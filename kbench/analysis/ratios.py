@@ -1,15 +1,16 @@
-"""Rows against the fastest of their example and device, and against a baseline: ratios, intervals, verdicts."""
+"""The one comparison of rows, with ratios, intervals and verdicts: within a run, between runs, between machines."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kbench import axes
 from kbench.analysis import intervals, processes
 from kbench.analysis.processes import RowTime
-from kbench.axes import Point, RowKey
+from kbench.axes import Point, RowKey, Value
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Ratio, Summary
 from kbench.values import (
     BASELINE,
@@ -22,7 +23,6 @@ from kbench.values import (
     REPEATS,
     SLOWER,
     Interval,
-    base,
 )
 
 # With so many repeats, they are resampled and not their epochs: those of one process are not independent.
@@ -40,6 +40,12 @@ class Timed:
     to_target: tuple[float, ...] = ()  # seconds to the target accuracy of each repeat; infinite where not reached
     in_turns: RowTime | None = None  # among the rows of its example, for rows that took turns and share enough rounds
     of_epochs: RowTime | None = None  # the same by its epochs
+    collected: Mapping[str, Value] = field(default_factory=dict)  # its values on the axes of a collection of runs
+
+    @property
+    def key(self) -> RowKey:
+        """Its point, in its run or in the collection."""
+        return axes.point({**dict(self.row.key.values), **self.collected}) if self.collected else self.row.key
 
     @property
     def seconds(self) -> float:
@@ -57,13 +63,22 @@ class Timed:
         )
 
 
-def compare(
+@dataclass(frozen=True)
+class Compared:
+    """A row, the one that it is compared with, and their ratio."""
+
+    row: Timed
+    reference: Timed
+    ratio: Ratio
+
+
+def ranked(
     timed: Sequence[Timed],
     baseline: str = "",
     confidence: float = intervals.CONFIDENCE,
     natives: Mapping[str, str] | None = None,
 ) -> list[Summary]:
-    """The rows with their ratios and verdicts; `timed` is in the order of the tables, fastest first.
+    """The rows of a run with their ratios and verdicts; `timed` is in the order of the tables, fastest first.
 
     Every comparable row gets its ratio to the fastest; rows that tie are all the fastest. The intervals of the rows
     that are ranked together hold together at `confidence`, by Bonferroni's inequality: those of all pairs, since the
@@ -73,32 +88,36 @@ def compare(
     names; as a baseline, NATIVE means that one.
     """
     rows, natives = [one for one in timed if _comparable(one)], natives or {}
-
-    def chance(pairs: int) -> float:
-        return (1 - confidence) / max(1, pairs)
-
-    def to_native(kind: str) -> dict[RowKey, Ratio]:
-        found = along(rows, axes.ranked(), lambda one, other: other.row.backend == natives.get(one.row.backend, ""))
-        return _ratios(kind, found, lambda together, pairs: chance(pairs))
-
-    def to_baseline() -> dict[RowKey, Ratio]:
-        if baseline == NATIVE:
-            return to_native(TO_BASELINE)
-        found = along(rows, axes.ranked(), lambda one, other: other.row.backend == baseline)
-        return _ratios(TO_BASELINE, found, lambda together, pairs: chance(together - 1))
-
-    first = along(rows, axes.ranked(), lambda one, other: True)
+    error, along = 1 - confidence, axes.ranked()
     variants = [one for one in axes.of_backends() if one != axes.BACKEND]
-    as_is = along(rows, variants, lambda one, other: one is not other and other.row.backend == base(one.row.backend))
+
+    def of_pairs(together: int, pairs: int) -> float:
+        return error / max(1, pairs)
+
+    def is_native(one: Timed, other: Timed) -> bool:
+        return other.row.backend == natives.get(one.row.backend, "")
+
+    def is_default(one: Timed, other: Timed) -> bool:
+        return one is not other and other.key == one.key.without(variants)
+
     found = [
-        _ratios(TO_FASTEST, first, lambda together, pairs: chance(math.comb(together, 2))),
-        to_baseline(),
-        _ratios(TO_DEFAULT, as_is, lambda together, pairs: chance(pairs)),
-        to_native(TO_NATIVE),
+        compare(rows, along, lambda one, other: True, TO_FASTEST, lambda all_, _: error / max(1, math.comb(all_, 2))),
+        compare(rows, along, is_native, TO_BASELINE, of_pairs)
+        if baseline == NATIVE
+        else compare(
+            rows,
+            along,
+            lambda one, other: other.row.backend == baseline,
+            TO_BASELINE,
+            lambda all_, _: error / max(1, all_ - 1),
+        ),
+        compare(rows, variants, is_default, TO_DEFAULT, of_pairs),
+        compare(rows, along, is_native, TO_NATIVE, of_pairs),
     ]
-    compared = [
-        _with(one.row, baseline, [kind[key] for kind in found if (key := one.row.key) in kind]) for one in timed
-    ]
+    by_row: dict[RowKey, list[Ratio]] = {}
+    for one in itertools.chain(*found):
+        by_row.setdefault(one.row.key, []).append(one.ratio)
+    compared = [_with(one.row, baseline, by_row.get(one.key, ())) for one in timed]
     if baseline == NATIVE:
         compared = [
             replace(row, verdict=BASELINE) if row.backend in natives.values() and row.ratios else row
@@ -111,36 +130,26 @@ def compare(
     ]
 
 
-def along(
-    rows: Sequence[Timed], names: Collection[str], is_reference: Callable[[Timed, Timed], bool]
-) -> list[tuple[list[Timed], list[tuple[Timed, Timed]]]]:
-    """Rows that are the same point but for the axes `names`, and each with its reference.
+def compare(
+    rows: Sequence[Timed],
+    along: Collection[str],
+    reference: Callable[[Timed, Timed], int],
+    kind: str,
+    chance: Callable[[int, int], float] = lambda together, pairs: 1 - intervals.CONFIDENCE,
+) -> list[Compared]:
+    """The rows that have a reference, with their ratios to it: the one comparison of rows that there is.
 
-    A row's reference is the first of the rows beside it for which `is_reference(row, other)` holds; a row without one
-    is left out.
+    Only rows that are the same point but for the axes `along` are compared. `reference(row, other)` says how well the
+    other suits as the row's reference, 0 not at all; of several that suit equally the first is taken. `chance` is
+    that of a wrong interval, from the numbers of rows that are together and of pairs among them.
     """
     found = []
-    for together in axes.beside(rows, lambda one: one.row.key, names).values():
-        pairs = [
-            (one, reference)
-            for one in together
-            if (reference := next((other for other in together if is_reference(one, other)), None))
-        ]
-        found.append((together, pairs))
+    for together in axes.beside(rows, lambda one: one.key, along).values():
+        best = [(one, max(together, key=lambda other: reference(one, other))) for one in together]
+        pairs = [(one, other) for one, other in best if reference(one, other)]
+        wrong = chance(len(together), len(pairs))
+        found += [Compared(one, other, _ratio(kind, one, other, wrong)) for one, other in pairs]
     return found
-
-
-def _ratios(
-    kind: str,
-    found: Sequence[tuple[Sequence[Timed], Sequence[tuple[Timed, Timed]]]],
-    chance: Callable[[int, int], float],
-) -> dict[RowKey, Ratio]:
-    """The ratio of each row to its reference; `chance` of an error, from the numbers of rows and of pairs."""
-    return {
-        one.row.key: _ratio(kind, one, reference, chance(len(together), len(pairs)))
-        for together, pairs in found
-        for one, reference in pairs
-    }
 
 
 def _with(row: Summary, baseline: str, found: Sequence[Ratio]) -> Summary:
@@ -158,11 +167,16 @@ def without_fastest(rows: Sequence[Summary]) -> set[Point]:
 
 
 def _ratio(kind: str, one: Timed, reference: Timed, chance: float) -> Ratio:
-    """The ratio of two comparable rows' steady times, with an interval that is wrong with at most this chance.
+    """The ratio of two rows' steady times, with an interval that is wrong with at most this chance.
 
-    No interval for a row and itself, or for one that is as fast as the fastest.
+    No interval for a row and itself, or for one that is as fast as the fastest. Rows of one run are compared by what
+    both measured in a repeat, those of several by all that they measured.
     """
-    value, name = one.seconds / reference.seconds, reference.row.backend
+    name = reference.row.backend
+    if one.key[axes.RUN] != reference.key[axes.RUN]:
+        value, interval = _between_runs(one, reference)
+        return Ratio(kind, name, value, interval, verdict(interval))
+    value = one.seconds / reference.seconds
     if one is reference or (kind == TO_FASTEST and value == 1):
         return Ratio(kind, name, value, None, FASTEST if kind == TO_FASTEST else BASELINE)
     times = _row_times(one, reference)
@@ -171,6 +185,37 @@ def _ratio(kind: str, one: Timed, reference: Timed, chance: float) -> Ratio:
     interval = processes.of_ratio(value, *times, chance)
     common = len(times[0].repeats & times[1].repeats)
     return Ratio(kind, name, value, interval, verdict(interval), common, processes.within(value, *times))
+
+
+def _between_runs(one: Timed, reference: Timed) -> tuple[float, Interval | None]:
+    """The ratio of rows that did not run together; with other sample counts, that of times per sample."""
+    same = one.row.samples == reference.row.samples
+    scale = 1.0 if same else _per_sample(one.row) / _per_sample(reference.row)
+    width = math.hypot(one.prediction_half_width(), reference.prediction_half_width())
+    time = one.row.epoch_seconds and scale * one.row.epoch_seconds
+    sample = [scale * seconds for seconds in one.sample]
+    return between_samples(time, reference.row.epoch_seconds, sample, reference.sample, width)
+
+
+def _per_sample(row: Summary) -> float:
+    return (row.seconds_per_1000_samples or math.nan) / (row.epoch_seconds or math.nan)
+
+
+def between_samples(
+    time: float | None,
+    reference: float | None,
+    sample: Sequence[float],
+    references: Sequence[float],
+    half_width: float = 0.0,
+) -> tuple[float, Interval | None]:
+    """time / reference, with its interval by the bootstrap; NaN and None where one of them is missing or not above 0.
+
+    `half_width`: what the samples do not show of how processes differ, as the logarithm of a factor.
+    """
+    if not (time and reference) or not 0 < (ratio := time / reference) < math.inf:
+        return math.nan, None
+    interval = intervals.of_ratio(sample, references)
+    return ratio, intervals.scale_interval(extend_to(interval, ratio), ratio, half_width) if interval else None
 
 
 def _row_times(one: Timed, reference: Timed) -> tuple[RowTime, RowTime] | None:

@@ -22,7 +22,7 @@ from kbench.analysis import (
     trainings,
 )
 from kbench.analysis.processes import Process, RowTime
-from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, compare, extend_to
+from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, extend_to, ranked
 from kbench.axes import Point, RowKey
 from kbench.epochs import Epoch
 from kbench.reported import Facts, first_known
@@ -48,7 +48,7 @@ def summarise(
     with, beside the fastest; `limits` are those of the machine's processor; `confidence` is that at which
     the intervals of an example's ratios hold together; `natives` maps a Keras backend to its framework without Keras.
     """
-    return compare(timed(measured, limits), baseline, confidence, natives)
+    return ranked(timed(measured, limits), baseline, confidence, natives)
 
 
 def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:

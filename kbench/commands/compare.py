@@ -15,7 +15,7 @@ from kbench.cli.arguments import program
 from kbench.commands import choices
 from kbench.comparison import configuration, pairing, published
 from kbench.comparison.configuration import Difference
-from kbench.comparison.pairing import Side
+from kbench.comparison.pairing import ComparedRun
 from kbench.comparison.values import About, Pair
 from kbench.errors import UserError
 from kbench.machine.provenance import describe
@@ -134,7 +134,7 @@ def _other_profile(runs: list[str], found: list[Pair]) -> str:
     return ""
 
 
-def _side(letter: str, text: str, parent: Path) -> Side:
+def _side(letter: str, text: str, parent: Path) -> ComparedRun:
     folder, wanted = _located(text, parent)
     record = store.read_record(folder)
     if reading.is_parity(record):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kbench.comparison.pairing import Side
+from kbench.comparison.pairing import ComparedRun
 from kbench.machine import provenance
 from kbench.text import plain
 
@@ -29,7 +29,7 @@ class Difference:
     values: tuple[str, ...]  # on each side; ABSENT where it has none
 
 
-def differences(sides: Sequence[Side]) -> list[Difference]:
+def differences(sides: Sequence[ComparedRun]) -> list[Difference]:
     """In the order of the kinds. Of environments only those that all sides have are compared."""
     found = _unlike(SETTING, [_flat(one.request) for one in sides])
     found += _unlike(MACHINE, [_machine(one.provenance) for one in sides])
@@ -88,7 +88,7 @@ def _machine(reported: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _common(sides: Sequence[Side]) -> Iterable[str]:
+def _common(sides: Sequence[ComparedRun]) -> Iterable[str]:
     """The backends whose environments all sides have, of the rows that are compared."""
     first, *others = [
         [name for name in _of(one.provenance, "environments") if name in {timed.row.backend for timed in one.rows}]
@@ -97,7 +97,7 @@ def _common(sides: Sequence[Side]) -> Iterable[str]:
     return [name for name in first if all(name in other for other in others)]
 
 
-def _environment(side: Side, backend: str) -> Mapping[str, Any]:
+def _environment(side: ComparedRun, backend: str) -> Mapping[str, Any]:
     return _of(_of(side.provenance, "environments"), backend)
 
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kbench import axes
-from kbench.analysis import fingerprints, intervals, summaries
-from kbench.analysis.ratios import Timed, extend_to, verdict
+from kbench.analysis import fingerprints, summaries
+from kbench.analysis.ratios import Compared, Timed, between_samples, compare, verdict
 from kbench.analysis.roofline import Limits
 from kbench.axes import RowKey
 from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
 from kbench.machine.provenance import machine_differences
-from kbench.summary import Summary
-from kbench.values import NOT_COMPARED, OK, Interval, Measured
+from kbench.summary import TO_RUN, Summary
+from kbench.values import NOT_COMPARED, OK, Measured
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedRun:
     """One of the runs that are compared, or the rows of one backend in it."""
 
     about: About
@@ -37,39 +37,53 @@ def side(
     backend: str = "",
     limits: Limits | None = None,
     request: Mapping[str, Any] | None = None,
-) -> Side:
+) -> ComparedRun:
     """The side that a run makes, or what `backend`, a full name, has of it; `limits` are those of its machine."""
     repeats: dict[RowKey, list[Measured]] = {}
     for one in measured:
         repeats.setdefault(one.cell.key, []).append(one)
     rows = tuple(one for one in summaries.timed(measured, limits) if backend in ("", one.row.backend))
-    return Side(about, rows, repeats, provenance, bool(backend), request or {})
+    return ComparedRun(about, rows, repeats, provenance, bool(backend), request or {})
 
 
-def pairs(sides: Sequence[Side], allowed: Collection[str] = ()) -> list[Pair]:
-    """Each row of the first side beside the matching row of each other side; then the rows that only others have.
+def pairs(runs: Sequence[ComparedRun], allowed: Collection[str] = ()) -> list[Pair]:
+    """Each row of the first run beside the matching row of each other run; then the rows that only others have.
 
-    Rows match that are the same point but for the run, and for the backend if every side is of one. Of several, the
+    Rows match that are the same point but for the run, and for the backend if every run is of one. Of several, the
     one with the same layout and device is taken, or else the fastest. Rows from different machines, or with
     different fingerprints, are not compared unless `allowed` names that.
     """
-    first, *others = sides
-    by_example = all(one.of_one_backend for one in sides)
-    found = []
-    used: set[tuple[str, int]] = set()
-    for one in first.rows:
-        for other in others:
-            like = _like(one.row, other, by_example)
-            if like is None:
-                found.append(Pair(other.about.letter, one.row, None))
-                continue
-            used.add((other.about.letter, id(like)))
-            found.append(_pair(first, one, other, like, allowed))
-    for other in others:
-        left = [one.row for one in other.rows if (other.about.letter, id(one)) not in used]
+    first, *others = runs
+    along = [axes.RUN, axes.LAYOUT, axes.DEVICE]
+    along += axes.of_backends() if all(one.of_one_backend for one in runs) else []
+    varying = {name for one in runs for timed in one.rows for name in timed.row.axes}
+    mine, *theirs = [_collected(number, one, varying) for number, one in enumerate(runs)]
+    beside = [compare([*mine, *rows], along, _suits, TO_RUN) for rows in theirs]
+    made = []
+    for one in mine:
+        for other, found in zip(others, beside, strict=True):
+            like = [each for each in found if each.reference is one]
+            best = max(like, key=lambda each: _suits(each.row, each.reference), default=None)
+            made.append(_pair(first, other, best, allowed) if best else Pair(other.about.letter, one.row, None))
+    for other, found in zip(others, beside, strict=True):
         # Another layout of a row that has been compared is left out.
-        found += [Pair(other.about.letter, None, row) for row in left if _like(row, first, by_example) is None]
-    return found
+        matched = {id(each.row.row) for each in found}
+        made += [Pair(other.about.letter, None, one.row) for one in other.rows if id(one.row) not in matched]
+    return made
+
+
+def _collected(number: int, run: ComparedRun, varying: Collection[str]) -> list[Timed]:
+    """The run's rows in a collection, with their values on what varies in any of its runs."""
+    return [
+        replace(one, collected={axes.RUN: number, **{name: one.row.on(name) or "" for name in varying}})
+        for one in run.rows
+    ]
+
+
+def _suits(one: Timed, other: Timed) -> int:
+    """How well the other is what a row is compared with: only rows of the first run are, best of the same layout."""
+    exact = [axes.LAYOUT, axes.DEVICE]
+    return (1 + (one.key.only(exact) == other.key.only(exact))) * (one.key[axes.RUN] != 0 == other.key[axes.RUN])
 
 
 def regressions(found: Iterable[Pair], limit: float) -> list[Pair]:
@@ -86,22 +100,8 @@ def regressions(found: Iterable[Pair], limit: float) -> list[Pair]:
     ]
 
 
-def _like(row: Summary, other: Side, by_example: bool) -> Timed | None:
-    """The row of another run that is the same point but for the run; its layout and device may be others, too."""
-    along = [axes.LAYOUT, axes.DEVICE, *(axes.of_backends() if by_example else ())]
-    key = row.key.without([*along, *row.axes])
-    named = [
-        one
-        for one in other.rows
-        if one.row.key.without([*along, *one.row.axes]) == key
-        and all(row.on(name) == one.row.on(name) for name in {*row.axes, *one.row.axes})
-    ]
-    exact = row.key.only([axes.LAYOUT, axes.DEVICE])
-    like = [one for one in named if one.row.key.only([axes.LAYOUT, axes.DEVICE]) == exact]
-    return next(iter(like or named), None)
-
-
-def _pair(first: Side, one: Timed, other: Side, two: Timed, allowed: Collection[str]) -> Pair:
+def _pair(first: ComparedRun, other: ComparedRun, beside: Compared, allowed: Collection[str]) -> Pair:
+    one, two, ratio = beside.reference, beside.row, beside.ratio
     pair = Pair(other.about.letter, one.row, two.row, remarks=_remarks(one.row, two.row))
     ended = _not_ok(first, one.row, other, two.row)
     if ended:
@@ -121,16 +121,18 @@ def _pair(first: Side, one: Timed, other: Side, two: Timed, allowed: Collection[
         return replace(pair, refused=reasons, kinds=kinds, verdict=NOT_COMPARED)
     reported = tuple(f"{kind}: {words}" for kind, reasons in unlike.items() for words in reasons)
     largest, epochs = _losses(mine, theirs)
-    ratio, interval = _ratio(one, two)
-    to_target, target_interval = _target(one, two)
+    to_target, target_interval = math.nan, None
+    if one.row.target == two.row.target:
+        seconds = (two.row.seconds_to_target, one.row.seconds_to_target)
+        to_target, target_interval = between_samples(*seconds, two.to_target, one.to_target)
     return replace(
         pair,
         remarks=(*pair.remarks, *reported),
-        ratio=ratio,
-        interval=interval,
-        verdict=verdict(interval),
+        ratio=None if math.isnan(ratio.value) else ratio.value,
+        interval=ratio.interval,
+        verdict=ratio.verdict,
         accuracy=_accuracy(one.row, two.row),
-        target_ratio=to_target,
+        target_ratio=None if math.isnan(to_target) else to_target,
         target_interval=target_interval,
         target_verdict=verdict(target_interval),
         largest_loss_difference=largest,
@@ -138,7 +140,7 @@ def _pair(first: Side, one: Timed, other: Side, two: Timed, allowed: Collection[
     )
 
 
-def _not_ok(first: Side, one: Summary, other: Side, two: Summary) -> tuple[str, ...]:
+def _not_ok(first: ComparedRun, one: Summary, other: ComparedRun, two: Summary) -> tuple[str, ...]:
     reasons: dict[tuple[str, str], list[str]] = {}  # what is alike on both sides is said once
     for side, row in ((first, one), (other, two)):
         if row.status != OK:
@@ -169,13 +171,15 @@ def _remarks(one: Summary, two: Summary) -> tuple[str, ...]:
     )
 
 
-def _machines(first: Side, one: Summary, other: Side, two: Summary) -> list[str]:
+def _machines(first: ComparedRun, one: Summary, other: ComparedRun, two: Summary) -> list[str]:
     reasons = [] if one.device == two.device else [f"device {two.device} instead of {one.device}"]
     with_gpu = "gpu" in one.device or "gpu" in two.device
     return [*reasons, *machine_differences(other.provenance, first.provenance, with_gpu)]
 
 
-def _fingerprints(one: Sequence[Measured], first: Side, two: Sequence[Measured], other: Side) -> list[str]:
+def _fingerprints(
+    one: Sequence[Measured], first: ComparedRun, two: Sequence[Measured], other: ComparedRun
+) -> list[str]:
     """How the first pair of repeats that ended ok differ in what was measured."""
     for mine in one:
         for theirs in two:
@@ -184,7 +188,7 @@ def _fingerprints(one: Sequence[Measured], first: Side, two: Sequence[Measured],
     return ["no repeat ended ok on both sides"]
 
 
-def _unlike(mine: Measured, first: Side, theirs: Measured, other: Side) -> list[str]:
+def _unlike(mine: Measured, first: ComparedRun, theirs: Measured, other: ComparedRun) -> list[str]:
     own, like = fingerprints.reported(mine), fingerprints.reported(theirs)
     bare = [side.about.letter for side, known in ((first, own), (other, like)) if not fingerprints.fingerprint(known)]
     if bare:
@@ -195,41 +199,6 @@ def _unlike(mine: Measured, first: Side, theirs: Measured, other: Side) -> list[
         if getattr(theirs.cell, name) != getattr(mine.cell, name)
     ]
     return [*counts, *fingerprints.unlike(like, own)]
-
-
-def _ratio(one: Timed, two: Timed) -> tuple[float | None, Interval | None]:
-    scale = 1.0
-    if one.row.samples != two.row.samples:  # if that is allowed, times per sample are compared
-        scale = _per_sample(two.row) / _per_sample(one.row)
-    reach = math.hypot(one.prediction_half_width(), two.prediction_half_width())
-    return _of(one.row.epoch_seconds, one.sample, two.row.epoch_seconds, two.sample, scale, reach)
-
-
-def _per_sample(row: Summary) -> float:
-    if not row.epoch_seconds or not row.seconds_per_1000_samples:
-        return math.nan
-    return row.seconds_per_1000_samples / row.epoch_seconds
-
-
-def _target(one: Timed, two: Timed) -> tuple[float | None, Interval | None]:
-    if one.row.target != two.row.target:
-        return None, None
-    return _of(one.row.seconds_to_target, one.to_target, two.row.seconds_to_target, two.to_target)
-
-
-def _of(
-    first: float | None,
-    sample: Sequence[float],
-    other: float | None,
-    others: Sequence[float],
-    scale: float = 1.0,
-    reach: float = 0.0,
-) -> tuple[float | None, Interval | None]:
-    """other / first, with its interval; None where one of them is missing or not above 0."""
-    if not (first and other) or not 0 < (ratio := scale * other / first) < math.inf:
-        return None, None
-    interval = intervals.of_ratio([scale * value for value in others], sample)
-    return ratio, intervals.scale_interval(extend_to(interval, ratio), ratio, reach) if interval else None
 
 
 def _accuracy(one: Summary, two: Summary) -> str:

@@ -15,7 +15,7 @@ _ROOM = 2.0  # the ideal line ends at so many times the highest point, or it wou
 
 
 @dataclass(frozen=True)
-class Side:
+class SweepRun:
     """What matters here of one of the runs."""
 
     summaries: Sequence[Summary]
@@ -24,7 +24,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Measured:
+class LinePoint:
     """A row at its value on the axis."""
 
     at: int
@@ -47,7 +47,7 @@ class Line:
     """Rows that are the same point but for the axis, sorted along it."""
 
     key: RowKey  # without the axis
-    points: tuple[Measured, ...]
+    points: tuple[LinePoint, ...]
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ class Lines:
 
 def within(rows: Sequence[Summary]) -> list[Lines]:
     """The lines of the examples of one run."""
-    return lines([Side(rows)])[0]
+    return lines([SweepRun(rows)])[0]
 
 
-def lines(sides: Sequence[Side]) -> tuple[list[Lines], list[str]]:
+def lines(sides: Sequence[SweepRun]) -> tuple[list[Lines], list[str]]:
     """The lines of each example along each axis, and sentences on the examples of several runs without lines."""
     examples = dict.fromkeys(row.example for side in sides for row in side.summaries)
     found: list[Lines] = []
@@ -95,7 +95,7 @@ def lines(sides: Sequence[Side]) -> tuple[list[Lines], list[str]]:
     return found, said if len(sides) > 1 else []
 
 
-def _of_example(example: str, sides: Sequence[Side]) -> list[Lines] | str:
+def _of_example(example: str, sides: Sequence[SweepRun]) -> list[Lines] | str:
     """The example's lines, or why there are none."""
     here = [(side, [row for row in side.summaries if row.example == example]) for side in sides]
     here = [(side, rows) for side, rows in here if rows]
@@ -123,7 +123,7 @@ def _of_example(example: str, sides: Sequence[Side]) -> list[Lines] | str:
 def _along(axis: Axis, example: str, timed: Sequence[Summary], differing: tuple[str, ...]) -> Lines | None:
     found = axes.beside(timed, _point, [axis.name])
     drawn = [
-        Line(key, tuple(sorted((Measured(_value(row, axis) or 0, row) for row in rows), key=lambda one: one.at)))
+        Line(key, tuple(sorted((LinePoint(_value(row, axis) or 0, row) for row in rows), key=lambda one: one.at)))
         for key, rows in found.items()
     ]
     if not any(len({one.at for one in line.points}) > 1 for line in drawn):
@@ -144,7 +144,7 @@ def _value(row: Summary, axis: Axis) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _others(here: Sequence[tuple[Side, Sequence[Summary]]]) -> list[str]:
+def _others(here: Sequence[tuple[SweepRun, Sequence[Summary]]]) -> list[str]:
     """What else differs between runs that report it, and affects the throughput."""
     reported: dict[str, set[str]] = {}
     for side, rows in here:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kbench.analysis.rows import summarised
-from kbench.comparison.scaling import Side, lines
+from kbench.comparison.scaling import SweepRun, lines
 from kbench.errors import UserError
 from kbench.machine.provenance import gpu_names, processor
 from kbench.outputs.one_run import colors, file_name, of_report, signed
@@ -51,11 +51,11 @@ def write_page(
     return [folder / name for name in pictures], missing
 
 
-def _side(run: RunResults, rows: Sequence[Summary]) -> Side:
+def _side(run: RunResults, rows: Sequence[Summary]) -> SweepRun:
     alike = {
         "the processor": processor(run.provenance),
         "the GPU": gpu_names(run.provenance),
         "augmentation": str(run.request.get("augment", "")),
     }
     models = {name: str(about.get("sha256", "")) for name, about in run.examples.items()}
-    return Side(rows, alike, models)
+    return SweepRun(rows, alike, models)

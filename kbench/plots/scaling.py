@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from kbench import axes as axes_of
-from kbench.comparison.scaling import Line, Lines, Measured
+from kbench.comparison.scaling import Line, LinePoint, Lines
 from kbench.plots.styles import (
     OWN,
     Key,
@@ -120,7 +120,7 @@ def _draw(axes: Axes, line: Line, row_style: RowStyle, panel: str) -> None:
     axes.plot(at, [value for _, value in found], **line_of(row_style))
 
 
-def _ends(point: Measured) -> Interval:
+def _ends(point: LinePoint) -> Interval:
     return point.interval or Interval(point.throughput, point.throughput)
 
 

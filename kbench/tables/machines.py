@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kbench import axes
-from kbench.axes import Point
 from kbench.summary import Summary
 from kbench.tables.content import Table, marks
-from kbench.tables.csv import csv_text, summary_columns
+from kbench.tables.csv import summary_csv
 from kbench.text import MISSING, format_ratio, plain, significant
 from kbench.values import OK
 
@@ -17,25 +17,32 @@ Rows = Mapping[str, Sequence[Summary]]  # by the kind of machine
 
 def table(rows: Rows) -> Table:
     """A line for each row of the tables, and a column for each kind of machine."""
-    lines: dict[tuple[tuple[str, ...], Point], dict[str, Summary]] = {}
-    everyone = [row for found in rows.values() for row in found]
+    everyone = _collected(rows)
     others = [axis for axis in axes.within_backends(row.key for row in everyone) if axis.name != axes.DEVICE]
-    for machine, found in rows.items():
-        for row in found:
-            key = row.key.without([axes.DEVICE])
-            names = (row.example, row.backend, *(axes.value_shown(axis, key) for axis in others))
-            lines.setdefault((names, key), {})[machine] = row
     examples = list(dict.fromkeys(row.example for row in everyone))
+    lines = axes.beside(everyone, lambda row: row.key, [axes.DEVICE, axes.MACHINE]).items()
+    shown = []
+    for key, found in sorted(lines, key=lambda line: examples.index(line[1][0].example)):
+        names = (found[0].example, found[0].backend, *(axes.value_shown(axis, key) for axis in others))
+        on = {row.axes[axes.MACHINE]: row for row in found}
+        shown.append((*map(plain, names), *(_entry(on.get(machine)) for machine in rows)))
     return Table(
         heading="Kinds of machines: steady time, and x fastest on the same machine",
         columns=("example", "backend", *(axis.title for axis in others), *map(plain, rows)),
-        rows=tuple(
-            (*map(plain, names), *(_entry(found.get(machine)) for machine in rows))
-            for (names, _), found in sorted(lines.items(), key=lambda line: examples.index(line[0][0][0]))
-        ),
+        rows=tuple(shown),
         text_columns=frozenset({"example", "backend", *(axis.title for axis in others if not axis.number)}),
         remarks=tuple(marks(row.verdict for row in everyone)),
     )
+
+
+def machines_csv(rows: Rows) -> str:
+    """The columns of summary.csv, and the kind of machine as the last one."""
+    return summary_csv(_collected(rows))
+
+
+def _collected(rows: Rows) -> list[Summary]:
+    """The rows of all machines, each at its value on the axis of machines."""
+    return [replace(row, axes={**row.axes, axes.MACHINE: name}) for name, found in rows.items() for row in found]
 
 
 def _entry(row: Summary | None) -> str:
@@ -46,10 +53,3 @@ def _entry(row: Summary | None) -> str:
         return row.status
     ratio = row.relative_to_fastest
     return f"{significant(row.epoch_seconds)} s ({MISSING if ratio is None else format_ratio(ratio, row.verdict)})"
-
-
-def machines_csv(rows: Rows) -> str:
-    """The columns of summary.csv, and the kind of machine as the last one."""
-    everyone = [row for found in rows.values() for row in found]
-    kinds = [machine for machine, found in rows.items() for _ in found]
-    return csv_text({**summary_columns(everyone), "machine": kinds})

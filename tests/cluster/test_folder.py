@@ -14,6 +14,7 @@ from kbench.cluster import folder
 from kbench.cluster.messages import Block, Result
 from kbench.errors import UserError
 from kbench.outputs import several_machines
+from kbench.tables.machines import machines_csv, table
 
 BLOCK = Block(example="one", repeat=1)
 CELL = {
@@ -144,6 +145,9 @@ def test_two_machines_that_tell_the_same_name_have_a_table_each(run: Path) -> No
         folder.join(run, run / "machines" / kind)
     rows = several_machines.rows_of([store.read(one) for one in store.machines(run)])
     assert list(rows) == ["unknown processor", "unknown processor (slow)"]
+    header, *lines = machines_csv(rows).splitlines()
+    assert header.endswith(",machine") and [line.rpartition(",")[2] for line in lines] == list(rows)
+    assert table(rows).columns == ("example", "backend", *rows) and len(table(rows).rows) == 1
 
 
 def test_a_run_of_schema_1_is_gone_on_with(run: Path) -> None:

@@ -9,7 +9,7 @@ from fake_runs import PROVENANCE, cell, measured
 
 from kbench.comparison import configuration, pairing
 from kbench.comparison.configuration import Difference
-from kbench.comparison.pairing import Side
+from kbench.comparison.pairing import ComparedRun
 from kbench.comparison.values import About
 from kbench.tables import setup
 
@@ -22,7 +22,7 @@ def environment(numpy: str, threads: str, **more: str) -> dict[str, Any]:
     return {"packages": {"numpy": numpy, "keras": "3.15.1"}, "variables": variables}
 
 
-def side(request: Mapping[str, Any], environments: Mapping[str, Any], backend: str = "", **facts: Any) -> Side:
+def side(request: Mapping[str, Any], environments: Mapping[str, Any], backend: str = "", **facts: Any) -> ComparedRun:
     provenance = {**PROVENANCE, **facts, "environments": environments}
     cells = [measured(cell(backend=name), 2.0, 1.0) for name in environments]
     return pairing.side(ABOUTS[0], cells, provenance, backend, None, request)

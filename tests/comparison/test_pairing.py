@@ -10,7 +10,7 @@ import pytest
 from fake_runs import PROVENANCE, cell, measured
 
 from kbench.comparison import pairing
-from kbench.comparison.pairing import Side
+from kbench.comparison.pairing import ComparedRun
 from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
 from kbench.values import FAILED, FASTER, INTERRUPTED, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval, Measured
 
@@ -30,7 +30,7 @@ def repeats(*per_repeat: Sequence[float], backend: str = "keras3/jax", **more: A
 
 def side(
     letter: str, cells: Sequence[Measured], backend: str = "", provenance: Mapping[str, Any] = PROVENANCE
-) -> Side:
+) -> ComparedRun:
     return pairing.side(About(letter, letter.lower(), "", "", ""), cells, provenance, backend)
 
 
@@ -93,7 +93,7 @@ def test_another_machine_is_refused_with_what_differs_unless_it_is_allowed() -> 
 
 
 def test_gpus_count_as_the_machine_where_a_row_ran_on_one() -> None:
-    def on(device: str, name: str) -> Side:
+    def on(device: str, name: str) -> ComparedRun:
         return side("A", repeats([1.0, 1.0], device=device), provenance={**PROVENANCE, "gpus": [{"name": name}]})
 
     (pair,) = pairing.pairs([on("gpu:0", "H100"), on("gpu:0", "H200")])
@@ -180,6 +180,12 @@ def test_of_two_layouts_the_like_one_is_taken() -> None:
 
     found = pairing.pairs([side("A", both(1.0, 2.0)), side("B", both(4.0, 2.0))])
     assert {pair.row.image_data_format: pair.ratio for pair in found} == {"channels_first": 4.0, "channels_last": 1.0}
+    last = repeats([6.0, 6.0], image_data_format="channels_last")
+    found = pairing.pairs([side("A", both(1.0, 2.0)), side("B", last)])
+    assert [pair.ratio for pair in found] == [None, 3.0], "no row is compared twice"
+    other = repeats([6.0, 6.0], image_data_format="channels_first")
+    (pair,) = pairing.pairs([side("A", last), side("B", other)])
+    assert pair.other is not None and (pair.other.image_data_format, pair.ratio) == ("channels_first", 1.0)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from fake_runs import COLORS, PROVENANCE, cell, fake_run, summary
 
 from kbench import axes
 from kbench.axes import BATCH_SIZE, SAMPLES, THREADS
-from kbench.comparison.scaling import Lines, Side, lines
+from kbench.comparison.scaling import Lines, SweepRun, lines
 from kbench.plots.scaling import _figure as draw
 from kbench.plots.styles import row_styles
 from kbench.report import charts
@@ -31,23 +31,23 @@ def row(backend: str = "keras3/jax", throughput: float = 1000.0, **changes: Any)
     return summary(backend, samples_per_second=throughput, per_1000_interval=interval, **changes)
 
 
-def side(rows: list[Summary], threads: int | None, **more: Any) -> Side:
+def side(rows: list[Summary], threads: int | None, **more: Any) -> SweepRun:
     """A run with so many threads in each cell."""
-    return Side([replace(one, threads=threads) for one in rows], **more)
+    return SweepRun([replace(one, threads=threads) for one in rows], **more)
 
 
-def of_threads(*speeds: float, backend: str = "keras3/jax") -> list[Side]:
+def of_threads(*speeds: float, backend: str = "keras3/jax") -> list[SweepRun]:
     """Runs with 1, 2, 4, ... threads."""
     return [side([row(backend, speed)], 2**place) for place, speed in enumerate(speeds)]
 
 
-def only(sides: list[Side]) -> Lines:
+def only(sides: list[SweepRun]) -> Lines:
     (found,), said = lines(sides)
     assert said == []
     return found
 
 
-def reason(sides: list[Side]) -> str:
+def reason(sides: list[SweepRun]) -> str:
     found, (said,) = lines(sides)
     assert found == []
     return said.removeprefix("No scaling lines for mnist_cnn: ").removesuffix(".")
