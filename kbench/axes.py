@@ -117,18 +117,21 @@ def point(values: Mapping[str, Value], backend: str = "") -> Point:
 @lru_cache(maxsize=4096)
 def of_name(backend: str) -> Mapping[str, str]:
     """A backend's name as values: NAME@0.9+jit=off is backend NAME, version 0.9 and jit off."""
-    name, *settings = re.split(r"(?=[@+])", backend)
-    found = {BACKEND: name}
+    name, version, settings = split_name(backend)
+    found = {BACKEND: name} if version is None else {BACKEND: name, "version": version}
     for setting in settings:
-        key, is_given, value = setting[1:].partition("=")
-        if setting.startswith("@"):
-            axis, text = "version", setting[1:]
-        elif key in ("keras", "jit", "policy", "settings"):
-            axis, text = key, value
-        else:
-            axis, text = ("variable" if key[:1].isupper() or key[:1] == "_" else "package"), key + is_given + value
+        key, _, value = setting.partition("=")
+        other = "variable" if key[:1].isupper() or key[:1] == "_" else "package"
+        axis, text = (key, value) if key in ("keras", "jit", "policy", "settings") else (other, setting)
         found[axis] = " ".join(filter(None, (found.get(axis), text)))
     return found
+
+
+def split_name(backend: str) -> tuple[str, str | None, list[str]]:
+    """The parts of a backend's name: NAME, VERSION if it has one, and each SETTING=VALUE."""
+    start, *settings = backend.split("+")
+    name, is_given, version = start.partition("@")
+    return name, version if is_given else None, [one for one in settings if one]
 
 
 def ranked() -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -142,7 +141,7 @@ def bare(name: str) -> str:
 
 def base(name: str) -> str:
     """The backend's name without version and settings."""
-    return re.split(r"[@+]", name, maxsplit=1)[0]
+    return axes.of_name(name)[axes.BACKEND]
 
 
 def is_among(backend: str, names: Collection[str]) -> bool:

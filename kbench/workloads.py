@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kbench.values import CALL, EPOCH, REST, RUN, SCRIPT
 
@@ -14,6 +15,8 @@ class Workload:
     unit: str  # what its times are of
     units: str
     does: str  # before "fastest"
+    function: str = ""  # Keras's
+    trains: bool = False  # whether it learns, so that it has scores and curves
     per_samples: bool = False  # whether its time is shown for 1,000 samples
     of_program: bool = False  # of a user's, for which nothing is asked, such as epochs
     of_line: bool = False  # of the program's calls of a model
@@ -53,8 +56,8 @@ class Workload:
 
 
 _OF_TASK = {
-    "train": Workload("epoch", "epochs", "trains"),
-    "infer": Workload("pass", "passes", "predicts", per_samples=True),
+    "train": Workload("epoch", "epochs", "trains", "fit", trains=True),
+    "infer": Workload("pass", "passes", "predicts", "predict", per_samples=True),
     SCRIPT: Workload("epoch", "epochs", "runs", of_program=True),  # while it runs
 }
 _OF_UNIT = {
@@ -65,6 +68,8 @@ _OF_UNIT = {
 }
 
 
+@lru_cache
 def of(task: str, unit: str = "") -> Workload:
     """The kind of work of an example or a row; `unit` is what times of a program's row are of."""
-    return _OF_UNIT[unit] if unit else _OF_TASK[task or "train"]
+    of_task = _OF_TASK[task or "train"]
+    return replace(_OF_UNIT[unit], function=of_task.function, trains=of_task.trains) if unit else of_task

@@ -23,7 +23,7 @@ def compared(rows: Sequence[Summary]) -> list[list[Summary]]:
     """The validated rows that do the same work, where there are three to compare."""
     groups = []
     for group in axes.beside(rows, lambda row: row.key.work, ()).values():
-        trained = [row for row in group if row.task == "train" and row.status == OK and not row.differs]
+        trained = [row for row in group if row.work.trains and row.status == OK and not row.differs]
         # Chance depends on the number of validation samples, which a script may not report.
         scored = [row for row in trained if row.final_val_accuracy is not None]
         known = [row for row in scored if row.validation_samples or not row.work.of_program]

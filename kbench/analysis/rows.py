@@ -18,7 +18,7 @@ from kbench.axes import Point
 from kbench.store.reading import RunRecord, RunResults, objects
 from kbench.store.runs import MACHINES
 from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
-from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, NOT_COMPARED, OK, SCRIPT, SLOWER, Interval, base
+from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, NOT_COMPARED, OK, SLOWER, Interval, base
 
 TUNED = (
     "kbench sets variables that make it faster than it comes (`list backends --variables` prints them); "
@@ -73,9 +73,9 @@ def open_rows(rows: Sequence[Summary], precision: float) -> dict[Point, list[Sum
     Open: neither shown to differ from the row that it is compared with, nor known to within `precision`.
     """
     found: dict[Point, list[Summary]] = {}
-    alone = all(row.task == SCRIPT for row in rows)
+    alone = all(row.work.once for row in rows)
     for row in rows:
-        if row.task == SCRIPT and not alone:  # a whole program is not repeated where its parts say more
+        if row.work.once and not alone:  # a whole program is not repeated where its parts say more
             continue
         ratio = row.ratios.get(TO_BASELINE) or row.ratios.get(TO_FASTEST)
         if ratio and row.verdict not in (SLOWER, FASTER, FASTEST, BASELINE):

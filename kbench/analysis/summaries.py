@@ -319,7 +319,7 @@ def _late(usual: float | None, teardown: float | None, facts: Facts) -> list[str
     """A note on a fit or predict that takes long after its last batch."""
     if not usual or teardown is None or teardown < LATE * usual:
         return []
-    function = "predict" if facts.task == "infer" else "fit"
+    function = workloads.of(facts.task).function or "fit"
     return [f"{function} returned {significant(teardown)} s after its last batch (mean), not counted in its time"]
 
 

@@ -149,7 +149,7 @@ def _example(example: Example) -> list[str]:
     full = example.profiles["full"]
     return [
         example.name,
-        "trains" if example.task == "train" else "infers",
+        workloads.of(example.task).does,
         "made by the example" if example.own_data else datasets.title(example.data).partition(":")[0],
         "" if example.parameters is None else f"{example.parameters:,}",
         f"{full.samples:,} x {full.epochs} {workloads.of(example.task).units}",

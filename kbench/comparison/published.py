@@ -117,7 +117,7 @@ def beside_figures(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[F
     for figure in figures:
         by_workload.setdefault((figure.workload, figure.metric == "time_per_1000_images"), []).append(figure)
     for row in rows:
-        for figure in by_workload.get((row.example, row.task == "infer"), ()):
+        for figure in by_workload.get((row.example, row.work.per_samples), ()):
             seconds = _seconds(row, figure.per_1000)
             if seconds and (published := figure.seconds):
                 same = _of_any_generation(figure.backend) == _of_any_generation(row.backend)
@@ -144,7 +144,7 @@ def _seconds(row: Summary, per_1000_samples: bool) -> float | None:
 
 def _differs(row: Summary, figure: Figure) -> tuple[str, ...]:
     """What differs, apart from hardware and software versions."""
-    trains, samples = row.task != "infer", row.available_samples or row.samples
+    trains, samples = not row.work.per_samples, row.available_samples or row.samples
     by_epoch = not figure.per_1000
     batch = "not published" if figure.batch_size is None else f"{figure.batch_size} published"
     possible = {

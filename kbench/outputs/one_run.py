@@ -129,7 +129,7 @@ def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -
         differing = {key(row) for row in rows if row.differs}
         learning = {row.key for row in same_learning(rows)}
         trained = [one for one in cells[example] if one.cell.key in learning]
-        curves = convergence(trained, chosen, differing, style) if rows[0].task == "train" else {}
+        curves = convergence(trained, chosen, differing, style) if rows[0].work.trains else {}
         stem = file_name(example)
         drawn[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
     for sweep in within(summaries):

@@ -49,7 +49,7 @@ def of_example(
         cells.setdefault(key(one.cell), []).append(one)
     labels = {key(row): styles[key(row)].label for row in rows}
     charts: list[Chart] = []
-    if rows[0].task == "train":
+    if rows[0].work.trains:
         for choice in (("val_accuracy", "accuracy"), ("val_loss", "loss")):
             metric = next((name for name in choice if any(learning_curves.has(one, name) for one in measured)), None)
             if metric:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from kbench import axes
 from kbench.errors import UserError
 from kbench.masking import is_secret
 from kbench.selection import sources
@@ -25,7 +26,6 @@ JIT = ("on", "off", "auto")
 DEFAULTS = ("", "jit=auto", "policy=float32", "settings=tuned")  # settings that change nothing
 UNTUNED = "settings=default"
 NIGHTLY = "nightly"
-_NAME = re.compile(r"(?P<base>[^@+]+)(@(?P<version>[^+]*))?(?P<settings>(\+[^+]*)*)")
 _VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?", re.ASCII)
 _POLICY = re.compile(r"(mixed_)?(b?float16)|float(32|64)")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -36,13 +36,12 @@ _OURS = re.compile(r"(KERAS_|KBENCH_|PYTHON).*")
 
 def parse_name(item: str, backend: Backend) -> Backend:
     """The variant of `backend` that `item`, such as `NAME@0.9+jit=off`, asks for. Raises UserError."""
-    found = _NAME.fullmatch(item)
-    if found is None:
+    name, version, settings = axes.split_name(item)
+    if not name:
         raise UserError(f"{item!r} is not a backend's name: write NAME, NAME@VERSION or NAME+SETTING=VALUE.")
-    version, settings = found["version"], [one for one in found["settings"].split("+") if one]
     made = backend if version is None else _of_version(backend, backend.distribution, version, f"@{version}")
     made = functools.reduce(_with, settings, made)
-    if made is backend and item != found["base"]:
+    if made is backend and item != name:
         raise UserError(f"{item!r} does not say which version or setting: write NAME@0.9 or NAME+jit=off.")
     return made
 
