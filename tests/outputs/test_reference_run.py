@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shutil
 from pathlib import Path
 
-import pandas
 import pytest
 
 from kbench import paths, store
@@ -20,6 +20,8 @@ from kbench.values import OK, UNSUPPORTED
 CHECKOUT = Path(__file__).resolve().parents[2]
 REFERENCE = CHECKOUT / "results" / "reference"
 WITHOUT_KERAS = CHECKOUT / "results" / "reference-native"
+# These pass through numpy's logarithm and exponential, whose last bit differs from processor to processor.
+DRAWN = re.compile("^relative_to_|_low$|_high$|^between_process_factor$")
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +83,16 @@ def test_its_tables_follow_from_its_raw_measurements(reference: Path, tmp_path: 
     for name in ("summary.csv", "epochs.csv", "summary.md"):
         (copy / name).unlink()
     one_run.rebuild(store.read(copy))
-    assert (copy / "summary.md").read_bytes() == (reference / "summary.md").read_bytes()
-    for name in ("summary.csv", "epochs.csv"):  # whose last digits differ from processor to processor
-        pandas.testing.assert_frame_equal(pandas.read_csv(copy / name), pandas.read_csv(reference / name), rtol=1e-9)
+    for name in ("summary.md", "epochs.csv"):
+        assert (copy / name).read_bytes() == (reference / name).read_bytes()
+    header, *lines = csv.reader((reference / "summary.csv").open(newline=""))
+    rebuilt, *others = csv.reader((copy / "summary.csv").open(newline=""))
+    assert rebuilt[: len(header)] == header, "new columns are appended"
+    for line, other in zip(lines, others, strict=True):
+        for name, value, same in zip(header, line, other, strict=False):
+            assert value == same or (DRAWN.search(name) and float(same) == pytest.approx(float(value), rel=1e-9)), (
+                name
+            )
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
