@@ -133,7 +133,7 @@ def test_a_label_names_one_variant_whose_name_is_that_label(backend: str, chosen
 
 
 @given(CHOSEN, st.randoms(use_true_random=False))
-def test_the_point_of_a_label_holds_all_of_it_in_whatever_order_of_settings(
+def test_the_point_of_a_label_is_the_same_in_whatever_order_of_settings(
     chosen: dict[str, str], random: Random
 ) -> None:
     version = "".join(f"@{value}" for name, value in chosen.items() if name == "@")
