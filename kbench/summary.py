@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -189,6 +189,10 @@ class Summary:
         """Its value on an axis, whether that varies in its run or not; None if it has none."""
         value: Value | None = self.axes.get(axis, getattr(self, axis, None))
         return value or None
+
+    def point_with(self, names: Collection[str], **others: Value) -> Point:
+        """Its point among several runs: with its values on axes that do not vary in its own, and with others."""
+        return axes.point({**dict(self.key.values), **{name: self.on(name) or "" for name in names}, **others})
 
     @property
     def ranking(self) -> Point:

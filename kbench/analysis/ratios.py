@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from kbench import axes
 from kbench.analysis import intervals, processes
 from kbench.analysis.processes import RowTime
-from kbench.axes import Point, RowKey, Value
+from kbench.axes import Point, RowKey
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Ratio, Summary
 from kbench.values import (
     BASELINE,
@@ -40,12 +40,12 @@ class Timed:
     to_target: tuple[float, ...] = ()  # seconds to the target accuracy of each repeat; infinite where not reached
     in_turns: RowTime | None = None  # among the rows of its example, for rows that took turns and share enough rounds
     of_epochs: RowTime | None = None  # the same by its epochs
-    collected: Mapping[str, Value] = field(default_factory=dict)  # its values on the axes of a collection of runs
+    point: Point | None = None  # among several runs
 
     @property
     def key(self) -> RowKey:
-        """Its point, in its run or in the collection."""
-        return axes.point({**dict(self.row.key.values), **self.collected}) if self.collected else self.row.key
+        """Its point, in its run or among several."""
+        return self.point or self.row.key
 
     @property
     def seconds(self) -> float:

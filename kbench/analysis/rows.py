@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from kbench import axes
 from kbench.analysis import call_outputs, intervals, learning, roofline
 from kbench.analysis.call_sites import by_line
 from kbench.analysis.roofline import Limits
@@ -60,10 +61,10 @@ def natives(backends: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
     found = dict[str, str]()
     for name, framework in known.items():
         same = [one for one in without if known[one] == framework and name not in without]
-        suffix = name.removeprefix(base(name))
-        order = {one: (not one.endswith(suffix), one != base(one), one != f"{NATIVE}/{framework}") for one in same}
+        variant = axes.point({}, name).without([axes.BACKEND])
+        order = {one: (axes.point({}, one).without([axes.BACKEND]) != variant, one != base(one)) for one in same}
         if same:
-            found[name] = min(same, key=order.__getitem__)
+            found[name] = min(same, key=lambda one: (*order[one], one != f"{NATIVE}/{framework}"))
     return found
 
 

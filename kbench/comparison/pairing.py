@@ -57,7 +57,10 @@ def pairs(runs: Sequence[ComparedRun], allowed: Collection[str] = ()) -> list[Pa
     along = [axes.RUN, axes.LAYOUT, axes.DEVICE]
     along += axes.of_backends() if all(one.of_one_backend for one in runs) else []
     varying = {name for one in runs for timed in one.rows for name in timed.row.axes}
-    mine, *theirs = [_collected(number, one, varying) for number, one in enumerate(runs)]
+    mine, *theirs = [
+        [replace(one, point=one.row.point_with(varying, run=number)) for one in run.rows]
+        for number, run in enumerate(runs)
+    ]
     beside = [compare([*mine, *rows], along, _suits, TO_RUN) for rows in theirs]
     made = []
     for one in mine:
@@ -70,14 +73,6 @@ def pairs(runs: Sequence[ComparedRun], allowed: Collection[str] = ()) -> list[Pa
         matched = {id(each.row.row) for each in found}
         made += [Pair(other.about.letter, None, one.row) for one in other.rows if id(one.row) not in matched]
     return made
-
-
-def _collected(number: int, run: ComparedRun, varying: Collection[str]) -> list[Timed]:
-    """The run's rows in a collection, with their values on what varies in any of its runs."""
-    return [
-        replace(one, collected={axes.RUN: number, **{name: one.row.on(name) or "" for name in varying}})
-        for one in run.rows
-    ]
 
 
 def _suits(one: Timed, other: Timed) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kbench import axes
-from kbench.axes import Axis, Point, RowKey
+from kbench.axes import Axis, RowKey
 from kbench.summary import Summary
 from kbench.values import OK, Interval
 
@@ -121,7 +121,7 @@ def _of_example(example: str, sides: Sequence[SweepRun]) -> list[Lines] | str:
 
 
 def _along(axis: Axis, example: str, timed: Sequence[Summary], differing: tuple[str, ...]) -> Lines | None:
-    found = axes.beside(timed, _point, [axis.name])
+    found = axes.beside(timed, lambda row: row.point_with([one.name for one in axes.numbers()]), [axis.name])
     drawn = [
         Line(key, tuple(sorted((LinePoint(_value(row, axis) or 0, row) for row in rows), key=lambda one: one.at)))
         for key, rows in found.items()
@@ -131,12 +131,6 @@ def _along(axis: Axis, example: str, timed: Sequence[Summary], differing: tuple[
     order = axes.order_of([line.key.ranking for line in drawn])
     drawn.sort(key=lambda line: (order(line.key.ranking), str(line.key)))
     return Lines(example, axis, tuple(drawn), _ideal(drawn, axis), differing)
-
-
-def _point(row: Summary) -> Point:
-    """The row's point, with its numbers where they do not vary in its run, too."""
-    numbers = {axis.name: value for axis in axes.numbers() if (value := _value(row, axis)) is not None}
-    return axes.point({**dict(row.key.values), **numbers})
 
 
 def _value(row: Summary, axis: Axis) -> int | None:

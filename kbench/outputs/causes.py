@@ -12,9 +12,8 @@ from statistics import median
 from typing import Any
 
 from kbench import store
-from kbench.analysis import intervals
 from kbench.analysis.call_sites import by_line, is_fit
-from kbench.analysis.ratios import extend_to
+from kbench.analysis.ratios import between_samples
 from kbench.analysis.rows import program, summarised
 from kbench.analysis.step_times import NOT_STEADY, steady
 from kbench.axes import RowKey
@@ -118,10 +117,10 @@ def _changes(rows: Sequence[Summary], own: Mapping[RowKey, Sequence[float]], cha
     found = []
     for row in rows:
         before, other = own.get(row.key), after.get(row.key)
-        if before and other and (drawn := intervals.of_ratio(other, before)):
-            ratio = median(other) / median(before)
-            interval = intervals.scale_interval(extend_to(drawn, ratio), ratio, math.log1p(TELLING))
-            found.append(_Change(row, others[row.key], median(before), median(other), interval))
+        if before and other:
+            times = median(other), median(before)
+            if interval := between_samples(*times, other, before, math.log1p(TELLING))[1]:
+                found.append(_Change(row, others[row.key], times[1], times[0], interval))
     return found
 
 
