@@ -50,11 +50,10 @@ AXES: tuple[Axis, ...] = (
     Axis("threads", "threads", "{} threads", number=True, speeds_up=True),
     Axis("run", "run", of_collection=True),
     Axis("machine", "machine", of_collection=True),
-    Axis("source", "source", of_collection=True),
 )
 EXAMPLE, BACKEND, LAYOUT, DEVICE = "example", "backend", "image_data_format", "device"
 BATCH_SIZE, SAMPLES, THREADS = "batch_size", "samples", "threads"
-RUN, MACHINE, SOURCE = "run", "machine", "source"
+RUN, MACHINE = "run", "machine"
 
 
 @dataclass(frozen=True)

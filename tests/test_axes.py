@@ -18,6 +18,7 @@ from kbench.comparison.values import About
 from kbench.outputs import one_run
 from kbench.plots.styles import row_styles
 from kbench.summary import TO_FASTEST, Summary
+from kbench.tables import run_comparison
 from kbench.tables.content import table
 from kbench.values import OK, Cell, Outcome
 
@@ -79,6 +80,9 @@ def test_runs_are_compared_at_the_same_point_also_where_only_one_of_them_varies(
     both = [swept("a/x", size, 2) for size in (32, 128)]
     found = pairing.pairs([side("A", both), side("B", list(reversed(both)))], ("fingerprint",))
     assert [(pair.first and pair.first.batch_size, pair.ratio) for pair in found] == [(32, 1.0), (128, 1.0)]
+    abouts = [About(letter, letter, "", "", "") for letter in "AB"]
+    (shown,) = run_comparison.tables(abouts, found)
+    assert shown.columns[:2] == ("backend", "batch size") and [row[1] for row in shown.rows] == ["32", "128"]
     alone = cell(backend="a/x", batch_size=128, threads=2)
     first, second = pairing.pairs([side("A", both), side("B", [alone])], ("fingerprint",))
     assert (first.other, second.other and second.other.batch_size) == (None, 128)

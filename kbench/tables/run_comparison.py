@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from kbench import axes
 from kbench.analysis.intervals import differing_by_chance
+from kbench.axes import Axis
 from kbench.comparison.configuration import Difference
 from kbench.comparison.values import EQUAL, HIGHER, LOWER, WITHIN, About, Pair
 from kbench.summary import Summary
@@ -18,7 +21,7 @@ from kbench.text import MISSING, format_bound, format_ratio, plain, significant
 from kbench.values import FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 _OPTIONAL = ("s to ", "losses", "val. accuracy")  # what these begin with is left out of a narrow page, in this order
-_NUMBERS = ("s/epoch", "s/1,000 samples", "x ", "95 %")
+_NUMBERS = ("s/epoch", "s/1,000 samples", "x ", "95 %", *(axis.title for axis in axes.numbers()))
 
 
 def text(abouts: Sequence[About], pairs: Sequence[Pair], width: int, differing: Sequence[Difference] = ()) -> str:
@@ -121,8 +124,9 @@ def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callab
     work = pairs[0].row.work
     # If two backends are compared, the other one, whose ratio is shown; the legend names the first.
     columns: dict[str, Callable[[Pair], str]] = {"backend": lambda pair: plain((pair.other or pair.row).backend)}
-    if len({(pair.row.backend, pair.side) for pair in pairs}) < len(pairs):
-        columns["channels"] = lambda pair: plain(pair.row.image_data_format.removeprefix("channels_"))
+    varying = {name for pair in pairs for name in pair.row.axes}
+    for axis in axes.within_backends(pair.row.point_with(varying) for pair in pairs):
+        columns[axis.title] = partial(_on_axis, axis)
     if several:
         columns["run"] = lambda pair: pair.side
     columns[f"{a} {work.column}"] = lambda pair: significant(_seconds(pair.first))
@@ -136,6 +140,10 @@ def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callab
         target = next(pair.row.target for pair in pairs if pair.target_ratio is not None)
         columns[f"s to {short_target(target)} {a},{b}"] = _to_target
     return columns
+
+
+def _on_axis(axis: Axis, pair: Pair) -> str:
+    return plain(axes.value_shown(axis, pair.row.point_with([axis.name])))
 
 
 def _seconds(row: Summary | None) -> float | None:
