@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -56,11 +55,9 @@ class Timed:
 
     def prediction_half_width(self) -> float:
         """How far processes put its time off where `sample` does not show it: the logarithm of a factor, for 95 %."""
-        return (
-            0.0
-            if self.of_epochs is None or self.row.resampled == REPEATS
-            else self.of_epochs.prediction_half_width(self.row.repeats)
-        )
+        if self.of_epochs is None or self.row.resampled == REPEATS:
+            return 0.0
+        return self.of_epochs.prediction_half_width(self.row.repeats)
 
 
 @dataclass(frozen=True)
@@ -88,34 +85,25 @@ def ranked(
     names; as a baseline, NATIVE means that one.
     """
     rows, natives = [one for one in timed if _comparable(one)], natives or {}
-    error, along = 1 - confidence, axes.ranked()
+    along, error = axes.ranked(), 1 - confidence
     variants = [one for one in axes.of_backends() if one != axes.BACKEND]
-
-    def of_pairs(together: int, pairs: int) -> float:
-        return error / max(1, pairs)
 
     def is_native(one: Timed, other: Timed) -> bool:
         return other.row.backend == natives.get(one.row.backend, "")
 
+    def is_baseline(one: Timed, other: Timed) -> bool:
+        return is_native(one, other) if baseline == NATIVE else other.row.backend == baseline
+
     def is_default(one: Timed, other: Timed) -> bool:
         return one is not other and other.key == one.key.without(variants)
 
-    found = [
-        compare(rows, along, lambda one, other: True, TO_FASTEST, lambda all_, _: error / max(1, math.comb(all_, 2))),
-        compare(rows, along, is_native, TO_BASELINE, of_pairs)
-        if baseline == NATIVE
-        else compare(
-            rows,
-            along,
-            lambda one, other: other.row.backend == baseline,
-            TO_BASELINE,
-            lambda all_, _: error / max(1, all_ - 1),
-        ),
-        compare(rows, variants, is_default, TO_DEFAULT, of_pairs),
-        compare(rows, along, is_native, TO_NATIVE, of_pairs),
-    ]
     by_row: dict[RowKey, list[Ratio]] = {}
-    for one in itertools.chain(*found):
+    for one in (
+        *compare(rows, along, lambda one, other: True, TO_FASTEST, error),
+        *compare(rows, along, is_baseline, TO_BASELINE, error),
+        *compare(rows, variants, is_default, TO_DEFAULT, error),
+        *compare(rows, along, is_native, TO_NATIVE, error),
+    ):
         by_row.setdefault(one.row.key, []).append(one.ratio)
     compared = [_with(one.row, baseline, by_row.get(one.key, ())) for one in timed]
     if baseline == NATIVE:
@@ -135,20 +123,20 @@ def compare(
     along: Collection[str],
     reference: Callable[[Timed, Timed], int],
     kind: str,
-    chance: Callable[[int, int], float] = lambda together, pairs: 1 - intervals.CONFIDENCE,
+    error: float = 1 - intervals.CONFIDENCE,
 ) -> list[Compared]:
     """The rows that have a reference, with their ratios to it: the one comparison of rows that there is.
 
     Only rows that are the same point but for the axes `along` are compared. `reference(row, other)` says how well the
-    other suits as the row's reference, 0 not at all; of several that suit equally the first is taken. `chance` is
-    that of a wrong interval, from the numbers of rows that are together and of pairs among them.
+    other suits as the row's reference, 0 not at all; of several that suit equally the first is taken. `error` is the
+    chance that any interval of rows that are together is wrong: of those of all pairs if the fastest is the reference.
     """
     found = []
     for together in axes.beside(rows, lambda one: one.key, along).values():
         best = [(one, max(together, key=lambda other: reference(one, other))) for one in together]
         pairs = [(one, other) for one, other in best if reference(one, other)]
-        wrong = chance(len(together), len(pairs))
-        found += [Compared(one, other, _ratio(kind, one, other, wrong)) for one, other in pairs]
+        count = math.comb(len(together), 2) if kind == TO_FASTEST else sum(one is not other for one, other in pairs)
+        found += [Compared(one, other, _ratio(kind, one, other, error / max(1, count))) for one, other in pairs]
     return found
 
 
