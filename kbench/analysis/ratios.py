@@ -129,7 +129,7 @@ def compare(
 
     Only rows that are the same point but for the axes `along` are compared. `reference(row, other)` says how well the
     other suits as the row's reference, 0 not at all; of several that suit equally the first is taken. `error` is the
-    chance that any interval of rows that are together is wrong: of those of all pairs if the fastest is the reference.
+    chance that any interval of rows that are together is wrong: of all their pairs if the fastest is the reference.
     """
     found = []
     for together in axes.beside(rows, lambda one: one.key, along).values():

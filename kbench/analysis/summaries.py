@@ -55,10 +55,10 @@ def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -
     """The rows of `summarise`, in its order and not yet compared, with the samples for their intervals."""
     measured = fingerprints.noted(fingerprints.described(measured))
     groups: dict[RowKey, list[Measured]] = {}
-    for one in measured:
-        groups.setdefault(one.cell.key, []).append(one)
+    for repeat in measured:
+        groups.setdefault(repeat.cell.key, []).append(repeat)
     differs = fingerprints.differences(measured)
-    ok = {row: [one for one in group if one.outcome.status == OK] for row, group in groups.items()}
+    ok = {row: [repeat for repeat in group if repeat.outcome.status == OK] for row, group in groups.items()}
     in_turns, of_epochs = _row_times(ok, _in_turns), _row_times(ok, _of_epochs)
     compared = [
         _timed(group, differs, limits, in_turns.get(row), of_epochs.get(row)) for row, group in groups.items()
@@ -74,14 +74,14 @@ def _row_times(
     """The level of each row among those that it is ranked against; `times` gives those of one repeat."""
     by_ranking: dict[Point, dict[int, dict[RowKey, Measured]]] = {}
     for row, repeats in ok.items():
-        for one in repeats:
-            by_ranking.setdefault(row.ranking, {}).setdefault(one.cell.repeat, {})[row] = one
+        for repeat in repeats:
+            by_ranking.setdefault(row.ranking, {}).setdefault(repeat.cell.repeat, {})[row] = repeat
     found: dict[RowKey, RowTime] = {}
     for by_repeat in by_ranking.values():
         table: dict[RowKey, dict[int, Process]] = {}
-        for repeat, of_repeat in by_repeat.items():
+        for number, of_repeat in by_repeat.items():
             for row, process in times(of_repeat).items():
-                table.setdefault(row, {})[repeat] = process
+                table.setdefault(row, {})[number] = process
         found |= processes.row_times(table)
     return found
 
@@ -116,17 +116,17 @@ def _summary(
     limits: roofline.Limits | None,
 ) -> Summary:
     cell = repeats[0].cell
-    worst = max(repeats, key=lambda one: STATUSES.index(one.outcome.status))
-    steady = [epoch for one in ok for epoch in step_times.steady(one.epochs)]
+    worst = max(repeats, key=lambda repeat: STATUSES.index(repeat.outcome.status))
+    steady = [epoch for repeat in ok for epoch in step_times.steady(repeat.epochs)]
     steps = step_times.steps_of(steady)
     timed = [epoch for epoch in steady if epoch.seconds > 0 and epoch.samples > 0]
-    last = [one.epochs[-1] for one in ok if one.epochs]
+    last = [repeat.epochs[-1] for repeat in ok if repeat.epochs]
     cold = step_times.cold(ok)
     facts = _facts(ok, repeats)
     per_1000 = step_times.median_of([1000 * epoch.seconds / epoch.samples for epoch in timed])
     work = roofline.work(facts)
     usual = step_times.median_of([epoch.seconds for epoch in steady])
-    unlike = dict.fromkeys(how for one in repeats for how in differs.get(one.cell.id, ()))
+    unlike = dict.fromkeys(how for repeat in repeats for how in differs.get(repeat.cell.id, ()))
     kind = workloads.of(facts.task, facts.unit)
     compares = not kind.of_program
     teardown = _mean(epoch.teardown_seconds for epoch in steady)
@@ -142,7 +142,7 @@ def _summary(
         repeats=len(ok),
         epoch_seconds=usual,
         first_epoch_seconds=step_times.median_of(
-            [one.epochs[0].seconds for one in cold if one.epochs and one.epochs[0].epoch == 1]
+            [repeat.epochs[0].seconds for repeat in cold if repeat.epochs and repeat.epochs[0].epoch == 1]
         ),
         samples_per_second=step_times.median_of([epoch.samples / epoch.seconds for epoch in timed]),
         final_loss=_mean(epoch.loss for epoch in last),
@@ -179,25 +179,34 @@ def _summary(
         deterministic=learning_curves.deterministic(ok),
         final_accuracy_sd=_spread(epoch.accuracy for epoch in last),
         final_val_accuracy_sd=_spread(epoch.val_accuracy for epoch in last),
-        seeds=len({one.cell.seed for one in ok}),
+        seeds=len({repeat.cell.seed for repeat in ok}),
         target=target,
         epochs_to_target=_finite(step_times.median_of(epochs_to_target)),
         seconds_to_target=_finite(step_times.median_of(seconds_to_target)),
         repeats_to_target=None if not target else sum(map(math.isfinite, epochs_to_target)),
-        peak_memory_mib=step_times.median_of(_known(one.facts.peak_memory_mib for one in cold)),
-        import_memory_mib=step_times.median_of(_known(one.facts.import_memory_mib for one in ok)),
-        tree_memory_mib=step_times.median_of(m for one in cold if (m := one.outcome.tree_memory_mib) is not None),
+        peak_memory_mib=step_times.median_of(_known(repeat.facts.peak_memory_mib for repeat in cold)),
+        import_memory_mib=step_times.median_of(_known(repeat.facts.import_memory_mib for repeat in ok)),
+        tree_memory_mib=step_times.median_of(
+            m for repeat in cold if (m := repeat.outcome.tree_memory_mib) is not None
+        ),
         step_seconds_median=None if kind.by_call else step_times.median_of(steps),
         step_seconds_p95=None if kind.by_call else step_times.p95_seconds(steps),
         compile_seconds=step_times.median_of(
-            _known(one.facts.call_compile_seconds for one in ok) or _compile_seconds(cold)
+            _known(repeat.facts.call_compile_seconds for repeat in ok) or _compile_seconds(cold)
         ),
-        device_memory_mib=step_times.median_of(m for one in ok if (m := one.outcome.device_memory_mib) is not None),
-        device_memory_source=" and ".join(sorted({s for one in ok if (s := one.outcome.device_memory_source)})),
-        allocator_peak_mib=step_times.median_of(_known(one.facts.allocator_peak_mib for one in ok)),
+        device_memory_mib=step_times.median_of(
+            m for repeat in ok if (m := repeat.outcome.device_memory_mib) is not None
+        ),
+        device_memory_source=" and ".join(sorted({s for repeat in ok if (s := repeat.outcome.device_memory_source)})),
+        allocator_peak_mib=step_times.median_of(_known(repeat.facts.allocator_peak_mib for repeat in ok)),
         weights=facts.weights,
         fingerprint=next(
-            (known for one in [*ok, *repeats] if (known := fingerprints.fingerprint(fingerprints.reported(one)))), ""
+            (
+                known
+                for repeat in [*ok, *repeats]
+                if (known := fingerprints.fingerprint(fingerprints.reported(repeat)))
+            ),
+            "",
         ),
         differs=tuple(how for how in unlike if compares or fingerprints.of_model(how)),
         operations_per_sample=work.operations if work else None,
@@ -210,8 +219,8 @@ def _summary(
         calls=facts.calls,
         first_calls=facts.first_calls,
         total_seconds=shares.seconds(ok),
-        around_seconds=step_times.median_of(_known(one.facts.around_seconds for one in ok)),
-        steady_epoch_seconds=step_times.median_of(_known(one.facts.steady_epoch_seconds for one in ok)),
+        around_seconds=step_times.median_of(_known(repeat.facts.around_seconds for repeat in ok)),
+        steady_epoch_seconds=step_times.median_of(_known(repeat.facts.steady_epoch_seconds for repeat in ok)),
         steps=0 if kind.by_call else int(step_times.median_of([len(epoch.step_seconds) for epoch in steady]) or 0),
     )
 
@@ -220,7 +229,7 @@ def _metrics(last: Sequence[Epoch]) -> dict[str, float]:
     """The mean of each score over the last epochs of the repeats."""
     names = dict.fromkeys(name for epoch in last for name in epoch.metrics or {})
     return {
-        name: mean for name in names if (mean := _mean((one.metrics or {}).get(name) for one in last)) is not None
+        name: mean for name in names if (mean := _mean((epoch.metrics or {}).get(name) for epoch in last)) is not None
     }
 
 
@@ -232,14 +241,14 @@ def _timed(
     of_epochs: RowTime | None,
 ) -> Timed:
     """The row of a cell's repeats with the interval of its steady time, and its times among the rows beside it."""
-    ok = [one for one in repeats if one.outcome.status == OK]
+    ok = [repeat for repeat in repeats if repeat.outcome.status == OK]
     target = _facts(ok, repeats).target
     # Of each repeat; infinite where it never reached the target.
     reached, compiled = (ok, step_times.cold(ok)) if target else ([], [])
-    epochs_to_target = [learning_curves.to_target(one.epochs, target)[0] for one in reached]
-    seconds_to_target = [learning_curves.to_target(one.epochs, target)[1] for one in compiled]
+    epochs_to_target = [learning_curves.to_target(repeat.epochs, target)[0] for repeat in reached]
+    seconds_to_target = [learning_curves.to_target(repeat.epochs, target)[1] for repeat in compiled]
     row = _summary(repeats, ok, target, epochs_to_target, seconds_to_target, differs, limits)
-    per_repeat = [[epoch.seconds for epoch in step_times.steady(one.epochs)] for one in ok]
+    per_repeat = [[epoch.seconds for epoch in step_times.steady(repeat.epochs)] for repeat in ok]
     medians = [seconds for one in per_repeat if (seconds := step_times.median_of(one)) is not None]
     enough = len(medians) >= ENOUGH_REPEATS
     sample = tuple(medians if enough else chain.from_iterable(per_repeat))
@@ -269,31 +278,33 @@ def _per_1000(row: Summary, interval: Interval) -> Interval | None:
 
 
 def _reason(worst: Measured, repeats: Sequence[Measured]) -> str:
-    alike = all(one.outcome.status == worst.outcome.status for one in repeats)
+    alike = all(repeat.outcome.status == worst.outcome.status for repeat in repeats)
     reason = worst.outcome.reason
     return reason if alike or not reason else f"repeat {worst.cell.repeat}: {reason}"
 
 
 def _phases(ok: Sequence[Measured]) -> dict[str, float]:
-    names = dict.fromkeys(name for one in ok for name in one.phases)
-    return {name: median(one.phases[name] for one in ok if name in one.phases) for name in names}
+    names = dict.fromkeys(name for repeat in ok for name in repeat.phases)
+    return {name: median(repeat.phases[name] for repeat in ok if name in repeat.phases) for name in names}
 
 
 def _evaluation(ok: Sequence[Measured]) -> float | None:
     """The median of all evaluations: one per epoch, or else the one that the guest reports as a phase."""
     reported = [
-        epoch.evaluation_seconds for one in ok for epoch in one.epochs if epoch.evaluation_seconds is not None
+        epoch.evaluation_seconds for repeat in ok for epoch in repeat.epochs if epoch.evaluation_seconds is not None
     ]
     cold = step_times.cold(ok)
-    return step_times.median_of(reported or [one.phases["evaluation"] for one in cold if "evaluation" in one.phases])
+    return step_times.median_of(
+        reported or [repeat.phases["evaluation"] for repeat in cold if "evaluation" in repeat.phases]
+    )
 
 
 def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
     """How much longer the first step of each repeat took than a steady one, where both are known."""
     found = []
-    for one in ok:
-        first = one.phases.get("first_step")
-        usual = step_times.median_of(step_times.steps_of(step_times.steady(one.epochs)))
+    for repeat in ok:
+        first = repeat.phases.get("first_step")
+        usual = step_times.median_of(step_times.steps_of(step_times.steady(repeat.epochs)))
         if first is not None and usual is not None:
             found.append(max(0.0, first - usual))
     return found
@@ -301,15 +312,15 @@ def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
 
 def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
     notes: dict[str, None] = {}  # as a set that keeps its order
-    for one in repeats:
-        notes |= dict.fromkeys(one.facts.notes)
-    damaged = sum(one.facts.events_damaged for one in repeats)
+    for repeat in repeats:
+        notes |= dict.fromkeys(repeat.facts.notes)
+    damaged = sum(repeat.facts.events_damaged for repeat in repeats)
     if damaged:
         notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
-    if ok := [one for one in repeats if one.outcome.status == OK]:
+    if ok := [repeat for repeat in repeats if repeat.outcome.status == OK]:
         kind = workloads.of(ok[0].facts.task, ok[0].facts.unit)
         asked = 0 if kind.of_program else ok[0].cell.epochs
-        notes[step_times.still_changing([one.epochs for one in ok], asked, kind.by_call)] = None
+        notes[step_times.still_changing([repeat.epochs for repeat in ok], asked, kind.by_call)] = None
     if learning_curves.deterministic(ok) is False:
         notes["not deterministic: repeats with the same seed have different losses"] = None
     return tuple(note for note in notes if note)
@@ -325,7 +336,7 @@ def _late(usual: float | None, teardown: float | None, facts: Facts) -> list[str
 
 def _around_batches(usual: float | None, ok: Sequence[Measured]) -> list[str]:
     """A note on callbacks that take long around the batches of a steady epoch."""
-    seconds = _mean(seconds for one in ok for seconds in trainings.callback_seconds(one))
+    seconds = _mean(seconds for repeat in ok for seconds in trainings.callback_seconds(repeat))
     if not usual or seconds is None or seconds < LATE * usual:
         return []
     return [f"its callbacks took {significant(seconds)} s of each epoch (mean), which are counted in its time"]
@@ -346,7 +357,7 @@ def _known(values: Iterable[float | None]) -> list[float]:
 
 def _facts(ok: Sequence[Measured], repeats: Sequence[Measured]) -> Facts:
     """Each fact, from the first that knows it: a failed repeat may still have reported its versions and its model."""
-    return first_known(one.facts for one in [*ok, *repeats])
+    return first_known(repeat.facts for repeat in [*ok, *repeats])
 
 
 def _finite(value: float | None) -> float | None:

@@ -34,22 +34,22 @@ def records(found: Sequence[FigureBesideRow]) -> list[dict[str, Any]]:
     """One object for each row of the run and figure."""
     return [
         {
-            "example": one.row.example,
-            "backend": one.row.backend,
-            "image_data_format": one.row.image_data_format,
-            "device": one.row.device,
-            "measure": "seconds per 1,000 samples" if one.figure.per_1000 else "seconds per epoch",
-            "seconds": one.seconds,
-            "framework": one.figure.framework,
-            "same_backend": one.same_backend,
-            "hardware": one.figure.hardware,
-            "published_seconds": one.published,
-            "ratio": one.ratio,
-            "differs": "; ".join(one.differs),
-            "source": one.figure.source,
-            "note": one.figure.note,
+            "example": beside.row.example,
+            "backend": beside.row.backend,
+            "image_data_format": beside.row.image_data_format,
+            "device": beside.row.device,
+            "measure": "seconds per 1,000 samples" if beside.figure.per_1000 else "seconds per epoch",
+            "seconds": beside.seconds,
+            "framework": beside.figure.framework,
+            "same_backend": beside.same_backend,
+            "hardware": beside.figure.hardware,
+            "published_seconds": beside.published,
+            "ratio": beside.ratio,
+            "differs": "; ".join(beside.differs),
+            "source": beside.figure.source,
+            "note": beside.figure.note,
         }
-        for one in found
+        for beside in found
     ]
 
 
@@ -58,14 +58,14 @@ def figure_rows(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]]:
     heads = ["framework", "hardware", "batch", "what", "value", "source"]
     rows = [
         [
-            plain(one.framework),
-            plain(_hardware(one)) or MISSING,
-            MISSING if one.batch_size is None else str(one.batch_size),
-            one.metric.replace("_", " "),
-            f"{one.value:g}{'' if one.spread is None else f' ± {one.spread:g}'} {one.unit}",
-            one.source,
+            plain(figure.framework),
+            plain(_hardware(figure)) or MISSING,
+            MISSING if figure.batch_size is None else str(figure.batch_size),
+            figure.metric.replace("_", " "),
+            f"{figure.value:g}{'' if figure.spread is None else f' ± {figure.spread:g}'} {figure.unit}",
+            figure.source,
         ]
-        for one in figures
+        for figure in figures
     ]
     return heads, rows
 
@@ -74,18 +74,18 @@ def workload_rows(figures: Sequence[Figure], examples: Collection[str]) -> tuple
     """Heads and rows of a table with one row a workload; kbench has `examples`."""
     heads = ["workload", "example", "figures", "frameworks", "sources"]
     rows = []
-    for name in dict.fromkeys(one.workload for one in figures):
-        of_workload = [one for one in figures if one.workload == name]
-        frameworks = len({one.framework for one in of_workload})
-        sources = ", ".join(dict.fromkeys(one.source for one in of_workload))
+    for name in dict.fromkeys(figure.workload for figure in figures):
+        of_workload = [figure for figure in figures if figure.workload == name]
+        frameworks = len({figure.framework for figure in of_workload})
+        sources = ", ".join(dict.fromkeys(figure.source for figure in of_workload))
         rows.append([name, "yes" if name in examples else "no", str(len(of_workload)), str(frameworks), sources])
     return heads, rows
 
 
 def covered(figures: Sequence[Figure], examples: Collection[str]) -> str:
     """A sentence: how many figures can be measured again here, with one of `examples`."""
-    of_networks = [one for one in figures if one.of_network]
-    having = sum(one.workload in examples for one in of_networks)
+    of_networks = [figure for figure in figures if figure.of_network]
+    having = sum(figure.workload in examples for figure in of_networks)
     counts = len(figures) - len(of_networks)
     rest = f" {counts} count what an API offers, of no network." if counts else ""
     return f"{having} of {len(of_networks)} figures of networks have an example.{rest}"
@@ -93,22 +93,22 @@ def covered(figures: Sequence[Figure], examples: Collection[str]) -> str:
 
 def tables(found: Sequence[FigureBesideRow]) -> list[Table]:
     """One table per example: this run's rows and the published figures, fastest first."""
-    return [_table(list(group)) for _, group in groupby(found, key=lambda one: one.row.example)]
+    return [_table(list(group)) for _, group in groupby(found, key=lambda beside: beside.row.example)]
 
 
 def _table(found: Sequence[FigureBesideRow]) -> Table:
     footnotes: list[str] = []
-    shared = set.intersection(*({*one.differs, *_note(one)} for one in found))
+    shared = set.intersection(*({*beside.differs, *_note(beside)} for beside in found))
     per_1000 = found[0].figure.per_1000
     unit = "s/1,000 samples" if per_1000 else "s/epoch"
-    own = {(one.row.backend, one.row.image_data_format, one.row.device): one.seconds for one in found}
-    printed = {id(one.figure): one for one in found}
+    own = {(beside.row.backend, beside.row.image_data_format, beside.row.device): beside.seconds for beside in found}
+    printed = {id(beside.figure): beside for beside in found}
     lines: list[tuple[float, tuple[str, ...]]] = [
         (seconds, (plain(backend), f"here ({plain(device)})", significant(seconds), MISSING, OWN))
         for (backend, _, device), seconds in own.items()
     ]
-    lines += [(one.published, _printed(one, found, footnotes, shared)) for one in printed.values()]
-    row, same = found[0].row, any(one.same_backend for one in found)
+    lines += [(beside.published, _printed(beside, found, footnotes, shared)) for beside in printed.values()]
+    row, same = found[0].row, any(beside.same_backend for beside in found)
     of_all = "" if per_1000 else f" of {row.available_samples or row.samples:,} samples"
     return Table(
         heading=plain(f"{row.example} ({unit}{of_all}, here and published)"),
@@ -123,24 +123,28 @@ def _table(found: Sequence[FigureBesideRow]) -> Table:
     )
 
 
-def _note(one: FigureBesideRow) -> tuple[str, ...]:
-    return (one.figure.note,) if one.figure.note else ()
+def _note(beside: FigureBesideRow) -> tuple[str, ...]:
+    return (beside.figure.note,) if beside.figure.note else ()
 
 
 def _printed(
-    one: FigureBesideRow, found: Sequence[FigureBesideRow], footnotes: list[str], shared: Collection[str]
+    beside: FigureBesideRow, found: Sequence[FigureBesideRow], footnotes: list[str], shared: Collection[str]
 ) -> tuple[str, ...]:
     ratios = [
         f"{significant(other.ratio)} ({other.row.backend.partition('/')[0]})"
         for other in found
-        if other.figure is one.figure and other.same_backend
+        if other.figure is beside.figure and other.same_backend
     ]
     return (
-        plain(one.figure.framework),
-        plain(_hardware(one.figure)),
-        significant(one.published),
+        plain(beside.figure.framework),
+        plain(_hardware(beside.figure)),
+        significant(beside.published),
         ", ".join(ratios) or MISSING,
-        marked(one.figure.source, [note for note in (*one.differs, *_note(one)) if note not in shared], footnotes),
+        marked(
+            beside.figure.source,
+            [note for note in (*beside.differs, *_note(beside)) if note not in shared],
+            footnotes,
+        ),
     )
 
 
