@@ -18,7 +18,7 @@ from kbench.cells import spec as specs
 from kbench.cells import workdir
 from kbench.cells.launcher import Exit, Launcher, Running, run_to_completion
 from kbench.cells.spec import RunPaths
-from kbench.cells.turns import Turn, Turns
+from kbench.cells.turns import Turn, TurnScheduler
 from kbench.environments import ensure
 from kbench.machine import devices
 from kbench.masking import without_passwords
@@ -152,7 +152,7 @@ def _in_turns(
     waiting = list(tasks)
     running: dict[Turn, tuple[CellTask, Running[Outcome]]] = {}
     noted = False
-    with contextlib.closing(Turns(tasks[0].id)) as turns, contextlib.ExitStack() as stack:
+    with contextlib.closing(TurnScheduler(tasks[0].id)) as turns, contextlib.ExitStack() as stack:
         while waiting or running:
             if turns.all_held:
                 room = bool(waiting) and turns.room()

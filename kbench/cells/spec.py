@@ -13,7 +13,7 @@ from kbench import paths, store
 from kbench.arrays import Data
 from kbench.datasets import as_keras
 from kbench.datasets.as_keras import Served
-from kbench.environments import layers
+from kbench.environments import extra_packages
 from kbench.paths import portable
 from kbench.planning.tasks import CellTask
 from kbench.selection import declared
@@ -133,7 +133,7 @@ def _script(task: CellTask, here: RunPaths, work: Work) -> dict[str, Any]:
         "pythons": declared.minors(of_task.get("requires_python", "")),
         "asked": list(of_task.get("packages", ())),
         "downloads": portable(as_keras.folder()),
-        "packages": layers.versions(environment),
+        "packages": extra_packages.versions(environment),
         "packages_folder": portable(environment.packages) if environment.packages else "",
         "frameworks": sorted(here.frameworks),
         "files": _files(here),

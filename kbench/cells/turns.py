@@ -85,7 +85,7 @@ class Turn:
         return time.monotonic(), busy, own
 
 
-class Turns:
+class TurnScheduler:
     """All guests that take turns. `seed` is for the random order of the rounds."""
 
     def __init__(self, seed: str) -> None:

@@ -75,12 +75,12 @@ def _together(page: Path, runs: Sequence[RunResults], baseline: str, style: Styl
     """Write one page of all the runs."""
     from kbench.outputs import several_runs
 
-    pictures, missing = several_runs.write_page(page, runs, baseline, style, plots)
+    drawings, missing = several_runs.write_page(page, runs, baseline, style, plots)
     print(f"{len(runs)} runs on one page: {page}")
-    if pictures:
-        count = len(pictures) // 2
+    if drawings:
+        count = len(drawings) // 2
         shown = "1 plot" if count == 1 else f"{count} plots"
-        print(f"Scaling lines: {shown}, PNG and SVG, in {pictures[0].parent}")
+        print(f"Scaling lines: {shown}, PNG and SVG, in {drawings[0].parent}")
     for sentence in missing:
         print(sentence)
     return 0

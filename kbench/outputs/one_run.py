@@ -56,8 +56,8 @@ def rebuild(
     """
     run = results.folder
     rows = summarised(results, baseline) if rows is None else rows
-    pictures = _pictures(results, rows, style) if plots else {}
-    pngs = {example: [path for path in found if path.endswith(".png")] for example, found in pictures.items()}
+    drawings = _plots(results, rows, style) if plots else {}
+    pngs = {example: [path for path in found if path.endswith(".png")] for example, found in drawings.items()}
     pngs = pngs if plots else _kept(run, rows)
     shown = of_report(results, rows)
     files: dict[str, str | bytes] = {
@@ -67,7 +67,7 @@ def rebuild(
         "summary.tex": latex(rows),
         "report.html": html([shown]),
     }
-    for of_example in pictures.values():
+    for of_example in drawings.values():
         files |= of_example
     if plots:
         with os_errors_as_user_errors("make", run / "plots"):
@@ -111,10 +111,10 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
     )
 
 
-Pictures = dict[str, dict[str, bytes]]  # per example, and under "" for the whole run: bytes by path below the run
+Drawings = dict[str, dict[str, bytes]]  # per example, and under "" for the whole run: bytes by path below the run
 
 
-def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -> Pictures:
+def _plots(results: RunResults, summaries: Sequence[Summary], style: Style) -> Drawings:
     """The run's plots. Raises UserError where the user's style cannot be drawn."""
     summaries = [row for row in summaries if row.work.compared]
     chosen = row_styles(summaries, colors([results]))

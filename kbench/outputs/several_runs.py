@@ -31,24 +31,24 @@ def write_page(
     drawn, missing = lines([_side(run, rows) for run, rows in zip(runs, summaries, strict=True)])
     styles = row_styles([row for rows in summaries for row in rows], colors(runs))
     style = signed(style, list(zip(runs, summaries, strict=True)))
-    pictures: dict[str, bytes] = {}
+    drawings: dict[str, bytes] = {}
     for one in drawn if plots else ():
         stem = f"scaling-{file_name(one.example)}-{one.axis.title.replace(' ', '-')}"
-        pictures |= {f"{stem}.{suffix}": content for suffix, content in scaling(one, styles, style).items()}
+        drawings |= {f"{stem}.{suffix}": content for suffix, content in scaling(one, styles, style).items()}
     folder = page.with_name(f"{page.stem}-plots")
     shown = [of_report(run, rows) for run, rows in zip(runs, summaries, strict=True)]
     content = html(shown, drawn, missing, folder.name if plots else "")
     if page.is_dir():
         raise UserError(f"{page} is a folder: name a file with --output.")
-    for needed in (page.parent, *([folder] if pictures else [])):
+    for needed in (page.parent, *([folder] if drawings else [])):
         with os_errors_as_user_errors("make", needed):
             needed.mkdir(parents=True, exist_ok=True)
     replace(page, content, durable=False)
-    for name, picture in pictures.items():
-        replace(folder / name, picture, durable=False)
+    for name, plot in drawings.items():
+        replace(folder / name, plot, durable=False)
     if plots:
-        remove_others(folder, _OWN, pictures)
-    return [folder / name for name in pictures], missing
+        remove_others(folder, _OWN, drawings)
+    return [folder / name for name in drawings], missing
 
 
 def _side(run: RunResults, rows: Sequence[Summary]) -> SweepRun:

@@ -21,7 +21,7 @@ from kbench.cells import compiling, launcher, orphans, runner
 from kbench.cells.spec import LOAD, RunPaths
 from kbench.datasets import as_keras
 from kbench.datasets.as_keras import Served
-from kbench.environments import ensure, layers
+from kbench.environments import ensure, extra_packages
 from kbench.errors import Unavailable, UserError
 from kbench.machine import devices
 from kbench.planning.plan import Plan
@@ -198,7 +198,7 @@ def make_environments(
             with making.telling(backend.name, missing, on_event):
                 environment = ensure.ensure(backend, build, explicit=choice, report=notes(on_event))
                 packages = script.packages if script else ()
-                made[backend.name, build.name] = layers.ensure(environment, packages, notes(on_event))
+                made[backend.name, build.name] = extra_packages.ensure(environment, packages, notes(on_event))
         except Unavailable as error:
             on_event(Note(f"{backend.name}: unavailable: {error}"))
             made[backend.name, build.name] = str(error)

@@ -12,7 +12,7 @@ from fake_bench import LIMITS, Bench, refused
 
 from kbench import paths
 from kbench.cells import launcher
-from kbench.cells.turns import Turn, Turns
+from kbench.cells.turns import Turn, TurnScheduler
 from kbench.machine import peak_rates
 from kbench.session import racing
 
@@ -117,21 +117,21 @@ def test_a_run_with_a_fixed_number_of_repeats_gets_more_if_that_is_asked_for(rac
 def test_where_other_programs_disturb_most_turns_nothing_is_measured_again(race: Bench) -> None:
     in_rounds = EXAMPLE.replace("samples=", "step_seconds=[SECONDS[number - 2]], rounds=[[number, 0, 1]], samples=")
     race.patch.setattr("test_cli_racing.EXAMPLE", in_rounds)
-    join = Turns.join
+    join = TurnScheduler.join
 
-    def disturbed(turns: Turns) -> Turn:
+    def disturbed(turns: TurnScheduler) -> Turn:
         turn = join(turns)
         turn.disturbed += [2, 3, 4]
         return turn
 
-    race.patch.setattr(Turns, "join", disturbed)
+    race.patch.setattr(TurnScheduler, "join", disturbed)
     said = measure(race, "--budget", "10m")
     assert processes(race) == {"x": 1, "y": 1, "z": 1}
     assert "Not settled yet: both on keras9/" in said.out
     assert "Other programs kept the processor busy during" in said.out
     assert "could not be compared: other programs used the processor in" in " ".join(said.out.split())
     # Those programs may have ended, which the next repeat shows.
-    race.patch.setattr(Turns, "join", join)
+    race.patch.setattr(TurnScheduler, "join", join)
     assert race("resume", "mine", "--budget", "10m").status == 0
     assert processes(race)["y"] > 1
 
