@@ -30,6 +30,8 @@ _ASPECTS: Mapping[str, Callable[[Facts], object]] = {
     "number of parameters": lambda facts: facts.parameters,
     "initial weights": _weights,
     "data": lambda facts: facts.content_sha256,
+    "number of different samples": lambda facts: facts.different_samples,
+    "samples": lambda facts: facts.samples_sha256,
     "order of samples": lambda facts: facts.order_sha256,
     "batch size": lambda facts: facts.batch_size,
     "optimizer": lambda facts: facts.optimizer,
@@ -52,7 +54,14 @@ _USUAL: Mapping[str, Sequence[object]] = {
     "run_eagerly": (False,),
     "order of updates": ("in order",),
 }
-_HASHED = ("initial weights", "data", "order of samples")  # a message can only say that they differ
+_HASHED = ("initial weights", "data", "samples", "order of samples")  # a message can only say that they differ
+
+# Of a program's fit: counts are found, not asked for.
+_OF_FITS: Mapping[str, Callable[[Facts], object]] = {
+    "number of samples": lambda facts: facts.samples,
+    "number of validation samples": lambda facts: facts.validation_samples,
+}
+_OF_SAMPLES = ("number of different samples", "samples", "order of samples")  # of these the first difference is told
 
 
 def reported(one: Measured) -> dict[str, object]:
@@ -76,11 +85,11 @@ def described(measured: Sequence[Measured]) -> list[Measured]:
     models: dict[tuple[Point, int, bytes], list[Measured]] = {}
     for one in measured:
         if one.facts.layers is not None and one.facts.probe is not None:
-            models.setdefault(_of_model(one), []).append(one)
+            models.setdefault(_of_size(one), []).append(one)
     return [_as_described(one, models) for one in measured]
 
 
-def _of_model(one: Measured) -> tuple[Point, int, bytes]:
+def _of_size(one: Measured) -> tuple[Point, int, bytes]:
     return one.cell.key.work, one.cell.repeat, _form(_weights(one.facts))
 
 
@@ -90,7 +99,7 @@ def _as_described(one: Measured, models: Mapping[tuple[Point, int, bytes], Seque
         return one
     alike = [
         other
-        for other in models.get(_of_model(one), ())
+        for other in models.get(_of_size(one), ())
         if (others := first_outputs.of(other)) is not None and first_outputs.same(outputs, others)
     ]
     if not alike:
@@ -105,13 +114,18 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
     """For each cell (by id) that differs from most of those that should do the same work: how; of two, the second."""
     found: dict[str, list[str]] = {}
     for group in _groups(measured):
-        for name, aspect in _ASPECTS.items():
+        others = set[str]()  # cells that train on other samples: in whatever order
+        for name, aspect in {**_ASPECTS, **_OF_FITS}.items():
             for one, difference in _of_aspect(name, aspect, group):
+                if name in _OF_SAMPLES and one.cell.id in others:
+                    continue
+                others.update([one.cell.id] if name in _OF_SAMPLES else [])
                 found.setdefault(one.cell.id, []).append(difference)
         for one, difference in _of_aspect("operations per sample", _operations, group):
             if one.cell.id not in found:  # another model has other operations too
                 found[one.cell.id] = [difference]
-        for one, difference in [*_own_weights(group), *_precision(group), *_outputs(group)]:
+        same_batch = [one for one in group if one.cell.id not in others or one.facts.samples_sha256 is None]
+        for one, difference in [*_own_weights(group), *_precision(group), *_outputs(same_batch)]:
             found.setdefault(one.cell.id, []).append(difference)
         for one, difference, _ in _first_steps(group):
             if difference and one.cell.id not in found:  # other outputs have another step, too
@@ -146,9 +160,9 @@ def _groups(measured: Sequence[Measured]) -> list[list[Measured]]:
     return list(groups.values())
 
 
-def of_model(difference: str) -> bool:
-    """Whether a difference is in the model's size, and not in a setting or in how it is trained."""
-    return any(f" in its {name}" in difference for name in ("number of parameters", "dtype"))
+def of_size(difference: str) -> bool:
+    """Whether a difference is in how much work is done, and not in a setting or in how the model is trained."""
+    return any(f" in its {name}" in difference for name in ("number of parameters", "number of samples", "dtype"))
 
 
 def unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:
@@ -272,12 +286,20 @@ def _first_steps(group: Sequence[Measured]) -> list[tuple[Measured, str, tuple[s
     return [
         (
             one,
-            f"unlike {reference} in {how}" if how else "",
+            f"unlike {reference} in {how}{_nearer(how, one, cells[place])}" if how else "",
             tuple(f"its first step differs from that of {reference}, as is known: {reason}" for reason in known),
         )
         for one, (how, known) in zip(cells, (row[place] for row in compared), strict=True)
         if how or known
     ]
+
+
+def _nearer(how: str, one: Measured, other: Measured) -> str:
+    """Where the cause of another loss is, as far as the outputs show; empty of other differences."""
+    own, expected = first_outputs.of(one), first_outputs.of(other)
+    if not how.startswith(first_steps.OF_LOSS) or own is None or expected is None:
+        return ""
+    return "; its outputs agree, so it is the loss, or what layers do in training"
 
 
 def _computed_alike(group: Sequence[Measured]) -> list[Measured]:

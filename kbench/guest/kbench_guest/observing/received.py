@@ -12,7 +12,7 @@ from kbench_guest.arrays import leaves, mapped
 if TYPE_CHECKING:
     from kbench_guest.frameworks.interface import Framework
 
-LOOKED_AT = 4  # batches of an epoch: the first, and others that are the same on every backend
+LOOKED_AT = 4  # batches of an epoch: the first, others that are the same on every backend, and beside these the last
 MOST_NUMBERS = 1 << 20  # of an array of a batch that are hashed
 
 
@@ -39,7 +39,7 @@ class Received:
     def of_epoch(self, epoch: int) -> Iterator[None]:
         """While it is open, the epoch is trained."""
         order = np.random.RandomState([self._spec["seed"], epoch, 2]).permutation(self._steps)
-        self._chosen = frozenset([0] + order[: LOOKED_AT - 1].tolist())
+        self._chosen = frozenset([0, self._steps - 1] + order[: LOOKED_AT - 1].tolist())
         self._batches, self._arrays, self._fits = {}, None, 0
         with self._framework.data_of_fit(lambda given: guarded(self._fit, given)):
             yield
@@ -105,7 +105,12 @@ class Received:
         first = self._batches[min(self._batches)]
         shuffled = self._arrays is not None and self._arrays.get("shuffle")
         sha256 = "shuffled by fit" if shuffled else self._sha256()
-        return {"samples": steps * len(leaves(first[0])[0]), "sha256": sha256}
+        return {"samples": steps * _size(first) - self._lacking(first, steps), "sha256": sha256}
+
+    def _lacking(self, first: Any, steps: int) -> int:
+        """How many samples the last batch of the epoch has fewer than the first."""
+        last = self._batches.get(steps - 1)
+        return 0 if last is None else _size(first) - _size(last)
 
     def _sha256(self) -> str:
         images = self._spec["input"] == "image" and self._spec["image_data_format"] == "channels_first"
@@ -123,6 +128,33 @@ def described(batch: Any, images: bool) -> bytes:
     # Sorted: in which order several inputs come is the backend's business.
     parts = [sorted(_described(one, images) for one in part) for part in _in_common(batch)]
     return "".join(map(repr, parts)).encode("ascii")
+
+
+def _size(batch: Any) -> int:
+    """The number of its samples."""
+    return len(leaves(batch[0])[0])
+
+
+def of_samples(batch: Any, images: bool) -> List[bytes]:
+    """For each sample of (inputs, targets, weights) bytes that are the same on every backend, wherever it stands.
+
+    images: whether the channels of images come first.
+    """
+    parts = [[_rows(np.asarray(one), images) for one in part] for part in _in_common(batch)]
+    count = min(len(rows) for part in parts for rows in part)
+    return [b"".join(b"".join(sorted(rows[number] for rows in part)) for part in parts) for number in range(count)]
+
+
+def _rows(array: np.ndarray, images: bool) -> List[bytes]:
+    array = _comparable(array, images)
+    kind = "float32" if array.dtype.kind == "f" else "int64" if array.dtype.kind in "iub" else "U"
+    rows = np.ascontiguousarray(array.reshape(len(array), -1).astype(kind))
+    return [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in rows]
+
+
+def _comparable(array: np.ndarray, images: bool) -> np.ndarray:
+    """The same with the channels of images last."""
+    return np.moveaxis(array, 1, -1) if images and array.ndim == 4 else array
 
 
 def _cut(given: Dict[str, Any], chosen: Iterable[int]) -> Dict[int, Any]:
@@ -164,9 +196,7 @@ def _classes(targets: np.ndarray) -> np.ndarray:
 
 def _described(array: Any, images: bool) -> str:
     """Its shape and a hash of its numbers, whatever their dtype; images: whether their channels come first."""
-    array = np.asarray(array)
-    if images and array.ndim == 4:
-        array = np.moveaxis(array, 1, -1)
+    array = _comparable(np.asarray(array), images)
     shape = array.shape
     array = array.reshape(len(array), -1)
     array = array[:: max(1, array.size // MOST_NUMBERS)]
