@@ -54,7 +54,7 @@ def test_the_page_of_twins_lists_those_that_are_there() -> None:
     listed: dict[str, set[str]] = {}
     for line in table.splitlines():
         examples, _, where = line.strip("| ").partition(" | ")
-        listed.update(dict.fromkeys(examples.split(", "), set(re.findall(r"`native/([\w-]+)`", where))))
+        listed.update({key: set(re.findall(r"`native/([\w-]+)`", where)) for key in examples.split(", ")})
     there: dict[str, set[str]] = {}
     for path in (CHECKOUT / "examples_models" / "native").glob("*/*.py"):
         there.setdefault(path.stem, set()).add(path.parent.name)

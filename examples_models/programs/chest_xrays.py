@@ -4,8 +4,8 @@
 
 The folder is that of ChestX-ray14: Data_Entry_2017.csv, and its PNG files in any folder below. Patients are split 70,
 10 and 20 % in the order of their numbers; of the real folder these are 87,306, 7,616 and 17,198 pictures. A thread
-reads ahead: it makes pictures 264 x 264, crops 224 x 224 and flips half of them; those that are only scored are cropped
-in the middle. The score is the mean area under the curve (AUC) of the 14 diseases.
+reads ahead: it makes pictures 264 x 264, crops 224 x 224 and flips half of them; those that are only scored are
+cropped in the middle. The score is the mean area under the curve (AUC) of the 14 diseases.
 
 - [DeepLearningFrameworks](https://github.com/ilkarman/DeepLearningFrameworks) (Karmanov et al., 2018)
 - [ChestX-ray8](https://arxiv.org/abs/1705.02315)
@@ -27,12 +27,11 @@ from keras.optimizers import Adam
 from PIL import Image
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
-from densenet121_chestxray import build_model  # noqa: E402
+from densenet121_chestxray import build_model
 
-DISEASES = (
-    "Atelectasis Cardiomegaly Effusion Infiltration Mass Nodule Pneumonia Pneumothorax Consolidation Edema Emphysema "
-    "Fibrosis Pleural_Thickening Hernia"
-).split()
+NAMES = """Atelectasis Cardiomegaly Effusion Infiltration Mass Nodule Pneumonia Pneumothorax
+Consolidation Edema Emphysema Fibrosis Pleural_Thickening Hernia"""
+DISEASES = NAMES.split()
 LOADED, CROPPED = 264, 224
 
 
@@ -68,7 +67,8 @@ def batches(pictures, size, random=None):
     order = random.permutation(len(pictures)) if random else range(len(pictures))
     for start in range(0, len(pictures), size):
         chosen = [pictures[number] for number in order[start : start + size]]
-        yield np.stack([loaded(file, random) for _, file, _ in chosen]), np.array([one[2] for one in chosen], "float32")
+        x, y = [loaded(file, random) for _, file, _ in chosen], [labels for _, _, labels in chosen]
+        yield np.stack(x), np.array(y, "float32")
 
 
 def ahead(made, most=4):
@@ -93,7 +93,7 @@ def ahead(made, most=4):
 def area_under_curve(scores, labels):
     """The chance that one with the disease has a higher score than one without; None if either is missing."""
     order = np.argsort(scores, kind="mergesort")
-    values, at, counts = np.unique(scores[order], return_inverse=True, return_counts=True)
+    _values, at, counts = np.unique(scores[order], return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[at]
     positive = labels[order] > 0
     ill, well = positive.sum(), (~positive).sum()

@@ -1,4 +1,4 @@
-"""The program for a folder of chest X-rays: its split, its pictures, its loader and its score; Keras is not needed."""
+"""The program for a folder of chest X-rays: its split, pictures, loader and score; Keras is not needed."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_picture_is_cropped_and_flipped_only_for_training(program: SimpleNames
     assert program.loaded("a.png").shape == (3, 224, 224)
 
 
-def test_the_loader_gives_every_picture_once_and_tells_of_a_file_that_cannot_be_read(program: SimpleNamespace) -> None:
+def test_the_loader_gives_every_picture_once_and_tells_of_a_bad_file(program: SimpleNamespace) -> None:
     pictures = [(1, f"{number}.png", [number] * 14) for number in range(10)]
     parts = list(program.ahead(program.batches(pictures, 4, np.random.RandomState(0))))
     assert [x.shape for x, _ in parts] == [(4, 224, 224, 3), (4, 224, 224, 3), (2, 224, 224, 3)]

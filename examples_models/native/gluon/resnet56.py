@@ -5,7 +5,7 @@ from mxnet import autograd, gluon, nd
 from mxnet.gluon import nn
 
 WEIGHT_DECAY = 1e-4  # of the kernels, and part of the loss, as in Keras
-COUNTS = (3, 16, *(16,) * 18, *(32,) * 18, *(64,) * 18)  # of the pictures' channels, and of each convolution's filters
+COUNTS = (3, 16, *(16,) * 18, *(32,) * 18, *(64,) * 18)  # channels of the pictures, and of each convolution
 LAYERS = []
 for inputs, filters in zip(COUNTS, COUNTS[1:]):
     LAYERS += [("Conv2D", (3, 3, inputs, filters)), ("BatchNormalization", *4 * ((filters,),))]
