@@ -74,18 +74,17 @@ def with_twin(example: str) -> list[str]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("example", "learns"), [("cifar10_vgg", True), ("fcn_r", False), ("alexnet_r", True), ("resnet56", False)]
-)
-def test_the_networks_of_published_comparisons_train_without_keras_as_with_it(
-    example: str, learns: bool, kbench: Kbench
-) -> None:
+@pytest.mark.parametrize("example", ["cifar10_vgg", "fcn_r", "alexnet_r", "resnet56"])
+def test_the_networks_of_published_comparisons_train_without_keras_as_with_it(example: str, kbench: Kbench) -> None:
     native = with_twin(example)
     assert len(native) >= 6
     run = kbench.measure(",".join(["keras3/torch", *native]), example, "--repeats", "1")
     assert run.status == 0, run.output
     assert {row.backend for row in summarised(run.results())} == {"keras3/torch", *native}
-    check_measured(run, learns)
+    check_measured(run, learns=example == "cifar10_vgg")  # the others need more steps than those of smoke
+    if example in ("fcn_r", "alexnet_r"):  # without dropout, and rounding hardly grows
+        _, *others = losses = [one.epochs[-1].val_loss for one in run.results().measured]
+        assert others == pytest.approx([losses[0]] * len(others), rel=1e-4)
 
 
 def test_a_deep_network_gives_the_features_that_keras_gives(kbench: Kbench, shared_folder: Path) -> None:
