@@ -5,6 +5,7 @@ X-rays and, for the other half of its table, on 87,296 random pictures with rand
 the latter with fewer pictures; there is nothing to learn. The original's batch is 64 for each GPU, and its weights
 begin as those of ImageNet; here a batch is 16, because 64 take more than 10 GiB, and weights are drawn. Layers are
 written out as in `keras.applications`. 6,968,206 of the weights are trained.
+`programs/chest_xrays.py` trains this network on your folder of X-rays.
 
 - [DeepLearningFrameworks](https://github.com/ilkarman/DeepLearningFrameworks)
 - [Densely Connected Convolutional Networks](https://arxiv.org/abs/1608.06993)

@@ -46,3 +46,17 @@ def test_a_name_that_no_test_has_is_found() -> None:
     assert missing("`test_docs.py`, `tests/test_docs.py`, `tests/faults/`: `test_every_test_...`") == []
     names = ["test_of_nothing_at_all", "test_of_nothing_...", "tests/nowhere/", "test_nowhere.py"]
     assert missing(", ".join(f"`{name}`" for name in names)) == names
+
+
+def test_the_page_of_twins_lists_those_that_are_there() -> None:
+    page = (CHECKOUT / "docs" / "native.md").read_text(encoding="utf-8")
+    table = page.partition("| example | has a twin on |\n| --- | --- |\n")[2].partition("\n\n")[0]
+    listed: dict[str, set[str]] = {}
+    for line in table.splitlines():
+        examples, _, where = line.strip("| ").partition(" | ")
+        listed.update({key: set(re.findall(r"`native/([\w-]+)`", where)) for key in examples.split(", ")})
+    there: dict[str, set[str]] = {}
+    for path in (CHECKOUT / "examples_models" / "native").glob("*/*.py"):
+        there.setdefault(path.stem, set()).add(path.parent.name)
+    everywhere = {path.name for path in (CHECKOUT / "examples_models" / "native").iterdir() if path.is_dir()}
+    assert {example: names or everywhere for example, names in listed.items()} == there

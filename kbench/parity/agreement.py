@@ -164,7 +164,7 @@ def _row(
         explained = [one for one in subject.explained if one.with_layer in layers and one.optimizer in optimizers]
         excuses = [one for one in explained if not one.fault]
         verdict, notes = verdict_on(deviations, [*excuses, *_rounding(deviations, cell.backend, moves)])
-        notes += _faults(subject, deviations)
+        notes += _faults(replace(subject, explained=tuple(explained)), deviations)
         notes += subject.measured.facts.notes
         unread = [f"{layer.name}: {layer.unread}" for layer in subject.computed.layers if layer.unread]
         notes += [f"layers that could not be read: {'; '.join(unread)}"] if unread else []

@@ -41,9 +41,10 @@ class CellTask(Cell):
     constants: Mapping[str, Any] = field(default_factory=dict)  # of the example
     floatx: str = FLOATX
     epsilon: float = EPSILON
-    recurrent: Mapping[str, str] = field(default_factory=dict)  # this and the next two are from the backend's file
+    recurrent: Mapping[str, str] = field(default_factory=dict)  # this and the next three are from the backend's file
     fixed_batch: tuple[str, ...] = ()
     ordered_updates: bool = False
+    corrected_epsilon: bool = False
     jit: str = ""  # "on" or "off"; empty for the backend's default
     policy: str = ""  # Keras's dtype policy; empty for its default
     sources: Mapping[str, str] = field(default_factory=dict)  # package in a local folder -> hash of its code

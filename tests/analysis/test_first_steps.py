@@ -41,6 +41,21 @@ def test_steps_that_agree_as_far_as_rounding_goes_do_not_differ() -> None:
     assert said(one("a", {"norm": 1e6}), one("b", far)) == []  # float32 does not hold such a change of it
 
 
+def test_a_unit_that_passes_a_relu_on_one_backend_alone_is_rounding_in_a_deep_network_and_no_other_cause_is() -> None:
+    def steps(first: float, last: float, weights: int = 277) -> list[dict[str, Any]]:
+        shares = [first] * (weights - 1) + [last]
+        return [{**KERNEL, "change": 0.5 * share, "sums": [0.3 * share, 0.4 * share]} for share in shares]
+
+    def differs(changes: list[dict[str, Any]], right: list[dict[str, Any]]) -> bool:
+        return bool(said(one("a", changes=right), one("b", changes=changes)))
+
+    right = steps(1.0, 1.0)
+    assert not differs(steps(1.01, 1.0), right)
+    assert differs(steps(1.05, 1.0), right)
+    assert differs(steps(1.01, 1.01), right), "another learning rate"
+    assert differs(steps(1.01, 1.0, weights=8), steps(1.0, 1.0, weights=8))
+
+
 @pytest.mark.parametrize(
     ("other", "sentence"),
     [

@@ -35,6 +35,15 @@ def test_a_known_fault_is_named_and_its_row_differs_and_is_nobodys_measure() -> 
     assert [row.notes for row in compare([right, replace(wrong, computed=of_lstm())])] == [same.notes] * 2
 
 
+def test_a_fault_of_models_with_a_layer_is_named_in_no_other_model() -> None:
+    fault = Explanation(("outputs",), 2.0, "Its epsilon is another.", with_layer="BatchNormalization", fault=True)
+    right = Subject(measured(cell(backend="keras9/a")), of_lstm())
+    for with_layer, named in (("BatchNormalization", False), ("TimeDistributed(LSTM)", True)):
+        known = (replace(fault, with_layer=with_layer),)
+        _, differs = compare([right, Subject(measured(cell(backend="keras9/b")), of_lstm(0.5), known)])
+        assert ("Its epsilon is another." in differs.notes) == named
+
+
 def test_weights_carried_over_are_a_fault_only_where_a_program_carries_them() -> None:
     fault = Explanation(("outputs",), 2.0, "Its kernels are flipped.", carried=True, fault=True)
     right = Subject(measured(cell(backend="keras9/a")), of_lstm())

@@ -26,7 +26,7 @@ WHY_NOT = {name: backend.unavailable for name, backend in BACKENDS.items() if ba
 NATIVE = [name for name, backend in BACKENDS.items() if backend.kind == "native" and name not in WHY_NOT]
 
 
-def check_measured(run: Finished) -> None:
+def check_measured(run: Finished, learns: bool = True) -> None:
     rows = [row for row in summarised(run.results()) if row.backend not in WHY_NOT]
     for row in rows:
         assert (row.status, row.differs) == ("ok", ()), row
@@ -38,7 +38,7 @@ def check_measured(run: Finished) -> None:
         assert one.facts.weights_left == () and one.facts.device == DEVICES.get(one.cell.backend, "cpu")
         assert one.facts.backend_version not in ("", "unknown") and one.facts.libraries
         first, *_, last = one.epochs
-        assert last.val_loss < first.val_loss  # type: ignore[operator]
+        assert not learns or last.val_loss < first.val_loss  # type: ignore[operator]
         for epoch in one.epochs:
             assert len(epoch.step_seconds) == epoch.samples // one.cell.batch_size
             assert sum(epoch.step_seconds) == pytest.approx(epoch.seconds, abs=1e-5)
@@ -68,11 +68,23 @@ def test_pictures_are_computed_alike_with_channels_first_and_last(kbench: Kbench
     compare_with_other_tests(run, shared_folder)
 
 
+def with_twin(example: str) -> list[str]:
+    folder = CHECKOUT / "examples_models" / "native"
+    return [name for name in NATIVE if (folder / name.partition("/")[2] / f"{example}.py").is_file()]
+
+
 @pytest.mark.thorough
-def test_the_network_of_a_published_comparison_trains_without_keras_as_with_it(kbench: Kbench) -> None:
-    run = kbench.measure("keras3/torch,native/torch,native/jax", "cifar10_vgg", "--repeats", "1")
+@pytest.mark.parametrize("example", ["cifar10_vgg", "fcn_r", "alexnet_r", "resnet56"])
+def test_the_networks_of_published_comparisons_train_without_keras_as_with_it(example: str, kbench: Kbench) -> None:
+    native = with_twin(example)
+    assert len(native) >= 6
+    run = kbench.measure(",".join(["keras3/torch", *native]), example, "--repeats", "1")
     assert run.status == 0, run.output
-    check_measured(run)
+    assert {row.backend for row in summarised(run.results())} == {"keras3/torch", *native}
+    check_measured(run, learns=example == "cifar10_vgg")  # the others need more steps than those of smoke
+    if example in ("fcn_r", "alexnet_r"):  # without dropout, and rounding hardly grows
+        _, *others = losses = [one.epochs[-1].val_loss for one in run.results().measured]
+        assert others == pytest.approx([losses[0]] * len(others), rel=1e-4)
 
 
 def test_a_deep_network_gives_the_features_that_keras_gives(kbench: Kbench, shared_folder: Path) -> None:

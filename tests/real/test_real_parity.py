@@ -68,6 +68,42 @@ def test_the_form_that_ships_is_found_out_and_the_layer_is_named(kbench: Kbench)
     assert float(wrong["first_layer_deviation"]) > 0.01
 
 
+SMALL_VARIANCE = '''"""Batch normalisation of numbers whose variance is near its epsilon."""
+
+from keras.initializers import RandomNormal
+from keras.layers import BatchNormalization, Dense
+from keras.models import Sequential
+
+DATA = "mnist"
+INPUT = "flat"
+BATCH_SIZE = 16
+OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.01}
+LOSS = "categorical_crossentropy"
+PROFILES = {"full": {"samples": 64, "validation_samples": 0, "epochs": 1}}
+
+
+def build_model(input_shape, num_classes):
+    model = Sequential()
+    model.add(Dense(8, kernel_initializer=RandomNormal(stddev=0.001), input_shape=input_shape))
+    model.add(BatchNormalization(epsilon=1e-5))
+    model.add(Dense(num_classes, activation="softmax"))
+    return model
+'''
+
+
+def test_cntk_trains_batch_normalisation_with_its_epsilon_only_in_the_right_form(
+    kbench: Kbench, tmp_path: Path
+) -> None:
+    example = tmp_path / "small_variance.py"
+    example.write_text(SMALL_VARIANCE)
+    two = ("keras2/cntk,keras3/jax", str(example), "--data", "synthetic")
+    corrected = kbench.parity(*two)
+    assert corrected.status == 0, corrected.output
+    as_it_ships = kbench.parity(*two, "--form", "default")
+    assert as_it_ships.status == 1 and [row["verdict"] for row in as_it_ships.parity()] == ["differs"] * 2
+    assert "trains with the epsilon 0.001, whatever it states" in " ".join(as_it_ships.output.split())
+
+
 def test_keras_2_on_tensorflow_1_trains_rightly_only_with_its_updates_in_order(
     kbench: Kbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

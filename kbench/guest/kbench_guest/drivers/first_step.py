@@ -11,6 +11,7 @@ import numpy as np
 from kbench_guest import arrays
 from kbench_guest.drivers import example_file
 from kbench_guest.drivers.parity_files import moved
+from kbench_guest.drivers.twin import weight_names
 from kbench_guest.protocol import in_a_line
 
 if TYPE_CHECKING:
@@ -93,8 +94,7 @@ def of_twin(
     seen: Dict[str, int] = {}
     for kind, *weights in layers:
         seen[kind] = seen.get(kind, 0) + 1
-        numbered = [f"weight {number}" for number in range(len(weights))]
-        names.extend([kind, seen[kind], name] for name in (["kernel", "bias"] if len(weights) == 2 else numbered))
+        names.extend([kind, seen[kind], name] for name in weight_names(kind, len(weights)))
     events.write("step", **described(names, as_numbers(initial), plain, rounded))
 
 

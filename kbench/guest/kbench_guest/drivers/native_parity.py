@@ -10,6 +10,7 @@ import numpy as np
 
 from kbench_guest import scores
 from kbench_guest.drivers import parity_files
+from kbench_guest.drivers.twin import weight_names
 
 if TYPE_CHECKING:
     from kbench_guest.drivers.twin import Twin
@@ -41,7 +42,7 @@ def run(
     def write(stage: str) -> None:
         numbered = enumerate(twin.by_layer(), 1)
         layers: List[Any] = [
-            (f"{kind} {number}", kind, values, [{}] * len(values)) for number, (kind, values) in numbered
+            (f"{kind} {number}", kind, values, roles(kind, len(values))) for number, (kind, values) in numbered
         ]
         after = loss(predicted(), feed.labels(0))
         parity_files.write_step(folder, stage, layers, after, example.OPTIMIZER["class_name"], events)
@@ -50,3 +51,8 @@ def run(
         twin.build(start)
         twin.compile(example.OPTIMIZER)
         parity_files.take_steps(spec["parity"]["steps"], stage, feed.batch, train, write, events)
+
+
+def roles(kind: str, count: int) -> List[Dict[str, Any]]:
+    """[{"name", "trained"}] of the weights of a layer of this class: moving averages are not trained."""
+    return [{"name": name, "trained": not name.startswith("moving")} for name in weight_names(kind, count)]

@@ -12,7 +12,8 @@ from kbench_guest.drivers.example_file import load
 from kbench_guest.proof import initializers
 from kbench_guest.protocol import Refused
 
-# Keras's own initializers of a layer's weights, in their order; a twin's INITIALIZERS has others.
+# Keras's own initializers of a layer's weights, in their order; a twin's INITIALIZERS has others, also with settings:
+# ("RandomNormal", {"stddev": 0.01}).
 KERNEL_AND_BIAS = ("GlorotUniform", "Zeros")
 INITIALIZERS = {
     "Dense": KERNEL_AND_BIAS,
@@ -24,6 +25,17 @@ INITIALIZERS = {
     "LSTM": ("GlorotUniform", "Orthogonal", "OpenForgetGate"),
     "BatchNormalization": ("Ones", "Zeros", "Zeros", "Ones"),
 }
+
+NAMES = {
+    "BatchNormalization": ("gamma", "beta", "moving_mean", "moving_variance"),
+    "Embedding": ("embeddings",),
+}
+
+
+def weight_names(kind: str, count: int) -> List[str]:
+    """What Keras calls the weights of a layer of this class that has so many."""
+    names = NAMES.get(kind, ("kernel", "recurrent_kernel", "bias") if count == 3 else ("kernel", "bias"))
+    return [names[number] if number < len(names) else f"weight {number}" for number in range(count)]
 
 
 class Twin:
@@ -44,10 +56,11 @@ class Twin:
                 raise Refused("example", f"LAYERS of the twin has {layer!r}: Keras has other weights there")
             for position, (kind, shape) in enumerate(zip(kinds, layer[1:])):
                 stream = initializers.stream(self._seed, number, position)
+                kind, config = (kind, {}) if isinstance(kind, str) else kind
                 if kind == "OpenForgetGate":
                     value = initializers.open_forget_gate(shape, shape[-1] // 4)
                 else:
-                    value = initializers.draw(kind, {}, shape, stream)
+                    value = initializers.draw(kind, config, shape, stream)
                 found.append(np.asarray(value, dtype="float32", order="C"))
         return found
 

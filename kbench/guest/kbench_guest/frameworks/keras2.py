@@ -139,6 +139,17 @@ class TensorFlow1(DoneOnReturn, AnyBackend):
 
 
 class CNTK(DoneOnReturn, AnyBackend):
+    def correct_epsilon(self) -> None:
+        """In training Keras hands BatchNormalization's epsilon on as the axis, which is ignored: it stays 0.001."""
+        from keras.backend import cntk_backend
+
+        shipped = cntk_backend.batch_normalization
+
+        def batch_normalization(x: Any, mean: Any, var: Any, beta: Any, gamma: Any, epsilon: float) -> Any:
+            return shipped(x, mean, var, beta, gamma, epsilon=epsilon)
+
+        cntk_backend.batch_normalization = batch_normalization  # which only normalize_batch_in_training finds there
+
     def seed_backend(self, number: int) -> None:
         self.module.cntk_py.set_fixed_random_seed(number)
 
