@@ -44,8 +44,8 @@ def test_epochs_phases_and_facts_are_read() -> None:
 
 def test_the_kernel_of_recurrent_layers_is_a_fact_of_its_own_event() -> None:
     told = json.dumps({"event": "recurrent", "recurrent_kernel": "scan"}).encode() + b"\n"
-    assert understand([*LINES, told]).facts.recurrent_kernel == "scan"
-    assert understand(LINES).facts.recurrent_kernel == ""
+    assert parse_events([*LINES, told]).facts.recurrent_kernel == "scan"
+    assert parse_events(LINES).facts.recurrent_kernel == ""
 
 
 USUAL: dict[str, Any] = {"event": "epoch", "epoch": 2, "seconds": 1.5, "samples": 9, "loss": 0.5, "accuracy": 0.25}
