@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from fake_runs import COLORS, cell, fake_run, measured, summary
 
@@ -107,7 +108,7 @@ def test_the_curves_have_it_as_a_line_in_both_panels_and_in_the_legend() -> None
     chosen = row_styles(summarise(cells), COLORS)
     figure = draw(cells, chosen, "val_accuracy", OWN, one)
     for axes in figure.axes:
-        assert [line for line in axes.lines if list(line.get_ydata()) == [0.75, 0.75]]
+        assert [line for line in axes.lines if np.asarray(line.get_ydata()).tolist() == [0.75, 0.75]]
     (legend,) = figure.legends
     assert legend.get_texts()[-1].get_text() == one.in_words
 

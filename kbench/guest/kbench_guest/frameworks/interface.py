@@ -151,10 +151,9 @@ class Framework:
         """Whether it has recurrent layers."""
         return False
 
-    @contextlib.contextmanager
-    def kernels_seen(self, model: Any) -> Iterator[Set[str]]:
+    def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
         """While it is open, adds the kernels of recurrent layers that run or are traced: see recurrent.py."""
-        yield set()
+        return recurrent.called({})
 
     def kernels_compiled(self, model: Any) -> Set[str]:
         """Those in the graph of a model that has computed its outputs. May raise anything."""
