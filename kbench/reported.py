@@ -230,6 +230,7 @@ class Facts(msgspec.Struct, frozen=True):
     # The model.
     parameters: int | None = None
     form: str = ""
+    recurrent_kernel: str = ""  # what computes its recurrent layers: fused, scan, loop, unrolled
     dtypes: tuple[str, ...] | None = None
     layers: tuple[Described, ...] | None = None
     input_shapes: tuple[Shape, ...] = ()

@@ -132,6 +132,7 @@ class Summary:
     around_seconds: float | None = None  # of a call of fit, outside its epochs and their validation: mean
     steady_epoch_seconds: float | None = None  # of all epochs of a fit but those that compile: median
     threads: int | None = None  # of each of its processes
+    recurrent_kernel: str = ""  # what computed its recurrent layers: fused, scan, loop or unrolled; empty if unknown
     # No columns.
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column())  # by kind
     # of its cells; they follow as columns
@@ -154,6 +155,11 @@ class Summary:
     def shown_seconds(self) -> float | None:
         """Its steady time, as tables show it."""
         return self.seconds_per_1000_samples if self.work.per_samples else self.epoch_seconds
+
+    @property
+    def memory_mib(self) -> float | None:
+        """Its peak where it computes: on a GPU that of the GPU, else that of its process."""
+        return self.peak_memory_mib if self.device == "cpu" else self.device_memory_mib
 
     @property
     def shown_interval(self) -> Interval | None:

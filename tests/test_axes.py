@@ -17,6 +17,7 @@ from kbench.comparison import pairing, scaling
 from kbench.comparison.values import About
 from kbench.outputs import one_run
 from kbench.plots.styles import row_styles
+from kbench.report import charts
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables import run_comparison
 from kbench.tables.content import table
@@ -60,6 +61,25 @@ def test_a_table_has_a_column_for_each_axis_that_varies_and_an_answer_along_it()
     assert "batch" not in found.heading
     assert "fastest on" in found.answer and "in 2 of 4 comparisons, on a/" in found.answer
     assert "With 1 thread, from batch 32 to 128 a/y gets 6.67 times the samples/s, a/x 1.11 times" in found.answer
+
+
+def test_along_a_number_tables_have_the_memory_and_pages_draw_it() -> None:
+    rows = [replace(row, peak_memory_mib=100.0 + row.batch_size) for row in rows_of(SPEEDS)]
+    found = table(rows)
+    place = found.columns.index("memory (MiB)")
+    assert [row[place] for row in found.rows] == [f"{100 + row.batch_size:.0f}" for row in rows]
+    by_batch, _ = scaling.within(rows)
+    chart = charts.of_memory(by_batch, row_styles(rows, {}))
+    assert chart and chart["title"] == "mnist_cnn: peak memory against batch size"
+    assert set(zip(chart["columns"]["at"], chart["columns"]["mib"], strict=True)) == {(32, 132.0), (128, 228.0)}
+    assert "memory (MiB)" not in table([replace(rows[0], axes={})]).columns
+    assert charts.of_memory(scaling.within(rows_of(SPEEDS))[0], row_styles(rows, {})) is None
+
+
+def test_on_a_gpu_memory_is_that_of_the_gpu() -> None:
+    row = replace(rows_of(SPEEDS)[0], peak_memory_mib=300.0, device_memory_mib=900.0)
+    assert (row.memory_mib, replace(row, device="gpu:0").memory_mib) == (300.0, 900.0)
+    assert replace(row, device="gpu:0", device_memory_mib=None).memory_mib is None
 
 
 def test_a_line_is_the_same_point_but_for_its_axis() -> None:

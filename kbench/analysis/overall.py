@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,14 +36,56 @@ def overall(summaries: Sequence[Summary], confidence: float = intervals.CONFIDEN
     `confidence`, by Bonferroni's inequality, since the fastest is chosen by the same data. Of several rows of a
     backend in an example, such as one per image_data_format, the fastest counts.
     """
+    found = (_of_device(device, examples, confidence) for device, examples in sorted(_times(summaries).items()))
+    return [one for one in found if one]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A performance profile (Dolan & More, 2002): in which share of examples a backend is within a factor of the
+    fastest.
+    """
+
+    device: str
+    examples: int
+    ratios: Mapping[str, tuple[float, ...]]  # of each backend to the fastest, ascending; less than `examples` if some
+    # have no time: they count as never reached
+
+    def share(self, backend: str, factor: float) -> float:
+        """Of the examples in which the backend takes at most `factor` times as long as the fastest."""
+        return bisect.bisect_right(self.ratios[backend], factor) / self.examples
+
+    @property
+    def largest(self) -> float:
+        """Of all ratios."""
+        return max(ratios[-1] for ratios in self.ratios.values())
+
+    def steps(self, backend: str) -> list[tuple[float, float]]:
+        """(factor, share) from 1 to the largest ratio, where the share changes."""
+        factors = dict.fromkeys([1.0, *self.ratios[backend], self.largest])
+        return [(factor, self.share(backend, factor)) for factor in factors]
+
+
+def profiles(summaries: Sequence[Summary]) -> list[Profile]:
+    """For each device with enough examples; of the same ratios as `overall`, and of backends that lack some, too."""
+    found = []
+    for device, examples in sorted(_times(summaries).items()):
+        names = sorted({name for example in examples for name in example})
+        of_each = {name: tuple(sorted(example[name] for example in examples if name in example)) for name in names}
+        if len(examples) >= FEWEST and len(names) > 1:
+            found.append(Profile(device, len(examples), of_each))
+    return found
+
+
+def _times(summaries: Sequence[Summary]) -> dict[str, list[dict[str, float]]]:
+    """Device -> for each example the ratio of each backend to the fastest."""
     unknown = ratios.without_fastest(summaries)
-    times: dict[str, dict[str, dict[str, float]]] = {}  # device -> example -> backend -> ratio to the fastest
+    times: dict[str, dict[str, dict[str, float]]] = {}
     for row in summaries:
         if 0 < (row.relative_to_fastest or 0.0) < math.inf and row.ranking not in unknown and not row.work.of_program:
             of_example = times.setdefault(row.device, {}).setdefault(row.example, {})
             of_example[row.backend] = min(row.relative_to_fastest or math.inf, of_example.get(row.backend, math.inf))
-    found = (_of_device(device, list(examples.values()), confidence) for device, examples in sorted(times.items()))
-    return [one for one in found if one]
+    return {device: list(examples.values()) for device, examples in times.items()}
 
 
 def _of_device(device: str, examples: Sequence[dict[str, float]], confidence: float) -> Overall | None:

@@ -154,6 +154,7 @@ def _summary(
         backend_version=facts.backend_version,
         task=facts.task or "train",
         form=facts.form,
+        recurrent_kernel=_kernels(ok),
         input=facts.input,
         axes=cell.axes,
         threads=cell.threads or None,
@@ -223,6 +224,11 @@ def _summary(
         steady_epoch_seconds=step_times.median_of(_known(repeat.facts.steady_epoch_seconds for repeat in ok)),
         steps=0 if kind.by_call else int(step_times.median_of([len(epoch.step_seconds) for epoch in steady]) or 0),
     )
+
+
+def _kernels(ok: Sequence[Measured]) -> str:
+    """Each that one of its repeats had."""
+    return ", ".join(dict.fromkeys(one.facts.recurrent_kernel for one in ok if one.facts.recurrent_kernel))
 
 
 def _metrics(last: Sequence[Epoch]) -> dict[str, float]:

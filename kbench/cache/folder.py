@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
 from kbench.datasets.registry import REGISTRY
+from kbench.disk_usage import size
 from kbench.environments.folders import MARKER
 from kbench.errors import UserError
 
@@ -129,20 +129,6 @@ def remove(cache: Path, kinds: Sequence[str]) -> Removed:
                 removed.freed += there - shared
                 removed.shared += shared
     return removed
-
-
-def size(paths: Iterable[Path]) -> tuple[int, int]:
-    """(bytes on the disk, bytes of these that are shared with uv's own cache by hard links)."""
-    files = {(about.st_dev, about.st_ino): about for path in paths for about in _files(path)}
-    shared = sum(about.st_blocks for about in files.values() if about.st_nlink > 1)
-    return 512 * sum(about.st_blocks for about in files.values()), 512 * shared
-
-
-def _files(path: Path) -> Iterator[os.stat_result]:
-    walked = (Path(place, name) for place, _, names in os.walk(path) for name in names)
-    for name in walked if path.is_dir() else (path,):
-        with contextlib.suppress(OSError):  # removed meanwhile, or not readable
-            yield name.lstat()
 
 
 def _delete(path: Path) -> None:

@@ -6,7 +6,7 @@ import argparse
 
 from tabulate import tabulate
 
-from kbench import paths
+from kbench import disk_usage, paths
 from kbench.cache import folder
 from kbench.cli import arguments
 from kbench.cli.options import KINDS
@@ -26,7 +26,9 @@ def main(options: argparse.Namespace) -> int:
     cache = paths.cache_folder()
     if not options.what:
         there = {kind: folder.made(cache, kind) for kind in ABOUT}
-        rows = [[kind, about, len(there[kind]), size(folder.size(there[kind])[0])] for kind, about in ABOUT.items()]
+        rows = [
+            [kind, about, len(there[kind]), size(disk_usage.size(there[kind])[0])] for kind, about in ABOUT.items()
+        ]
         print(f"{cache}\n{tabulate(rows, headers=['', '', 'there', 'on disk'], disable_numparse=True)}")
         print(f"\nTo free a kind: {arguments.program()} clean {' | '.join(KINDS)}")
         return 0

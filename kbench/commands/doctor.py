@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kbench import __version__, paths
+from kbench import __version__, disk_usage, paths
 from kbench.cache import folder as cache_folder
 from kbench.cli import arguments
 from kbench.commands import choices, doctor_data
@@ -95,7 +95,7 @@ def _machine(cache: Path, results: Path, to_make: int, device: Device) -> list[F
     python = f"{platform.python_implementation()} {platform.python_version()}"
     there = {kind: cache_folder.made(cache, kind) for kind in cache_folder.MADE}
     for_cache = to_make * FOR_AN_ENVIRONMENT[device.kind] + FOR_DATA * (not there["data"])
-    sizes = [f"{kind} {size(cache_folder.size(found)[0])}" for kind, found in there.items() if found]
+    sizes = [f"{kind} {size(disk_usage.size(found)[0])}" for kind, found in there.items() if found]
     return [
         Finding("kbench", f"{__version__} on {python}, {visible_cores():g} cores, {system}"),
         Finding("cache", f"{cache}: {', '.join(sizes) or 'nothing in it yet'}", _writable(cache)),
@@ -149,7 +149,7 @@ def _environment(one: Backend, build: Build, choice: Choice | None, cache: Path,
         started = interpreters.probe(made.python)
         if started is None:
             return Finding(one.name, f"{build.name}, its Python does not start", f"rm -r {made.folder}"), True
-        on_disk = size(cache_folder.size([made.folder])[0])
+        on_disk = size(disk_usage.size([made.folder])[0])
         return Finding(one.name, f"{build.name}, Python {started.version}, environment of {on_disk}"), False
     ensure.check_platform(one, build)
     python = interpreters.at_hand(one, cache, choice.path if choice else None)

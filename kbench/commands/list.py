@@ -12,7 +12,7 @@ from dataclasses import asdict
 from kbench import datasets, paths, workloads
 from kbench.commands import choices, list_runs
 from kbench.comparison import published
-from kbench.environments import ensure, interpreters
+from kbench.environments import costs, ensure, interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.machine import devices
@@ -26,6 +26,7 @@ from kbench.text import as_json, nearest
 from kbench.values import Backend, Device, Example
 
 _BACKENDS = ["backend", "what it is", "can", "Python", "installed"]
+_COSTS = ["install (s)", "size (MiB)", "packages", "Python used", "compilers"]  # of data: a table has no room
 _VARIABLES = ["backend", "variable", "value"]
 _EXAMPLES = ["example", "does", "data", "parameters", "full", "what it is"]
 _PUBLISHED = "published"
@@ -53,7 +54,12 @@ def main(options: argparse.Namespace) -> int:
     if options.what in ("all", "backends"):
         device = devices.choose("auto", devices.gpus())
         pythons = choices.chosen_pythons(vars(options), known)
-        shown["backends"] = grid.Grid(_BACKENDS, [_backend(one, device, pythons) for one in known.values()])
+        rows = [_backend(one, device, pythons) for one in known.values()]
+        heads = _BACKENDS
+        if options.format in ("csv", "json"):
+            heads = [*_BACKENDS, *_COSTS]
+            rows = [[*row, *_cost(one, device, pythons)] for row, one in zip(rows, known.values(), strict=True)]
+        shown["backends"] = grid.Grid(heads, rows)
     if options.what in ("all", "examples"):
         rows = [_example(example) for example in known_examples().values()]
         shown["examples"] = grid.Grid(_EXAMPLES, rows)
@@ -143,6 +149,23 @@ def _installed(backend: Backend, device: Device, pythons: Mapping[str, Choice]) 
         return f"no: made on first use with Python {found.version}"
     except (Unavailable, Unsupported, UserError) as error:
         return f"no: {error}"
+
+
+def _cost(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> list[str]:
+    """What installing it took here, as far as that is known; the compilers that it needs, installed or not."""
+    compilers = " and ".join(ensure.programs(backend))
+    choice = pythons.get(backend.name)
+    try:
+        build = pick_build(backend, device, as_is=choice is not None and choice.as_is)
+        made = ensure.find(backend, build, explicit=choice)
+    except (Unavailable, Unsupported, UserError):
+        made = None
+    cost = costs.of(made) if made else None
+    if cost is None:
+        return ["", "", "", "", compilers]
+    seconds = "" if cost.seconds is None else f"{cost.seconds:.0f}"
+    python = f"{cost.python}, made by kbench" if cost.python_made else cost.python
+    return [seconds, f"{cost.mib:.0f}", str(cost.packages), python, compilers]
 
 
 def _example(example: Example) -> list[str]:

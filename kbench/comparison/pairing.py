@@ -154,6 +154,7 @@ def _remarks(one: Summary, two: Summary) -> tuple[str, ...]:
         "backend_version": f"version of {two.backend}",
         **({"image_data_format": "layout"} if one.input == "image" else {}),
         "form": "recurrent layers",
+        **({"recurrent_kernel": "recurrent kernel"} if one.recurrent_kernel and two.recurrent_kernel else {}),
         "epochs": "epochs",
     }
     same_backend = one.backend == two.backend

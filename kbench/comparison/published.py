@@ -120,12 +120,12 @@ def beside_figures(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[F
         for figure in by_workload.get((row.example, row.work.per_samples), ()):
             seconds = _seconds(row, figure.per_1000)
             if seconds and (published := figure.seconds):
-                same = _of_any_generation(figure.backend) == _of_any_generation(row.backend)
+                same = of_any_generation(figure.backend) == of_any_generation(row.backend)
                 found.append(FigureBesideRow(row, seconds, figure, published, same, _differs(row, figure)))
     return found
 
 
-def _of_any_generation(backend: str) -> tuple[bool, str]:
+def of_any_generation(backend: str) -> tuple[bool, str]:
     """Whether it is without Keras, and its name without the 1 of a framework's first generation.
 
     Any other number is part of a name: a 2 or a 7 may stand for another program.

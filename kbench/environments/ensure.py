@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import sys
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -16,7 +17,7 @@ import filelock
 from packaging.utils import canonicalize_name
 
 from kbench import paths
-from kbench.environments import installers, interpreters
+from kbench.environments import costs, installers, interpreters
 from kbench.environments.folders import MARKER, SCHEMA, finished, lock_sha256, lock_text, path_of
 from kbench.environments.folders import python as python_of
 from kbench.environments.interpreters import Choice, Interpreter
@@ -126,6 +127,7 @@ def _make(
         f"{backend.name}: making its environment ({build.name}, Python {interpreter.version}, "
         f"{count} packages) in {folder}"
     )
+    started = time.monotonic()
     command = [installers.uv_program(), "venv", "--python", str(interpreter.path), str(folder)]
     try:
         with whole_in_place(folder):
@@ -135,18 +137,19 @@ def _make(
             _add_debian(backend, build, folder, log)
             _add_libraries(backend, folder, log)
             _check_installed(build, python, folder, log)
-            _mark(build, folder, interpreter)
+            _mark(build, folder, interpreter, time.monotonic() - started)
     except installers.InstallFailed as failure:
         raise Unavailable(f"the environment of {backend.name} could not be made: {failure} (see {log})") from None
 
 
-def _mark(build: Build, folder: Path, interpreter: Interpreter) -> None:
+def _mark(build: Build, folder: Path, interpreter: Interpreter, seconds: float) -> None:
     details = {
         "schema": SCHEMA,
         "folder": str(folder),
         "lock_sha256": lock_sha256(build),
         "interpreter": str(interpreter.path),
         "library_folder": str(interpreter.library_folder or ""),
+        "cost": costs.recorded(folder, seconds),
     }
     draft = folder / f"{MARKER}.draft"
     draft.write_text(json.dumps(details, indent=1), encoding="utf-8")

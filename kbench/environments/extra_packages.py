@@ -13,6 +13,7 @@ from filelock import FileLock
 from packaging.utils import canonicalize_name
 
 from kbench.environments import installers
+from kbench.environments.folders import ADDED
 from kbench.environments.packages import packages, pinned
 from kbench.errors import Unavailable, UserError
 from kbench.masking import without_passwords
@@ -38,7 +39,7 @@ def ensure(environment: Environment, requirements: Sequence[str], report: Callab
     wanted = "\n".join(sorted(requirements))
     fixed = "\n".join(f"{name}=={version}" for name, version in there.items())
     key = hashlib.sha256(json.dumps([wanted, fixed]).encode()).hexdigest()[:12]
-    folder = environment.folder / "with" / key
+    folder = environment.folder / ADDED / key
     log = environment.folder.parent / "logs" / f"{environment.folder.name}-with-{key}.log"
     folder.parent.mkdir(exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):

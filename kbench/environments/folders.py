@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
@@ -14,6 +15,8 @@ from kbench.values import Backend, Build, base
 
 SCHEMA = 1
 MARKER = "kbench.json"  # written last: an environment without it is half-made and is made again
+
+ADDED = "with"  # the folder in it of packages that programs have added
 
 
 def path_of(backend: Backend, build: Build, version: str, explicit: Choice | None, cache: Path) -> Path:
@@ -52,7 +55,7 @@ def python(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-def finished(folder: Path) -> Mapping[str, str] | None:
+def finished(folder: Path) -> Mapping[str, Any] | None:
     """The marker's contents, if the environment was finished in this place and still has its Python."""
     try:
         details = json.loads((folder / MARKER).read_text(encoding="utf-8"))

@@ -28,14 +28,22 @@ def packages(environment: Environment) -> dict[str, str]:
     """Name -> version of each package, in the order of the names; empty if they cannot be read. Never raises."""
     try:
         own = environment.folder  # made by kbench: its Python need not be started for this
-        folders = [*map(str, own.glob("lib/python*/site-packages"))] if own else _search_path(environment.python)
-        found: dict[str, str] = {}
-        for one in importlib.metadata.distributions(path=folders):
-            name = canonicalize_name(one.metadata["Name"] or "")
-            if name:
-                found.setdefault(name, one.version)  # the first on the path is the one that is imported
+        return in_folder(own) if own else _on(_search_path(environment.python))
     except Exception:  # half a package, or a Python that does not start: a run does not fail for a list
         return {}
+
+
+def in_folder(environment: Path) -> dict[str, str]:
+    """The same of the environment in this folder. May raise anything, of half a package."""
+    return _on([*map(str, environment.glob("lib/python*/site-packages"))])
+
+
+def _on(folders: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in importlib.metadata.distributions(path=folders):
+        name = canonicalize_name(one.metadata["Name"] or "")
+        if name:
+            found.setdefault(name, one.version)  # the first on the path is the one that is imported
     return dict(sorted(found.items()))
 
 

@@ -12,7 +12,9 @@ from kbench import axes
 from kbench.analysis import machine_stability
 from kbench.analysis.call_sites import by_line
 from kbench.analysis.rows import again, summarised
-from kbench.comparison import published
+from kbench.comparison import published, published_accuracy
+from kbench.comparison.published import Figure
+from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import within
 from kbench.errors import UserError
 from kbench.machine.provenance import describe
@@ -21,6 +23,7 @@ from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost
 from kbench.plots.overview import overview
+from kbench.plots.performance_profile import performance_profile
 from kbench.plots.scaling import scaling
 from kbench.plots.styles import OWN, Style, caption, key, row_styles, same_learning
 from kbench.report.page import html
@@ -36,7 +39,7 @@ from kbench.values import FAILED, TIMEOUT, Measured
 # Files in plots/ with these names are kbench's; all others are the user's.
 PICTURES = tuple(
     f"{stem}.{suffix}"
-    for stem in ("overview", "keras-cost", "*-convergence", "*-seconds", "*-by-*")
+    for stem in ("overview", "performance-profile", "keras-cost", "*-convergence", "*-seconds", "*-by-*")
     for suffix in ("png", "svg")
 )
 
@@ -56,10 +59,10 @@ def rebuild(
     """
     run = results.folder
     rows = summarised(results, baseline) if rows is None else rows
-    drawings = _plots(results, rows, style) if plots else {}
+    shown = of_report(results, rows)
+    drawings = _plots(results, rows, style, shown.accuracies) if plots else {}
     pngs = {example: [path for path in found if path.endswith(".png")] for example, found in drawings.items()}
     pngs = pngs if plots else _kept(run, rows)
-    shown = of_report(results, rows)
     files: dict[str, str | bytes] = {
         "summary.csv": summary_csv(rows),
         "epochs.csv": epochs_csv(by_line(results.measured)),
@@ -85,12 +88,16 @@ def report(runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> bytes:
     return html([of_report(results, summaries) for results, summaries in runs]).encode(errors="backslashreplace")
 
 
+def _published() -> list[Figure]:
+    try:
+        return published.read()
+    except UserError:  # the rest of a page is worth having, and `list published` says what is wrong
+        return []
+
+
 def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
     """The run as report.html shows it."""
-    try:
-        figures = published.read()
-    except UserError:  # the rest of the page is worth having, and `list published` says what is wrong
-        figures = []
+    figures = _published()
     return Run(
         name=results.name,
         created=results.created,
@@ -106,6 +113,7 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         ],
         failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
         published=published.beside_figures(summaries, figures),
+        accuracies=published_accuracy.beside(summaries, results.measured, figures),
         addresses=published.addresses(),
         again=again(results),
     )
@@ -114,7 +122,9 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
 Drawings = dict[str, dict[str, bytes]]  # per example, and under "" for the whole run: bytes by path below the run
 
 
-def _plots(results: RunResults, summaries: Sequence[Summary], style: Style) -> Drawings:
+def _plots(
+    results: RunResults, summaries: Sequence[Summary], style: Style, accuracies: Sequence[PublishedAccuracy]
+) -> Drawings:
     """The run's plots. Raises UserError where the user's style cannot be drawn."""
     summaries = [row for row in summaries if row.work.compared]
     chosen = row_styles(summaries, colors([results]))
@@ -123,13 +133,15 @@ def _plots(results: RunResults, summaries: Sequence[Summary], style: Style) -> D
     for one in by_line(results.measured):
         cells.setdefault(one.cell.example, []).append(one)
     whole = _named("overview", overview({"": summaries}, chosen, style))
+    whole |= _named("performance-profile", performance_profile(summaries, chosen, style))
     drawn = {"": whole | _named("keras-cost", keras_cost(summaries, chosen, style))}
     for rows in by_example(summaries):
         example = rows[0].example
         differing = {key(row) for row in rows if row.differs}
         learning = {row.key for row in same_learning(rows)}
         trained = [one for one in cells[example] if one.cell.key in learning]
-        curves = convergence(trained, chosen, differing, style) if rows[0].work.trains else {}
+        of_network = next((one for one in accuracies if one.example == example), None)
+        curves = convergence(trained, chosen, differing, style, of_network) if rows[0].work.trains else {}
         stem = file_name(example)
         drawn[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
     for sweep in within(summaries):
@@ -141,7 +153,7 @@ def _plots(results: RunResults, summaries: Sequence[Summary], style: Style) -> D
 def _kept(run: Path, rows: Sequence[Summary]) -> dict[str, list[str]]:
     """The plots of before, which stay if none are drawn."""
     kinds = ("convergence", "seconds", *(f"by-{axis.title.replace(' ', '-')}" for axis in axes.numbers()))
-    stems: dict[str, tuple[str, ...]] = {"": ("overview", "keras-cost")}
+    stems: dict[str, tuple[str, ...]] = {"": ("overview", "performance-profile", "keras-cost")}
     stems |= {row.example: tuple(f"{file_name(row.example)}-{what}" for what in kinds) for row in rows}
     return {
         example: [f"plots/{stem}.png" for stem in names if (run / "plots" / f"{stem}.png").is_file()]

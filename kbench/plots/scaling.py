@@ -92,7 +92,7 @@ _THROUGHPUT = "samples/s"
 _PANELS: Mapping[str, Callable[[Summary], float | None]] = {
     _THROUGHPUT: lambda row: row.samples_per_second,
     "ms per step": lambda row: None if row.step_seconds_median is None else 1000 * row.step_seconds_median,
-    "peak memory (MiB)": lambda row: row.device_memory_mib or row.peak_memory_mib,
+    "peak memory (MiB)": lambda row: row.memory_mib,
 }
 
 

@@ -82,7 +82,13 @@ const kbenchCharts = (() => {
           scale: chart.log ? { type: "log", nice: false, padding: 12 } : { zero: true }, axis: { tickCount: 6, format: "~s" } });
     const y = number("value", { title: chart.metric, scale: { zero: false }, axis: { tickCount: 6 } });
     const band = { mark: { type: "area", opacity: 0.16, line: false }, encoding: { y: number("low"), y2: { field: "high" } } };
-    return lines(values, styles, hidden, x, y, several ? [band] : [], [
+    const printed = chart.published === undefined ? [] : [
+      { data: { values: [{ low: chart.ends[0], high: chart.ends[1] }] }, mark: { type: "rect", opacity: 0.15, tooltip: false },
+        encoding: { x: null, y: number("low"), y2: { field: "high" }, color: { value: "var(--faint)" } } },
+      { data: { values: [{ value: chart.published }] }, mark: { type: "rule", strokeWidth: 1.2, strokeDash: [2, 3], tooltip: false },
+        encoding: { x: null, y: number("value"), color: { value: "var(--faint)" } } },
+    ];
+    return lines(values, styles, hidden, x, y, [...printed, ...(several ? [band] : [])], [
       number("epoch", { format: "d" }),
       number("seconds", { title: "training time (s)", format: ".4" }),
       number("value", { title: chart.metric, format: chart.accuracy ? ".4f" : ".4" }),
@@ -108,7 +114,7 @@ const kbenchCharts = (() => {
       axis: { values: measured, format: ",", labelOverlap: true, labelSeparation: 6, grid: false } });
     // Very long intervals are cut off at `ends`.
     const scale = { type: "log", nice: false, ...(chart.ends ? { domain: chart.ends } : { padding: 10 }) };
-    const y = number("throughput", { title: "samples/s", scale, axis: { tickCount: 4, format: "~s" } });
+    const y = number(chart.field, { title: chart.y, scale, axis: { tickCount: 4, format: "~s" } });
     const ideal = {
       data: { values: rows(chart.ideal) },
       mark: { type: "line", strokeWidth: 1, tooltip: false },
@@ -123,8 +129,18 @@ const kbenchCharts = (() => {
     const ends = [number("low", { title: "at least", format: ",.4" }), number("high", { title: "at most", format: ",.4" })];
     return lines(values, styles, hidden, x, y, known ? [ideal, interval] : [ideal], [
       number("at", { title: chart.x, format: "," }),
-      number("throughput", { title: "samples/s", format: ",.4" }),
+      number(chart.field, { title: chart.y, format: ",.4" }),
       ...(known ? ends : []),
+    ]);
+  }
+
+  // Shares of examples that lie within a factor of the fastest.
+  function profile(chart, styles, hidden) {
+    const x = number("factor", { title: chart.x, scale: { type: "log", nice: false }, axis: { tickCount: 5, format: "~g" } });
+    const y = number("share", { title: "examples", scale: { domain: [0, 1] }, axis: { format: "%" } });
+    return lines(rows(chart.columns), styles, hidden, x, y, [], [
+      number("factor", { title: "within", format: ".3" }),
+      number("share", { title: "examples", format: ".0%" }),
     ]);
   }
 
@@ -188,6 +204,7 @@ const kbenchCharts = (() => {
       case "curve": return curve(chart, styles, hidden);
       case "steps": return steps(chart, styles, hidden);
       case "scaling": return scaling(chart, styles, hidden);
+      case "profile": return profile(chart, styles, hidden);
       case "phases": return stacked(chart, hidden, "phase", "seconds", "seconds", PHASES);
       case "memory": return stacked(chart, hidden, "part", "mib", "MiB", MEMORY);
       default: throw new Error(`no chart of the kind ${chart.kind}`);

@@ -12,9 +12,12 @@ import numpy as np
 
 from kbench import workloads
 from kbench.analysis import learning_curves, step_times
+from kbench.analysis.overall import Profile
+from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import Lines
 from kbench.plots.convergence import METRICS, WIDE
 from kbench.plots.overview import words as matrix_words
+from kbench.plots.performance_profile import in_words as profile_in_words
 from kbench.plots.scaling import ideal_label, line_styles
 from kbench.plots.styles import Key, RowStyle, key, same_learning
 from kbench.summary import Summary
@@ -39,7 +42,11 @@ Chart = dict[str, Any]  # JSON-able; "kind" says which function of charts.js dra
 
 @np.errstate(all="ignore")  # what is no number is left out
 def of_example(
-    rows: Sequence[Summary], measured: Sequence[Measured], styles: Mapping[Key, RowStyle], most: int
+    rows: Sequence[Summary],
+    measured: Sequence[Measured],
+    styles: Mapping[Key, RowStyle],
+    most: int,
+    published: PublishedAccuracy | None = None,
 ) -> list[Chart]:
     """The charts of one example, in the order of the page; `most` points a curve. None of what is outside Keras."""
     if not rows[0].work.compared:
@@ -53,7 +60,8 @@ def of_example(
         for choice in (("val_accuracy", "accuracy"), ("val_loss", "loss")):
             metric = next((name for name in choice if any(learning_curves.has(one, name) for one in measured)), None)
             if metric:
-                charts += _curves(metric, cells, {key(row): labels[key(row)] for row in same_learning(rows)}, most)
+                drawn = {key(row): labels[key(row)] for row in same_learning(rows)}
+                charts += _curves(metric, cells, drawn, most, published if metric == "val_accuracy" else None)
     others = (_phases(rows, cells, labels), _steps(rows, cells, labels, most), _memory(rows, labels))
     return [chart for chart in (_times(rows, labels), *charts, *others) if chart]
 
@@ -81,7 +89,11 @@ def _times(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
 
 
 def _curves(
-    metric: str, cells: Mapping[Key, Sequence[Measured]], labels: Mapping[Key, str], most: int
+    metric: str,
+    cells: Mapping[Key, Sequence[Measured]],
+    labels: Mapping[Key, str],
+    most: int,
+    published: PublishedAccuracy | None,
 ) -> list[Chart]:
     drawn = {label: points for row, label in labels.items() if (points := curve(cells.get(row, ()), metric, most))}
     longest = max((len(one.epochs) for group in cells.values() for one in group), default=0)
@@ -95,10 +107,16 @@ def _curves(
             [(label, *astuple(point)) for label, points in drawn.items() for point in points],
         ),
         [f"{label} ends at {significant(points[-1].value, 4)}" for label, points in drawn.items()],
-        f"{most} of {longest:,} epochs of each curve are drawn." if longest > most else "",
+        " ".join(
+            [
+                *([f"{most} of {longest:,} epochs of each curve are drawn."] if longest > most else []),
+                *([f"Grey line: {published.in_words}."] if published else []),
+            ]
+        ),
     )
     name = METRICS[metric]
     shared |= {"metric": name, "accuracy": "accuracy" in metric}
+    shared |= {"published": published.value, "ends": list(published.ends)} if published else {}
     wide = first > 0 and max(seconds) / min(seconds) > WIDE
     # The chart against seconds takes the values of the one before it.
     return [
@@ -212,27 +230,60 @@ def _memory(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
 
 def of_scaling(lines: Lines, styles: Mapping[Key, RowStyle]) -> Chart:
     """Throughput along an axis."""
-    found, in_words = [], []
+    found = []
     for line, row_style in zip(lines.lines, line_styles(lines, styles), strict=True):
-        label, points = row_style.label, line.points
-        for point in points:
+        for point in line.points:
             ends = (point.interval.low, point.interval.high) if point.interval else (None, None)
-            found.append((label, point.at, point.throughput, *ends))
-        shown = ", ".join(f"{significant(point.throughput)} at {point.at:,}" for point in points)
-        in_words.append(f"{label} {shown} samples/s")
+            found.append((row_style.label, point.at, point.throughput, *ends))
     names = ", ".join(lines.left_out)
     left_out = f" Left out, since not measured like the others: {names}." if names else ""
     return {
-        **_chart(
-            "scaling",
-            f"{lines.example}: throughput against {lines.axis.title}",
-            _columns(("row", "at", "throughput", "low", "high"), found),
-            in_words,
-            f"Grey: {ideal_label(lines)}, from the fastest.{left_out}",
-        ),
-        "x": lines.axis.title,
+        **_along(lines, "throughput", "throughput", "samples/s", found),
+        "thinned": f"Grey: {ideal_label(lines)}, from the fastest.{left_out}",
         "ideal": _columns(("at", "throughput"), lines.ideal),
         "ends": [_short(end) for end in lines.ends] if lines.ends else None,
+    }
+
+
+def of_memory(lines: Lines, styles: Mapping[Key, RowStyle]) -> Chart | None:
+    """Peak memory along the same; None if it is not known."""
+    found = [
+        (row_style.label, point.at, memory, None, None)
+        for line, row_style in zip(lines.lines, line_styles(lines, styles), strict=True)
+        for point in line.points
+        if (memory := point.row.memory_mib)
+    ]
+    if not found:
+        return None
+    return {**_along(lines, "peak memory", "mib", "MiB", found), "ideal": _columns(("at", "mib"), []), "ends": None}
+
+
+def _along(lines: Lines, what: str, field: str, unit: str, found: Sequence[Sequence[Any]]) -> Chart:
+    """The chart of (label, place on the axis, value, at least, at most)."""
+    by_label: dict[str, list[str]] = {}
+    for label, at, value, *_ in found:
+        by_label.setdefault(label, []).append(f"{significant(value)} at {at:,}")
+    in_words = [f"{label} {', '.join(shown)} {unit}" for label, shown in by_label.items()]
+    columns = _columns(("row", "at", field, "low", "high"), found)
+    chart = _chart("scaling", f"{lines.example}: {what} against {lines.axis.title}", columns, in_words)
+    return {**chart, "x": lines.axis.title, "y": unit, "field": field}
+
+
+def of_profile(profile: Profile, of_device: str) -> Chart:
+    """A performance profile; `of_device` names the device where there are several."""
+    found, in_words = [], []
+    for name in profile.ratios:
+        before = 0.0  # below the first step
+        for factor, share in profile.steps(name):
+            # A step has a corner on the line below it, too.
+            found += [(name, factor, before)] if factor > 1 else []
+            found.append((name, factor, share))
+            before = share
+        in_words.append(f"{name} is fastest in {profile.share(name, 1.0):.0%} and timed in {before:.0%}")
+    columns = _columns(("row", "factor", "share"), found)
+    return {
+        **_chart("profile", f"{profile_in_words(profile)}{of_device}", columns, in_words),
+        "x": "x, the time over the fastest's",
     }
 
 

@@ -16,11 +16,13 @@ from markupsafe import Markup, escape
 from matplotlib.colors import Colormap, LogNorm
 
 from kbench.analysis.learning_curves import unrisen
+from kbench.analysis.overall import profiles
 from kbench.analysis.ratios import without_fastest
 from kbench.axes import Point
 from kbench.comparison.scaling import Lines, within
 from kbench.plots.overview import scale, shown_ratio, sure_ratio
 from kbench.plots.overview import words as matrix_words
+from kbench.plots.performance_profile import of_backends
 from kbench.plots.scaling import line_styles
 from kbench.plots.styles import Key, RowStyle, key, place_labels, row_styles
 from kbench.report import charts, colors, learning_text, published_tables
@@ -78,14 +80,15 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
     chosen = row_styles([row for run in runs for row in run.summaries], known)
     along = [within([row for row in run.summaries if row.work.compared]) for run in runs]
     of_lines = [row_style for found in (scaling, *along) for one in found for row_style in line_styles(one, chosen)]
-    styles = _styles([*chosen.values(), *of_lines])
+    whole = [row_style for run in runs for row_style in of_backends(run.summaries, chosen).values()]
+    styles = _styles([*chosen.values(), *of_lines, *whole])
     each = charts.points_each(4 * sum(len(run.summaries) for run in runs))
     shown = [
         _run(number, run, chosen, styles, each, sweeps)
         for number, (run, sweeps) in enumerate(zip(runs, along, strict=True))
     ]
-    lines = _drawn("scaling", "scaling", [charts.of_scaling(one, chosen) for one in scaling], styles)
-    sections = [*(example for run in shown for example in run["examples"]), lines]
+    lines = _drawn("scaling", "scaling", _along(scaling, chosen), styles)
+    sections = [*(section for run in shown for section in (run["profile"], *run["examples"])), lines]
     drawn = [chart for section in sections for chart in section["charts"]]
     data = {"charts": {chart["id"]: chart for chart in drawn}, "styles": list(styles.values())}
     scripts = [Markup(_script(name)) for name in _SCRIPTS]
@@ -138,6 +141,7 @@ def _run(
     for one in run.measured:
         cells.setdefault(one.cell.example, []).append(one)
     groups = by_example(run.summaries)
+    printed = {one.example: one for one in run.accuracies}
     # Each with footnotes of its own: a reader may go to a section by a link.
     contents = remarks_once(table(rows, again=run.again) for rows in groups)
     examples = [
@@ -146,8 +150,8 @@ def _run(
                 f"r{number}e{position}",
                 rows[0].example,
                 [
-                    *charts.of_example(rows, cells[rows[0].example], chosen, each),
-                    *(charts.of_scaling(one, chosen) for one in sweeps if one.example == rows[0].example),
+                    *charts.of_example(rows, cells[rows[0].example], chosen, each, printed.get(rows[0].example)),
+                    *_along([one for one in sweeps if one.example == rows[0].example], chosen),
                 ],
                 styles,
             ),
@@ -169,11 +173,13 @@ def _run(
         "learnt": learnt,
         "unlike": unlike,
         "overall": overall.sentences(run.summaries),
+        "profile": _profile(f"r{number}p", run.summaries, styles),
         "remarks": run.remarks,
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,
         "cost": keras_cost.table(run.summaries),
         "in_print": published_tables.tables(run.published, run.addresses),
+        "accuracies": published_tables.reached(run.accuracies),
         "configuration": configuration.tables(run.provenance, run.examples, run.measured, run.summaries),
         "variables": [
             (name, [f"{key}={value}" for key, value in some.items()])
@@ -182,6 +188,19 @@ def _run(
         "versions": versions(run.summaries, run.backends),
         "failures": [(one, Markup("\n").join(map(plain, one.outcome.last_lines))) for one in run.failures],
     }
+
+
+def _along(found: Iterable[Lines], chosen: Mapping[Key, RowStyle]) -> list[charts.Chart]:
+    """What changes along each axis: throughput and memory."""
+    drawn = [chart for one in found for chart in (charts.of_scaling(one, chosen), charts.of_memory(one, chosen))]
+    return [chart for chart in drawn if chart]
+
+
+def _profile(name: str, summaries: Sequence[Summary], styles: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The performance profiles of a run, one a device."""
+    found = profiles(summaries)
+    of_device = [f", on {one.device}" if len(found) > 1 else "" for one in found]
+    return _drawn(name, "all examples", list(map(charts.of_profile, found, of_device)), styles)
 
 
 def _drawn(

@@ -8,7 +8,8 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from kbench.comparison.published import FigureBesideRow
-from kbench.tables import published
+from kbench.comparison.published_accuracy import PublishedAccuracy
+from kbench.tables import accuracies, published
 from kbench.tables.content import Table
 from kbench.text import plain
 
@@ -22,6 +23,15 @@ def tables(found: Sequence[FigureBesideRow], addresses: Mapping[str, str]) -> li
         rows = tuple((*row, _linked(source, addresses)) for *row, source in table.rows)
         marks: Marks = [(None, "own" if row[-1] == published.OWN else "") for row in table.rows]
         shown.append((name, table.heading.removeprefix(name).strip(" ()"), replace(table, rows=rows), marks))
+    return shown
+
+
+def reached(found: Sequence[PublishedAccuracy]) -> list[tuple[str, str, Table, None]]:
+    """The same of accuracies."""
+    shown = []
+    for one in found:
+        table = accuracies.table(one)
+        shown.append((one.example, table.heading.removeprefix(plain(one.example)).strip(" ()"), table, None))
     return shown
 
 

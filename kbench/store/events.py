@@ -74,7 +74,7 @@ class End(Event, frozen=True, tag="end"):
 _STRUCTS: tuple[type[msgspec.Struct], ...] = (Epoch, *Event.__subclasses__())
 KINDS: dict[object, type[msgspec.Struct]] = {kind.__struct_config__.tag: kind for kind in _STRUCTS}
 # Events whose keys are facts by the same names.
-OPEN = ("start", "loaded", "model", "compiled", "settings", "threads", "training", "device", "libraries")
+OPEN = ("start", "loaded", "model", "compiled", "settings", "threads", "recurrent", "training", "device", "libraries")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from kbench.text import MISSING, nearest, plain, significant
 HEADINGS = {
     "channels": "image_data_format",
     "recurrent": "form",
+    "kernel": "recurrent_kernel",
     "s/epoch": "epoch_seconds",
     "s/call": "epoch_seconds",
     "seconds": "epoch_seconds",

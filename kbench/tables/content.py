@@ -24,6 +24,10 @@ _MARKS = {
     NO_DIFFERENCE: "~: no difference shown, as the interval of the ratio includes 1.",
     NOT_COMPARED: "?: could not be compared, as the ratio has no interval or one wider than a factor of 3 each way.",
 }
+_KERNELS = (
+    "kernel: what computed their time steps: fused, one kernel for all; scan, a loop compiled whole; loop, one after "
+    "another; unrolled, all in one graph."
+)
 # What other columns show, too: a verdict shows in the ratio, and samples/s is s/epoch turned round.
 _OPTIONAL = (
     "% of limit", "samples/s", "images/s", "first epoch (s)", "first call (s)", "cold pass (s)", "verdict",
@@ -80,7 +84,7 @@ def table(rows: Sequence[Summary], footnotes: list[str] | None = None, again: st
     footnotes = [] if footnotes is None else footnotes
     above = len(footnotes)
     columns = chosen({**_columns(rows), "status": lambda row: _status(row, footnotes)}, rows, shown)
-    usual = {"backend", "channels", "device", "recurrent", "verdict", "status"}
+    usual = {"backend", "channels", "device", "recurrent", "kernel", "verdict", "status"}
     return Table(
         heading=heading(rows),
         columns=tuple(columns),
@@ -121,6 +125,8 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     columns |= {axis.title: partial(_on_axis, axis) for axis in _varying(rows)}
     if any(row.form for row in rows):
         columns["recurrent"] = lambda row: plain(row.form) or ("default" if row.status == OK else MISSING)
+    if any(row.recurrent_kernel for row in rows):
+        columns["kernel"] = lambda row: plain(row.recurrent_kernel) or MISSING
     work = rows[0].work
     if work.of_program:
         return columns | _of_script(rows)
@@ -131,6 +137,8 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     columns |= _comparison(rows)
     columns["cold pass (s)" if infers else "first epoch (s)"] = lambda row: significant(row.first_epoch_seconds)
     columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
+    if any(axis.number for axis in _varying(rows)) and any(row.memory_mib for row in rows):
+        columns["memory (MiB)"] = lambda row: significant(row.memory_mib)
     if any(row.percent_of_limit is not None for row in rows):
         columns["% of limit"] = lambda row: significant(row.percent_of_limit, 2)
     if not infers:
@@ -291,6 +299,7 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
         **_on_comparison(rows),
         **_on_learning(rows),
         "recurrent: how the backend computes the recurrent layers.": any(row.form for row in rows),
+        _KERNELS: any(row.recurrent_kernel for row in rows),
     }
     return tuple(remark for remark, applies in possible.items() if applies)
 

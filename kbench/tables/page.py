@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kbench.comparison.published import FigureBesideRow
+from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.summary import Summary
-from kbench.tables import keras_cost
+from kbench.tables import accuracies, keras_cost
 from kbench.tables.answers import headline
 from kbench.tables.configuration import configuration
 from kbench.tables.content import tables
@@ -33,6 +34,7 @@ class Run:
     remarks: Sequence[str] = ()  # on the machine during the run
     failures: Sequence[Measured] = ()
     published: Sequence[FigureBesideRow] = ()  # its rows beside published figures
+    accuracies: Sequence[PublishedAccuracy] = ()
     addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
     again: str = ""  # the command that repeats what could not be compared
 
@@ -68,6 +70,8 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
         tables(summaries, run.again), dict.fromkeys(row.example for row in summaries), strict=True
     ):
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
+    for table in map(accuracies.table, run.accuracies):
+        parts += [f"## {escape(table.heading)}", body(table)]
     if cost := keras_cost.table(summaries):
         parts += [f"## {escape(cost.heading)}", body(cost)]
     parts += _failures(run.failures)

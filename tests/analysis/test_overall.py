@@ -7,7 +7,7 @@ import math
 import pytest
 from fake_runs import summary
 
-from kbench.analysis.overall import overall
+from kbench.analysis.overall import overall, profiles
 from kbench.summary import Summary
 from kbench.tables.overall import sentences
 from kbench.values import FASTEST, NOT_COMPARED, SLOWER, Interval
@@ -77,3 +77,19 @@ def test_examples_that_differ_too_much_name_no_fastest_backend() -> None:
 
 def test_calls_of_a_script_are_no_examples() -> None:
     assert overall(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.0, 2.0]}, unit="epoch")) == []
+
+
+def test_a_performance_profile_counts_the_examples_within_a_factor_of_the_fastest() -> None:
+    (found,) = profiles(rows({"a": [1.0, 1.0, 3.0, 1.0], "b": [2.0, 4.0, 1.0, 0.0]}))
+    assert (found.device, found.examples, found.largest) == ("cpu", 4, 4.0)
+    assert [found.share("a", factor) for factor in (1.0, 2.9, 3.0, 100.0)] == [0.75, 0.75, 1.0, 1.0]
+    assert [found.share("b", factor) for factor in (0.9, 1.0, 2.0, 4.0)] == [0.0, 0.25, 0.5, 0.75]
+    assert found.share("b", math.inf) == 0.75, "it has no time in one example"
+    assert found.steps("b") == [(1.0, 0.25), (2.0, 0.5), (4.0, 0.75)]
+    assert found.steps("a") == [(1.0, 0.75), (3.0, 1.0), (4.0, 1.0)]
+
+
+def test_fewer_than_three_examples_and_a_single_backend_have_no_profile() -> None:
+    assert profiles(rows({"a": [1.0, 1.0], "b": [2.0, 2.0]})) == profiles(rows({"a": [1.0, 1.0, 1.0]})) == []
+    devices = [*rows({"a": [1.0] * 3, "b": [2.0] * 3}), *rows({"a": [1.0] * 3, "b": [2.0] * 3}, device="gpu:0")]
+    assert [one.device for one in profiles(devices)] == ["cpu", "gpu:0"]

@@ -264,3 +264,10 @@ def test_a_backend_whose_repeats_with_one_seed_differ_is_called_not_deterministi
 def test_repeats_with_seeds_of_their_own_say_nothing_of_determinism() -> None:
     cells = [measured(cell(repeat=number, seed=number), 2.0, 1.0, loss=0.1 * number) for number in (1, 2)]
     assert summarise(cells)[0].deterministic is None
+
+
+def test_a_row_names_each_kernel_that_its_repeats_had() -> None:
+    kernels = ["loop", "", "fused", "loop"]
+    told = [measured(cell(repeat=n), 1.0, 2.0, facts={"recurrent_kernel": one}) for n, one in enumerate(kernels, 1)]
+    failed = measured(cell(repeat=5), status=FAILED, facts={"recurrent_kernel": "scan"})
+    assert [row.recurrent_kernel for row in summarise([*told, failed])] == ["loop, fused"]

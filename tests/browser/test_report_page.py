@@ -338,7 +338,10 @@ def test_scaling_lines_are_drawn_toggled_and_told_under_the_pointer(opened: Open
     assert len(pictures) == 2
     page = opened(tmp_path / "report.html")
     page.get_by_role("link", name="Scaling over the 3 runs").click()
-    figure = page.locator("#scaling figure")
+    figure, memory = page.locator("#scaling figure").all()
+    memory.scroll_into_view_if_needed()
+    expect(points(memory)).to_have_count(6)
+    figure.scroll_into_view_if_needed()
     expect(figure).to_have_attribute("data-drawn", "")
     expect(points(figure)).to_have_count(6)
     told = tooltip(page, points(figure).nth(0))
@@ -379,7 +382,9 @@ def test_eight_backends_seven_examples_three_repeats_are_under_five_megabytes(op
     page_file = fake_page(tmp_path, cells)
     assert page_file.stat().st_size < 5_000_000
     page = opened(page_file)
-    assert page.locator("figure[data-chart]").count() == 7 * 7
+    assert page.locator("section.example figure[data-chart]").count() == 7 * 7
+    page.locator("figure[data-chart=r0pc0]").scroll_into_view_if_needed()
+    expect(page.locator("figure[data-chart=r0pc0]")).to_have_attribute("data-drawn", "")
     assert points(chart(page, "example_6", "validation accuracy against epochs")).count() == 8 * 50
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from fake_bench import Bench, Said
 
-from kbench import datasets
+from kbench import datasets, disk_usage
 from kbench.cache import folder as cache_folder
 from kbench.session import prepare
 from kbench.text import size
@@ -81,7 +81,7 @@ def test_clean_alone_shows_what_there_is_and_removes_nothing(bench: Bench, place
     said = bench("clean")
     assert said.status == 0
     rows = {line.split()[0]: line.split()[-3:] for line in said.out.splitlines()[3:8]}
-    assert rows["compiled"] == ["1", *size(cache_folder.size([place / "compiled"])[0]).split()]
+    assert rows["compiled"] == ["1", *size(disk_usage.size([place / "compiled"])[0]).split()]
     assert rows["interpreters"][1:] == ["0", "0"]
     assert "kbench clean environments | data | compiled | all" in said.out
     assert everything(place) == before
@@ -124,10 +124,10 @@ def test_what_a_killed_kbench_left_is_removed(bench: Bench, place: Path, leftove
 
 def test_how_much_is_freed_is_said_without_what_uvs_cache_shares(bench: Bench, place: Path) -> None:
     code = place / "compiled" / ENVIRONMENT / "code.so"
-    assert cache_folder.size([code]) == (cache_folder.size([place / "compiled"])[0], 0)
+    assert disk_usage.size([code]) == (disk_usage.size([place / "compiled"])[0], 0)
     (place / "compiled" / ENVIRONMENT / "shared").write_bytes(b"x" * 8192)
     os.link(place / "compiled" / ENVIRONMENT / "shared", place.parent / "of uv")
-    there, shared = cache_folder.size([place / "compiled"])
+    there, shared = disk_usage.size([place / "compiled"])
     assert shared == 8192
     said = bench("clean", "compiled")
     assert f"Freed {size(there - shared)}; 8 KiB more stay in uv's own cache" in said.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
 from fake_bench import Bench
@@ -34,3 +35,16 @@ def test_a_row_with_such_variables_says_so_and_both_can_be_measured(bench: Bench
     rows = {line.split()[0]: line for line in said.out.splitlines() if line.startswith("keras9/")}
     assert mark in rows["keras9/quick"]
     assert mark not in rows["keras9/fake"] and mark not in rows["keras9/quick+settings=default"]
+
+
+def test_what_installing_costs_stands_behind_the_promised_columns_of_the_backends_data(bench: Bench) -> None:
+    bench.backend("keras9/compiling", more='programs = ["sh"]\n')
+    rows = list(csv.DictReader(bench("list", "backends", "--format", "csv").out.splitlines()))
+    assert list(rows[0])[:5] == ["backend", "what it is", "can", "Python", "installed"]
+    assert list(rows[0])[5:] == ["install (s)", "size (MiB)", "packages", "Python used", "compilers"]
+    by_name = {row["backend"]: row for row in rows}
+    assert by_name["keras9/compiling"]["compilers"] == "sh"
+    assert by_name["keras9/compiling"]["size (MiB)"] == "", "it is not installed"
+    (listed,) = json.loads(bench("list", "backends", "--format", "json").out).values()
+    assert listed == rows
+    assert "compilers" not in bench("list", "backends").out

@@ -67,6 +67,12 @@ def test_losses_are_compared_epoch_by_epoch_between_repeats_with_one_seed() -> N
     assert (other_seed.largest_loss_difference, other_seed.compared_epochs) == (None, 0)
 
 
+def test_another_kernel_of_recurrent_layers_is_said_and_an_unknown_one_is_not() -> None:
+    fused, looped, unknown = (repeats([1.0], facts={"recurrent_kernel": one}) for one in ("fused", "loop", ""))
+    assert beside(looped, fused).remarks == ("recurrent kernel fused instead of loop",)
+    assert beside(unknown, fused).remarks == beside(fused, fused).remarks == ()
+
+
 def test_single_repeats_of_two_runs_differ_only_beyond_what_processes_do() -> None:
     before = repeats([1.0, 1.0])
     pair = beside(before, repeats([1.3, 1.3]))

@@ -23,6 +23,10 @@ EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
 LONG = {
     "alexnet_s", "cifar10_resnet50", "densenet121_chestxray", "fcn_s", "lstm_ptb", "resnet50_train", "resnet56",
 }  # fmt: skip
+# What computes recurrent layers on the CPU.
+KERNELS = {
+    "tensorflow": "loop", "cntk": "loop", "theano": "scan", "mxnet": "unrolled", "jax": "scan", "torch": "loop",
+}  # fmt: skip
 # Of a forward pass, by hand: products and sums, then biases, activations, pooling and gates; see test_flops.py.
 OPERATIONS = {
     "mnist_mlp": 2 * (784 * 512 + 512 * 512 + 512 * 10) + 2 * (512 + 512 + 10),
@@ -167,6 +171,8 @@ def _what_was_loaded_is_what_was_asked_for(measured: Measured, backend: Backend)
     if form := facts.form:
         wanted = [how for layer, how in backend.recurrent.items() if layer in facts.layer_classes]
         assert all(how in form for how in wanted) if wanted else form == "symbolic"
+    kernel = KERNELS.get(backend.keras_backend, facts.recurrent_kernel) if facts.form else ""
+    assert facts.recurrent_kernel == kernel
 
 
 def _operations_are_those_of_the_example(measured: Measured) -> None:

@@ -42,6 +42,12 @@ def test_epochs_phases_and_facts_are_read() -> None:
     )
 
 
+def test_the_kernel_of_recurrent_layers_is_a_fact_of_its_own_event() -> None:
+    told = json.dumps({"event": "recurrent", "recurrent_kernel": "scan"}).encode() + b"\n"
+    assert parse_events([*LINES, told]).facts.recurrent_kernel == "scan"
+    assert parse_events(LINES).facts.recurrent_kernel == ""
+
+
 USUAL: dict[str, Any] = {"event": "epoch", "epoch": 2, "seconds": 1.5, "samples": 9, "loss": 0.5, "accuracy": 0.25}
 USUAL |= {"val_loss": 1.0, "val_accuracy": 0.5, "evaluation_seconds": 0.1, "teardown_seconds": 0.2}
 USUAL["step_seconds"] = [0.5, 1.0]

@@ -68,6 +68,13 @@ def test_what_is_sure_and_what_was_learnt_follow_at_the_end_of_summary_csv() -> 
     assert {found[name] for name in wanted if name != "relative_to_fastest"} == {""}
 
 
+def test_the_kernel_of_recurrent_layers_follows_the_promised_columns_and_comes_before_what_varies() -> None:
+    row = summary(recurrent_kernel="fused, loop", axes={"threads": 2, "form of mine": "x"})
+    *_, threads, kernel, varying = summary_csv([row]).splitlines()[0].split(",")
+    assert (threads, kernel, varying) == ("threads", "recurrent_kernel", "form of mine")
+    assert [one["recurrent_kernel"] for one in read(summary_csv([row, summary()]))] == ["fused, loop", ""]
+
+
 def test_the_leading_columns_of_epochs_csv_are_exactly_these() -> None:
     header = epochs_csv([measured(cell(), 1.0)]).splitlines()[0]
     assert header.startswith(

@@ -51,6 +51,14 @@ def test_a_training_table_reads_like_this() -> None:
     ]
 
 
+def test_a_table_names_the_kernel_only_where_there_are_recurrent_layers() -> None:
+    found = table([replace(FAST, recurrent_kernel="scan"), replace(SLOW, recurrent_kernel="loop"), BROKEN])
+    place = found.columns.index("kernel")
+    assert [row[place] for row in found.rows] == ["scan", "loop", "-"]
+    assert any(remark.startswith("kernel: what computed") for remark in found.remarks)
+    assert "kernel" not in table([FAST, SLOW]).columns
+
+
 SURE = replace(FAST, epoch_interval=Interval(0.98, 1.02), verdict=FASTEST, resampled=REPEATS, resampled_values=5)
 NEAR = replace(
     SURE,

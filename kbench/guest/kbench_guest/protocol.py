@@ -31,6 +31,7 @@ EVENTS = {
     "compiled": {"optimizer": "object", "loss": "text", "batch_size": "integer"},
     "settings": {"jit": "text?", "computes_in": "list?"},
     "threads": {"threads_at_start": "object"},
+    "recurrent": {"recurrent_kernel": "text"},
     "training": {
         "metrics": "text?", "class_weight": "text", "loss_weights": "text", "augmentation": "text?",
         "steps_per_execution": "integer?", "run_eagerly": "integer?", "order_of_updates": "text?",

@@ -1,5 +1,6 @@
 """Trains or runs a model through Keras's own fit and predict, and times it epoch by epoch."""
 
+import contextlib
 import functools
 import json
 import time
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Optional, Type
 
 from kbench_guest import arrays, scores
 from kbench_guest.clock import EpochClock, StepClock
-from kbench_guest.drivers import example_file, first_outputs, first_step
+from kbench_guest.drivers import example_file, first_outputs, first_step, recurrent_kernel
 from kbench_guest.frameworks.layer_settings import plain
 from kbench_guest.observing.between_epochs import BetweenEpochs
 from kbench_guest.observing.received import Received
@@ -34,7 +35,8 @@ def measure(
         infer(framework, model, example, spec, part, events)
         return
     with events.phase("probe"):
-        outputs = model.predict(feed.first_inputs(), batch_size=spec["batch_size"], verbose=0)
+        with recurrent_kernel.reported(framework, model, events):
+            outputs = model.predict(feed.first_inputs(), batch_size=spec["batch_size"], verbose=0)
         events.write("probe", **first_outputs.sampled(model, example, spec, outputs))
         if spec["repeat"] == 1 and spec["kind"] != "native":  # its repeats are the same program
             first_step.of_model(framework, model, example, spec, feed, events)
@@ -265,9 +267,12 @@ def infer(
     clock = StepClock(framework, model, "predict", steps, TurnClient(steps * spec["epochs"]))
     on_cpu = framework.device(model) == "cpu"
     for epoch in range(1, spec["epochs"] + 1):
-        start = time.perf_counter()
-        outputs = model.predict(buffer.model_inputs(), batch_size=spec["batch_size"], verbose=0)
-        returned = time.perf_counter()
+        with contextlib.ExitStack() as watching:
+            if epoch == 1 and framework.kernels_at_first:
+                watching.enter_context(recurrent_kernel.reported(framework, model, events))
+            start = time.perf_counter()
+            outputs = model.predict(buffer.model_inputs(), batch_size=spec["batch_size"], verbose=0)
+            returned = time.perf_counter()
         # On a GPU the last batch's function may return before its work is done; predict returns after that.
         seen = clock.last_end() if on_cpu else None
         end = returned if seen is None else min(seen, returned)  # on a busy machine the clock may come late
@@ -282,3 +287,8 @@ def infer(
         elif epoch == 1:
             events.write("note", text=framework.unseen_steps("predict"))
         events.write("epoch", epoch=epoch, samples=samples, teardown_seconds=returned - end, **timed)
+    if not framework.kernels_at_first:  # they would have cost the cold pass time
+        clock.active = False
+        with recurrent_kernel.reported(framework, model, events):
+            first = arrays.mapped(lambda one: one[: spec["batch_size"]], buffer.model_inputs())
+            model.predict(first, batch_size=spec["batch_size"], verbose=0)

@@ -2,8 +2,9 @@
 
 import contextlib
 import traceback
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
+from kbench_guest.frameworks import recurrent
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class Framework:
     module: Any  # what Python imports of the framework
     eager = False  # whether a model can be called with numbers, and is traced when it trains
     supports_run_eagerly = False  # whether run_eagerly keeps a model's steps from being compiled
+    kernels_at_first = True  # whether `kernels_seen` has to be open when a model computes for the first time
 
     def versions(self) -> Tuple[str, str]:
         """(version of the library that the model is written in, version of the framework below it)."""
@@ -145,6 +147,22 @@ class Framework:
         """[a sentence without its full stop] on each thing that trains in a slower way than Keras could."""
         return []
 
+    def is_recurrent(self, model: Any) -> bool:
+        """Whether it has recurrent layers."""
+        return False
+
+    def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
+        """While it is open, adds the kernels of recurrent layers that run or are traced: see recurrent.py."""
+        return recurrent.called({})
+
+    def kernels_compiled(self, model: Any) -> Set[str]:
+        """Those in the graph of a model that has computed its outputs. May raise anything."""
+        return set()
+
+    def kernel_otherwise(self, model: Any) -> str:
+        """The one that shows neither here nor there; empty if that is unknown."""
+        return ""
+
     def transfer(self, model: Any, arrays: List[Any]) -> None:
         """Copy the arrays to the model's device and a number back; raises NotImplementedError if unknown how."""
         raise NotImplementedError
@@ -171,6 +189,14 @@ class OnPyTorch:
     """What PyTorch does, with Keras and without."""
 
     module: Any
+    kernels_at_first = False
+
+    def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
+        compiled = getattr(model, "jit_compile", False)  # it would be compiled anew
+        return recurrent.called({}) if compiled else recurrent.in_torch()
+
+    def kernel_otherwise(self, model: Any) -> str:
+        return recurrent.UNROLLED if getattr(model, "jit_compile", False) else recurrent.LOOP
 
     def wait(self, model: Any, outputs: Any = None) -> None:
         if self.module.cuda.is_available():
@@ -194,6 +220,12 @@ class OnTensorFlow2:
     """What TensorFlow 2 does, with Keras and without."""
 
     module: Any
+
+    def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
+        return recurrent.in_tensorflow_functions()
+
+    def kernel_otherwise(self, model: Any) -> str:
+        return "" if getattr(model, "run_eagerly", False) else recurrent.UNROLLED
 
     def pending(self, outputs: Any) -> Optional[Pending]:
         return None

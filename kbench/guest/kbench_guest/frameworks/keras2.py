@@ -2,13 +2,13 @@
 
 import copy
 import os
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import keras
 import numpy as np
 from keras import backend as K
 
-from kbench_guest.frameworks import keras_models, theano_headers, trials
+from kbench_guest.frameworks import keras_models, recurrent, theano_headers, trials
 from kbench_guest.frameworks.interface import DoneOnReturn, OnMXNet
 from kbench_guest.protocol import Refused
 
@@ -124,6 +124,10 @@ class TensorFlow1(DoneOnReturn, AnyBackend):
         gpu = any(device.device_type == "GPU" for device in K.get_session().list_devices())
         return "gpu" if gpu and self.module.test.is_built_with_cuda() else "cpu"
 
+    def kernels_compiled(self, model: Any) -> Set[str]:
+        kinds = {operation.type for operation in K.get_session().graph.get_operations()}
+        return recurrent.of_operations(kinds) or {recurrent.UNROLLED}
+
     def allocator_peak_bytes(self, model: Any) -> Optional[int]:
         with self.module.device("/gpu:0"):
             peak = self.module.contrib.memory_stats.MaxBytesInUse()
@@ -157,6 +161,9 @@ class CNTK(DoneOnReturn, AnyBackend):
         device = self.module.device
         return "cpu" if device.use_default_device().type() == device.DeviceKind.CPU else "gpu"
 
+    def kernels_compiled(self, model: Any) -> Set[str]:
+        return recurrent.of_cntk(model.outputs)
+
 
 class Theano(DoneOnReturn, AnyBackend):
     """Its convolutions flip the kernel."""
@@ -173,6 +180,9 @@ class Theano(DoneOnReturn, AnyBackend):
 
     def device(self, model: Any) -> str:
         return "cpu" if self.module.config.device.startswith("cpu") else "gpu"
+
+    def kernels_compiled(self, model: Any) -> Set[str]:
+        return recurrent.of_theano(model.predict_function.function)
 
     def threads(self) -> Dict[str, Any]:
         # Results are made to be published: the user's home folder is not named.
@@ -201,6 +211,9 @@ class MXNet(OnMXNet, AnyBackend):
         if not contexts:  # a model that is not compiled runs where MXNet puts it
             contexts = [self.module.gpu(0) if self.module.context.num_gpus() else self.module.cpu()]
         return contexts[0].device_type
+
+    def kernels_compiled(self, model: Any) -> Set[str]:
+        return recurrent.of_mxnet([output.symbol for output in model.outputs])
 
     def compile_options(self, device: str) -> Dict[str, Any]:
         return {"context": ["gpu(0)"]} if device == "gpu" else {}  # the one GPU that the host lets this process see

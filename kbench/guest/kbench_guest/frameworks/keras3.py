@@ -4,12 +4,12 @@ import contextlib
 import functools
 import inspect
 import sys
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 import keras
 import numpy as np
 
-from kbench_guest.frameworks import keras_models, time_steps, trials
+from kbench_guest.frameworks import keras_models, recurrent, time_steps, trials
 from kbench_guest.frameworks.interface import DoneOnReturn, OnPyTorch, OnTensorFlow2, Pending
 from kbench_guest.frameworks.layers import every_layer
 
@@ -215,6 +215,12 @@ class JAX(AnyBackend):
             self.module.monitoring.register_event_duration_secs_listener(self._count)
         return self._compilations
 
+    def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
+        return recurrent.called(recurrent.OF_JAX)
+
+    def kernel_otherwise(self, model: Any) -> str:
+        return "" if model.run_eagerly else recurrent.UNROLLED
+
     def when_run(self, ask: Callable[[], float]) -> Any:
         one = self.module.ShapeDtypeStruct((), np.float32)
         return self.module.pure_callback(lambda: np.float32(ask()), one)
@@ -286,6 +292,12 @@ class OpenVINO(DoneOnReturn, AnyBackend):
             return compile_model(model, device_name, dict(config or {}, INFERENCE_PRECISION_HINT="f32"))
 
         self.module.compile_model = in_float32
+
+    def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
+        return recurrent.called(recurrent.OF_OPENVINO)
+
+    def kernel_otherwise(self, model: Any) -> str:
+        return recurrent.UNROLLED
 
     def device(self, model: Any) -> str:
         from keras.src.backend.openvino.core import get_device

@@ -8,9 +8,9 @@ import keras
 import numpy as np
 
 from kbench_guest import scores
-from kbench_guest.frameworks import layer_settings
+from kbench_guest.frameworks import layer_settings, recurrent
 from kbench_guest.frameworks.interface import Framework
-from kbench_guest.frameworks.layers import find, layers
+from kbench_guest.frameworks.layers import find, layers, owners
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ class KerasModels(Framework):
 
     def versions(self) -> Tuple[str, str]:
         return keras.__version__, getattr(self.module, "__version__", "unknown")
+
+    def is_recurrent(self, model: Any) -> bool:
+        kinds = tuple(getattr(keras.layers, name) for name in recurrent.LAYERS if hasattr(keras.layers, name))
+        return any(isinstance(one, kinds) for layer, _ in layers(model) for one in owners(layer))
 
     def describe(self, model: Any) -> List[List[Any]]:
         return [layer_settings.describe(self, layer, frozen) for layer, frozen in layers(model)]

@@ -3,10 +3,11 @@
 import functools
 import importlib
 import random
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, Dict, List, Optional, Set, Tuple
 
 import numpy as np
 
+from kbench_guest.frameworks import recurrent
 from kbench_guest.frameworks.interface import DoneOnReturn, Framework, OnMXNet, OnPyTorch, OnTensorFlow2, Pending
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ class AnyFramework(Framework):
 
     def wait(self, model: Any, outputs: Any = None) -> None:
         model.weights()
+
+    def is_recurrent(self, model: Any) -> bool:
+        return any(layer[0] in recurrent.LAYERS for layer in model.layers)
 
     def data_of_step(self, model: Any, args: Tuple[Any, ...]) -> Optional[Tuple[Any, Any, Any]]:
         inputs, targets = args
@@ -96,6 +100,14 @@ class Chainer(AnyFramework):
         links = model.inside(self.module.Link)
         return "unknown" if not links else "cpu" if links[0].xp is np else "gpu"
 
+    kernels_at_first = False
+
+    def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
+        return recurrent.in_chainer()
+
+    def kernel_otherwise(self, model: Any) -> str:
+        return recurrent.LOOP
+
     def wait(self, model: Any, outputs: Any = None) -> None:
         cuda = self._cuda()
         if cuda:
@@ -127,6 +139,12 @@ class JAX(AnyFramework):
     def device(self, model: Any) -> str:
         platforms = {device.platform for leaf in self._leaves(model.state()) for device in leaf.devices()}
         return "unknown" if not platforms else "cpu" if platforms == {"cpu"} else "gpu"
+
+    def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
+        return recurrent.called(recurrent.OF_JAX)
+
+    def kernel_otherwise(self, model: Any) -> str:
+        return recurrent.UNROLLED
 
     def wait(self, model: Any, outputs: Any = None) -> None:
         import jax
@@ -164,6 +182,12 @@ class MXNet(OnMXNet, AnyFramework):
         for block in blocks:
             contexts.extend(context for param in block.collect_params().values() for context in param.list_ctx())
         return contexts[0].device_type if contexts else "unknown"
+
+    def kernels_compiled(self, model: Any) -> Set[str]:
+        blocks = model.inside(self.module.gluon.HybridBlock)
+        symbols = [block._cached_graph[1] for block in blocks if block._cached_graph]
+        symbols.extend(module.symbol for module in model.inside(self.module.mod.Module))
+        return recurrent.of_mxnet(symbols) if symbols else {recurrent.LOOP}  # it is not compiled
 
 
 FRAMEWORKS = {
