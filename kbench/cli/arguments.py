@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Measure examples on backends: seconds per epoch, loss and accuracy, as tables and plots.",
         (
             *_SELECTION, _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN, *_OF_CELLS, _DATA, _CLUSTER, "--baseline",
-            "--name", "--dry-run", _DETAIL, "--no-plots", *_SHOWN,
+            "--name", "--dry-run", _DETAIL, "--explain", "--trace", "--no-plots", *_SHOWN,
             "--results",
         ),
     ),
@@ -52,7 +52,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
             "file", "-m", "--backends", "--device", "--python", "--channel", "--with", "--shims", "--max-epochs",
             "--max-steps", "--seed", "--init of a script", "--workdir", "--keep-files", _HOW_OFTEN,
             "--threads", "--timeout", "--memory-limit", "--data-dir", "--baseline", "--name", "--dry-run",
-            _DETAIL, "--explain", "--show-output", "--no-plots", *_SHOWN, "--results",
+            _DETAIL, "--explain", "--trace", "--show-output", "--no-plots", *_SHOWN, "--results",
         ),
     ),
     "new": (

@@ -43,6 +43,7 @@ def _run(options: Options) -> int:
         name=name,
         command=choices.command_line(options),
         explain=options.get("explain", False),
+        trace=options.get("trace", False),
     )
     return finish.measure_and_finish(start, Screen(wanted.detail, wanted.beside, outputs=wanted.outputs), wanted)
 

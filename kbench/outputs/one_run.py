@@ -16,7 +16,7 @@ from kbench.comparison import published
 from kbench.comparison.scaling import within
 from kbench.errors import UserError
 from kbench.machine.provenance import describe
-from kbench.outputs import causes
+from kbench.outputs import causes, layer_causes, traces
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost
@@ -108,6 +108,7 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         published=published.beside_figures(summaries, figures),
         addresses=published.addresses(),
         again=again(results),
+        further=[*layer_causes.tables(*causes.inside(results, summaries)), *traces.tables(results)],
     )
 
 
