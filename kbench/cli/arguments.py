@@ -60,10 +60,11 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         ("new_file", "--like"),
     ),
     "bisect": (
-        "Find the release of Keras, or of a backend's framework, that made an example slower or changed its loss.",
+        "Find the release of Keras, or of a backend's framework, that made an example or a script slower, or changed "
+        "its loss or memory; or the commit of a checkout of yours.",
         (
-            "backend", "--package", "--good", "--bad", "--example", "--by", "--profile", "--budget of bisect",
-            "--threads", "--data-dir", "--results",
+            "backend", "--package", "--good", "--bad", "--example", "--script of bisect", "--with", "--max-epochs",
+            "--max-steps", "--by", "--profile", "--budget of bisect", "--threads", "--data-dir", "--results",
         ),
     ),
     "resume": (
@@ -149,7 +150,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     about, _ = COMMANDS[command]
     parser = _parser(f"{program()} {named}".strip(), description=about, epilog=_text(command))
     add_options(parser, command)
-    end = arguments.index("--") if command in ("script", "parity", "resume") and "--" in arguments else len(arguments)
+    takes = command in ("script", "parity", "resume", "bisect")
+    end = arguments.index("--") if takes and "--" in arguments else len(arguments)
     found = _parsed(parser, arguments[:end], command)
     if getattr(found, "channel", None):
         os.environ[CHANNEL] = found.channel  # read where a Python is installed

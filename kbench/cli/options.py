@@ -186,15 +186,21 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--package": {
         "default": "keras",
         "metavar": "NAME",
-        "help": "package to search: keras (default), or the backend's framework",
+        "help": "package to search: keras (default), or the backend's framework; keras=../keras: the commits of a git "
+        "checkout instead of releases",
     },
-    "--good": {"required": True, "metavar": "VERSION", "help": "an earlier release without the problem"},
-    "--bad": {"required": True, "metavar": "VERSION", "help": "a later release with the problem"},
-    "--example": {"required": True, "metavar": "EXAMPLE", "help": "a name from `list`, or your own file"},
+    "--good": {"required": True, "metavar": "VERSION", "help": "an earlier release or commit without the problem"},
+    "--bad": {"required": True, "metavar": "VERSION", "help": "a later release or commit with the problem"},
+    "--example": {"metavar": "EXAMPLE", "help": "a name from `list`, or your own file"},
+    "--script of bisect": {
+        "dest": "file",
+        "metavar": "FILE",
+        "help": "instead of an example: a program of your own, as it is; its own arguments follow --",
+    },
     "--by": {
-        "choices": ("time", "loss"),
+        "choices": ("time", "loss", "memory"),
         "default": "time",
-        "help": "what became worse: time per epoch (default), or the final loss",
+        "help": "what became worse: time per epoch (default), the final loss, or the peak of memory",
     },
     "--budget of bisect": {
         **_TIME,
