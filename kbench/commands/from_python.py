@@ -26,7 +26,19 @@ from kbench.session import interrupts
 from kbench.session.measure import measure
 
 # Options of what is done with a request, which is no part of it.
-_NOT_ASKED = ("results", "name", "no_plots", "quiet", "verbose", "format", "columns", "sort", "export", "explain", "trace")
+_NOT_ASKED = (
+    "results",
+    "name",
+    "no_plots",
+    "quiet",
+    "verbose",
+    "format",
+    "columns",
+    "sort",
+    "export",
+    "explain",
+    "trace",
+)
 
 
 def request(

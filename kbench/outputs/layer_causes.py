@@ -51,7 +51,8 @@ def sentences(
         if not parts:
             continue
         named = ", ".join(
-            f"{one.part} +{_ms(one.seconds)} ms ({_ms(one.interval.low)} to {_ms(one.interval.high)})" for one in parts
+            f"{one.part} +{_ms(one.seconds)} ms ({_ms(one.interval.low)} to {_ms(one.interval.high)})"
+            for one in parts
         )
         found.append(
             f"{row.example} on {row.backend}: {plain(named)} a step, of {_ms(between)} between it and "

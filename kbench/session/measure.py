@@ -134,9 +134,7 @@ def measure_cells(
             raise Stopped(str(error), here.run) from error
 
 
-def _measure_cells(
-    the_plan: Plan, to_run: Plan, here: RunPaths, gpus: Sequence[Device], on_event: OnEvent
-) -> Plan:
+def _measure_cells(the_plan: Plan, to_run: Plan, here: RunPaths, gpus: Sequence[Device], on_event: OnEvent) -> Plan:
     """Do so; returns the plan with its repeats."""
     spent, began = racing.spent(store.read(here.run)), time.monotonic()
     budget = the_plan.request.budget if the_plan.request.precision else None

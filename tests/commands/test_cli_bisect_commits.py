@@ -26,7 +26,9 @@ model.fit(np.ones((64, 4), "float32"), np.ones((64, 2), "float32"), batch_size=8
 
 def git(folder: Path, *arguments: str) -> str:
     who = {f"GIT_{role}_{what}": "me@there" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, env=os.environ | who)
+    done = subprocess.run(
+        ["git", "-C", str(folder), *arguments], capture_output=True, text=True, env=os.environ | who
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -54,7 +56,12 @@ def checkout(tmp_path: Path) -> Path:
 
 def bisected(bench: Bench, checkout: Path, tmp_path: Path, **changes: str) -> Said:
     (tmp_path / "train.py").write_text(PROGRAM)
-    asked = {"--package": f"keras={checkout}", "--good": "v1", "--bad": "main", "--script": str(tmp_path / "train.py")}
+    asked = {
+        "--package": f"keras={checkout}",
+        "--good": "v1",
+        "--bad": "main",
+        "--script": str(tmp_path / "train.py"),
+    }
     asked |= {"--budget": "20s", **{f"--{name}": value for name, value in changes.items()}}
     return bench("bisect", "fake", *[part for pair in asked.items() for part in pair if part])
 

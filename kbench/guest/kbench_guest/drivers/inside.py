@@ -112,9 +112,7 @@ class Ends(keras.callbacks.Callback):
         self.last = time.perf_counter()
 
 
-def _time_layers(
-    framework: "KerasModels", model: Any, batch: Batch, fit: Fit, events: "Events", site: str
-) -> None:
+def _time_layers(framework: "KerasModels", model: Any, batch: Batch, fit: Fit, events: "Events", site: str) -> None:
     try:
         parts, missing = framework.parts(model, batch.model_inputs()), []
     except Exception as error:

@@ -63,4 +63,6 @@ def _functions(fit: "Fit") -> List[Busy]:
 def _most(found: List[Tuple[str, float, int]]) -> List[Busy]:
     """Those that took most, as an event has them."""
     ordered = sorted(found, key=lambda one: -one[1])[:MOST]
-    return [{"name": name[:200], "seconds": float(f"{taken:.4g}"), "calls": int(calls)} for name, taken, calls in ordered]
+    return [
+        {"name": name[:200], "seconds": float(f"{taken:.4g}"), "calls": int(calls)} for name, taken, calls in ordered
+    ]

@@ -14,7 +14,9 @@ from typing import Any, Callable, Dict, List, Tuple
 Operations = List[Tuple[str, float, int]]  # name, seconds, calls
 
 # What runs operations, by the names of the threads.
-_OF_OPERATIONS = re.compile(r"XLA|xla|tf_|Eigen|stream|Stream|TfrtCpu|TFRT|pjrt|PjRt|inter_op|intra_op", re.IGNORECASE)
+_OF_OPERATIONS = re.compile(
+    r"XLA|xla|tf_|Eigen|stream|Stream|TfrtCpu|TFRT|pjrt|PjRt|inter_op|intra_op", re.IGNORECASE
+)
 # Events that are no operations: Python's frames, and the machinery around operations.
 _AROUND = re.compile(r"^\$|::|^(ThreadpoolListener|ThunkExecutor|PjitFunction|ParseArguments|Wait|end: )|\.py:\d")
 

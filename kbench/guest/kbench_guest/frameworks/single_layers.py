@@ -21,6 +21,7 @@ except ImportError:  # an early version of Keras 3
     def set_keras_mask(tensor: Any, mask: Any) -> None:
         tensor._keras_mask = mask
 
+
 # A call of a layer in the model. tensors: what it is given, in the order of its arguments; wanted: positions of those
 # that training needs a gradient of; apply(tensors): calls it; outputs: what it returned, floating point alone
 Called = collections.namedtuple("Called", "layer tensors wanted apply outputs")
