@@ -186,8 +186,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--package": {
         "default": "keras",
         "metavar": "NAME",
-        "help": "package to search: keras (default), or the backend's framework; keras=../keras: the commits of a git "
-        "checkout instead of releases",
+        "help": "package to search: keras (default), or the backend's framework; keras=../keras: the commits of a "
+        "git checkout instead of releases",
     },
     "--good": {"required": True, "metavar": "VERSION", "help": "an earlier release or commit without the problem"},
     "--bad": {"required": True, "metavar": "VERSION", "help": "a later release or commit with the problem"},
@@ -259,8 +259,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--max-steps": {**_COUNT, "help": "cut each epoch, validation, evaluation and prediction to N steps"},
     "--explain": {
         **_FLAG,
-        "help": "find out why backends differ, by further runs: what each layer, the optimizer and all else cost of a "
-        "step; of a script also input data, copies to the device, jit_compile, run_eagerly, results",
+        "help": "find out why backends differ, by further runs: what each layer, the optimizer and all else cost of "
+        "a step; of a script also input data, copies to the device, jit_compile, run_eagerly, results",
     },
     "--trace": {
         **_FLAG,

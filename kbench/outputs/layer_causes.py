@@ -19,8 +19,8 @@ INSIDE = "inside"  # the part of a run that looks into steps
 MOST_NAMED = 3
 
 _REMARK = (
-    "Each layer was run alone, forward and backward, compiled as the model is and with its own shapes. What is between "
-    "the layers is the model as a whole minus these; where a compiler fuses them, they are given its time in "
+    "Each layer was run alone, forward and backward, compiled as the model is and with its own shapes. What is "
+    "between the layers is the model as a whole minus these; where a compiler fuses them, they are given its time in "
     "proportion."
 )
 

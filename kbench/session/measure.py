@@ -44,8 +44,9 @@ def measure(
     """Measure what is asked for, as a new run below `folder`, the results folder; returns its measurements.
 
     `name` is that of the run's own folder, the current time if it is not given. `command` is kept with the results:
-    how they came about. `explain`: also measure why rows differ; `trace`: also trace some steps of each. `only` leaves
-    cells out. Raises UserError; once there is something to be resumed, that is Stopped, or Interrupted if the user ended it.
+    how they came about. `explain`: also measure why rows differ; `trace`: also trace some steps of each. `only`
+    leaves cells out. Raises UserError; once there is something to be resumed, that is Stopped, or Interrupted if the
+    user ended it.
     """
     parent = check_folder(request, folder, name)
     gpus = devices.gpus()

@@ -164,7 +164,10 @@ class KerasModels(Framework):
         raise NotImplementedError("this backend has no way for it")
 
     def traced(self, run: Callable[[], None], folder: str, path: str) -> List[Tuple[str, float, int]]:
-        """Trace run() into the file at `path`; returns (operation, seconds, calls). folder: empty, for its own files."""
+        """Trace run() into the file at `path`; returns (operation, seconds, calls).
+
+        folder: an empty one, for what the profiler writes.
+        """
         raise NotImplementedError
 
     def evaluate(self, model: Any, x: Any, y: Any, **given: Any) -> Dict[str, float]:

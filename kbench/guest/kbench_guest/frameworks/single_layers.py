@@ -64,11 +64,11 @@ def calls(model: Any, x: Any) -> List[Called]:
         trained[0] = trained[0] or bool(layer.trainable_variables)
         return returned
 
-    setattr(keras.layers.Layer, "__call__", called)
+    keras.layers.Layer.__call__ = called
     try:
         returned = model(x, training=True)
     finally:
-        setattr(keras.layers.Layer, "__call__", original)
+        keras.layers.Layer.__call__ = original
     given = keras.tree.map_structure(keras.ops.convert_to_tensor, x)
     return found + [_called(model, (given,), {}, returned, False)]
 
