@@ -158,7 +158,12 @@ def inside(layer: float) -> dict[str, Any]:
         "site": FIT,
         "missing": [],
         "parts": [
-            {"kind": kind, "name": "norm", "class": "Norm", "seconds": [seconds * (1 + n / 1000) for n in range(-3, 4)]}
+            {
+                "kind": kind,
+                "name": "norm",
+                "class": "Norm",
+                "seconds": [seconds * (1 + n / 1000) for n in range(-3, 4)],
+            }
             for kind, seconds in parts.items()
         ],
     }
