@@ -1,7 +1,7 @@
 """Each framework's own profiler: writes what `run` does as a trace in Chrome's format, and says what took most.
 
-Both JAX and TensorFlow write the trace of XLA's profiler: events of a process "/host:CPU" or "/device:...", those of
-operations on threads of the runtime.
+Both JAX and TensorFlow write the trace of XLA's profiler, in which the operations of small programs are on the thread of
+Python, among its frames, and those of others on threads of the runtime.
 """
 
 import gzip
@@ -13,12 +13,10 @@ from typing import Any, Callable, Dict, List, Tuple
 
 Operations = List[Tuple[str, float, int]]  # name, seconds, calls
 
-# What runs operations, by the names of the threads.
-_OF_OPERATIONS = re.compile(
-    r"XLA|xla|tf_|Eigen|stream|Stream|TfrtCpu|TFRT|pjrt|PjRt|inter_op|intra_op", re.IGNORECASE
-)
 # Events that are no operations: Python's frames, and the machinery around operations.
-_AROUND = re.compile(r"^\$|::|^(ThreadpoolListener|ThunkExecutor|PjitFunction|ParseArguments|Wait|end: )|\.py:\d")
+_AROUND = re.compile(
+    r"^\$|::|\.py:\d|^end: |^(PjitFunction|ParseArguments|Wait|try_pop|TraceMe|EagerExecute|FunctionRun|Executor|TFE_|Tf)"
+)
 
 
 def pytorch(module: Any, run: Callable[[], None], path: str) -> Operations:
@@ -60,31 +58,52 @@ def tensorflow(module: Any, run: Callable[[], None], folder: str, path: str) -> 
 
 def _of_xla(folder: str, path: str) -> Operations:
     """Keep the trace that was written somewhere below the folder."""
-    found = [
-        os.path.join(place, name)
-        for place, _, names in os.walk(folder)
-        for name in names
-        if name.endswith("trace.json.gz")
-    ]
-    if not found:
-        raise RuntimeError("its profiler has written no trace.json.gz")
-    shutil.copyfile(found[0], path)
+    written = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
+    traces = [one for one in written if one.endswith("trace.json.gz")]
+    if traces:
+        shutil.copyfile(traces[0], path)
+    else:
+        planes = [one for one in written if one.endswith(".xplane.pb")]
+        if not planes:
+            raise RuntimeError("its profiler has written no trace")
+        with gzip.open(path, "wt", encoding="utf-8") as made:
+            json.dump({"displayTimeUnit": "ns", "traceEvents": _of_planes(planes[0])}, made)
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return of_events(json.load(file)["traceEvents"])
 
 
+def _of_planes(file: str) -> List[Dict[str, Any]]:
+    """The events of a file of planes, which is all that later versions of TensorFlow write."""
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+    space = xplane_pb2.XSpace()
+    with open(file, "rb") as content:
+        space.ParseFromString(content.read())
+    lines = [
+        (number, plane, line) for number, plane in enumerate(space.planes) for line in plane.lines if line.events
+    ]
+    first = min((line.timestamp_ns for _, _, line in lines), default=0)
+    found: List[Dict[str, Any]] = [
+        {"ph": "M", "pid": number, "name": "process_name", "args": {"name": plane.name}}
+        for number, plane in enumerate(space.planes)
+    ]
+    for number, plane, line in lines:
+        name = line.display_name or line.name
+        found.append({"ph": "M", "pid": number, "tid": line.id, "name": "thread_name", "args": {"name": name}})
+        for event in line.events:
+            about = plane.event_metadata[event.metadata_id]
+            start = (line.timestamp_ns - first) / 1e3 + event.offset_ps / 1e6
+            one = {"ph": "X", "pid": number, "tid": line.id, "name": about.display_name or about.name, "ts": start}
+            found.append(dict(one, dur=event.duration_ps / 1e6))
+    return found
+
+
 def of_events(events: List[Dict[str, Any]]) -> Operations:
     """Operations with the time in each, without what lies within it on its thread."""
-    threads = {
-        (one.get("pid"), one.get("tid")): str(one["args"].get("name", ""))
-        for one in events
-        if one.get("ph") == "M" and one.get("name") == "thread_name"
-    }
     by_thread: Dict[Any, List[Dict[str, Any]]] = {}
     for one in events:
-        place = one.get("pid"), one.get("tid")
-        if one.get("ph") == "X" and _OF_OPERATIONS.search(threads.get(place, "")):
-            by_thread.setdefault(place, []).append(one)
+        if one.get("ph") == "X":
+            by_thread.setdefault((one.get("pid"), one.get("tid")), []).append(one)
     taken: Dict[str, List[float]] = {}
     for on_thread in by_thread.values():
         around: List[Tuple[float, List[float]]] = []  # (end, [microseconds, calls]) of what is under way

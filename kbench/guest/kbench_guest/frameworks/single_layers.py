@@ -74,22 +74,20 @@ def calls(model: Any, x: Any) -> List[Called]:
 
 
 def _called(layer: Any, args: Any, kwargs: Dict[str, Any], returned: Any, trained: bool) -> Called:
-    kwargs = dict(kwargs)
-    if getattr(layer, "_call_has_training_arg", True):
-        kwargs["training"] = True
+    kwargs = dict(kwargs, training=True)  # Keras leaves it out where the layer does not take it
     leaves = keras.tree.flatten((args, kwargs))
     places = [number for number, one in enumerate(leaves) if keras.ops.is_tensor(one)]
     tensors = [leaves[place] for place in places]
     masks = [get_keras_mask(one) for one in tensors]
 
-    def apply(given: Sequence[Any], call: Callable[..., Any] = layer) -> Any:
+    def apply(given: Sequence[Any]) -> Any:
         filled = list(leaves)
         for place, one, mask in zip(places, given, masks):
             filled[place] = one
             if mask is not None:
                 set_keras_mask(one, mask)
         positional, named = keras.tree.pack_sequence_as((args, kwargs), filled)
-        return call(*positional, **named)
+        return layer(*positional, **named)
 
     wanted = [number for number, one in enumerate(tensors) if trained and _is_float(one)]
     return Called(layer, tensors, wanted, apply, floats(returned))
@@ -157,7 +155,12 @@ class OnJAX:
                 given = list(tensors)
                 for number, value in zip(one.wanted, watched):
                     given[number] = value
-                outputs, state = one.apply(given, functools.partial(layer.stateless_call, trained, others))
+                values = list(zip(layer.trainable_variables, trained)) + list(
+                    zip(layer.non_trainable_variables, others)
+                )
+                with keras.StatelessScope(state_mapping=values) as scope:
+                    outputs = one.apply(given)
+                state = [scope.get_current_value(weight) for weight in layer.non_trainable_variables]
                 return floats(outputs), state
 
             outputs, back, state = jax.vjp(forward, trained, [tensors[place] for place in one.wanted], has_aux=True)
