@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from kbench.cli.bisect_options import BISECT
 from kbench.cli.option_types import (
     column_list,
     duration,
@@ -181,32 +182,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "example to start from: basic (default), regression, siamese, text_conv1d, autoencoder, generator, "
         "two_outputs, sequence_to_sequence, subclassed, or any that `list` shows",
     },
-    # Which release changed something.
-    "backend": {"metavar": "BACKEND", "help": "a backend as `list` names it"},
-    "--package": {
-        "default": "keras",
-        "metavar": "NAME",
-        "help": "package to search: keras (default), or the backend's framework; keras=../keras: the commits of a "
-        "git checkout instead of releases",
-    },
-    "--good": {"required": True, "metavar": "VERSION", "help": "an earlier release or commit without the problem"},
-    "--bad": {"required": True, "metavar": "VERSION", "help": "a later release or commit with the problem"},
-    "--example": {"metavar": "EXAMPLE", "help": "a name from `list`, or your own file"},
-    "--script of bisect": {
-        "dest": "file",
-        "metavar": "FILE",
-        "help": "instead of an example: a program of your own, as it is; its own arguments follow --",
-    },
-    "--by": {
-        "choices": ("time", "loss", "memory"),
-        "default": "time",
-        "help": "what became worse: time per epoch (default), the final loss, or the peak of memory",
-    },
-    "--budget of bisect": {
-        **_TIME,
-        "default": 120.0,
-        "help": "time for each comparison of two releases, such as 90s or 10m (default: 2m)",
-    },
+    **BISECT,
     # A script of the user's.
     "file": {
         "nargs": "?",

@@ -71,6 +71,10 @@ def look_inside(
     if not trained:
         on_event(Explaining("There is nothing to look into: no cell that trains a Keras model ended ok."))
         return
+    called = {name for one in store.read(here.run).measured for name in one.facts.sites}
+    if the_plan.request.script and not any(name.startswith("fit") for name in called):
+        on_event(Explaining("There is no training step to look into: the program does not call fit."))
+        return
     what = (*(["layers"] if layers else []), *(["trace"] if trace else []))
     told = " and ".join((["what each layer costs"] if layers else []) + (["traces of some steps"] if trace else []))
     on_event(Explaining(f"Explaining: {told}."))

@@ -1,7 +1,7 @@
 """Each framework's own profiler: writes what `run` does as a trace in Chrome's format, and says what took most.
 
-Both JAX and TensorFlow write the trace of XLA's profiler, in which the operations of small programs are on the thread of
-Python, among its frames, and those of others on threads of the runtime.
+Both JAX and TensorFlow write the trace of XLA's profiler, in which the operations of small programs are on the thread
+of Python, among its frames, and those of others on threads of the runtime.
 """
 
 import gzip
@@ -15,7 +15,8 @@ Operations = List[Tuple[str, float, int]]  # name, seconds, calls
 
 # Events that are no operations: Python's frames, and the machinery around operations.
 _AROUND = re.compile(
-    r"^\$|::|\.py:\d|^end: |^(PjitFunction|ParseArguments|Wait|try_pop|TraceMe|EagerExecute|FunctionRun|Executor|TFE_|Tf)"
+    r"^\$|::|\.py:\d|^end: |^EagerLocalExecute|"
+    r"^(PjitFunction|ParseArguments|Wait|Handle inputs|DevicePut|EagerExecute|FunctionRun|Executor|TFE_|multi_step)"
 )
 
 
