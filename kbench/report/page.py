@@ -173,6 +173,7 @@ def _run(
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,
         "cost": keras_cost.table(run.summaries),
+        "further": run.further,
         "in_print": published_tables.tables(run.published, run.addresses),
         "configuration": configuration.tables(run.provenance, run.examples, run.measured, run.summaries),
         "variables": [
