@@ -107,12 +107,8 @@ def more(one: Costs, other: Costs, between: float) -> list[More]:
         keys = [key for key in one.layers if key[0] == of_class]
         by_layer = [_more(_name(one, key), one.layers[key], other.layers.get(key), between) for key in keys]
         own = [more for more in by_layer if more is not None]
-        its, others = (
-            reduce(_added, rounds) if (rounds := [costs.layers[key] for key in keys if key in costs.layers]) else None
-            for costs in (one, other)
-        )
-        assert its is not None
-        together = _more(f"{len(keys)} {of_class} layers", its, others, between)
+        its, others = _sum(one, keys), _sum(other, keys)
+        together = None if its is None else _more(f"{len(keys)} {of_class} layers", its, others, between)
         if together is not None and len(keys) > 1 and not any(2 * more.seconds > together.seconds for more in own):
             own = [together]
         found += own
@@ -120,6 +116,12 @@ def more(one: Costs, other: Costs, between: float) -> list[More]:
         if name in other.rest and (known := _more(name, rounds, other.rest[name], between)):
             found.append(known)
     return sorted(found, key=lambda more: -more.seconds)
+
+
+def _sum(costs: Costs, keys: Sequence[Layer]) -> Rounds | None:
+    """What these layers take together; None where there is none of them."""
+    known = [costs.layers[key] for key in keys if key in costs.layers]
+    return reduce(_added, known) if known else None
 
 
 def _more(part: str, own: Rounds, others: Rounds | None, between: float) -> More | None:

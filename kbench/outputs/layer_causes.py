@@ -74,7 +74,7 @@ def missing(run: RunResults) -> list[str]:
 
 def tables(rows: Sequence[Summary], of_rows: Mapping[RowKey, Costs]) -> list[Table]:
     """A table for each example: the milliseconds of each part of a step, backends side by side."""
-    found = []
+    found: list[Table] = []
     for group in by_example(rows):
         shown = [row for row in group if row.key in of_rows]
         if not shown:

@@ -234,4 +234,4 @@ class OnPyTorch:
         return function
 
 
-MAKERS = {"tensorflow": OnTensorFlow, "jax": OnJAX, "torch": OnPyTorch}
+MAKERS: Dict[str, Any] = {"tensorflow": OnTensorFlow, "jax": OnJAX, "torch": OnPyTorch}
