@@ -129,7 +129,7 @@ def _more(part: str, own: Rounds, others: Rounds | None, between: float) -> More
     others = others or (0.0,) * len(own)
     interval = intervals.of_difference(own, others)
     seconds = median(own) - median(others)
-    if interval is None or interval.low <= 0 or seconds < max(SHARE * between, TELLING * median(own)):
+    if interval is None or interval.low <= max(0.0, SHARE * between) or seconds < TELLING * median(own):
         return None
     return More(part, seconds, interval)
 
