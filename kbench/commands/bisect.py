@@ -232,7 +232,7 @@ def _probe(request: Request, results: Path, version: str, by: str, command: str)
 
 
 def _same_line(mine: Summary, its: Summary, other: str, good: str) -> bool:
-    return mine.backend == other and its.backend == good and mine.place == its.place
+    return mine.backend == other and its.backend == good and mine.ranking == its.ranking
 
 
 def _chosen(pairs: Sequence[tuple[Summary, Summary]], by: str) -> tuple[Summary, Summary]:

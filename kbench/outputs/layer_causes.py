@@ -42,7 +42,7 @@ def sentences(
     """What makes each of the slow rows slower than the fastest of its example. steps: seconds of one."""
     found = []
     for row in slow:
-        beside = [one for one in rows if one.place == row.place and one.key in of_rows and one.key in steps]
+        beside = [one for one in rows if one.ranking == row.ranking and one.key in of_rows and one.key in steps]
         fastest = min(beside, key=lambda one: steps[one.key], default=row)
         if row.key not in of_rows or row.key not in steps or fastest.key == row.key:
             continue
