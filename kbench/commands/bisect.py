@@ -182,7 +182,7 @@ def _request(options: dict[str, Any]) -> Request:
     if bool(options["example"]) == bool(options["file"]):
         raise UserError("Name what is measured: --example EXAMPLE or --script FILE, one of them.")
     if options["file"]:
-        named = scripts.named(options["file"], None)
+        named = scripts.find_program(options["file"], None)
         program = scripts.load(named.file, named.module)
         chosen: names.Chosen[Any] = names.Chosen((program,), frozenset({program.name}))
         script = choices.script(options, program, named.module, known_backends())

@@ -66,7 +66,7 @@ class Checkout:
 @contextlib.contextmanager
 def checkout(text: str) -> Iterator[Checkout]:
     """The checkout in the folder `text`; its worktrees are removed at the end. Raises UserError."""
-    folder = paths.expanded(text).absolute()
+    folder = paths.with_home(text).absolute()
     if not folder.is_dir():
         raise UserError(f"{text} is not a folder: name a git checkout of the package.")
     if not _succeeds(folder, "rev-parse", "--git-dir"):
