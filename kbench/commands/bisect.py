@@ -50,7 +50,7 @@ class Probe:
     def row(self) -> list[str]:
         """Its row in the table."""
         of = "" if self.interval is None else f"{significant(self.interval.low)}-{significant(self.interval.high)}"
-        return [self.version, self.failed or significant(self.ratio), of or "-", self.run]
+        return [self.version, "failed" if self.failed else significant(self.ratio), of or "-", self.run]
 
 
 @dataclass

@@ -15,12 +15,18 @@ from kbench.analysis import bisection
 COMMITS, SLOW_FROM = 16, 11
 PROGRAM = """
 import numpy as np
-import keras
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.optimizers import SGD
 
-inputs = keras.layers.Input((4,))
-model = keras.models.Model(inputs, keras.layers.Dense(2)(inputs))
-model.compile(loss="mse", optimizer=keras.optimizers.SGD(0.1))
-model.fit(np.ones((64, 4), "float32"), np.ones((64, 2), "float32"), batch_size=8, epochs=6, verbose=0)
+x = np.random.RandomState(0).normal(size=(40, 3))
+model = Sequential()
+layer = Dense(3, activation="softmax")
+layer.input_shape = (3,)
+model.add(layer)
+model.compile("categorical_crossentropy", SGD(lr=0.5), [])
+y = np.eye(3)[x.argmax(axis=1)]
+model.fit(x, y, batch_size=8, epochs=6, initial_epoch=0, shuffle=False, verbose=0, callbacks=[])
 """
 
 
@@ -62,7 +68,7 @@ def bisected(bench: Bench, checkout: Path, tmp_path: Path, **changes: str) -> Sa
         "--bad": "main",
         "--script": str(tmp_path / "train.py"),
     }
-    asked |= {"--budget": "20s", **{f"--{name}": value for name, value in changes.items()}}
+    asked |= {"--budget": "10s", **{f"--{name}": value for name, value in changes.items()}}
     return bench("bisect", "fake", *[part for pair in asked.items() for part in pair if part])
 
 
