@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -196,6 +196,44 @@ class Parity(Event, frozen=True, tag="parity"):
     refused: str | None = None
 
 
+# Of what is looked into.
+
+
+class PartOfStep(msgspec.Struct, frozen=True):
+    """A part of a training step that was timed alone, in rounds."""
+
+    kind: Literal["layer", "whole", "optimizer", "nothing", "fit"]
+    name: str
+    class_name: str = msgspec.field(name="class")
+    seconds: tuple[Seconds, ...]
+
+
+class Inside(Event, frozen=True, tag="inside"):
+    """What the parts of a step take: see kbench_guest/drivers/inside.py."""
+
+    site: str = ""  # the line of a program that trains
+    parts: tuple[PartOfStep, ...] = ()
+    missing: tuple[str, ...] = ()  # sentences without a full stop
+
+
+class Busy(msgspec.Struct, frozen=True):
+    """An operation of a framework, or a function of Keras, in a trace."""
+
+    name: str
+    seconds: float
+    calls: int
+
+
+class Traced(Event, frozen=True, tag="traced"):
+    """What some steps spent their time on, by the framework's own profiler and Python's."""
+
+    steps: Count
+    file: str = ""  # in the cell's folder
+    operations: tuple[Busy, ...] = ()
+    functions: tuple[Busy, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
 class Facts(msgspec.Struct, frozen=True):
     """What is known of a cell beside its epochs and phases. What was not reported has its default."""
 
@@ -275,6 +313,8 @@ class Facts(msgspec.Struct, frozen=True):
     error_kind: str = ""
     error_in_keras: bool = False
     parity: dict[str, Parity] = {}  # by the name of the stage
+    inside: Inside | None = None
+    traced: Traced | None = None
     # A program: by its lines.
     program: Program | None = None
     sites: dict[str, Site] = {}

@@ -51,6 +51,13 @@ def of_ratio(values: Sequence[float], reference: Sequence[float]) -> Interval | 
         return _with_students(_between(_medians(values, 0) / _medians(reference, 1)), values, reference)
 
 
+def of_difference(values: Sequence[float], reference: Sequence[float]) -> Interval | None:
+    """The interval of median(values) - median(reference), resampled independently; None as for `of_median`."""
+    if not (_usable(values) and _usable(reference)):
+        return None
+    return _between(_medians(values, 0) - _medians(reference, 1))
+
+
 def error_of_median(values: Sequence[float]) -> float | None:
     """The standard error of the logarithm of the median of `values`, from its interval; None where that has none."""
     found = of_median(values)

@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Measure examples on backends: seconds per epoch, loss and accuracy, as tables and plots.",
         (
             *_SELECTION, _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN, *_OF_CELLS, _DATA, _CLUSTER, "--baseline",
-            "--name", "--dry-run", _DETAIL, "--no-plots", *_SHOWN,
+            "--name", "--dry-run", _DETAIL, "--explain", "--trace", "--no-plots", *_SHOWN,
             "--results",
         ),
     ),
@@ -52,7 +52,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
             "file", "-m", "--backends", "--device", "--python", "--channel", "--with", "--shims", "--max-epochs",
             "--max-steps", "--seed", "--init of a script", "--workdir", "--keep-files", _HOW_OFTEN,
             "--threads", "--timeout", "--memory-limit", "--data-dir", "--baseline", "--name", "--dry-run",
-            _DETAIL, "--explain", "--show-output", "--no-plots", *_SHOWN, "--results",
+            _DETAIL, "--explain", "--trace", "--show-output", "--no-plots", *_SHOWN, "--results",
         ),
     ),
     "new": (
@@ -60,10 +60,11 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         ("new_file", "--like"),
     ),
     "bisect": (
-        "Find the release of Keras, or of a backend's framework, that made an example slower or changed its loss.",
+        "Find the release of Keras, or of a backend's framework, that made an example or a script slower, or changed "
+        "its loss or memory; or the commit of a checkout of yours.",
         (
-            "backend", "--package", "--good", "--bad", "--example", "--by", "--profile", "--budget of bisect",
-            "--threads", "--data-dir", "--results",
+            "backend", "--package", "--good", "--bad", "--example", "--script of bisect", "--with", "--max-epochs",
+            "--max-steps", "--by", "--profile", "--budget of bisect", "--threads", "--data-dir", "--results",
         ),
     ),
     "resume": (
@@ -149,7 +150,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     about, _ = COMMANDS[command]
     parser = _parser(f"{program()} {named}".strip(), description=about, epilog=_text(command))
     add_options(parser, command)
-    end = arguments.index("--") if command in ("script", "parity", "resume") and "--" in arguments else len(arguments)
+    takes = command in ("script", "parity", "resume", "bisect")
+    end = arguments.index("--") if takes and "--" in arguments else len(arguments)
     found = _parsed(parser, arguments[:end], command)
     if getattr(found, "channel", None):
         os.environ[CHANNEL] = found.channel  # read where a Python is installed

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from kbench.cli.bisect_options import BISECT
 from kbench.cli.option_types import (
     column_list,
     duration,
@@ -181,26 +182,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "example to start from: basic (default), regression, siamese, text_conv1d, autoencoder, generator, "
         "two_outputs, sequence_to_sequence, subclassed, or any that `list` shows",
     },
-    # Which release changed something.
-    "backend": {"metavar": "BACKEND", "help": "a backend as `list` names it"},
-    "--package": {
-        "default": "keras",
-        "metavar": "NAME",
-        "help": "package to search: keras (default), or the backend's framework",
-    },
-    "--good": {"required": True, "metavar": "VERSION", "help": "an earlier release without the problem"},
-    "--bad": {"required": True, "metavar": "VERSION", "help": "a later release with the problem"},
-    "--example": {"required": True, "metavar": "EXAMPLE", "help": "a name from `list`, or your own file"},
-    "--by": {
-        "choices": ("time", "loss"),
-        "default": "time",
-        "help": "what became worse: time per epoch (default), or the final loss",
-    },
-    "--budget of bisect": {
-        **_TIME,
-        "default": 120.0,
-        "help": "time for each comparison of two releases, such as 90s or 10m (default: 2m)",
-    },
+    **BISECT,
     # A script of the user's.
     "file": {
         "nargs": "?",
@@ -253,8 +235,13 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--max-steps": {**_COUNT, "help": "cut each epoch, validation, evaluation and prediction to N steps"},
     "--explain": {
         **_FLAG,
-        "help": "find out why backends differ, by three more runs: input data, copies to the device, jit_compile, "
-        "run_eagerly, results",
+        "help": "find out why backends differ, by further runs: what each layer, the optimizer and all else cost of "
+        "a step; of a script also input data, copies to the device, jit_compile, run_eagerly, results",
+    },
+    "--trace": {
+        **_FLAG,
+        "help": "after the measurement, trace some steps on each backend with its framework's profiler: a file for "
+        "Perfetto (ui.perfetto.dev) in the cell's folder, and tables of what took most",
     },
     "--show-output": {**_FLAG, "help": "print each cell's stdout when the cell ends"},
     # How a cell runs.

@@ -1,16 +1,20 @@
-"""`bisect`: finds the release that made an example slower or changed its loss."""
+"""`bisect`: finds the release or commit that made an example or a script slower, or changed its loss or memory."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
 from kbench import paths
+from kbench.analysis import bisection
+from kbench.analysis.call_sites import is_fit
 from kbench.analysis.rows import summarised
 from kbench.commands import choices
 from kbench.environments import locks
@@ -18,30 +22,59 @@ from kbench.errors import Stopped, UserError
 from kbench.planning.request import PRECISION, Request, cores
 from kbench.screen import finish, terminal
 from kbench.screen.listener import Screen
-from kbench.selection import names, variants
+from kbench.selection import commits, names, scripts, variants
 from kbench.selection.known import known_backends, known_examples
 from kbench.session.measure import measure
+from kbench.summary import Summary
 from kbench.tables.grid import Grid, printed
 from kbench.text import significant
 from kbench.values import OK, SLOWER, Backend, Interval
 
 SAME_LOSS = 0.01  # losses that differ by less than this share of the good release's count as equal
+SAME_MEMORY = 0.05  # and peaks of memory
+_WORDS = {"time": "takes {} times that of", "loss": "ends with a loss of {} times that of"}
+_WORDS["memory"] = "uses {} times the memory of"
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A release compared with the good one."""
+    """A release or commit compared with the good one."""
 
     version: str
-    ratio: float  # of time or loss
+    ratio: float  # of time, loss or memory
     interval: Interval | None
     differs: bool  # whether a difference is shown
     run: str
+    failed: str = ""  # why it could not be compared
 
     def row(self) -> list[str]:
         """Its row in the table."""
         of = "" if self.interval is None else f"{significant(self.interval.low)}-{significant(self.interval.high)}"
-        return [self.version, significant(self.ratio), of or "-", self.run]
+        return [self.version, "failed" if self.failed else significant(self.ratio), of or "-", self.run]
+
+
+@dataclass
+class Search:
+    """Versions from the good one to the bad one, oldest first, and the backends that they are."""
+
+    package: str
+    kind: str  # "releases" or "commits"
+    versions: Sequence[str]
+    backends: dict[str, str] = field(default_factory=dict)  # by version, as they are named
+    subjects: dict[str, str] = field(default_factory=dict)
+    suffix: str = ""
+    backend: str = ""
+    checkout: commits.Checkout | None = None
+
+    def name(self, version: str) -> str:
+        """The backend of a version. Raises UserError."""
+        value = version if self.checkout is None else str(self.checkout.worktree(version))
+        return f"{self.backend}{self.suffix}{value}"
+
+    def named(self, version: str) -> str:
+        """The package and version, in words."""
+        subject = self.subjects.get(version)
+        return f"{self.package} {version}{f' ({subject})' if subject else ''}"
 
 
 def main(options: argparse.Namespace) -> int:
@@ -50,81 +83,129 @@ def main(options: argparse.Namespace) -> int:
     (backend, *others) = names.select_backends(options.backend, known).chosen
     if others:
         raise UserError(f"bisect takes one backend, and {options.backend!r} names {1 + len(others)}.")
-    suffix = _suffix(backend, options.package)
-    if _version(options.good) >= _version(options.bad):
-        raise UserError(f"--good {options.good} is not older than --bad {options.bad}.")
-    request = _request(options)
-    package = backend.builds[0].distribution if suffix == "@" else variants.keras_of(backend)
-    every = locks.versions(backend, package, options.good, options.bad)
-    releases = [one for one in every if not Version(one).is_prerelease]
-    terminal.print_note(f"{len(releases)} releases from {releases[0]} to {releases[-1]}: {', '.join(releases)}")
-    good, probes = releases[0], list[Probe]()
+    package, by_commit, folder = options.package.partition("=")
+    suffix = _suffix(backend, package, bool(by_commit))
+    request = _request(vars(options))
+    with _in_checkout(backend, package, folder, options) if by_commit else _releases(backend, package, options) as of:
+        search = replace(of, suffix=suffix, backend=backend.name)
+        first, last = search.versions[0], search.versions[-1]
+        listed = f": {', '.join(search.versions)}" if len(search.versions) <= 40 else ""
+        terminal.print_note(f"{len(search.versions)} {search.kind} from {first} to {last}{listed}")
+        return _search(search, request, options)
+
+
+def _search(search: Search, request: Request, options: argparse.Namespace) -> int:
+    versions, probes = search.versions, list[Probe]()
+    good, command = versions[0], choices.command_line(vars(options))
 
     def probe(version: str) -> Probe:
-        two = f"{backend.name}{suffix}{good}", f"{backend.name}{suffix}{version}"
+        two = search.name(good), search.name(version)
         asked = replace(request, backends=two, named_backends=two, baseline=two[0])
-        probes.append(_probe(asked, options.results, version, options.by, choices.command_line(vars(options))))
+        probes.append(_probe(asked, options.results, version, options.by, command))
         return probes[-1]
 
-    bad = probe(releases[-1])
+    bad = probe(versions[-1])
+    if bad.failed:
+        _print_probes(probes, search, options.by)
+        raise UserError(f"{search.package} {bad.version} cannot be compared with {good}: {bad.failed}.")
+    low, high = 0, len(versions) - 1
     if bad.differs:
-        # Find the first release that is nearer to the bad one than to the good one.
+        # The first one that is nearer to the bad one than to the good one.
         between = math.sqrt(bad.ratio) if bad.ratio > 0 else 1.0
-        low, high = 0, len(releases) - 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            found = probe(releases[middle])
-            is_bad = found.differs and (found.ratio >= between if between >= 1 else found.ratio <= between)
-            low, high = (low, middle) if is_bad else (middle, high)
-    _print_probes(probes, options.package, options.by)
+
+        def is_bad(place: int) -> bool | None:
+            found = probe(versions[place])
+            if found.failed:
+                return None
+            return found.differs and (found.ratio >= between if between >= 1 else found.ratio <= between)
+
+        low, high = bisection.narrowed(low, high, is_bad)
+    _print_probes(probes, search, options.by)
     if not bad.differs:
-        print(f"{options.package} {bad.version} is not shown to be worse than {good} here: nothing to find.")
+        print(f"{search.package} {bad.version} is not shown to be worse than {good} here: nothing to find.")
         return 1
-    first = next((one for one in probes if one.version == releases[high]), bad)
-    what = "takes" if options.by == "time" else "ends with a loss of"
-    print(
-        f"{options.package} {releases[high]} is the first: {options.example} {what} {significant(first.ratio)} times "
-        f"that of {good}; {releases[low]} does not."
-    )
+    first = next((one for one in probes if one.version == versions[high]), bad)
+    what = _WORDS[options.by].format(significant(first.ratio))
+    who = options.example or options.file
+    skipped = [*versions[low + 1 : high]]
+    which = f"is one of {', '.join([*skipped, versions[high]])}" if skipped else "is the first"
+    named = search.package if skipped else search.named(versions[high])
+    why = "; what lies between could not be compared" if skipped else ""
+    print(f"{named} {which}: {who} {what} {good}; {versions[low]} does not{why}.")
     return 0
 
 
-def _suffix(backend: Backend, package: str) -> str:
+def _suffix(backend: Backend, package: str, by_commit: bool) -> str:
     """The part of a variant's name before the version of the package. Raises UserError."""
     if package == "keras":
         return "+keras="
     own = {backend.distribution, backend.keras_backend, *(build.distribution for build in backend.builds)}
     if package in own:
-        return "@"
+        return f"+{package}=" if by_commit else "@"
     raise UserError(f"--package takes keras or {backend.distribution} for {backend.name}, not {package[:50]!r}.")
+
+
+@contextlib.contextmanager
+def _releases(backend: Backend, package: str, options: argparse.Namespace) -> Iterator[Search]:
+    """The releases between the two. Raises UserError."""
+    if _version(options.good) >= _version(options.bad):
+        raise UserError(f"--good {options.good} is not older than --bad {options.bad}.")
+    searched = variants.keras_of(backend) if package == "keras" else backend.builds[0].distribution
+    every = locks.versions(backend, searched, options.good, options.bad)
+    yield Search(package, "releases", [one for one in every if not Version(one).is_prerelease])
+
+
+@contextlib.contextmanager
+def _in_checkout(backend: Backend, package: str, folder: str, options: argparse.Namespace) -> Iterator[Search]:
+    """The commits between the two. Raises UserError."""
+    if not folder:
+        raise UserError(f"--package {package}= names no folder: write {package}=../{package}, a git checkout of it.")
+    with commits.checkout(folder) as found:
+        listed = found.between(options.good, options.bad)
+        subjects = {one.name: one.subject for one in listed}
+        yield Search(package, "commits", [one.name for one in listed], subjects=subjects, checkout=found)
 
 
 def _version(text: str) -> Version:
     try:
         return Version(text)
     except InvalidVersion:
-        raise UserError(f"{text[:50]!r} is not a version, such as 3.8 or 3.15.1.") from None
+        raise UserError(
+            f"{text[:50]!r} is not a version, such as 3.8 or 3.15.1; for commits, name a checkout: --package "
+            "keras=../keras."
+        ) from None
 
 
-def _request(options: argparse.Namespace) -> Request:
-    """What is measured of each two releases, but for their names. Raises UserError."""
-    choices.check_one_value_each(vars(options))
-    chosen = names.select_examples(options.example, known_examples())
-    mirror = choices.data_folder(vars(options))
+def _request(options: dict[str, Any]) -> Request:
+    """What is measured of each two versions, but for their names. Raises UserError."""
+    choices.check_one_value_each(options)
+    if bool(options["example"]) == bool(options["file"]):
+        raise UserError("Name what is measured: --example EXAMPLE or --script FILE, one of them.")
+    if options["file"]:
+        named = scripts.find_program(options["file"], None)
+        program = scripts.load(named.file, named.module)
+        chosen: names.Chosen[Any] = names.Chosen((program,), frozenset({program.name}))
+        script = choices.script(options, program, named.module, known_backends())
+    elif options["arguments"]:
+        raise UserError("What follows -- is for a program of your own: name it with --script.")
+    else:
+        chosen, script = names.select_examples(options["example"], known_examples()), None
+    mirror = choices.data_folder(options)
     return Request(
         backends=("",),
         examples=tuple(paths.portable(one.path) for one in chosen.chosen),
         named_examples=tuple(sorted(chosen.named)),
-        profile=options.profile,
+        profile=options["profile"],
         precision=PRECISION,
-        budget=options.budget,
-        threads=options.threads or cores(),
+        budget=options["budget"],
+        threads=options["threads"] or cores(),
         data_dir=None if mirror is None else paths.portable(mirror),
+        script=script,
     )
 
 
 def _probe(request: Request, results: Path, version: str, by: str, command: str) -> Probe:
-    """Measure the two side by side until a difference is shown or the budget is spent."""
+    """Measure the two side by side until a difference is shown or the budget is spent. Raises UserError."""
     good, other = request.backends
     terminal.print_note(f"{other} and {good}, side by side")
     try:
@@ -133,19 +214,41 @@ def _probe(request: Request, results: Path, version: str, by: str, command: str)
         raise finish.how_to_go_on(stopped) from stopped
     found = summarised(there)
     finish.write(there, found, plots=False)
-    rows = {row.backend: row for row in found}
-    for row in rows.values():
-        if row.status != OK:
-            raise UserError(f"{row.backend} was {row.status}: {row.reason}; see {there.folder}.")
-    row = rows[other]
+    pairs = [(mine, its) for mine in found for its in found if _same_line(mine, its, other, good)]
+    for row in (row for row in found if row.status != OK):
+        reason = f"{row.backend} was {row.status}: {row.reason}; see {there.folder}"
+        if row.backend == good:
+            raise UserError(f"{reason}.")
+        return Probe(version, math.nan, None, False, there.name, reason)
+    row, reference = _chosen(pairs, by)
     if by == "time":
         ratio = row.relative_to_baseline or math.nan
         return Probe(version, ratio, row.baseline_interval, row.verdict == SLOWER, there.name)
-    ratio = (row.final_loss or math.nan) / (rows[good].final_loss or math.nan)
+    if by == "memory":
+        ratio = (row.peak_memory_mib or math.nan) / (reference.peak_memory_mib or math.nan)
+        return Probe(version, ratio, None, not ratio <= 1 + SAME_MEMORY, there.name)
+    ratio = (row.final_loss or math.nan) / (reference.final_loss or math.nan)
     return Probe(version, ratio, None, not abs(ratio - 1) <= SAME_LOSS, there.name)
 
 
-def _print_probes(probes: Sequence[Probe], package: str, by: str) -> None:
-    heads = [package, "x good" if by == "time" else "loss, x good", "95 % interval", "run"]
-    rows = [one.row() for one in sorted(probes, key=lambda one: Version(one.version))]
-    terminal.print_text(printed({"releases": Grid(heads, rows)}, terminal.TABLE, terminal.width()))
+def _same_line(mine: Summary, its: Summary, other: str, good: str) -> bool:
+    return mine.backend == other and its.backend == good and mine.ranking == its.ranking
+
+
+def _chosen(pairs: Sequence[tuple[Summary, Summary]], by: str) -> tuple[Summary, Summary]:
+    """The rows of an example; of a script the fit that takes most, or the whole program. Raises UserError."""
+    fits = [pair for pair in pairs if is_fit(pair[0].example)]
+    whole = [pair for pair in pairs if pair[0].work.once and pair[0].peak_memory_mib is not None]
+    of_script = whole if by == "memory" or not fits else fits
+    if by == "loss" and not fits and whole:
+        raise UserError("--by loss: the program does not call fit, so it has no loss to compare.")
+    if not (of_script or pairs):
+        raise UserError("There is nothing to compare: neither version ran the same line.")
+    return max(of_script or pairs, key=lambda pair: pair[1].total_seconds or 0.0)
+
+
+def _print_probes(probes: Sequence[Probe], search: Search, by: str) -> None:
+    heads = [search.package, "x good" if by == "time" else f"{by}, x good", "95 % interval", "run"]
+    order = {version: number for number, version in enumerate(search.versions)}
+    rows = [one.row() for one in sorted(probes, key=lambda one: order[one.version])]
+    terminal.print_text(printed({search.kind: Grid(heads, rows)}, terminal.TABLE, terminal.width()))

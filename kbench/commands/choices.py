@@ -42,8 +42,8 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
     """The request in the options of `run`, `script` or `parity`, named like its fields. Raises UserError."""
     chosen = selection.select_backends(options["backends"], known)
     chosen = selection.in_settings(chosen, [_settings(options, name) for name in SETTINGS])
-    script, module = _script(options)
-    named = _examples(options) if script is None else selection.Chosen((script,), frozenset({script.name}))
+    program, module = _script(options)
+    named = _examples(options) if program is None else selection.Chosen((program,), frozenset({program.name}))
     pythons = chosen_pythons(options, known)
     asked = {one.name: value for one in fields(Request) if (value := options.get(one.name)) is not None}
     mirror = data_folder(options)
@@ -59,16 +59,21 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
         "pass_env": passed_variables(options),
         "baseline": chosen_baseline(options.get("baseline"), [one.name for one in chosen.chosen]),
     }
-    if script is not None:
-        how = {one.name: options[one.name] for one in fields(Script) if one.name in options}
-        own = scripts.pep723_requirements(script.path, known)
-        how |= {
-            "module": module,
-            "left_out": tuple(map(without_passwords, own.left_out)),
-            "requires_python": own.python,
-        }
-        asked["script"] = Script(**how | {"packages": (*how["packages"], *own.packages)})
+    if program is not None:
+        asked["script"] = script(options, program, module, known)
     return Request(**asked)
+
+
+def script(options: Options, program: Example, module: str, known: Mapping[str, Backend]) -> Script:
+    """How the user's program is run. Raises UserError."""
+    how = {one.name: options[one.name] for one in fields(Script) if one.name in options}
+    own = scripts.pep723_requirements(program.path, known)
+    how |= {
+        "module": module,
+        "left_out": tuple(map(without_passwords, own.left_out)),
+        "requires_python": own.python,
+    }
+    return Script(**how | {"packages": (*how["packages"], *own.packages)})
 
 
 def _script(options: Options) -> tuple[Example | None, str]:

@@ -26,7 +26,19 @@ from kbench.session import interrupts
 from kbench.session.measure import measure
 
 # Options of what is done with a request, which is no part of it.
-_NOT_ASKED = ("results", "name", "no_plots", "quiet", "verbose", "format", "columns", "sort", "export", "explain")
+_NOT_ASKED = (
+    "results",
+    "name",
+    "no_plots",
+    "quiet",
+    "verbose",
+    "format",
+    "columns",
+    "sort",
+    "export",
+    "explain",
+    "trace",
+)
 
 
 def request(
@@ -56,6 +68,7 @@ def run_command(command: str, given: Mapping[str, OptionValues], arguments: Sequ
         name=options["name"],
         command=_as_call(command, given, arguments),
         explain=options.get("explain", False),
+        trace=options.get("trace", False),
     )
     with interrupts.ended_as_interrupted():
         interrupted = False

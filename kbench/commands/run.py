@@ -43,12 +43,15 @@ def _run(options: Options) -> int:
         name=name,
         command=choices.command_line(options),
         explain=options.get("explain", False),
+        trace=options.get("trace", False),
     )
     return finish.measure_and_finish(start, Screen(wanted.detail, wanted.beside, outputs=wanted.outputs), wanted)
 
 
 def _on_cluster(options: Options) -> int:
     """Measure on the machines of --on; this one measures nothing."""
+    if options["explain"] or options["trace"]:
+        raise UserError("--explain and --trace are for a run on one machine: leave them out, or --on.")
     if options["export"]:
         raise UserError("--export is for a run on one machine: each kind's summary files are in its folder.")
     cluster = Cluster(

@@ -14,9 +14,12 @@ from typing import Any
 from kbench import store
 from kbench.analysis.call_sites import by_line, is_fit
 from kbench.analysis.ratios import between_samples
+from kbench.analysis.layer_costs import Costs
+from kbench.analysis.ratios import extend_to
 from kbench.analysis.rows import program, summarised
 from kbench.analysis.step_times import NOT_STEADY, steady
 from kbench.axes import RowKey
+from kbench.outputs import layer_causes
 from kbench.outputs.parts import reconciled
 from kbench.parity import agreement
 from kbench.parity.values import Agreement
@@ -68,17 +71,37 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
         found += _jit(changes, _facts(run, "run_eagerly"), parts[OTHER_JIT])
         tested["jit_compile"] = bool(changes)
     named = [cause for cause in CAUSES if tested.get(cause)]
-    if parts and named and not found:
+    changed = parts.keys() - {layer_causes.INSIDE}
+    if changed and named and not found:
         found.append(f"None of the usual causes was found ({', '.join(named)}).")
-    if parts and (unsure := [_name(row) for row in fits if row.key not in sample]):
+    if changed and (unsure := [_name(row) for row in fits if row.key not in sample]):
         found.append(f"Not explained (too few steps, not steady, or disturbed): {', '.join(unsure)}.")
-    if (run.folder / store.EXPLAIN).is_dir() and not fits and any(row.status == OK for row in rows):
+    of_program = any(row.work.once for row in rows)
+    if (run.folder / store.EXPLAIN).is_dir() and of_program and not fits and any(row.status == OK for row in rows):
         found.append(f"Not checked, because the program does not call fit: {', '.join(CAUSES)}.")
     if "parity" in parts:
         from kbench.parity import reading  # which needs numpy
 
         found += _same(reading.rows(parts["parity"]), _report(run, parts["parity"].folder))
+    if layer_causes.INSIDE in parts:
+        found += _layers(run, rows)
     return [*reconciled(rows), *found]
+
+
+def _layers(run: RunResults, rows: Sequence[Summary]) -> list[str]:
+    """Which layers and other parts of a step make rows slower."""
+    trained, costs = inside(run, rows)
+    steps = {row.key: seconds for row in trained if (seconds := _step(row))}
+    slow = [row for row in trained if _is_slow(row, trained)]
+    return [*layer_causes.sentences(trained, costs, steps, slow), *layer_causes.missing(run)]
+
+
+def inside(run: RunResults, rows: Sequence[Summary]) -> tuple[list[Summary], dict[RowKey, Costs]]:
+    """(the rows that train, what the steps of those are made of whose parts were timed)."""
+    trained = [row for row in rows if row.status == OK and (is_fit(row.example) or row.task == "train")]
+    sample = _step_seconds(run, trained)
+    whole = {row.key: [seconds] for row in trained if (seconds := _step(row))}
+    return trained, layer_causes.costs(run, trained, whole | sample)
 
 
 def _report(run: RunResults, folder: Path) -> str:

@@ -18,7 +18,7 @@ from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import within
 from kbench.errors import UserError
 from kbench.machine.provenance import describe
-from kbench.outputs import causes
+from kbench.outputs import causes, layer_causes, traces
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost
@@ -116,6 +116,7 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         accuracies=published_accuracy.beside(summaries, results.measured, figures),
         addresses=published.addresses(),
         again=again(results),
+        further=[*layer_causes.tables(*causes.inside(results, summaries)), *traces.tables(results)],
     )
 
 

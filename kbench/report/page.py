@@ -178,6 +178,7 @@ def _run(
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,
         "cost": keras_cost.table(run.summaries),
+        "further": run.further,
         "in_print": published_tables.tables(run.published, run.addresses),
         "accuracies": published_tables.reached(run.accuracies),
         "configuration": configuration.tables(run.provenance, run.examples, run.measured, run.summaries),

@@ -11,7 +11,7 @@ from typing import TextIO
 from kbench import store
 from kbench.analysis import machine_stability
 from kbench.machine.provenance import describe
-from kbench.outputs import causes
+from kbench.outputs import causes, layer_causes, traces
 from kbench.screen import terminal
 from kbench.screen.terminal import TABLE, USUAL
 from kbench.store.files import replace
@@ -99,7 +99,8 @@ def _as(form: str, run: store.RunResults, rows: Sequence[Summary], shown: Shown)
 
 def _further(run: store.RunResults, rows: Sequence[Summary]) -> list[Table]:
     """Tables below those of the examples: epochs of what was interrupted, and what Keras costs."""
-    return [one for one in (interrupted.table(run.measured), keras_cost.table(rows)) if one]
+    further = [one for one in (interrupted.table(run.measured), keras_cost.table(rows)) if one]
+    return [*further, *layer_causes.tables(*causes.inside(run, rows)), *traces.tables(run)]
 
 
 def _remarks(run: store.RunResults, rows: Sequence[Summary]) -> list[str]:

@@ -1,4 +1,6 @@
-"""Explains why a script's rows differ: measures it with one change at a time, and compares the results."""
+"""Explains why rows differ: measures a script with one change at a time, compares the results, and times the parts of
+a training step.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +14,22 @@ from kbench.cells.spec import RunPaths
 from kbench.parity import agreement, reading
 from kbench.planning.plan import Plan
 from kbench.planning.request import OTHER_JIT, SAME_BATCH
+from kbench.planning.tasks import CellTask
 from kbench.session import prepare, record
 from kbench.session.events import Explaining, OnEvent
 from kbench.store.files import os_errors_as_user_errors, read_bytes
-from kbench.values import OK
+from kbench.values import NATIVE, OK, SCRIPT
 
 EPOCHS = 4  # of each fit
+TRACE = "trace.json.gz"  # as kbench_guest.drivers.tracing names it
+INSIDE = "inside"  # the run that looks into training steps
 
 
 def explain(the_plan: Plan, here: RunPaths, run_cells: Callable[[Plan, RunPaths], object], on_event: OnEvent) -> None:
     """Measure variants of the cells that ended ok, each as a run in the run's folder. Raises as that does."""
     script = the_plan.request.script
     assert script is not None
-    measured = store.read(here.run).measured
-    ended = {one.cell.id for one in measured if one.outcome.status == OK}
-    first = [task for task in the_plan.to_measure() if task.repeat == 1 and task.id in ended]
+    first, measured = _first(the_plan, here), store.read(here.run).measured
     if not first:
         return
     with os_errors_as_user_errors("make", here.run / store.EXPLAIN):
@@ -54,10 +57,50 @@ def explain(the_plan: Plan, here: RunPaths, run_cells: Callable[[Plan, RunPaths]
     run_cells(part, replace(here, run=_made(part, here, reading.KIND, {"kind": reading.KIND, "form": "default"})))
 
 
+def look_inside(
+    the_plan: Plan,
+    here: RunPaths,
+    run_cells: Callable[[Plan, RunPaths], object],
+    on_event: OnEvent,
+    *,
+    layers: bool,
+    trace: bool,
+) -> None:
+    """Time the parts of a training step of each cell that ended ok, or trace some of its steps, or both."""
+    trained = [task for task in _first(the_plan, here) if task.task in ("train", SCRIPT) and task.kind != NATIVE]
+    if not trained:
+        on_event(Explaining("There is nothing to look into: no cell that trains a Keras model ended ok."))
+        return
+    called = {name for one in store.read(here.run).measured for name in one.facts.sites}
+    if the_plan.request.script and not any(name.startswith("fit") for name in called):
+        on_event(Explaining("There is no training step to look into: the program does not call fit."))
+        return
+    what = (*(["layers"] if layers else []), *(["trace"] if trace else []))
+    told = " and ".join((["what each layer costs"] if layers else []) + (["traces of some steps"] if trace else []))
+    on_event(Explaining(f"Explaining: {told}."))
+    tasks = tuple(replace(task, inside={"what": what}, epochs=0, validation_samples=0) for task in trained)
+    part = replace(the_plan, tasks=tasks)
+    folder = _made(part, here, INSIDE, {"kind": INSIDE})
+    run_cells(part, replace(here, run=folder))
+    for task in tasks if trace else ():  # beside what it explains
+        made = store.cell_folder(folder, task).path / TRACE
+        if made.is_file():
+            with os_errors_as_user_errors("move", made):
+                made.replace(store.cell_folder(here.run, task).path / TRACE)
+
+
+def _first(the_plan: Plan, here: RunPaths) -> list[CellTask]:
+    """The cells that ended ok, one of each row."""
+    ended = {one.cell.id for one in store.read(here.run).measured if one.outcome.status == OK}
+    return [task for task in the_plan.to_measure() if task.repeat == 1 and task.id in ended]
+
+
 def _made(part: Plan, here: RunPaths, name: str, more: dict[str, object]) -> Path:
     """Create the folder of such a run. Raises UserError."""
     of_run = store.read_record(here.run).provenance
     planned = record.of_plan(part, here, **more)
+    with os_errors_as_user_errors("make", here.run / store.EXPLAIN):
+        (here.run / store.EXPLAIN).mkdir(exist_ok=True)
     made = store.create(here.run / store.EXPLAIN, provenance=of_run, name=name, **planned)
     if (given := store.stdin(here.run)).exists():
         with os_errors_as_user_errors("read", given):  # a program may have put something else there

@@ -38,13 +38,15 @@ def measure(
     name: str | None = None,
     command: str = "",
     explain: bool = False,
+    trace: bool = False,
     only: Callable[[CellTask], bool] | None = None,
 ) -> RunResults:
     """Measure what is asked for, as a new run below `folder`, the results folder; returns its measurements.
 
     `name` is that of the run's own folder, the current time if it is not given. `command` is kept with the results:
-    how they came about. `explain`: also measure why rows of a script differ. `only` leaves cells out. Raises
-    UserError; once there is something to be resumed, that is Stopped, or Interrupted if the user ended it.
+    how they came about. `explain`: also measure why rows differ; `trace`: also trace some steps of each. `only`
+    leaves cells out. Raises UserError; once there is something to be resumed, that is Stopped, or Interrupted if the
+    user ended it.
     """
     parent = check_folder(request, folder, name)
     gpus = devices.gpus()
@@ -56,7 +58,7 @@ def measure(
     with prepare.reserved():
         the_plan, here = new_run(the_plan, parent, missing, on_event, name=name, command=command, gpus=gpus)
         with store.filling(here.run):
-            return measure_cells(the_plan, the_plan, here, gpus, on_event, explain)
+            return measure_cells(the_plan, the_plan, here, gpus, on_event, explain, trace)
 
 
 def planned(request: Request, on_event: OnEvent = ignore, gpus: Sequence[Device] | None = None) -> Plan:
@@ -114,11 +116,18 @@ def measure_cells(
     gpus: Sequence[Device],
     on_event: OnEvent,
     explain: bool = False,
+    trace: bool = False,
 ) -> RunResults:
     """Run the cells of `to_run`, and repeats where rows of the whole plan are undecided. Raises as `measure` does."""
     with interrupts.ended_as_interrupted():
         try:
-            _measure_cells(the_plan, to_run, here, gpus, on_event, explain)
+            the_plan = _measure_cells(the_plan, to_run, here, gpus, on_event)
+            further = partial(run_cells, on_event=on_event)
+            if explain and the_plan.request.script:
+                explaining.explain(the_plan, here, further, on_event)
+            if explain or trace:
+                explaining.look_inside(the_plan, here, further, on_event, layers=explain, trace=trace)
+            store.record_end(here.run, record.at_end(the_plan, gpus, store.read_record(here.run).provenance))
             return store.read(here.run)
         except KeyboardInterrupt:
             raise Interrupted(here.run) from None
@@ -126,9 +135,8 @@ def measure_cells(
             raise Stopped(str(error), here.run) from error
 
 
-def _measure_cells(
-    the_plan: Plan, to_run: Plan, here: RunPaths, gpus: Sequence[Device], on_event: OnEvent, explain: bool
-) -> None:
+def _measure_cells(the_plan: Plan, to_run: Plan, here: RunPaths, gpus: Sequence[Device], on_event: OnEvent) -> Plan:
+    """Do so; returns the plan with its repeats."""
     spent, began = racing.spent(store.read(here.run)), time.monotonic()
     budget = the_plan.request.budget if the_plan.request.precision else None
     until = None if budget is None else began + budget - spent
@@ -147,10 +155,7 @@ def _measure_cells(
         caching = replace(here, compiled=folder)
         compiled = run_cells(to_run, caching, on_event, until, tell_examples=True)
         clock = racing.Clock(spent, lambda: time.monotonic() - began, compiled)
-        the_plan = racing.repeat_until_decided(the_plan, here.run, add, clock, {task.id for task in to_run.tasks})
-    if explain:
-        explaining.explain(the_plan, here, partial(run_cells, on_event=on_event), on_event)
-    store.record_end(here.run, record.at_end(the_plan, gpus, store.read_record(here.run).provenance))
+        return racing.repeat_until_decided(the_plan, here.run, add, clock, {task.id for task in to_run.tasks})
 
 
 @contextlib.contextmanager

@@ -15,7 +15,20 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from kbench.epochs import Count, Epoch, Seconds, Turn
-from kbench.reported import Event, Facts, Fit, Parity, Program, Received, Returned, Site, Step, told
+from kbench.reported import (
+    Event,
+    Facts,
+    Fit,
+    Inside,
+    Parity,
+    Program,
+    Received,
+    Returned,
+    Site,
+    Step,
+    Traced,
+    told,
+)
 from kbench.store.files import loads, read_bytes
 
 LONGEST_LINE = 4 << 20  # bytes; a longer one counts as damaged
@@ -178,6 +191,10 @@ def parse_events(events: bytes) -> GuestReport:
             case Returned():  # in parts: the later ones add to it
                 given = {name: getattr(event, name) for name in event.__struct_fields__ if name in value}
                 returned[event.site] = msgspec.structs.replace(returned.get(event.site, event), **given)
+            case Inside():
+                facts["inside"] = event
+            case Traced():
+                facts["traced"] = event
             case Program():
                 facts["program"] = event
             case Error():

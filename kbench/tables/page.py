@@ -13,7 +13,7 @@ from kbench.summary import Summary
 from kbench.tables import accuracies, keras_cost
 from kbench.tables.answers import headline
 from kbench.tables.configuration import configuration
-from kbench.tables.content import tables
+from kbench.tables.content import Table, tables
 from kbench.tables.markdown import body, code, escape
 from kbench.text import plain
 from kbench.values import NATIVE, Measured
@@ -36,6 +36,7 @@ class Run:
     published: Sequence[FigureBesideRow] = ()  # its rows beside published figures
     accuracies: Sequence[PublishedAccuracy] = ()
     addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
+    further: Sequence[Table] = ()  # of what was looked into
     again: str = ""  # the command that repeats what could not be compared
 
     @property
@@ -74,6 +75,8 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
         parts += [f"## {escape(table.heading)}", body(table)]
     if cost := keras_cost.table(summaries):
         parts += [f"## {escape(cost.heading)}", body(cost)]
+    for one in run.further:
+        parts += [f"## {escape(one.heading)}", body(one)]
     parts += _failures(run.failures)
     if listed := [f"- **{escape(name)}**: {escape(about)}" for name, about in versions(summaries, run.backends)]:
         parts += ["## Backends", "\n".join(listed)]

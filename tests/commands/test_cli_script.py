@@ -365,7 +365,7 @@ def test_what_differs_is_explained_if_asked_for(bench: Bench) -> None:
     again = " ".join(bench("report").out.split())
     assert "computes something else" in again
     (run,) = bench.runs()
-    assert sorted(path.name for path in store.parts(run)) == ["other-jit", "parity", "same-batch"]
+    assert sorted(path.name for path in store.parts(run)) == ["inside", "other-jit", "parity", "same-batch"]
     same = store.read(run / "explain" / "same-batch").measured
     assert same and all(one.epochs for one in same)
     assert {one.outcome.status for one in store.read(run / "explain" / "other-jit").measured} == {"unsupported"}

@@ -8,8 +8,9 @@ from typing import Any
 from fake_runs import PROVENANCE, cell, plan, write_events
 
 from kbench import store
+from kbench.analysis import layer_costs
 from kbench.analysis.rows import summarised
-from kbench.outputs import causes
+from kbench.outputs import causes, layer_causes
 from kbench.planning.request import OTHER_JIT, SAME_BATCH
 from kbench.values import OK, SCRIPT, Outcome
 
@@ -19,6 +20,7 @@ FIT = "fit, line 9"
 ROW = f"train.py: {FIT} on"
 
 Told = dict[str, tuple[float | list[float], dict[str, Any]]]  # backend -> seconds per step, facts of the only fit
+REST = (layer_costs.BETWEEN, layer_costs.OPTIMIZER, layer_costs.LOOP, layer_costs.INPUT)
 FED = {"feeds": "generator"}
 
 
@@ -146,3 +148,53 @@ def test_what_layers_and_lines_have_in_common_is_one_sentence(tmp_path: Path) ->
         f"{ROW} keras3/torch: run_eagerly is slow.",
         f"{ROW} keras3/torch: gru (GRU) loops.",
     ]
+
+
+def inside(layer: float) -> dict[str, Any]:
+    """What a cell found that was looked into: seconds of parts, which vary a little."""
+    parts = {"layer": layer, "whole": layer + 0.001, "optimizer": 0.001, "nothing": 0.0, "fit": layer + 0.003}
+    return {
+        "event": "inside",
+        "site": FIT,
+        "missing": [],
+        "parts": [
+            {
+                "kind": kind,
+                "name": "norm",
+                "class": "Norm",
+                "seconds": [seconds * (1 + n / 1000) for n in range(-3, 4)],
+            }
+            for kind, seconds in parts.items()
+        ],
+    }
+
+
+def looked_into(folder: Path, told: Told, layers: dict[str, float]) -> store.RunResults:
+    run = write(folder, "run", told)
+    cells = {backend: cell("train.py", backend, epochs=0) for backend in layers}
+    part = store.create(run / store.EXPLAIN, plan(cells.values(), task=SCRIPT), PROVENANCE, "inside")
+    for backend, seconds in layers.items():
+        program = {"event": "program", "seconds": 9.0, "exit_status": 0, "keras": 1, "broken": ""}
+        write_events(part, cells[backend], [inside(seconds), program, {"event": "end", "seconds": 9.0}])
+        store.write_outcome(part, cells[backend], Outcome(OK))
+    return store.read(run)
+
+
+def test_the_layer_that_makes_a_backend_slower_is_named(tmp_path: Path) -> None:
+    told: Told = {"keras3/jax": (0.01, {}), "keras3/torch": (0.03, {})}
+    run = looked_into(tmp_path, told, {"keras3/jax": 0.005, "keras3/torch": 0.025})
+    rows = summarised(run)
+    (said,) = causes.sentences(run, rows)
+    assert said.startswith(f"{ROW} keras3/torch: norm (Norm) +20.0 ms (") and said.endswith(
+        ") a step, of 20.0 between it and keras3/jax."
+    )
+    (table,) = layer_causes.tables(*causes.inside(run, rows))
+    assert table.columns == ("part", "keras3/jax", "keras3/torch")
+    assert [row[0] for row in table.rows] == ["norm (Norm)", *REST, "all of it"]
+    assert table.rows[0][1:] == ("5.00", "25.0") and table.rows[-1][1:] == ("10.0", "30.0")
+
+
+def test_equal_rows_have_a_table_and_no_sentence(tmp_path: Path) -> None:
+    told: Told = {"keras3/jax": (0.01, {}), "keras3/torch": (0.0101, {})}
+    run = looked_into(tmp_path, told, {"keras3/jax": 0.005, "keras3/torch": 0.005})
+    assert causes.sentences(run, summarised(run)) == []

@@ -396,4 +396,4 @@ def test_why_a_program_is_slow_is_explained(kbench: Kbench, names: tuple[str, ..
     assert (alike in said) == (len(names) > 1), said
     assert "% of a step is spent on its data" in (run.folder / "summary.md").read_text()
     assert "% of a step is spent on its data" in (run.folder / "report.html").read_text()
-    assert sorted(path.name for path in store.parts(run.folder)) == ["other-jit", "parity", "same-batch"]
+    assert sorted(path.name for path in store.parts(run.folder)) == ["inside", "other-jit", "parity", "same-batch"]

@@ -71,6 +71,8 @@ EVENTS = {
         "unknown": "text?", "reference_loss": "number?", "optimizer": "text?",
         "site": "text?", "carried": "integer?", "notes": "list?", "described": "object?", "refused": "text?",
     },
+    "inside": {"site": "text", "parts": "list", "missing": "list"},
+    "traced": {"steps": "integer", "file": "text", "operations": "list", "functions": "list", "missing": "list"},
     "libraries": {
         "libraries": "list", "framework_threads": "object", "numpy_blas": "text", "frameworks": "list",
     },

@@ -47,6 +47,10 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     check_device(framework, model, spec, events)
     if spec.get("parity"):
         parity.run(framework, model, example, spec, train, feed, events)
+    elif spec.get("inside"):
+        from kbench_guest.drivers import inside
+
+        inside.of_example(framework, model, example, spec, feed, events)
     else:
         epochs.measure(framework, model, example, spec, feed, train, validation, events)
     process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(model))

@@ -118,6 +118,10 @@ class Script:
             from kbench_guest.drivers.script_parity import FirstModel
 
             self._calls = FirstModel(self._framework, self._spec, self._events, self._end, self._files)
+        elif self._spec["inside"]:
+            from kbench_guest.drivers.program_inside import FirstTraining
+
+            self._calls = FirstTraining(self._framework, self._spec, self._events, self._end, self._files)
         else:
             self._calls = Calls(self._framework, self._events, TurnClient(0), self._program, self._files)
         self._calls.watch(module.models.Model)
@@ -168,7 +172,7 @@ class Script:
         """Write the last events of a program that ended by itself."""
         self._report(status)
         found = self._calls.finish() if self._calls is not None else False
-        if self._spec["parity"] and not found:
+        if (self._spec["parity"] or self._spec["inside"]) and not found:
             text = "it trains no model by fit or train_on_batch and runs none, so there is nothing to compare"
             self._events.write("error", kind="unsupported", message=text)
             return

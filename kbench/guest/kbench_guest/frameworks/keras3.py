@@ -9,7 +9,7 @@ from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional
 import keras
 import numpy as np
 
-from kbench_guest.frameworks import keras_models, recurrent, time_steps, trials
+from kbench_guest.frameworks import keras_models, profilers, recurrent, time_steps, trials
 from kbench_guest.frameworks.interface import DoneOnReturn, OnPyTorch, OnTensorFlow2, Pending
 from kbench_guest.frameworks.layers import every_layer
 
@@ -137,6 +137,11 @@ class AnyBackend(keras_models.KerasModels):
     def trial(self, model: Any, example: Any, device: str) -> trials.Trial:
         return trials.Keras3(self, model)
 
+    def parts(self, model: Any, x: Any) -> List[Any]:
+        from kbench_guest.frameworks import single_layers
+
+        return single_layers.parts(self.module, model, x)
+
     @contextlib.contextmanager
     def random_state(self, model: Any) -> Iterator[None]:
         """A context for a model's first step, after which its training draws the numbers that it would have drawn."""
@@ -191,6 +196,9 @@ class TensorFlow2(OnTensorFlow2, AnyBackend):
     def compilations(self) -> Optional[int]:
         return self._compilations
 
+    def traced(self, run: Callable[[], None], folder: str, path: str) -> List[Tuple[str, float, int]]:
+        return profilers.tensorflow(self.module, run, folder, path)
+
     def device(self, model: Any) -> str:
         return "gpu" if "GPU" in model.weights[0].value.device else "cpu"
 
@@ -220,6 +228,9 @@ class JAX(AnyBackend):
 
     def kernel_otherwise(self, model: Any) -> str:
         return "" if model.run_eagerly else recurrent.UNROLLED
+
+    def traced(self, run: Callable[[], None], folder: str, path: str) -> List[Tuple[str, float, int]]:
+        return profilers.jax(self.module, run, folder, path)
 
     def when_run(self, ask: Callable[[], float]) -> Any:
         one = self.module.ShapeDtypeStruct((), np.float32)
@@ -270,6 +281,9 @@ class PyTorch(OnPyTorch, AnyBackend):
             return []
         loops = time_steps.loops(model, self.kernels, self._on_gpu(model))
         return [f"{name} starts each operation of each time step from Python: {why}" for name, _, why in loops]
+
+    def traced(self, run: Callable[[], None], folder: str, path: str) -> List[Tuple[str, float, int]]:
+        return profilers.pytorch(self.module, run, path)
 
     @contextlib.contextmanager
     def random_state(self, model: Any) -> Iterator[None]:

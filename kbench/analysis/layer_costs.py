@@ -1,0 +1,165 @@
+"""What each part of a training step costs: its layers, what is between them, the optimizer, and all else.
+
+Each part was timed alone, in rounds (see kbench_guest/drivers/inside.py). What cannot be run alone is the difference
+between two things that can, so that the parts of a step add up to it. Layers that alone take longer than the model
+does as a whole, because a compiler fuses them, are given its time in proportion.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from statistics import median
+
+from kbench.analysis import intervals
+from kbench.reported import Inside, PartOfStep
+from kbench.values import Interval
+
+BETWEEN = "between the layers"
+OPTIMIZER = "optimizer"
+LOOP = "loss, metrics, and the rest of Keras's step"
+LOOP_WITH_OPTIMIZER = "loss, optimizer, and the rest of Keras's step"
+INPUT = "input, callbacks, and the rest of the program"
+SHARE = 0.1  # of the time between two rows: a part that makes up less is not named
+# Of what a part takes: processes of one backend differ by about as much, which its rounds do not show.
+TELLING = 0.15
+
+Rounds = tuple[float, ...]  # seconds of a part, in each round
+Layer = tuple[str, int]  # class, and the number of the layer among those of its class
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What the parts of a row's step take."""
+
+    names: Mapping[Layer, str]
+    layers: Mapping[Layer, Rounds]  # in the model's order
+    rest: Mapping[str, Rounds]
+
+    @property
+    def step(self) -> float:
+        """Seconds of all parts."""
+        return sum(map(median, (*self.layers.values(), *self.rest.values())))
+
+
+@dataclass(frozen=True)
+class More:
+    """By how many seconds a part takes longer than on another backend."""
+
+    part: str
+    seconds: float
+    interval: Interval
+
+
+def of(found: Inside, steps: Sequence[float]) -> Costs | None:
+    """The costs, from what a cell found and the seconds of a step as the run measured them (in some of its epochs).
+
+    None where the layers were not timed.
+    """
+    by_kind: dict[str, list[PartOfStep]] = {}
+    for part in found.parts:
+        by_kind.setdefault(part.kind, []).append(part)
+    whole, fit = by_kind.get("whole"), by_kind.get("fit")
+    if not (whole and fit and "layer" in by_kind) or not whole[0].seconds:
+        return None
+    nothing = median(by_kind["nothing"][0].seconds) if "nothing" in by_kind else 0.0  # what a call costs by itself
+    names, layers, count = dict[Layer, str](), dict[Layer, Rounds](), Counter[str]()
+    for part in by_kind["layer"]:
+        own = tuple(max(0.0, seconds - nothing) for seconds in part.seconds)
+        known = next((key for key, name in names.items() if (key[0], name) == (part.class_name, part.name)), None)
+        if known is not None:  # called again
+            layers[known] = _added(layers[known], own)
+            continue
+        count[part.class_name] += 1
+        names[part.class_name, count[part.class_name]] = part.name
+        layers[part.class_name, count[part.class_name]] = own
+    both = tuple(seconds - nothing for seconds in whole[0].seconds)
+    alone = reduce(_added, layers.values())
+    if (together := max(0.0, median(both))) < median(alone):  # fused, or side by side
+        share = together / median(alone)
+        layers = {layer: tuple(share * seconds for seconds in rounds) for layer, rounds in layers.items()}
+        rest = {BETWEEN: (0.0,) * len(both)}
+    else:
+        rest = {BETWEEN: _less(both, alone)}
+    outside = _less(fit[0].seconds, both)
+    if "optimizer" in by_kind:
+        own = tuple(seconds - nothing for seconds in by_kind["optimizer"][0].seconds)
+        share = min(1.0, max(0.0, median(outside)) / median(own)) if median(own) > 0 else 1.0
+        optimizer = tuple(share * seconds for seconds in own)
+        rest |= {OPTIMIZER: optimizer, LOOP: _less(outside, optimizer)}
+    else:
+        rest[LOOP_WITH_OPTIMIZER] = outside
+    if steps:
+        usual = median(fit[0].seconds)
+        rest[INPUT] = tuple(seconds - usual for seconds in steps)
+    return Costs(names, layers, rest)
+
+
+def more(one: Costs, other: Costs, between: float) -> list[More]:
+    """The parts that make `one` slower than the `other`, most first; `between`: the seconds of a step between them.
+
+    Layers of a class are one part, unless one of them makes up most of it.
+    """
+    found = []
+    for of_class in dict.fromkeys(kind for kind, _ in one.layers):
+        keys = [key for key in one.layers if key[0] == of_class]
+        by_layer = [_more(_name(one, key), one.layers[key], other.layers.get(key), between) for key in keys]
+        own = [more for more in by_layer if more is not None]
+        its, others = _sum(one, keys), _sum(other, keys)
+        together = None if its is None else _more(f"{len(keys)} {of_class} layers", its, others, between)
+        if together is not None and len(keys) > 1 and not any(2 * more.seconds > together.seconds for more in own):
+            own = [together]
+        found += own
+    for name, rounds in one.rest.items():
+        if name in other.rest and (known := _more(name, rounds, other.rest[name], between)):
+            found.append(known)
+    return sorted(found, key=lambda more: -more.seconds)
+
+
+def _sum(costs: Costs, keys: Sequence[Layer]) -> Rounds | None:
+    """What these layers take together; None where there is none of them."""
+    known = [costs.layers[key] for key in keys if key in costs.layers]
+    return reduce(_added, known) if known else None
+
+
+def _more(part: str, own: Rounds, others: Rounds | None, between: float) -> More | None:
+    """None where it is not shown to take longer by a telling part of what is between the rows."""
+    others = others or (0.0,) * len(own)
+    interval = intervals.of_difference(own, others)
+    seconds = median(own) - median(others)
+    if interval is None or interval.low <= max(0.0, SHARE * between) or seconds < TELLING * median(own):
+        return None
+    return More(part, seconds, interval)
+
+
+def grouped(several: Sequence[Costs]) -> list[tuple[str, list[float | None]]]:
+    """(part, seconds on each of them), layers of a class together."""
+    found: dict[str, list[float | None]] = {}
+    for of_class in dict.fromkeys(kind for costs in several for kind, _ in costs.layers):
+        keys = list(dict.fromkeys(key for costs in several for key in costs.layers if key[0] == of_class))
+        first = next(costs for costs in several if keys[0] in costs.layers)
+        name = _name(first, keys[0]) if len(keys) == 1 else f"{len(keys)} {of_class} layers"
+        found[name] = [
+            sum(median(costs.layers[key]) for key in keys if key in costs.layers)
+            if any(key in costs.layers for key in keys)
+            else None
+            for costs in several
+        ]
+    for part in (BETWEEN, OPTIMIZER, LOOP, LOOP_WITH_OPTIMIZER, INPUT):
+        if any(part in costs.rest for costs in several):
+            found[part] = [median(costs.rest[part]) if part in costs.rest else None for costs in several]
+    return list(found.items())
+
+
+def _name(costs: Costs, layer: Layer) -> str:
+    return f"{costs.names[layer]} ({layer[0]})"
+
+
+def _added(one: Rounds, other: Rounds) -> Rounds:
+    return tuple(own + its for own, its in zip(one, other, strict=False))
+
+
+def _less(one: Rounds, other: Rounds) -> Rounds:
+    return tuple(own - its for own, its in zip(one, other, strict=False))

@@ -1,0 +1,29 @@
+"""Looks into the first training of a user's program, and ends the program there."""
+
+from typing import Any, Callable, Dict
+
+from kbench_guest.drivers import captured, inside
+from kbench_guest.drivers.feeding import Batch
+from kbench_guest.drivers.script_parity import FirstModel
+from kbench_guest.observing.batches import first_batches
+from kbench_guest.observing.wrapping import site_name
+from kbench_guest.protocol import Refused
+
+
+class FirstTraining(FirstModel):
+    """Waits for the program's first call that trains a model."""
+
+    def _runs(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        return original
+
+    def finish(self) -> bool:
+        return self.done
+
+    def _compare(self, model: Any, method: str, given: Dict[str, Any]) -> None:
+        if not method.startswith("fit"):
+            raise Refused("unsupported", "its first training is no call of fit, so its steps are not looked into")
+        site = site_name(method, self._files)
+        ((x, y, weight),) = first_batches(method, given, 1)
+        class_weights = {"class_weight": given["class_weight"]} if given.get("class_weight") else {}
+        batch = Batch(x, y, weight, captured.names(model, x))
+        inside.look(self._framework, model, batch, class_weights, self._spec, self._events, site)

@@ -1,0 +1,68 @@
+"""Traces some steps of a training with the framework's own profiler, and then with Python's.
+
+The file is in Chrome's trace format, compressed, which Perfetto opens.
+"""
+
+import cProfile
+import os
+import pstats
+import shutil
+import tempfile
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple
+
+from kbench_guest.protocol import in_a_line
+
+if TYPE_CHECKING:
+    from kbench_guest.drivers.inside import Fit
+    from kbench_guest.frameworks.keras_models import KerasModels
+    from kbench_guest.protocol import Events
+
+FILE = "trace.json.gz"
+MOST = 30  # operations and functions that are told
+
+Busy = Dict[str, Any]  # {"name", "seconds", "calls"}
+
+
+def write(framework: "KerasModels", fit: "Fit", spec: Dict[str, Any], events: "Events") -> None:
+    """Trace a fit, and write the file beside the events and an event."""
+    path = os.path.join(os.path.dirname(spec["events"]), FILE)
+    operations: List[Tuple[str, float, int]] = []
+    missing: List[str] = []
+    folder = tempfile.mkdtemp()
+    try:
+        operations = framework.traced(fit.run, folder, path)
+    except NotImplementedError:
+        missing.append("its framework has no profiler that kbench knows")
+    except Exception as error:
+        missing.append(f"its framework's profiler failed ({in_a_line(error)})")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    events.write(
+        "traced",
+        steps=fit.steps,
+        file=FILE if os.path.exists(path) else "",
+        operations=_most([one for one in operations if one[1] > 0]),
+        functions=_functions(fit),
+        missing=missing,
+    )
+
+
+def _functions(fit: "Fit") -> List[Busy]:
+    """Keras's own functions by the time spent in each, without what it calls."""
+    profile = cProfile.Profile()
+    profile.runcall(fit.run)
+    found = []
+    for (file, line, name), (_, calls, seconds, _, _) in pstats.Stats(profile).stats.items():  # type: ignore
+        parts = file.replace(os.sep, "/").split("/")
+        if "keras" in parts:
+            place = "/".join(parts[len(parts) - 1 - parts[::-1].index("keras") :])
+            found.append((f"{place}:{line} {name}", seconds, calls))
+    return _most(found)
+
+
+def _most(found: List[Tuple[str, float, int]]) -> List[Busy]:
+    """Those that took most, as an event has them."""
+    ordered = sorted(found, key=lambda one: -one[1])[:MOST]
+    return [
+        {"name": name[:200], "seconds": float(f"{taken:.4g}"), "calls": int(calls)} for name, taken, calls in ordered
+    ]

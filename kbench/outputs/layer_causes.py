@@ -1,0 +1,126 @@
+"""Which parts of a training step make rows differ: sentences and a table, from what --explain timed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kbench import store
+from kbench.analysis import layer_costs
+from kbench.analysis.call_sites import SEPARATOR
+from kbench.analysis.layer_costs import Costs
+from kbench.axes import RowKey
+from kbench.store.reading import RunResults
+from kbench.summary import Summary
+from kbench.tables.content import Table, by_example
+from kbench.text import MISSING, plain, significant
+from kbench.values import OK, Measured
+
+INSIDE = "inside"  # the part of a run that looks into steps
+MOST_NAMED = 3
+
+_REMARK = (
+    "Each layer was run alone, forward and backward, compiled as the model is and with its own shapes. What is "
+    "between the layers is the model as a whole minus these; where a compiler fuses them, they are given its time in "
+    "proportion."
+)
+
+
+def costs(run: RunResults, rows: Sequence[Summary], steps: Mapping[RowKey, Sequence[float]]) -> dict[RowKey, Costs]:
+    """What the steps of these rows are made of, as far as it was timed. steps: their seconds, as the run has them."""
+    found = {}
+    for one in _looked_into(run):
+        inside = one.facts.inside
+        row = _row(one, rows)
+        if inside and row and (known := layer_costs.of(inside, steps.get(row.key, ()))):
+            found[row.key] = known
+    return found
+
+
+def sentences(
+    rows: Sequence[Summary], of_rows: Mapping[RowKey, Costs], steps: Mapping[RowKey, float], slow: Sequence[Summary]
+) -> list[str]:
+    """What makes each of the slow rows slower than the fastest of its example. steps: seconds of one."""
+    found = []
+    for row in slow:
+        beside = [one for one in rows if one.ranking == row.ranking and one.key in of_rows and one.key in steps]
+        fastest = min(beside, key=lambda one: steps[one.key], default=row)
+        if row.key not in of_rows or row.key not in steps or fastest.key == row.key:
+            continue
+        between = steps[row.key] - steps[fastest.key]
+        parts = layer_costs.more(of_rows[row.key], of_rows[fastest.key], between)[:MOST_NAMED]
+        if not parts:
+            continue
+        named = ", ".join(
+            f"{one.part} +{_ms(one.seconds)} ms ({_ms(one.interval.low)} to {_ms(one.interval.high)})"
+            for one in parts
+        )
+        found.append(
+            f"{row.example} on {row.backend}: {plain(named)} a step, of {_ms(between)} between it and "
+            f"{fastest.backend}."
+        )
+    return found
+
+
+def missing(run: RunResults) -> list[str]:
+    """What could not be timed, and why."""
+    found: dict[str, list[str]] = {}
+    for one in _looked_into(run):
+        texts = one.facts.inside.missing if one.facts.inside else ()
+        texts = texts if one.outcome.status == OK else (one.outcome.reason or one.outcome.status,)
+        for text in texts:
+            found.setdefault(plain(text.rstrip(".")), []).append(one.cell.backend)
+    return [f"Parts of a step on {', '.join(names)}: {text}." for text, names in found.items()]
+
+
+def tables(rows: Sequence[Summary], of_rows: Mapping[RowKey, Costs]) -> list[Table]:
+    """A table for each example: the milliseconds of each part of a step, backends side by side."""
+    found: list[Table] = []
+    for group in by_example(rows):
+        shown = [row for row in group if row.key in of_rows]
+        if not shown:
+            continue
+        several = [of_rows[row.key] for row in shown]
+        lines = [
+            (plain(part), *(MISSING if one is None else _ms(one) for one in values))
+            for part, values in layer_costs.grouped(several)
+        ]
+        total = ("all of it", *(_ms(one.step) for one in several))
+        heads = _heads(shown)
+        found.append(
+            Table(
+                heading=f"{group[0].example}: what a step is made of, in ms",
+                columns=("part", *heads),
+                rows=(*lines, total),
+                text_columns=frozenset({"part"}),
+                remarks=(_REMARK,) if not found else (),
+            )
+        )
+    return found
+
+
+def _heads(rows: Sequence[Summary]) -> list[str]:
+    """Names of rows that differ from each other."""
+    names = [row.backend for row in rows]
+    if len({*names}) == len(names):
+        return names
+    return [f"{number}: {name}" for number, name in enumerate(names, 1)]
+
+
+def _looked_into(run: RunResults) -> Sequence[Measured]:
+    folder = run.folder / store.EXPLAIN / INSIDE
+    return store.read(folder).measured if (folder / "run.json").is_file() else ()
+
+
+def _row(one: Measured, rows: Sequence[Summary]) -> Summary | None:
+    """The row that a cell looked into: of a program, that of its first line that trains."""
+    site = one.facts.inside.site if one.facts.inside else ""
+    example = f"{one.cell.example}{SEPARATOR}{site}" if site else one.cell.example
+    key = one.cell.key
+    for row in rows:
+        if row.example == example and row.key.without(["example"]) == key.without(["example"]):
+            return row
+    return None
+
+
+def _ms(seconds: float) -> str:
+    return significant(1000 * seconds)

@@ -1,0 +1,51 @@
+"""What --trace found: tables of the operations and functions that took most of some steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kbench import store
+from kbench.outputs.layer_causes import INSIDE
+from kbench.reported import Busy
+from kbench.store.reading import RunResults
+from kbench.tables.content import Table
+from kbench.text import plain, significant
+from kbench.values import Measured
+
+MOST_SHOWN = 12
+
+
+def tables(run: RunResults) -> list[Table]:
+    """Two tables for each traced cell: its framework's operations, and Keras's functions."""
+    folder = run.folder / store.EXPLAIN / INSIDE
+    measured = store.read(folder).measured if (folder / "run.json").is_file() else ()
+    return [table for one in measured for table in _of_cell(one)]
+
+
+def _of_cell(one: Measured) -> list[Table]:
+    traced = one.facts.traced
+    if traced is None:
+        return []
+    where = f"{one.cell.example} on {one.cell.backend}"
+    remarks = [f"{text}." for text in traced.missing]
+    if traced.file:
+        remarks.append(f"cells/{one.cell.id}/{traced.file} opens in Perfetto (ui.perfetto.dev).")
+    found = [
+        _table(f"{where}: operations", "operation", traced.operations, traced.steps, remarks),
+        _table(f"{where}: functions of Keras", "function", traced.functions, traced.steps, ()),
+    ]
+    return [table for table in found if table.rows or table.remarks]
+
+
+def _table(heading: str, what: str, busy: Sequence[Busy], steps: int, remarks: Sequence[str]) -> Table:
+    rows = tuple(
+        (plain(one.name), significant(1000 * one.seconds / steps), significant(one.calls / steps))
+        for one in busy[:MOST_SHOWN]
+    )
+    return Table(
+        heading=heading,
+        columns=(what, "ms per step", "calls per step"),
+        rows=rows,
+        text_columns=frozenset({what}),
+        remarks=tuple(plain(one) for one in remarks),
+    )

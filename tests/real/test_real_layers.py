@@ -1,0 +1,84 @@
+"""The layer that makes a backend slow is named, and steps are traced, on real backends."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from real_runs import Finished, Kbench
+
+from kbench import store
+from kbench.analysis import layer_costs
+from kbench.analysis.rows import summarised
+from kbench.outputs import causes
+
+PLANTED = Path(__file__).parent / "programs" / "planted.py"
+OTHER = {"torch": "keras3/jax", "jax": "keras3/tensorflow", "tensorflow": "keras3/jax"}
+CASES = [
+    ("torch", "sleep"), ("torch", "copy"), ("torch", "cast"), ("torch", "compute"),
+    ("jax", "sleep"), ("jax", "copy"), ("jax", "compute"),
+    ("tensorflow", "sleep"), ("tensorflow", "copy"), ("tensorflow", "cast"),
+]  # fmt: skip
+IN_SHORT = [("torch", "sleep"), ("jax", "copy")]
+
+
+def looked_into(kbench: Kbench, folder: Path, backends: str, kind: str, where: str, *options: str) -> Finished:
+    example = folder / "planted.py"
+    text = PLANTED.read_text("utf-8")
+    example.write_text(
+        text.replace('KIND = "none"', f'KIND = "{kind}"').replace('WHERE = "none"', f'WHERE = "{where}"')
+    )
+    # One thread: two of a framework that waits for the other process's turn are what would be measured otherwise.
+    run = kbench.measure(backends, str(example), "--repeats", "1", "--threads", "1", *options)
+    assert run.status == 0, run.output
+    return run
+
+
+@pytest.mark.parametrize(
+    ("where", "kind"), [pytest.param(*one, marks=[] if one in IN_SHORT else pytest.mark.thorough) for one in CASES]
+)
+def test_the_slow_layer_and_its_backend_are_named(kbench: Kbench, tmp_path: Path, where: str, kind: str) -> None:
+    slow, fast = f"keras3/{where}", OTHER[where]
+    run = looked_into(kbench, tmp_path, f"{fast},{slow}", kind, where, "--explain")
+    results = run.results()
+    rows = summarised(results)
+    said = [one for one in causes.sentences(results, rows) if "a step, of" in one]
+    assert len(said) == 1 and said[0].startswith(f"planted on {slow}: planted (Planted) +"), run.output
+    trained, costs = causes.inside(results, rows)
+    own, other = ({row.backend: costs[row.key] for row in trained}[name] for name in (slow, fast))
+    steps = {row.backend: (row.epoch_seconds or 0.0) / row.steps for row in trained}
+    between = steps[slow] - steps[fast]
+    first, *_ = layer_costs.more(own, other, between)
+    assert first.seconds == pytest.approx(between, rel=0.1), run.output
+    assert "planted: what a step is made of, in ms" in run.output
+    assert f"planted on {slow}: planted" in (run.folder / "summary.md").read_text("utf-8")
+
+
+@pytest.mark.thorough
+def test_nothing_is_named_between_equal_models(kbench: Kbench, tmp_path: Path) -> None:
+    for name in ("keras3/jax", "keras3/torch"):
+        for number in range(5):
+            folder = tmp_path / f"{name[-3:]}{number}"
+            folder.mkdir()
+            equal = f"{name},{name}+SOME_VARIABLE=1"
+            run = looked_into(kbench, folder, equal, "none", "none", "--explain")
+            results = run.results()
+            assert causes.sentences(results, summarised(results)) == [], run.output
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["keras3/torch", *(pytest.param(f"keras3/{one}", marks=pytest.mark.thorough) for one in ("jax", "tensorflow"))],
+)
+def test_steps_are_traced_for_perfetto(kbench: Kbench, tmp_path: Path, name: str) -> None:
+    run = looked_into(kbench, tmp_path, name, "none", "none", "--trace")
+    file = store.cell_folder(run.folder, run.cell().cell).path / "trace.json.gz"
+    with gzip.open(file, "rt", encoding="utf-8") as trace:
+        events = json.load(trace)["traceEvents"]
+    assert any(one.get("ph") == "X" and one.get("dur", 0) > 0 for one in events)
+    assert f"planted on {name}: operations" in run.output and f"planted on {name}: functions of Keras" in run.output
+    assert "trace.json.gz opens in Perfetto" in " ".join(run.output.split())
+    page = (run.folder / "summary.md").read_text("utf-8")
+    assert "keras/src/" in page and "trace.json.gz" in page
