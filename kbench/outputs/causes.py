@@ -13,9 +13,8 @@ from typing import Any
 
 from kbench import store
 from kbench.analysis.call_sites import by_line, is_fit
-from kbench.analysis.ratios import between_samples
 from kbench.analysis.layer_costs import Costs
-from kbench.analysis.ratios import extend_to
+from kbench.analysis.ratios import between_samples
 from kbench.analysis.rows import program, summarised
 from kbench.analysis.step_times import NOT_STEADY, steady
 from kbench.axes import RowKey

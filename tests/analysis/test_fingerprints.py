@@ -145,7 +145,7 @@ def test_whatever_has_to_be_equal_is_compared(change: dict[str, Any], sentence: 
 
 
 def test_of_batches_from_a_file_the_samples_are_told_apart_from_their_order() -> None:
-    made = {"order_sha256": "01", "samples_sha256": "aa", "different_samples": 60}
+    made: dict[str, Any] = {"order_sha256": "01", "samples_sha256": "aa", "different_samples": 60}
     other: dict[str, Any] = {"order_sha256": "02", "samples_sha256": "bb", "probe": [[0.5, 0.5], [0.5, 0.5]]}
     cells = [one("a/x", **made), one("a/y", **made)]
     assert said(*cells, one("b/z", **{**made, "order_sha256": "02"})) == ["unlike a/x in its order of samples"]
@@ -167,7 +167,8 @@ def test_another_number_of_samples_of_a_programs_fit_is_no_equal_work_and_that_o
 def test_of_another_loss_with_the_same_outputs_the_cause_is_said() -> None:
     step: dict[str, Any] = {"loss": 2.5, "loss_rounding": 1e-7, "changes": []}
     of_loss = "unlike a/x in the loss of the first batch: 2.600 instead of 2.500"
-    first, other = one("a/x", first_step=step), {"first_step": {**step, "loss": 2.6}}
+    first = one("a/x", first_step=step)
+    other: dict[str, Any] = {"first_step": {**step, "loss": 2.6}}
     agree = "; its outputs agree, so it is the loss, or what layers do in training"
     assert said(first, one("b/z", **other)) == [of_loss + agree]
     assert said(first, one("b/z", probe=None, **other)) == [of_loss]

@@ -80,7 +80,7 @@ def test_the_loss_or_else_the_weight_that_changes_most_differently_is_named(othe
 
 
 def test_losses_are_compared_where_frameworks_split_their_weights_otherwise() -> None:
-    halves = {"changes": [KERNEL, KERNEL]}
+    halves: dict[str, Any] = {"changes": [KERNEL, KERNEL]}
     assert said(one("a"), one("b", **halves)) == []
     assert said(one("a"), one("b", loss=2.6, **halves)) == [
         "unlike keras9/a in the loss of the first batch: 2.600 instead of 2.500"

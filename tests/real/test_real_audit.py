@@ -69,7 +69,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Measured]]
     for name in SEVERAL:
         file = FILES / "mistakes" / f"{name}.py"
         constants = examples.load(file).constants
-        kind = constants["DATA"], constants["INPUT"]
+        kind = str(constants["DATA"]), str(constants["INPUT"])
         jobs[name] = Job(file, arrays[kind], epochs=2 if name == "progress_bar" else 1)
     found = [probe(folder / backend.replace("/", "-"), backend, jobs, "channels_last") for backend in BACKENDS]
     return {name: [as_of(one[name], example=name) for one in found] for name in SEVERAL}
