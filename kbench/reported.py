@@ -248,6 +248,9 @@ class Facts(msgspec.Struct, frozen=True):
     validation_samples: int | None = None
     content_sha256: str | None = None  # of the data, if that is the same in any layout
     order_sha256: str | None = None
+    # Of batches that the example's file makes: of the samples of the first epoch, in whatever order, and how many.
+    samples_sha256: str | None = None
+    different_samples: int | None = None
     feeds: str = ""  # the class of what gives its batches
     metrics: str | None = None  # JSON, as the next three
     class_weight: str | None = None

@@ -30,6 +30,8 @@ _ASPECTS: Mapping[str, Callable[[Facts], object]] = {
     "number of parameters": lambda facts: facts.parameters,
     "initial weights": _weights,
     "data": lambda facts: facts.content_sha256,
+    "number of different samples": lambda facts: facts.different_samples,
+    "samples": lambda facts: facts.samples_sha256,
     "order of samples": lambda facts: facts.order_sha256,
     "batch size": lambda facts: facts.batch_size,
     "optimizer": lambda facts: facts.optimizer,
@@ -52,7 +54,9 @@ _USUAL: Mapping[str, Sequence[object]] = {
     "run_eagerly": (False,),
     "order of updates": ("in order",),
 }
-_HASHED = ("initial weights", "data", "order of samples")  # a message can only say that they differ
+_HASHED = ("initial weights", "data", "samples", "order of samples")  # a message can only say that they differ
+
+_OF_SAMPLES = ("number of different samples", "samples", "order of samples")  # of these the first difference is told
 
 
 def reported(one: Measured) -> dict[str, object]:
@@ -105,8 +109,12 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
     """For each cell (by id) that differs from most of those that should do the same work: how; of two, the second."""
     found: dict[str, list[str]] = {}
     for group in _groups(measured):
+        others = set[str]()  # cells that train on other samples: in whatever order
         for name, aspect in _ASPECTS.items():
             for one, difference in _of_aspect(name, aspect, group):
+                if name in _OF_SAMPLES and one.cell.id in others:
+                    continue
+                others.update([one.cell.id] if name in _OF_SAMPLES else [])
                 found.setdefault(one.cell.id, []).append(difference)
         for one, difference in _of_aspect("operations per sample", _operations, group):
             if one.cell.id not in found:  # another model has other operations too
@@ -272,12 +280,20 @@ def _first_steps(group: Sequence[Measured]) -> list[tuple[Measured, str, tuple[s
     return [
         (
             one,
-            f"unlike {reference} in {how}" if how else "",
+            f"unlike {reference} in {how}{_nearer(how, one, cells[place])}" if how else "",
             tuple(f"its first step differs from that of {reference}, as is known: {reason}" for reason in known),
         )
         for one, (how, known) in zip(cells, (row[place] for row in compared), strict=True)
         if how or known
     ]
+
+
+def _nearer(how: str, one: Measured, other: Measured) -> str:
+    """Where the cause of another loss is, as far as the outputs show; empty of other differences."""
+    own, expected = first_outputs.of(one), first_outputs.of(other)
+    if not how.startswith(first_steps.OF_LOSS) or own is None or expected is None:
+        return ""
+    return "; its outputs agree, so it is the loss, or what layers do in training"
 
 
 def _computed_alike(group: Sequence[Measured]) -> list[Measured]:

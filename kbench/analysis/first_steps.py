@@ -17,6 +17,7 @@ WEIGHT = 2e-7  # of the weight itself, which holds no smaller change: float32
 ROUNDING = 4.0  # as in parity: times what the step differs by if its weights move by one unit in the last place
 RANDOM = 1e-2  # of the loss: no rounding takes it so far
 
+OF_LOSS = "the loss of the first batch"
 NOISE = " (dropout and noise at fixed values)"
 
 
@@ -57,7 +58,7 @@ def _why_unchecked(step: Step) -> str:
 def compare(one: Measured, other: Measured) -> tuple[str, tuple[str, ...]]:
     """(how the first step of `one` differs from the other's, the reasons of what is declared); empty where alike."""
     own, right = one.facts.first_step, other.facts.first_step
-    if own is None or right is None or len(own.changes) != len(right.changes):
+    if own is None or right is None:
         return "", ()
     if _why_unchecked(own) or _why_unchecked(right):
         return "", ()
@@ -77,8 +78,10 @@ def compare(one: Measured, other: Measured) -> tuple[str, tuple[str, ...]]:
 
 
 def _parts(own: Step, right: Step) -> Iterator[_Part]:
-    """The loss first."""
+    """The loss first; the rest where both have as many weights: frameworks may split them otherwise."""
     yield _loss(own.loss, right.loss, own, right, "")
+    if len(own.changes) != len(right.changes):
+        return
     pairs = list(zip(own.changes, right.changes, strict=True))
     for mine, theirs in pairs:
         changes = (mine.change, mine.sums), (theirs.change, theirs.sums)
@@ -103,7 +106,7 @@ def _loss(own: float | None, right: float | None, mine: Step, theirs: Step, how:
     moves = (mine.loss_rounding or 0.0) + (theirs.loss_rounding or 0.0)
     same = own is None and right is None
     distance = 0.0 if same else abs(numbers[0] - numbers[1])
-    text = f"the loss of the first batch{how}: {_shown(own)} instead of {_shown(right)}"
+    text = f"{OF_LOSS}{how}: {_shown(own)} instead of {_shown(right)}"
     allowed = 0.0 if math.isnan(distance) else LOSS * scale + ROUNDING * moves + 1e-7
     return _Part("loss", "", math.inf if math.isnan(distance) else distance, allowed, scale, text)
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from kbench.epochs import Epoch, Seconds, Turn
+from kbench.epochs import Count, Epoch, Seconds, Turn
 from kbench.reported import Event, Facts, Fit, Parity, Program, Received, Returned, Site, Step, told
 from kbench.store.files import loads, read_bytes
 
@@ -41,6 +41,8 @@ class Stopped(Event, frozen=True, tag="stopped"):
 
 class Order(Event, frozen=True, tag="order"):
     sha256: str
+    samples_sha256: str | None = None
+    different_samples: Count | None = None
 
 
 class Shapes(Event, frozen=True, tag="shapes"):
@@ -153,6 +155,7 @@ def parse_events(events: bytes) -> GuestReport:
                 notes.append(f"its callbacks ended training after epoch {event.epoch}")
             case Order():
                 facts["order_sha256"] = event.sha256
+                facts["samples_sha256"], facts["different_samples"] = event.samples_sha256, event.different_samples
             case Shapes():
                 facts |= told({"input_shapes": event.inputs, "layer_shapes": event.layers})
             case Probe():

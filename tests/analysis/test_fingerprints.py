@@ -144,6 +144,26 @@ def test_whatever_has_to_be_equal_is_compared(change: dict[str, Any], sentence: 
     assert told == {one("b/z").cell.id: (sentence,)}
 
 
+def test_of_batches_from_a_file_the_samples_are_told_apart_from_their_order() -> None:
+    made = {"order_sha256": "01", "samples_sha256": "aa", "different_samples": 60}
+    other: dict[str, Any] = {"order_sha256": "02", "samples_sha256": "bb"}
+    cells = [one("a/x", **made), one("a/y", **made)]
+    assert said(*cells, one("b/z", **{**made, "order_sha256": "02"})) == ["unlike a/x in its order of samples"]
+    assert said(*cells, one("b/z", **{**made, **other})) == ["unlike a/x in its samples"]
+    assert said(*cells, one("b/z", **{**made, **other, "different_samples": 55})) == [
+        "unlike a/x in its number of different samples: 55 instead of 60"
+    ]
+
+
+def test_of_another_loss_with_the_same_outputs_the_cause_is_said() -> None:
+    step: dict[str, Any] = {"loss": 2.5, "loss_rounding": 1e-7, "changes": []}
+    of_loss = "unlike a/x in the loss of the first batch: 2.600 instead of 2.500"
+    first, other = one("a/x", first_step=step), {"first_step": {**step, "loss": 2.6}}
+    agree = "; its outputs agree, so it is the loss, or what layers do in training"
+    assert said(first, one("b/z", **other)) == [of_loss + agree]
+    assert said(first, one("b/z", probe=None, **other)) == [of_loss]
+
+
 def test_a_change_of_anything_changes_the_fingerprint() -> None:
     plain = fingerprints.fingerprint(fingerprints.reported(one("a/x")))
     for change in ({"weights_sha256": "ab"}, {"batch_size": 33}, {"optimizer": {}}, {"layers": []}):

@@ -64,6 +64,14 @@ def test_the_loss_or_else_the_weight_that_changes_most_differently_is_named(othe
     assert said(one("a"), one("b"), other) == [f"unlike keras9/a in {sentence}"]
 
 
+def test_losses_are_compared_where_frameworks_split_their_weights_otherwise() -> None:
+    halves = {"changes": [KERNEL, KERNEL]}
+    assert said(one("a"), one("b", **halves)) == []
+    assert said(one("a"), one("b", loss=2.6, **halves)) == [
+        "unlike keras9/a in the loss of the first batch: 2.600 instead of 2.500"
+    ]
+
+
 def test_what_is_no_number_anywhere_does_not_differ() -> None:
     none = {"change": None, "sums": [None, None], "rounding": None}
     assert said(one("a", none, loss=None, loss_rounding=None), one("b", none, loss=None, loss_rounding=None)) == []

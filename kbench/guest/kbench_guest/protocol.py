@@ -22,7 +22,7 @@ EVENTS = {
         "keras_version": "text", "backend_version": "text", "numpy_version": "text", "keras_backend": "text",
         "image_data_format": "text", "floatx": "text", "epsilon": "number",
     },
-    "order": {"sha256": "text"},
+    "order": {"sha256": "text", "samples_sha256": "text?", "different_samples": "integer?"},
     "shapes": {"inputs": "list", "layers": "list"},
     "model": {
         "parameters": "integer", "form": "text", "dtypes": "list", "layers": "list?",

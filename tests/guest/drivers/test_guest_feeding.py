@@ -14,14 +14,16 @@ PICTURES = np.random.RandomState(0).uniform(size=(8, 4, 5, 3)).astype("float32")
 ONE_HOT = np.eye(3)[np.arange(8) % 3]
 
 
-def order_of(folder: Path, image_data_format: str, dtype: str, last: int = 7) -> str:
+def about(
+    folder: Path, image_data_format: str, dtype: str, last: int = 7, order: Any = slice(None)
+) -> dict[str, Any]:
     first = image_data_format == "channels_first"
 
     def batches(x: Any, y: Any, batch_size: int, seed: int) -> Any:
         given = x.copy()
         given[last] *= 2
         for at in range(0, len(x), batch_size):
-            yield given[at : at + batch_size], y[at : at + batch_size]
+            yield given[order][at : at + batch_size], y[order][at : at + batch_size]
 
     with guest(folder, "drivers.feeding") as (feeding,):
         x = np.moveaxis(PICTURES, -1, 1) if first else PICTURES
@@ -31,13 +33,24 @@ def order_of(folder: Path, image_data_format: str, dtype: str, last: int = 7) ->
         feeding.arrays.Buffer = lambda part, samples, targets: buffer
         spec = {"batch_size": 4, "seed": 1, "input": "image", "image_data_format": image_data_format}
         feed = feeding.feed(SimpleNamespace(batches=batches), spec, SimpleNamespace(samples=8), None)
-        return str(feed.order_sha256)
+        found: dict[str, Any] = feed.about()
+        return found
 
 
 def test_batches_of_a_file_have_one_order_in_both_layouts_and_whatever_their_dtype(tmp_path: Path) -> None:
-    expected = order_of(tmp_path, "channels_last", "float32")
-    assert order_of(tmp_path, "channels_first", "float64") == expected
-    assert order_of(tmp_path, "channels_last", "float32", last=6) != expected
+    expected = about(tmp_path, "channels_last", "float32")
+    assert about(tmp_path, "channels_first", "float64") == expected
+    other = about(tmp_path, "channels_last", "float32", last=6)
+    assert other["sha256"] != expected["sha256"] and other["samples_sha256"] != expected["samples_sha256"]
+
+
+def test_samples_of_a_file_are_the_same_in_any_order_and_those_that_come_again_count_once(tmp_path: Path) -> None:
+    expected = about(tmp_path, "channels_last", "float32")
+    turned = about(tmp_path, "channels_first", "float32", order=slice(None, None, -1))
+    assert turned["sha256"] != expected["sha256"]
+    assert turned["samples_sha256"] == expected["samples_sha256"] and turned["different_samples"] == 8
+    again = np.array([0, 1, 2, 3, 4, 5, 6, 0])
+    assert about(tmp_path, "channels_last", "float32", order=again)["different_samples"] == 7
 
 
 @pytest.mark.parametrize("given", [5, (1, 2, 3, 4)])

@@ -2,11 +2,11 @@
 
 import hashlib
 import itertools
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set, Union
 
 from kbench_guest import arrays
 from kbench_guest.observing.batches import each
-from kbench_guest.observing.received import described
+from kbench_guest.observing.received import described, of_samples
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ class FromArrays:
         given = {"x": buffer.model_inputs(), "y": buffer.model_targets(), "batch_size": self._batch_size}
         return dict(given, shuffle=False, **buffer.weighted())
 
+    def about(self) -> Dict[str, Any]:
+        """What must be equal of the order and the samples of its batches, as fields of the event."""
+        return {"sha256": self.order_sha256}
+
     def batch(self, number: int) -> arrays.Buffer:
         """A batch of the first epoch, from the front again where there are no more; the first is number 0."""
         return self._filled(self._samples(number))
@@ -81,10 +85,13 @@ class FromFile:
         self._first: List[Batch] = []  # batches of the first epoch
         images = spec["input"] == "image" and spec["image_data_format"] == "channels_first"
         digest, given = hashlib.sha256(), 0  # of all that the first epoch sees
+        samples: Set[bytes] = set()
         for batch in itertools.islice(each(self._made(1)), self.steps):
             if not isinstance(batch, (tuple, list)) or len(batch) not in (2, 3):
                 raise Refused("example", "batches of the example must give (x, y) or (x, y, sample_weight)")
-            digest.update(described((list(batch) + [None])[:3], images))
+            whole_batch = (list(batch) + [None])[:3]
+            digest.update(described(whole_batch, images))
+            samples.update(of_samples(whole_batch, images))
             if given < KEPT:
                 self._first.append(Batch(*batch))
             given += 1
@@ -92,6 +99,13 @@ class FromFile:
             few = "batches of the example gives %d batches, but an epoch needs %d"
             raise Refused("example", few % (given, self.steps))
         self.order_sha256 = digest.hexdigest()
+        self._samples_sha256 = hashlib.sha256(b"".join(sorted(samples))).hexdigest()
+        self._different_samples = len(samples)
+
+    def about(self) -> Dict[str, Any]:
+        """As above."""
+        found = {"samples_sha256": self._samples_sha256, "different_samples": self._different_samples}
+        return dict(found, sha256=self.order_sha256)
 
     def _made(self, epoch: int) -> Any:
         return self._example.batches(self._x, self._y, self._batch_size, self._seed + epoch)

@@ -38,7 +38,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         validation = arrays.open_part(data, "validation", validated) if validated else None
         targets = example_file.training_targets(example, train, data["num_classes"])
         feed = feeding.feed(example, spec, train, targets)
-        events.write("order", sha256=feed.order_sha256)
+        events.write("order", **feed.about())
 
     with events.phase("build"):
         model = example_model.build(framework, example, spec, feed.first_inputs(), events)
@@ -72,6 +72,9 @@ def check_loaded(spec: Dict[str, Any], versions: Tuple[str, str], events: "Event
     own, short = loaded["keras_backend"], re.split("[@+]", spec["backend"].split("/")[-1])[0]
     if own not in short and any(one in short for one in process.FRAMEWORKS):
         events.write("note", text=f"{' '.join([own, versions[1]])} does the computing, unlike what the name says")
+    named = os.environ.get("KERAS_BACKEND", own)
+    if named != own:
+        events.write("note", text=f"KERAS_BACKEND is set to {named}, and what computes is {own}, as kbench was asked")
     check_sources(sorted(spec["sources"]))
 
 

@@ -43,7 +43,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         if len(train.inputs) != 1 or train.input_names:
             raise Refused("unsupported", "a twin takes one array, and the data have more, or give it a name")
         feed = feeding.feed(example, spec, train, [numpy.asarray(one, "int32") for one in train.targets])
-        events.write("order", sha256=feed.order_sha256)
+        events.write("order", **feed.about())
 
     initial = twin.drawn()
     if spec["task"] == "train" and not spec.get("parity") and spec["repeat"] == 1:
