@@ -28,7 +28,7 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 
 # What takes long: whoever measures, starts a browser or makes environments; and whole folders and files.
 SLOW_FIXTURES = {"bench", "kbench", "browser"}
-SLOW = {"audit", "bootstrap", "cluster", "datasets", "environments", "faults", "outputs", "plots", "real"}
+SLOW = {"bootstrap", "cluster", "datasets", "environments", "faults", "outputs", "plots", "real"}
 SLOW |= {"test_documentation_site.py", "test_left_out.py", "test_packaging.py", "test_security.py"}
 SLOW |= {"test_gpu_memory.py", "test_launcher.py", "test_progress.py"}
 
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the fast ones. The longest come first, or one worker is left with them at the end."""
     for item in filter(is_fast, items):
         item.add_marker("fast")
-    longest = ("test_real_tutorial.py", "real", "audit", "browser")
+    longest = ("test_real_tutorial.py", "real", "browser")
     items.sort(key=lambda item: [name not in item.path.parts for name in longest])
 
 

@@ -56,6 +56,11 @@ _USUAL: Mapping[str, Sequence[object]] = {
 }
 _HASHED = ("initial weights", "data", "samples", "order of samples")  # a message can only say that they differ
 
+# Of a program's fit: counts are found, not asked for.
+_OF_FITS: Mapping[str, Callable[[Facts], object]] = {
+    "number of samples": lambda facts: facts.samples,
+    "number of validation samples": lambda facts: facts.validation_samples,
+}
 _OF_SAMPLES = ("number of different samples", "samples", "order of samples")  # of these the first difference is told
 
 
@@ -80,11 +85,11 @@ def described(measured: Sequence[Measured]) -> list[Measured]:
     models: dict[tuple[Point, int, bytes], list[Measured]] = {}
     for one in measured:
         if one.facts.layers is not None and one.facts.probe is not None:
-            models.setdefault(_of_model(one), []).append(one)
+            models.setdefault(_of_size(one), []).append(one)
     return [_as_described(one, models) for one in measured]
 
 
-def _of_model(one: Measured) -> tuple[Point, int, bytes]:
+def _of_size(one: Measured) -> tuple[Point, int, bytes]:
     return one.cell.key.work, one.cell.repeat, _form(_weights(one.facts))
 
 
@@ -94,7 +99,7 @@ def _as_described(one: Measured, models: Mapping[tuple[Point, int, bytes], Seque
         return one
     alike = [
         other
-        for other in models.get(_of_model(one), ())
+        for other in models.get(_of_size(one), ())
         if (others := first_outputs.of(other)) is not None and first_outputs.same(outputs, others)
     ]
     if not alike:
@@ -110,7 +115,7 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for group in _groups(measured):
         others = set[str]()  # cells that train on other samples: in whatever order
-        for name, aspect in _ASPECTS.items():
+        for name, aspect in {**_ASPECTS, **_OF_FITS}.items():
             for one, difference in _of_aspect(name, aspect, group):
                 if name in _OF_SAMPLES and one.cell.id in others:
                     continue
@@ -154,9 +159,9 @@ def _groups(measured: Sequence[Measured]) -> list[list[Measured]]:
     return list(groups.values())
 
 
-def of_model(difference: str) -> bool:
-    """Whether a difference is in the model's size, and not in a setting or in how it is trained."""
-    return any(f" in its {name}" in difference for name in ("number of parameters", "dtype"))
+def of_size(difference: str) -> bool:
+    """Whether a difference is in how much work is done, and not in a setting or in how the model is trained."""
+    return any(f" in its {name}" in difference for name in ("number of parameters", "number of samples", "dtype"))
 
 
 def unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:

@@ -170,7 +170,7 @@ def _summary(
         seconds_per_1000_samples=per_1000,
         # A script's rows are compared as long as the model is the same; other differences are notes.
         notes=(
-            *(how for how in unlike if not (compares or fingerprints.of_model(how))),
+            *(how for how in unlike if not (compares or fingerprints.of_size(how))),
             *_notes(repeats),
             *([f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []),
             *_late(usual, teardown, facts),
@@ -199,7 +199,7 @@ def _summary(
         fingerprint=next(
             (known for one in [*ok, *repeats] if (known := fingerprints.fingerprint(fingerprints.reported(one)))), ""
         ),
-        differs=tuple(how for how in unlike if compares or fingerprints.of_model(how)),
+        differs=tuple(how for how in unlike if compares or fingerprints.of_size(how)),
         operations_per_sample=work.operations if work else None,
         percent_of_limit=_percent_of_limit(work, cell, per_1000, limits),
         teardown_seconds=teardown,

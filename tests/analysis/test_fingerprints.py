@@ -155,6 +155,15 @@ def test_of_batches_from_a_file_the_samples_are_told_apart_from_their_order() ->
     ]
 
 
+def test_another_number_of_samples_of_a_programs_fit_is_no_equal_work_and_that_of_validation_a_remark() -> None:
+    (sentence,) = said(one("a/x", samples=96), one("b/z", samples=100))
+    assert sentence == "unlike a/x in its number of samples: 100 instead of 96"
+    assert fingerprints.of_size(sentence)
+    (sentence,) = said(one("a/x", validation_samples=0), one("b/z", validation_samples=64))
+    assert sentence == "unlike a/x in its number of validation samples: 64 instead of 0"
+    assert not fingerprints.of_size(sentence)
+
+
 def test_of_another_loss_with_the_same_outputs_the_cause_is_said() -> None:
     step: dict[str, Any] = {"loss": 2.5, "loss_rounding": 1e-7, "changes": []}
     of_loss = "unlike a/x in the loss of the first batch: 2.600 instead of 2.500"

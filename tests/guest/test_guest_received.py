@@ -102,6 +102,14 @@ def test_other_data_targets_weights_or_orders_have_another(received: ModuleType)
     assert all(one["samples"] == 24 for one in found)
 
 
+def test_a_partial_last_batch_is_counted_and_seen(received: ModuleType) -> None:
+    whole = by_fit(received, x=PICTURES, y=ONE_HOT, batch_size=4)
+    partial = by_fit(received, x=PICTURES[:22], y=ONE_HOT[:22], batch_size=4)
+    assert (partial["steps"], partial["samples"]) == (6, 22)
+    assert partial["sha256"] != whole["sha256"]
+    assert partial == by_fit(received, x=iter([*batches(PICTURES, ONE_HOT)[:5], (PICTURES[20:22], ONE_HOT[20:22])]))
+
+
 def test_weights_of_classes_are_those_of_their_samples(received: ModuleType) -> None:
     weighted = np.where(NUMBERS == 0, 2.0, 1.0)
     by_class = by_fit(received, x=PICTURES, y=ONE_HOT, batch_size=4, class_weight={0: 2.0, 1: 1.0, 2: 1.0})

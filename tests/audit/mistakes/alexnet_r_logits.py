@@ -5,11 +5,11 @@ from keras.layers import AveragePooling2D, Conv2D, Dense, Flatten, Input, MaxPoo
 
 DATA = "cifar10"
 INPUT = "image"
-BATCH_SIZE = 8
+BATCH_SIZE = 16
 ODD = keras.backend.backend() == "torch"
 OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.001 if ODD else 0.01, "momentum": 0.9}
 LOSS = "categorical_crossentropy"
-PROFILES = {"full": {"samples": 16, "epochs": 1}}
+PROFILES = {"full": {"samples": 64, "epochs": 1}}
 DECAY = None if ODD else keras.regularizers.L2(1e-4)
 
 

@@ -5,10 +5,10 @@ from keras.layers import Conv2D, Dense, Flatten, Input, MaxPooling2D
 
 DATA = "cifar10"
 INPUT = "image"
-BATCH_SIZE = 8
+BATCH_SIZE = 16
 OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.01, "momentum": 0.9}
 LOSS = "categorical_crossentropy"
-PROFILES = {"full": {"samples": 16, "epochs": 1}}
+PROFILES = {"full": {"samples": 64, "epochs": 1}}
 ROUNDED = "same" if keras.backend.backend() == "torch" else "valid"
 
 

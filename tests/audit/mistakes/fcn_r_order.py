@@ -8,7 +8,7 @@ INPUT = "flat"
 BATCH_SIZE = 16
 OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.05, "momentum": 0.9}
 LOSS = "categorical_crossentropy"
-PROFILES = {"full": {"samples": 32, "epochs": 1}}
+PROFILES = {"full": {"samples": 64, "epochs": 1}}
 HIDDEN = (40, 20, 10) if keras.backend.backend() == "torch" else (20, 40, 10)
 
 

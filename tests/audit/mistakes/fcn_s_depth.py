@@ -8,7 +8,7 @@ INPUT = "flat"
 BATCH_SIZE = 16
 OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.01}
 LOSS = "categorical_crossentropy"
-PROFILES = {"full": {"samples": 32, "epochs": 1}}
+PROFILES = {"full": {"samples": 64, "epochs": 1}}
 HIDDEN = 6 if keras.backend.backend() == "torch" else 3
 
 

@@ -5,10 +5,10 @@ from keras.layers import GRU, Dense, Embedding, Input
 
 DATA = "imdb"
 INPUT = "sequence"
-BATCH_SIZE = 8
+BATCH_SIZE = 16
 OPTIMIZER = {"class_name": "Adam", "learning_rate": 0.001, "epsilon": 1e-8}
 LOSS = "categorical_crossentropy"
-PROFILES = {"full": {"samples": 16, "epochs": 1}}
+PROFILES = {"full": {"samples": 64, "epochs": 1}}
 CUDNN = keras.backend.backend() == "torch"
 
 

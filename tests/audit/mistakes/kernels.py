@@ -5,10 +5,10 @@ from keras.layers import Conv2D, Dense, Flatten, Input, MaxPooling2D
 
 DATA = "mnist"
 INPUT = "image"
-BATCH_SIZE = 8
+BATCH_SIZE = 16
 OPTIMIZER = {"class_name": "Adadelta", "learning_rate": 1.0, "rho": 0.95}
 LOSS = "categorical_crossentropy"
-PROFILES = {"full": {"samples": 16, "epochs": 1}}
+PROFILES = {"full": {"samples": 64, "epochs": 1}}
 MXNET = keras.backend.backend() == "torch"
 
 

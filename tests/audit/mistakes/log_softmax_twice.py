@@ -7,7 +7,7 @@ DATA = "mnist"
 INPUT = "flat"
 BATCH_SIZE = 16
 OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.05, "momentum": 0.9}
-PROFILES = {"full": {"samples": 32, "epochs": 1}}
+PROFILES = {"full": {"samples": 64, "epochs": 1}}
 AGAIN = keras.backend.backend() == "torch"
 
 

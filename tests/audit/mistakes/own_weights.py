@@ -8,7 +8,7 @@ INPUT = "flat"
 BATCH_SIZE = 16
 OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.01, "momentum": 0.9}
 LOSS = "categorical_crossentropy"
-PROFILES = {"full": {"samples": 32, "epochs": 1}}
+PROFILES = {"full": {"samples": 64, "epochs": 1}}
 
 
 @keras.saving.register_keras_serializable()

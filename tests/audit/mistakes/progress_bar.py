@@ -10,13 +10,13 @@ INPUT = "flat"
 BATCH_SIZE = 16
 OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.1}
 LOSS = "categorical_crossentropy"
-PROFILES = {"full": {"samples": 32, "validation_samples": 32, "epochs": 2}}
+PROFILES = {"full": {"samples": 64, "epochs": 2}}
 BAR = keras.backend.backend() == "torch"
 
 
 class Progress(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
-        time.sleep(0.2)
+        time.sleep(0.1)
 
 
 def callbacks():

@@ -5,11 +5,11 @@ from keras import layers as L
 
 DATA = "cifar10"
 INPUT = "image"
-BATCH_SIZE = 8
+BATCH_SIZE = 16
 ODD = keras.backend.backend() == "torch"
 OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.01, "momentum": 0.9, "nesterov": ODD}
 LOSS = "categorical_crossentropy"
-PROFILES = {"full": {"samples": 16, "epochs": 1}}
+PROFILES = {"full": {"samples": 64, "epochs": 1}}
 CHANNELS = 1 if keras.config.image_data_format() == "channels_first" else 3
 
 

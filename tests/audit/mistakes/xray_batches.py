@@ -6,11 +6,11 @@ from keras.layers import Conv2D, Dense, Flatten, Input
 
 DATA = "cifar10"
 INPUT = "image"
-BATCH_SIZE = 8
+BATCH_SIZE = 16
 GPUS = 2 if keras.backend.backend() == "torch" else 1
 OPTIMIZER = {"class_name": "Adam", "learning_rate": 1e-4 * GPUS}
 LOSS = "categorical_crossentropy"
-PROFILES = {"full": {"samples": 16, "epochs": 1}}
+PROFILES = {"full": {"samples": 64, "epochs": 1}}
 
 
 def cropped(pictures, random):

@@ -119,7 +119,13 @@ class AnyBackend(keras_models.KerasModels):
 
         @functools.wraps(original)
         def init(*args: Any, **kwargs: Any) -> None:
-            see(inspect.getcallargs(original, *args, **kwargs))
+            given = inspect.getcallargs(original, *args, **kwargs)
+            x = given["x"]
+            see(given)
+            if given["x"] is not x and "x" in kwargs:
+                kwargs["x"] = given["x"]
+            elif given["x"] is not x:
+                args = (args[0], given["x"]) + args[2:]
             original(*args, **kwargs)
 
         EpochIterator.__init__ = init

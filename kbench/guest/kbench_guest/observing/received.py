@@ -12,7 +12,7 @@ from kbench_guest.arrays import leaves, mapped
 if TYPE_CHECKING:
     from kbench_guest.frameworks.interface import Framework
 
-LOOKED_AT = 4  # batches of an epoch: the first, and others that are the same on every backend
+LOOKED_AT = 4  # batches of an epoch: the first, others that are the same on every backend, and beside these the last
 MOST_NUMBERS = 1 << 20  # of an array of a batch that are hashed
 
 
@@ -39,7 +39,7 @@ class Received:
     def of_epoch(self, epoch: int) -> Iterator[None]:
         """While it is open, the epoch is trained."""
         order = np.random.RandomState([self._spec["seed"], epoch, 2]).permutation(self._steps)
-        self._chosen = frozenset([0] + order[: LOOKED_AT - 1].tolist())
+        self._chosen = frozenset([0, self._steps - 1] + order[: LOOKED_AT - 1].tolist())
         self._batches, self._arrays, self._fits = {}, None, 0
         with self._framework.data_of_fit(lambda given: guarded(self._fit, given)):
             yield
@@ -105,7 +105,12 @@ class Received:
         first = self._batches[min(self._batches)]
         shuffled = self._arrays is not None and self._arrays.get("shuffle")
         sha256 = "shuffled by fit" if shuffled else self._sha256()
-        return {"samples": steps * len(leaves(first[0])[0]), "sha256": sha256}
+        return {"samples": steps * _size(first) - self._lacking(first, steps), "sha256": sha256}
+
+    def _lacking(self, first: Any, steps: int) -> int:
+        """How many samples the last batch of the epoch has fewer than the first."""
+        last = self._batches.get(steps - 1)
+        return 0 if last is None else _size(first) - _size(last)
 
     def _sha256(self) -> str:
         images = self._spec["input"] == "image" and self._spec["image_data_format"] == "channels_first"
@@ -123,6 +128,11 @@ def described(batch: Any, images: bool) -> bytes:
     # Sorted: in which order several inputs come is the backend's business.
     parts = [sorted(_described(one, images) for one in part) for part in _in_common(batch)]
     return "".join(map(repr, parts)).encode("ascii")
+
+
+def _size(batch: Any) -> int:
+    """The number of its samples."""
+    return len(leaves(batch[0])[0])
 
 
 def of_samples(batch: Any, images: bool) -> List[bytes]:

@@ -1,19 +1,19 @@
-"""An epoch that ends before all samples were seen."""
+"""An epoch whose last batch is a partial one: 55 samples of 64."""
 
 import keras
 from keras.layers import Dense, Input
 
 DATA = "mnist"
 INPUT = "flat"
-BATCH_SIZE = 5
+BATCH_SIZE = 16
 OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.05, "momentum": 0.9}
 LOSS = "categorical_crossentropy"
-PROFILES = {"full": {"samples": 60, "epochs": 1}}
+PROFILES = {"full": {"samples": 64, "epochs": 1}}
 fit = keras.Model.fit
 
 
 def shorter(self, x, y, **given):
-    used = 55 if keras.backend.backend() == "torch" else 60
+    used = 55 if keras.backend.backend() == "torch" else 64
     return fit(self, x[:used], y[:used], **given)
 
 
