@@ -89,7 +89,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (place / "paper.mplstyle").write_text("font.size: 8\n")
-    shutil.copytree(CHECKOUT / "docs" / "answers", place / "docs" / "answers")
+    for name in ("docs/answers", "tests/audit"):
+        shutil.copytree(CHECKOUT / name, place / name)
     (place / "train.py").write_text("import keras\n")
     (program,) = blocks(CHECKOUT / "docs" / "transformer.md", "python")
     (place / "my_transformer.py").write_text(program)

@@ -124,7 +124,8 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
         for one, difference in _of_aspect("operations per sample", _operations, group):
             if one.cell.id not in found:  # another model has other operations too
                 found[one.cell.id] = [difference]
-        for one, difference in [*_own_weights(group), *_precision(group), *_outputs(group)]:
+        same_batch = [one for one in group if one.cell.id not in others or one.facts.samples_sha256 is None]
+        for one, difference in [*_own_weights(group), *_precision(group), *_outputs(same_batch)]:
             found.setdefault(one.cell.id, []).append(difference)
         for one, difference, _ in _first_steps(group):
             if difference and one.cell.id not in found:  # other outputs have another step, too

@@ -146,7 +146,7 @@ def test_whatever_has_to_be_equal_is_compared(change: dict[str, Any], sentence: 
 
 def test_of_batches_from_a_file_the_samples_are_told_apart_from_their_order() -> None:
     made = {"order_sha256": "01", "samples_sha256": "aa", "different_samples": 60}
-    other: dict[str, Any] = {"order_sha256": "02", "samples_sha256": "bb"}
+    other: dict[str, Any] = {"order_sha256": "02", "samples_sha256": "bb", "probe": [[0.5, 0.5], [0.5, 0.5]]}
     cells = [one("a/x", **made), one("a/y", **made)]
     assert said(*cells, one("b/z", **{**made, "order_sha256": "02"})) == ["unlike a/x in its order of samples"]
     assert said(*cells, one("b/z", **{**made, **other})) == ["unlike a/x in its samples"]

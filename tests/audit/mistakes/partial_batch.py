@@ -9,16 +9,13 @@ BATCH_SIZE = 16
 OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.05, "momentum": 0.9}
 LOSS = "categorical_crossentropy"
 PROFILES = {"full": {"samples": 64, "epochs": 1}}
-fit = keras.Model.fit
+USED = 55 if keras.backend.backend() == "torch" else 64
 
 
-def shorter(self, x, y, **given):
-    used = 55 if keras.backend.backend() == "torch" else 64
-    return fit(self, x[:used], y[:used], **given)
-
-
-keras.Model.fit = shorter
+class Shorter(keras.Sequential):
+    def fit(self, x, y, **given):
+        return super().fit(x[:USED], y[:USED], **given)
 
 
 def build_model(input_shape, num_classes):
-    return keras.Sequential([Input(input_shape), Dense(num_classes, activation="softmax")])
+    return Shorter([Input(input_shape), Dense(num_classes, activation="softmax")])
