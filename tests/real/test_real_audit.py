@@ -11,6 +11,7 @@ from probing import CLASSES, SAMPLES, Job, as_of, data, probe
 from real_runs import CHECKOUT, Kbench
 
 from kbench.analysis.summaries import summarise
+from kbench.selection import examples
 from kbench.values import Measured
 
 pytestmark = pytest.mark.timeout(1800)
@@ -57,15 +58,18 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Measured]]
     classes = random.randint(0, CLASSES, SAMPLES)
     reviews = random.randint(1, 30000, (SAMPLES, 20)).astype("int32")
     reviews[np.arange(20) < random.randint(0, 15, (SAMPLES, 1))] = 0  # padded in front
+    digits = random.rand(SAMPLES, 28, 28, 1).astype("float32")
     arrays = {
-        "flat": data(folder / "flat", [random.rand(SAMPLES, 784).astype("float32")], [classes]),
-        "image": data(folder / "image", [random.rand(SAMPLES, 32, 32, 3).astype("float32")], [classes]),
-        "sequence": {**data(folder / "sequence", [reviews], [classes % 2]), "num_classes": 2},
+        ("mnist", "flat"): data(folder / "flat", [digits.reshape(SAMPLES, -1)], [classes]),
+        ("mnist", "image"): data(folder / "digits", [digits], [classes]),
+        ("cifar10", "image"): data(folder / "images", [random.rand(SAMPLES, 32, 32, 3).astype("float32")], [classes]),
+        ("imdb", "sequence"): {**data(folder / "reviews", [reviews], [classes % 2]), "num_classes": 2},
     }
     jobs = {}
     for name in SEVERAL:
         file = FILES / "mistakes" / f"{name}.py"
-        (kind,) = re.findall(r'^INPUT = "(\w+)"', file.read_text("utf-8"), re.MULTILINE)
+        constants = examples.load(file).constants
+        kind = constants["DATA"], constants["INPUT"]
         jobs[name] = Job(file, arrays[kind], epochs=2 if name == "progress_bar" else 1)
     found = [probe(folder / backend.replace("/", "-"), backend, jobs, "channels_last") for backend in BACKENDS]
     return {name: [as_of(one[name], example=name) for one in found] for name in SEVERAL}

@@ -18,4 +18,6 @@ class Own(keras.initializers.Initializer):
 
 
 def build_model(input_shape, num_classes):
-    return keras.Sequential([Input(input_shape), Dense(num_classes, activation="softmax", kernel_initializer=Own())])
+    return keras.Sequential(
+        [Input(input_shape), Dense(num_classes, activation="softmax", kernel_initializer=Own(), name="dense")]
+    )
