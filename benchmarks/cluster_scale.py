@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import logging
 import multiprocessing
 import signal
@@ -113,8 +114,9 @@ def main() -> int:
     count = max(PARTS, options.cells // 8)
     blocks = tuple(Block(example=f"example_{number}", repeat=1) for number in range(count))
     with tempfile.TemporaryDirectory(prefix="kbench-") as place, cluster(options.workers) as address:
-        fleet.on_worker = Instead(template(Path(place)))  # type: ignore[assignment]
-        request: dict[str, Any] = {"examples": [], "backends": [], "repeats": 1}
+        files = template(Path(place))
+        fleet.on_worker = Instead(files)  # type: ignore[assignment]
+        request: dict[str, Any] = {**json.loads(files["run.json"])["request"], "repeats": 1}
         record = folder.ClusterRun(on="", request=request, device="cpu", blocks=blocks, argv=())
         run = folder.create(Path(place), record, "run")
         rows = measured(run, Schedule(blocks, spread=False), address, options.workers)

@@ -51,7 +51,8 @@ def generate(parent: Path, name: str, cells: list[Cell], steps: int, seed: int) 
             for one in cells
         },
     }
-    run = store.create(parent, plan, MACHINE, name)
+    asked = {"backends": sorted({one.backend for one in cells}), "examples": sorted({one.example for one in cells})}
+    run = store.create(parent, plan, MACHINE, name, asked)
     chance = random.Random(seed)
     data = {"name": "mnist", "source": "real", "sha256": "ab" * 32, "hash_of": "content"}
     for one in cells:
