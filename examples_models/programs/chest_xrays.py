@@ -1,6 +1,6 @@
 """Trains DenseNet-121 on your folder of chest X-rays, as Microsoft's comparison of frameworks did.
 
-    python run.py script examples_models/programs/chest_xrays.py --workdir same --backends jax,torch -- /data/chest_xrays
+    python run.py script examples_models/programs/chest_xrays.py --workdir same --backends jax,torch -- /data/xrays
 
 The folder is that of ChestX-ray14: Data_Entry_2017.csv, and its PNG files in any folder below. Patients are split 70,
 10 and 20 % in the order of their numbers; of the real folder these are 87,306, 7,616 and 17,198 pictures. A thread
