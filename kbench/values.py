@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from packaging.requirements import Requirement
+from packaging.utils import NormalizedName, canonicalize_name
 
 from kbench import axes
 from kbench.axes import RowKey, Value
-from kbench.backend_keys import Flag, Forms, Known, Layout, Pythons, Sources, Table, Text, Texts, Times, Variables
+from kbench.backend_keys import Flag, Forms, Known, Layout, Pythons, Releases, Sources, Table, Text, Texts, Times, Variables
 from kbench.epochs import Epoch
 from kbench.reported import Facts
 
@@ -60,6 +62,7 @@ class Build:
     requirements: Annotated[Texts, Meta(description='a list of requirements such as ["keras==3.15.1"]')]
     # exact versions and hashes; None if only the user's own environment can be used
     lock: Annotated[Path | None, Meta(description="the path of a lock file, from this file's folder")] = None
+    leave_out: Texts = ()  # packages that those ask for, and that are not installed
     debian: Texts = ()  # packages of Debian, beside those
     debian_lock: Path | None = None  # their files and hashes
     # lowest and highest GPU architecture, inclusive
@@ -118,6 +121,8 @@ class Backend:
     notes: Texts = ()  # notes for the reader of its rows
     # a release of Keras, such as "3.6" -> the framework's newest release then, and the month
     of_its_time: Times = field(default_factory=dict)
+    releases: Releases = ()  # what other releases of a framework need that has a Keras of the same version
+    beside_newer: Text = ""  # what a reader must know of it beside backends of a newer generation, one sentence
     # Only of a variant.
     jit: str = ""  # "on", "off" or empty: Keras's jit_compile
     policy: str = ""  # Keras's dtype policy, such as "mixed_float16"
@@ -132,6 +137,12 @@ class Backend:
     def imported(self) -> tuple[str, ...]:
         """The packages that Python imports."""
         return (self.module,) if self.kind == NATIVE else ("keras", self.keras_backend)
+
+
+def keras_among(requirements: Iterable[str]) -> NormalizedName:
+    """The package that is Keras among these requirements: perhaps a fork, or Keras 2 under another name."""
+    names = [canonicalize_name(Requirement(one).name) for one in requirements]
+    return next((name for name in names if "keras" in name.split("-")), canonicalize_name("keras"))
 
 
 def bare(name: str) -> str:

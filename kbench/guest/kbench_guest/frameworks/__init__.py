@@ -15,8 +15,19 @@ def load() -> "KerasModels":
     number = keras.__version__.partition(".")[0]
     if number not in ("2", "3"):
         raise Refused("unsupported", f"Keras {keras.__version__} is not known: kbench measures Keras 2 and Keras 3")
+    name = keras.backend.backend()
+    if of_tensorflow2(keras):
+        from kbench_guest.frameworks import keras2_tensorflow2
+
+        return keras2_tensorflow2.TensorFlow2()
     from kbench_guest.frameworks import keras2, keras3
 
     generation: Any = keras2 if number == "2" else keras3
-    interface: Type[KerasModels] = generation.BACKENDS.get(keras.backend.backend(), generation.AnyBackend)
+    interface: Type[KerasModels] = generation.BACKENDS.get(name, generation.AnyBackend)
     return interface()
+
+
+def of_tensorflow2(keras: Any) -> bool:
+    """Whether this is a Keras 2 made for TensorFlow 2: from 2.4 on it knows no other framework."""
+    major, minor, *_ = keras.__version__.split(".")
+    return major == "2" and int(minor) >= 4

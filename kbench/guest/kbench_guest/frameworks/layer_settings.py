@@ -110,6 +110,8 @@ def _precision(config: Dict[str, Any]) -> Dict[str, Any]:
     usual = [keras.backend.floatx()]  # the whole model's, which is reported apart
     if hasattr(keras, "config"):
         usual.append(keras.config.dtype_policy().name)
+    elif hasattr(keras, "mixed_precision"):  # of Keras 2 on TensorFlow 2
+        usual.append(keras.mixed_precision.global_policy().name)
     return {} if dtype in usual else {"dtype": dtype}
 
 

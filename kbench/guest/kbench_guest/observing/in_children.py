@@ -1,6 +1,7 @@
 """Lets Keras load as kbench chose in each Python process that the program starts, whatever the program sets.
 
-Copied as sitecustomize.py into the cell's KERAS_HOME, which is on the program's PYTHONPATH. Python runs it at once.
+Copied as sitecustomize.py into the cell's KERAS_HOME, which is on the program's PYTHONPATH, with legacy_keras.py beside
+it. Python runs it at once.
 """
 
 import importlib.machinery
@@ -10,7 +11,10 @@ import os
 import sys
 from typing import Any
 
+import legacy_keras  # type: ignore[import-not-found]  # beside the copy
+
 HOME = os.path.dirname(os.path.abspath(__file__))
+KERAS = legacy_keras.package()
 
 
 class Chosen:
@@ -18,13 +22,14 @@ class Chosen:
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:
-        if name == "keras":
+        if name == KERAS:
             os.environ["KERAS_HOME"] = HOME
             if "KERAS_BACKEND" in os.environ:
                 with open(os.path.join(HOME, "keras.json")) as file:
                     os.environ["KERAS_BACKEND"] = json.load(file)["backend"]
 
 
+legacy_keras.install()
 sys.meta_path.insert(0, Chosen)
 sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != HOME]
 found = importlib.machinery.PathFinder.find_spec("sitecustomize", sys.path)  # the machine's own
