@@ -209,6 +209,7 @@ class Facts(msgspec.Struct, frozen=True):
     target: str = ""
     policy: str = ""
     explained: tuple[Explanation, ...] = ()  # what the backend's file declares
+    beside_newer: str = ""  # so does this
     # The framework.
     python: str = ""
     keras_version: str = ""

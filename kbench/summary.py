@@ -142,6 +142,7 @@ class Summary:
     steps: int = field(default=0, metadata=column())  # per epoch; 0 if unknown
     # A known difference of its backend, if it does not learn like the others.
     learning_cause: str = field(default="", metadata=column())
+    beside_newer: str = field(default="", metadata=column())  # what must be known of its backend beside newer ones
     otherwise: Otherwise | None = field(default=None, metadata=column())
     seeds: int = field(default=0, metadata=column())  # the number of different seeds of the repeats that ended ok
 

@@ -122,7 +122,7 @@ class Backend:
     # a release of Keras, such as "3.6" -> the framework's newest release then, and the month
     of_its_time: Times = field(default_factory=dict)
     releases: Releases = ()  # what other releases of a framework need that has a Keras of the same version
-    beside_newer: Text = ""  # what a reader must know of it beside backends of a newer generation, one sentence
+    beside_newer: Text = ""  # what a reader must know of it beside a newer generation of Keras, one sentence
     # Only of a variant.
     jit: str = ""  # "on", "off" or empty: Keras's jit_compile
     policy: str = ""  # Keras's dtype policy, such as "mixed_float16"
@@ -154,6 +154,13 @@ def bare(name: str) -> str:
 def base(name: str) -> str:
     """The backend's name without version and settings."""
     return re.split(r"[@+]", name, maxsplit=1)[0]
+
+
+def beside_others(sentences: Mapping[str, str]) -> list[str]:
+    """Of {backend: what must be known of it beside another generation of Keras}: those that have one beside them."""
+    generations = {name.partition("/")[0] for name in sentences} - {NATIVE}
+    found = (text for name, text in sentences.items() if text and generations - {name.partition("/")[0]})
+    return list(dict.fromkeys(found))
 
 
 def is_among(backend: str, names: Collection[str]) -> bool:

@@ -156,6 +156,7 @@ def _summary(
         form=facts.form,
         input=facts.input,
         axes=cell.axes,
+        beside_newer=facts.beside_newer,
         threads=cell.threads or None,
         batch_size=cell.batch_size,
         samples=cell.samples,

@@ -17,7 +17,7 @@ from kbench.tables import data, of_script
 from kbench.tables.answers import answer
 from kbench.tables.columns import ALL, Shown, chosen, texts
 from kbench.text import MISSING, format_bound, format_ratio, plain, significant
-from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Interval, base
+from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Interval, base, beside_others
 
 UNKNOWN = 1000  # an interval whose ends are more than so many times apart is not shown
 _MARKS = {
@@ -276,6 +276,7 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
     """Notes on the whole table, a line each; without figures, so that `remarks_once` finds the same ones."""
     first = rows[0]
     possible = {
+        **dict.fromkeys(beside_others({row.backend: row.beside_newer for row in rows}), True),
         data.remark(first): data.is_synthetic(first),
         "differs: not measured like the other rows, so not compared with them.": any(row.differs for row in rows),
         "Weights, sample order and dropout are the program's own; --init seeded gives all the same start.": (

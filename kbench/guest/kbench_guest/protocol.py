@@ -104,7 +104,7 @@ def reason(error: BaseException) -> Dict[str, Any]:
     while trace is not None:
         packages.add(str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
         trace = trace.tb_next
-    at_odds = isinstance(error, (AttributeError, ImportError, TypeError)) and "keras" in packages
+    at_odds = isinstance(error, (AttributeError, ImportError, TypeError)) and bool(packages & {"keras", "tf_keras"})
     return {"kind": "exception", "message": in_a_line(error), "in_keras": int(at_odds)}
 
 
