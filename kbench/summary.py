@@ -132,6 +132,8 @@ class Summary:
     around_seconds: float | None = None  # of a call of fit, outside its epochs and their validation: mean
     steady_epoch_seconds: float | None = None  # of all epochs of a fit but those that compile: median
     threads: int | None = None  # of each of its processes
+    # more with each epoch, pass or call, where it grows all along: median over the repeats
+    memory_growth_mib: float | None = None
     # No columns.
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column())  # by kind
     # of its cells; they follow as columns

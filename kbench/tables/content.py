@@ -131,6 +131,8 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     columns |= _comparison(rows)
     columns["cold pass (s)" if infers else "first epoch (s)"] = lambda row: significant(row.first_epoch_seconds)
     columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
+    if any(row.memory_growth_mib is not None for row in rows):
+        columns[f"MiB more each {work.unit}"] = lambda row: significant(row.memory_growth_mib, 2)
     if any(row.percent_of_limit is not None for row in rows):
         columns["% of limit"] = lambda row: significant(row.percent_of_limit, 2)
     if not infers:

@@ -45,7 +45,7 @@ EVENTS = {
         "epoch": "integer", "seconds": "number", "samples": "integer",
         "loss": "number?", "accuracy": "number?", "val_loss": "number?", "val_accuracy": "number?",
         "metrics": "object?", "evaluation_seconds": "number?", "teardown_seconds": "number?",
-        "step_seconds": "list?", "rounds": "list?",
+        "step_seconds": "list?", "rounds": "list?", "resident_mib": "number?",
         "site": "text?", "first": "integer?", "calls": "integer?", "compilations": "integer?",
     },
     "received": {
@@ -59,6 +59,7 @@ EVENTS = {
     "fit": {
         "site": "text", "seconds": "number", "epochs": "integer", "first": "integer",
         "cold": "integer?", "round": "integer?", "again": "integer?", "held": "integer?",
+        "resident_mib": "number?",
     },
     "returned": {
         "site": "text", "trained": "integer?", "weights": "list?", "scores": "object?", "inputs": "object?",
