@@ -13,11 +13,20 @@ import keras
 import numpy as np
 
 from kbench_guest.frameworks import keras3, trials
+from kbench_guest.frameworks.layers import every_layer
 
 
 class TensorFlow2(keras3.TensorFlow2):
     def set_policy(self, policy: str) -> None:
         keras.mixed_precision.set_global_policy(policy)
+
+    def set_jit(self, model: Any, on: bool) -> None:
+        model._jit_compile = on  # which 2.11 has no property for
+        model.train_function = model.test_function = model.predict_function = None
+
+    def settings_of_model(self, model: Any) -> Dict[str, Any]:
+        found = {layer.compute_dtype for layer in every_layer(model)}
+        return {"jit": "on" if model._jit_compile else "off", "computes_in": sorted(found)}
 
     def held_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
         # How it updates, which Keras 3 leaves to the model.

@@ -120,14 +120,14 @@ class Keras2OnTensorFlow2(Trial):
         self._keep(model.weights + self._framework.optimizer_variables(model.optimizer))
         model.run_eagerly, model.train_function = True, None
         if steps > 1:
-            model.steps_per_execution = 1
+            model._steps_per_execution.assign(1)
         try:
             with fixed_noise.replaced(self._generator, functions), random_states():
                 yield
         finally:
             model.run_eagerly, model.train_function = eager, function
             if steps > 1:
-                model.steps_per_execution = steps
+                model._steps_per_execution.assign(steps)
             super().restart(0.0)
             model.reset_metrics()
 
