@@ -45,7 +45,9 @@ class Release(Struct, frozen=True, forbid_unknown_fields=True):
 
 Releases = Annotated[
     tuple[Release, ...],
-    Meta(description='[[releases]] tables with `from` = "2.15", `requirements` (its Keras first) and perhaps `python`'),
+    Meta(
+        description='[[releases]] tables with `from` = "2.15", `requirements` (its Keras first) and perhaps `python`'
+    ),
 ]
 Forms = Annotated[
     Mapping[str, Literal["unrolled", "hidden state last"]],

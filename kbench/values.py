@@ -14,7 +14,20 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from kbench import axes
 from kbench.axes import RowKey, Value
-from kbench.backend_keys import Flag, Forms, Known, Layout, Pythons, Releases, Sources, Table, Text, Texts, Times, Variables
+from kbench.backend_keys import (
+    Flag,
+    Forms,
+    Known,
+    Layout,
+    Pythons,
+    Releases,
+    Sources,
+    Table,
+    Text,
+    Texts,
+    Times,
+    Variables,
+)
 from kbench.epochs import Epoch
 from kbench.reported import Facts
 
@@ -287,7 +300,7 @@ class Outcome:
     out_of_memory: bool = False  # as far as can be told
     last_event: str = ""  # the guest's last event, such as "epoch 2", if the status is not ok
     last_lines: tuple[str, ...] = ()  # of its log, if the status is not ok
-    memory: tuple[tuple[float, float], ...] = ()  # (seconds, MiB of its process and its descendants), about one a second
+    memory: tuple[tuple[float, float], ...] = ()  # (seconds, MiB of all its processes), at most one a second
     disturbed_again: tuple[int, ...] = ()  # as disturbed_rounds, of the turns that were taken again for those
 
     def disturbed(self, number: int, again: int) -> bool:

@@ -1,4 +1,4 @@
-"""Whether a process holds more memory after each epoch, call of fit or other call: a leak, not a start that takes some.
+"""Whether a process holds more memory after each epoch, call of fit or other call: a leak, not its start.
 
 The memory at the end of each is compared with the ends before. What grows with every one, all along and not only at
 first, is said; caches that fill, allocators that settle and single jumps are not.

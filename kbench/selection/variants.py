@@ -125,9 +125,8 @@ def _of_version(backend: Backend, package: str, version: str, suffix: str) -> Ba
     if version != NIGHTLY and not _VERSION.fullmatch(version):
         raise UserError(f"{version[:50]!r} is neither a version, such as 0.9, nor a folder, such as ../keras.")
     if backend.releases and package == keras_of(backend):
-        raise UserError(
-            f"The Keras of {base(backend.name)} has the version of its framework: write {base(backend.name)}@{version}."
-        )
+        name = base(backend.name)
+        raise UserError(f"The Keras of {name} has the version of its framework: write {name}@{version}.")
     if backend.releases and package == backend.distribution and version != NIGHTLY:
         backend = _of_release(backend, version)
     builds = []

@@ -98,7 +98,8 @@ def test_most_processes_of_a_row_must_show_it() -> None:
 
 def test_of_a_line_that_fits_often_the_ends_of_its_calls_count() -> None:
     epochs = tuple(Epoch(number, 1.0, 10, site="fit, line 3", resident_mib=500.0) for number in range(1, 4))
-    fits = [{"site": "fit, line 3", "seconds": 1.0, "epochs": 1, "first": 0, "resident_mib": 600.0 + n} for n in (1, 2)]
+    fit = {"site": "fit, line 3", "seconds": 1.0, "epochs": 1, "first": 0}
+    fits = [dict(fit, resident_mib=600.0 + number) for number in (1, 2)]
     one = measured(cell(), facts={"fits": {"fit, line 3": fits}})
     one = Measured(one.cell, one.outcome, epochs, {}, one.facts)
     by_call = memory_growth.of_line(one, "fit, line 3", by_call=True)

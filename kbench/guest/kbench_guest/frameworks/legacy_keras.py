@@ -1,7 +1,7 @@
 """Gives `import keras` the Keras 2 that is installed as tf_keras, where TF_USE_LEGACY_KERAS asks for it.
 
-TensorFlow itself heeds that variable for `tensorflow.keras` alone. This file imports nothing of kbench: a copy of it serves
-the Python processes that a program starts.
+TensorFlow itself heeds that variable for `tensorflow.keras` alone. This file imports nothing of kbench: a copy of it
+serves the Python processes that a program starts.
 """
 
 import importlib

@@ -1,7 +1,7 @@
 """Lets Keras load as kbench chose in each Python process that the program starts, whatever the program sets.
 
-Copied as sitecustomize.py into the cell's KERAS_HOME, which is on the program's PYTHONPATH, with legacy_keras.py beside
-it. Python runs it at once.
+Copied as sitecustomize.py into the cell's KERAS_HOME, which is on the program's PYTHONPATH, with legacy_keras.py
+beside it. Python runs it at once.
 """
 
 import importlib.machinery
