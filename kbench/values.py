@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
-from packaging.requirements import Requirement
-from packaging.utils import NormalizedName, canonicalize_name
 
 from kbench import axes
 from kbench.axes import RowKey, Value
@@ -150,12 +148,6 @@ class Backend:
     def imported(self) -> tuple[str, ...]:
         """The packages that Python imports."""
         return (self.module,) if self.kind == NATIVE else ("keras", self.keras_backend)
-
-
-def keras_among(requirements: Iterable[str]) -> NormalizedName:
-    """The package that is Keras among these requirements: perhaps a fork, or Keras 2 under another name."""
-    names = [canonicalize_name(Requirement(one).name) for one in requirements]
-    return next((name for name in names if "keras" in name.split("-")), canonicalize_name("keras"))
 
 
 def bare(name: str) -> str:

@@ -13,10 +13,10 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 from kbench.environments.folders import lock_sha256, lock_text
-from kbench.environments.packages import pinned
+from kbench.environments.packages import keras_among, pinned
 from kbench.paths import GUEST
 from kbench.selection import sources
-from kbench.values import Build, Cell, keras_among
+from kbench.values import Build, Cell
 
 FLOATX = "float32"
 EPSILON = 1e-7

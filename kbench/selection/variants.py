@@ -17,10 +17,11 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from kbench.environments.packages import keras_among
 from kbench.errors import UserError
 from kbench.masking import is_secret
 from kbench.selection import sources
-from kbench.values import NATIVE, Backend, base, keras_among
+from kbench.values import NATIVE, Backend, base
 
 JIT = ("on", "off", "auto")
 DEFAULTS = ("", "jit=auto", "policy=float32", "settings=tuned")  # settings that change nothing
