@@ -1,5 +1,6 @@
 """The framework that this process runs, behind one interface: nothing outside this folder knows which one it is."""
 
+import sys
 from typing import TYPE_CHECKING, Any, Type
 
 from kbench_guest.protocol import Refused
@@ -28,6 +29,6 @@ def load() -> "KerasModels":
 
 
 def of_tensorflow2(keras: Any) -> bool:
-    """Whether this is a Keras 2 made for TensorFlow 2: from 2.4 on it knows no other framework."""
-    major, minor, *_ = keras.__version__.split(".")
-    return major == "2" and int(minor) >= 4
+    """Whether this is the Keras 2 of TensorFlow 2: its layers, and no others, are TensorFlow's modules."""
+    module = getattr(sys.modules.get("tensorflow"), "Module", None)
+    return keras.__version__.startswith("2.") and isinstance(module, type) and issubclass(keras.layers.Layer, module)
