@@ -15,19 +15,19 @@ from kbench.values import Measured
 _WIDTH = 6.5  # inches, of the figure
 
 
-def memory(measured: Sequence[Measured], looks: Mapping[Key, Look], style: Style = OWN) -> dict[str, bytes]:
+def memory(measured: Sequence[Measured], looks: Mapping[Key, RowStyle], style: Style = OWN) -> dict[str, bytes]:
     """The plot of one example's or program's cells as {"png": ..., "svg": ...}; empty where none has two points."""
     drawn = [one for one in measured if len(one.outcome.memory) > 1 and _look(one, looks)]
     return render(lambda: _figure(drawn, looks, style), style) if drawn else {}
 
 
-def _look(one: Measured, looks: Mapping[Key, Look]) -> Look | None:
+def _look(one: Measured, looks: Mapping[Key, RowStyle]) -> RowStyle | None:
     """Of its row; of a program, whose rows are of its lines, that of a row of its backend."""
     own = looks.get(key(one.cell))
     return own or next((look for at, look in looks.items() if at[axes.BACKEND] == one.cell.backend), None)
 
 
-def _figure(measured: Sequence[Measured], looks: Mapping[Key, Look], style: Style) -> Figure:
+def _figure(measured: Sequence[Measured], looks: Mapping[Key, RowStyle], style: Style) -> Figure:
     lines: dict[str, Line2D] = {}
     width = style.size[0] if style.size else _WIDTH
     labels = dict.fromkeys(literal(look.label) for one in measured if (look := _look(one, looks)))

@@ -150,12 +150,12 @@ def test_memory_is_that_of_the_process_and_all_below_it(tmp_path: Path, monkeypa
 def test_memory_over_time_is_a_point_a_second_and_of_long_runs_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = launcher.Memory(os.getpid(), 0.0)
     for seconds in (0.0, 0.4, 1.1, 1.2, 1.2, 2.2):  # it was held after 1.2
-        memory.look(seconds)
+        memory.sample(seconds)
     assert [at for at, _ in memory.points] == [0.0, 1.1, 2.2]
     assert all(1 < mib < 10_000 for _, mib in memory.points)
     monkeypatch.setattr(launcher, "MOST_POINTS", 6)
     for second in range(4, 40):
-        memory.look(float(second))
+        memory.sample(float(second))
     times = [at for at, _ in memory.points]
     assert len(times) <= 6 and times[0] == 0.0 and times[-1] > 30.0
     gaps = [two - one for one, two in itertools.pairwise(times)]
