@@ -39,13 +39,13 @@ def test_the_package_of_a_build_may_have_another_name_and_so_may_keras() -> None
 
 def test_a_framework_that_has_keras_of_its_own_version_brings_it_along() -> None:
     backend = KNOWN["keras2/tensorflow2"]
-    of_its_time = variants.named("tensorflow2@2.15", backend)
+    of_its_time = variants.parse_name("tensorflow2@2.15", backend)
     assert of_its_time.builds[0].requirements == ("keras==2.15.*", "numpy<2", "tensorflow-cpu==2.15.*")
     assert of_its_time.python == ("3.11",)
-    exact = variants.named("tensorflow2@2.11.1", backend)
+    exact = variants.parse_name("tensorflow2@2.11.1", backend)
     assert exact.builds[0].requirements == ("keras==2.11.*", "numpy<1.24", "tensorflow-cpu==2.11.1")
     assert "3.11" not in exact.python, "which it has no packages for"
-    newer = variants.named("tensorflow2@2.18", backend)
+    newer = variants.parse_name("tensorflow2@2.18", backend)
     assert newer.builds[0].requirements == ("tf-keras==2.18.*", "tensorflow-cpu==2.18.*")
     assert newer.python == backend.python and newer.builds[0].leave_out == ("tensorflow",)
     assert variants.keras_of(newer) == "tf-keras" and variants.keras_of(exact) == "keras"
@@ -63,7 +63,7 @@ def test_a_framework_that_has_keras_of_its_own_version_brings_it_along() -> None
 )
 def test_a_release_without_its_keras_is_refused(text: str, sentence: str) -> None:
     with pytest.raises(UserError) as error:
-        variants.named(text, KNOWN["keras2/tensorflow2"])
+        variants.parse_name(text, KNOWN["keras2/tensorflow2"])
     assert str(error.value) == sentence
 
 
