@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from msgspec import Meta, ValidationError, convert
+from msgspec import Meta, Struct, ValidationError, convert, field
 
 PLACEHOLDERS = ("env", "cache", "example", "compiled", "threads", "threads_from_2", "python_lib", "inherited")
 _KNOWN = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
@@ -32,6 +32,22 @@ Layout = Annotated[Literal["channels_first", "channels_last"], Meta(description=
 Pythons = Annotated[
     tuple[Annotated[str, Meta(pattern=r"\A3\.\d+\Z")], ...],
     Meta(min_length=1, description='a list of Python versions such as ["3.11"]'),
+]
+
+
+class Release(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a release of a framework needs that has its Keras beside it, and those up to the next such entry."""
+
+    of: Annotated[str, Meta(pattern=r"\A\d+\.\d+\Z")] = field(name="from")
+    requirements: Annotated[Texts, Meta(min_length=1)]  # the first is its Keras; {minor} is the release, such as 2.15
+    python: Pythons | None = None  # those of the backend if left out
+
+
+Releases = Annotated[
+    tuple[Release, ...],
+    Meta(
+        description='[[releases]] tables with `from` = "2.15", `requirements` (its Keras first) and perhaps `python`'
+    ),
 ]
 Forms = Annotated[
     Mapping[str, Literal["unrolled", "hidden state last"]],

@@ -12,6 +12,8 @@ MOST = 2**53  # of a count: a float cannot hold all whole numbers beyond this
 Count = Annotated[int, msgspec.Meta(ge=0, lt=MOST)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=sys.float_info.max)]  # so no infinity
 
+Mib = Annotated[float, msgspec.Meta(ge=0, le=2**40)]
+
 
 class Turn(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """An epoch's steps in one turn of a process that takes turns with others."""
@@ -35,6 +37,7 @@ class Epoch(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag="epoch
     evaluation_seconds: Seconds | None = None
     teardown_seconds: Seconds | None = None  # from the end of the last batch until fit or predict returned
     step_seconds: tuple[Seconds, ...] = ()  # of each step, their sum is `seconds`; empty where they were not timed
+    resident_mib: Mib | None = None  # what the process held when it was over
     rounds: tuple[Turn, ...] = ()  # empty if the cell took no turns with others
     # Of a script: the line and method that was called, all scores by their names, whether it is a new model's first
     # epoch, of how many calls this is the mean, and how often it was compiled, if the framework says.

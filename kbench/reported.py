@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from kbench.backend_keys import Explanation, explanations
-from kbench.epochs import Count, Seconds
+from kbench.epochs import Count, Mib, Seconds
 
 Shape = tuple[int, ...]
 Numbers = tuple[float | None, ...]  # None is no number
@@ -107,6 +107,7 @@ class Fit(Event, frozen=True, tag="fit"):
     round: Count | None = None  # in which it began
     again: Count | None = None  # whether in a turn that was taken again
     held: Count | None = None  # whether its turn ended meanwhile
+    resident_mib: Mib | None = None  # what the process held when it was over
 
 
 class Weight(msgspec.Struct, frozen=True):
@@ -247,6 +248,7 @@ class Facts(msgspec.Struct, frozen=True):
     target: str = ""
     policy: str = ""
     explained: tuple[Explanation, ...] = ()  # what the backend's file declares
+    beside_newer: str = ""  # so does this
     # The framework.
     python: str = ""
     keras_version: str = ""
@@ -306,6 +308,8 @@ class Facts(msgspec.Struct, frozen=True):
     guest_seconds: float | None = None
     peak_memory_mib: float | None = None
     import_memory_mib: float | None = None
+    # Of a program's line: the number of each epoch or call, and what the process held when it was over.
+    resident: tuple[tuple[float, float], ...] = ()
     allocator_peak_mib: float | None = None
     notes: tuple[str, ...] = ()
     events_damaged: int = 0

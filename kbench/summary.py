@@ -133,6 +133,8 @@ class Summary:
     steady_epoch_seconds: float | None = None  # of all epochs of a fit but those that compile: median
     threads: int | None = None  # of each of its processes
     recurrent_kernel: str = ""  # what computed its recurrent layers: fused, scan, loop or unrolled; empty if unknown
+    # more with each epoch, pass or call, where it grows all along: median over the repeats
+    memory_growth_mib: float | None = None
     # No columns.
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column())  # by kind
     # of its cells; they follow as columns
@@ -143,6 +145,7 @@ class Summary:
     steps: int = field(default=0, metadata=column())  # per epoch; 0 if unknown
     # A known difference of its backend, if it does not learn like the others.
     learning_cause: str = field(default="", metadata=column())
+    beside_newer: str = field(default="", metadata=column())  # what must be known of its backend beside newer ones
     otherwise: Otherwise | None = field(default=None, metadata=column())
     seeds: int = field(default=0, metadata=column())  # the number of different seeds of the repeats that ended ok
 

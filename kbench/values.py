@@ -11,7 +11,20 @@ from msgspec import Meta, Struct
 
 from kbench import axes
 from kbench.axes import RowKey, Value
-from kbench.backend_keys import Flag, Forms, Known, Layout, Pythons, Sources, Table, Text, Texts, Times, Variables
+from kbench.backend_keys import (
+    Flag,
+    Forms,
+    Known,
+    Layout,
+    Pythons,
+    Releases,
+    Sources,
+    Table,
+    Text,
+    Texts,
+    Times,
+    Variables,
+)
 from kbench.epochs import Epoch
 from kbench.reported import Facts
 
@@ -59,6 +72,7 @@ class Build:
     requirements: Annotated[Texts, Meta(description='a list of requirements such as ["keras==3.15.1"]')]
     # exact versions and hashes; None if only the user's own environment can be used
     lock: Annotated[Path | None, Meta(description="the path of a lock file, from this file's folder")] = None
+    leave_out: Texts = ()  # packages that those ask for, and that are not installed
     debian: Texts = ()  # packages of Debian, beside those
     debian_lock: Path | None = None  # their files and hashes
     # lowest and highest GPU architecture, inclusive
@@ -118,6 +132,8 @@ class Backend:
     notes: Texts = ()  # notes for the reader of its rows
     # a release of Keras, such as "3.6" -> the framework's newest release then, and the month
     of_its_time: Times = field(default_factory=dict)
+    releases: Releases = ()  # what other releases of a framework need that has a Keras of the same version
+    beside_newer: Text = ""  # what a reader must know of it beside a newer generation of Keras, one sentence
     # Only of a variant.
     jit: str = ""  # "on", "off" or empty: Keras's jit_compile
     policy: str = ""  # Keras's dtype policy, such as "mixed_float16"
@@ -143,6 +159,13 @@ def bare(name: str) -> str:
 def base(name: str) -> str:
     """The backend's name without version and settings."""
     return axes.of_name(name)[axes.BACKEND]
+
+
+def beside_others(sentences: Mapping[str, str]) -> list[str]:
+    """Of {backend: what must be known of it beside another generation of Keras}: those that have one beside them."""
+    generations = {name.partition("/")[0] for name in sentences} - {NATIVE}
+    found = (text for name, text in sentences.items() if text and generations - {name.partition("/")[0]})
+    return list(dict.fromkeys(found))
 
 
 def is_among(backend: str, names: Collection[str]) -> bool:
@@ -269,6 +292,7 @@ class Outcome:
     out_of_memory: bool = False  # as far as can be told
     last_event: str = ""  # the guest's last event, such as "epoch 2", if the status is not ok
     last_lines: tuple[str, ...] = ()  # of its log, if the status is not ok
+    memory: tuple[tuple[float, float], ...] = ()  # (seconds, MiB of all its processes), at most one a second
     disturbed_again: tuple[int, ...] = ()  # as disturbed_rounds, of the turns that were taken again for those
 
     def disturbed(self, number: int, again: int) -> bool:

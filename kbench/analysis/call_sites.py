@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from kbench.analysis import call_costs, call_outputs
+from kbench.analysis import call_costs, call_outputs, memory_growth
 from kbench.analysis.call_costs import Call
 from kbench.epochs import Epoch
 from kbench.reported import Described, Parity, told
@@ -140,6 +140,7 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
                 "unit": CALL if by_call else EPOCH,
                 "call": one.facts.returned.get(name),
                 "site_seconds": _seconds(calls, epochs),
+                **memory_growth.of_line(one, name, by_call),
                 **(call_costs.figures(calls) if calls else {}),
             },
             of_cell={

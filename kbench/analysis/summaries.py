@@ -14,6 +14,7 @@ from kbench.analysis import (
     intervals,
     learning_curves,
     machine_stability,
+    memory_growth,
     processes,
     roofline,
     rounds,
@@ -131,6 +132,7 @@ def _summary(
     compares = not kind.of_program
     teardown = _mean(epoch.teardown_seconds for epoch in steady)
     disturbed = machine_stability.disturbed_turns(repeats)
+    grows = memory_growth.of_row(ok)
     return Summary(
         example=cell.example,
         backend=cell.backend,
@@ -157,6 +159,7 @@ def _summary(
         recurrent_kernel=_kernels(ok),
         input=facts.input,
         axes=cell.axes,
+        beside_newer=facts.beside_newer,
         threads=cell.threads or None,
         batch_size=cell.batch_size,
         samples=cell.samples,
@@ -176,6 +179,7 @@ def _summary(
             *([f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []),
             *_late(usual, teardown, facts),
             *_around_batches(usual, ok),
+            *([memory_growth.sentence(grows, kind.unit)] if grows else []),
         ),
         deterministic=learning_curves.deterministic(ok),
         final_accuracy_sd=_spread(epoch.accuracy for epoch in last),
@@ -186,6 +190,7 @@ def _summary(
         seconds_to_target=_finite(step_times.median_of(seconds_to_target)),
         repeats_to_target=None if not target else sum(map(math.isfinite, epochs_to_target)),
         peak_memory_mib=step_times.median_of(_known(repeat.facts.peak_memory_mib for repeat in cold)),
+        memory_growth_mib=grows and grows.mib,
         import_memory_mib=step_times.median_of(_known(repeat.facts.import_memory_mib for repeat in ok)),
         tree_memory_mib=step_times.median_of(
             m for repeat in cold if (m := repeat.outcome.tree_memory_mib) is not None

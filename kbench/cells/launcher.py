@@ -20,6 +20,7 @@ from kbench.store import guest_files
 
 POLL_SECONDS = 0.25  # between two checks: a busy host would disturb the measurement
 MEMORY_SECONDS = 1.0  # between two readings of the memory, which take milliseconds
+MOST_POINTS = 1200  # of it over time: then every second one is dropped, and they come half as often
 GRACE_SECONDS = 5.0  # between SIGTERM and SIGKILL
 AWAY_SECONDS = 5.0  # between two checks: this process was stopped, as by Ctrl-Z, or the machine slept
 
@@ -39,6 +40,7 @@ class Exit:
     device_memory_mib: float | None = None  # of the same on the GPU, if one is used
     device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
     over_memory: bool = False  # it exceeded its memory limit
+    memory: tuple[tuple[float, float], ...] = ()  # (seconds, MiB of the process and its descendants) in their order
 
 
 Launcher = Callable[..., Running[Exit]]  # `launch`, or what stands in for it in a test
@@ -106,7 +108,7 @@ def launch(
                     _end(process)
                     break
                 watch()
-                memory.sample()
+                memory.sample(seconds())
                 if memory_limit_mib is not None and (memory.peak_mib or 0.0) > memory_limit_mib:
                     over_memory = True
                     break
@@ -133,6 +135,7 @@ def launch(
         None if on_device is None else on_device.peak_mib,
         "" if on_device is None else on_device.source,
         over_memory,
+        tuple(memory.points),
     )
 
 
@@ -159,9 +162,11 @@ class Memory:
         self._on_device = on_device
         self._next = time.monotonic()
         self.peak_mib: float | None = None
+        self.points: list[tuple[float, float]] = []  # (seconds of the process's own clock, MiB)
+        self._apart = MEMORY_SECONDS
 
-    def sample(self) -> None:
-        """Measure, if the last measurement is long enough ago."""
+    def sample(self, seconds: float) -> None:
+        """Measure, if the last measurement is long enough ago. `seconds`: for which the process has run by now."""
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + self._between
@@ -175,8 +180,17 @@ class Memory:
                     total += one.memory_info().rss
         if total:
             self.peak_mib = max(total / 2**20, self.peak_mib or 0.0)
+            self._add(seconds, total / 2**20)
         if self._on_device is not None:
             self._on_device.sample(pids)
+
+    def _add(self, seconds: float, mib: float) -> None:
+        if self.points and seconds < self.points[-1][0] + self._apart:  # or it is held
+            return
+        self.points.append((round(seconds, 2), round(mib, 1)))
+        if len(self.points) > MOST_POINTS:
+            del self.points[1::2]
+            self._apart *= 2
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -312,6 +312,7 @@ def outcome_of(ended: Exit, report: store.GuestReport, task: CellTask, log: Path
         ended.peak_memory_mib,
         device_memory_mib=ended.device_memory_mib,
         device_memory_source=ended.device_memory_source,
+        memory=ended.memory,
         out_of_memory=status == FAILED
         and (ended.over_memory or ended.code == -signal.SIGKILL or bool(_OUT_OF_MEMORY.search(f"{error} {end}"))),
         last_event="" if status == OK else plain(report.last),

@@ -37,14 +37,16 @@ def _lock(backend: Backend, build: Build, report: Callable[[str], None]) -> Path
     wanted = "\n".join(build.requirements) + "\n"
     if any(one.endswith("-nightly") for one in build.requirements):
         wanted += f"# {date.today()}\n"  # nightlies: a new lock every day
-    key = hashlib.sha256(f"{PLATFORM} {backend.python[0]} {build.indexes} {wanted}".encode()).hexdigest()[:16]
+    how = ["--generate-hashes", *(f"--no-emit-package={name}" for name in build.leave_out)]
+    about = f"{PLATFORM} {backend.python[0]} {build.indexes} {wanted}{' '.join(build.leave_out)}"
+    key = hashlib.sha256(about.encode()).hexdigest()[:16]
     lock = paths.cache_folder() / "locks" / f"{backend.name.replace('/', '-')}.{build.name}.{key}.lock"
     if not lock.is_file():
         report(f"{backend.name}: finding its versions ({', '.join(build.requirements)})")
         lock.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=lock.parent, prefix=".making-") as folder:
             try:
-                _compiled(backend, wanted, build.indexes, Path(folder), ["--generate-hashes"]).replace(lock)
+                _compiled(backend, wanted, build.indexes, Path(folder), how).replace(lock)
             except installers.InstallFailed as failure:
                 raise UserError(f"There is no {backend.name}: {failure}.") from None
     return lock

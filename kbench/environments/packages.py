@@ -7,9 +7,11 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
-from packaging.utils import canonicalize_name
+from packaging.requirements import Requirement
+from packaging.utils import NormalizedName, canonicalize_name
 
 from kbench.values import Environment
 
@@ -22,6 +24,12 @@ def pinned(lock: str) -> dict[str, str]:
     found = re.findall(r"^([A-Za-z0-9._-]+)==([^\s\\;]+)", lock, re.MULTILINE)
     found += re.findall(r"/([^/_]+)_([A-Za-z0-9.]+)[^/]*\.deb$", lock, re.MULTILINE)
     return {canonicalize_name(name): version for name, version in found}
+
+
+def keras_among(requirements: Iterable[str]) -> NormalizedName:
+    """The package that is Keras among these requirements: perhaps a fork, or Keras 2 under another name."""
+    names = [canonicalize_name(Requirement(one).name) for one in requirements]
+    return next((name for name in names if "keras" in name.split("-")), canonicalize_name("keras"))
 
 
 def packages(environment: Environment) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kbench import axes
 from kbench.analysis import machine_stability
-from kbench.analysis.call_sites import by_line
+from kbench.analysis.call_sites import by_line, program_of
 from kbench.analysis.rows import again, summarised
 from kbench.comparison import published, published_accuracy
 from kbench.comparison.published import Figure
@@ -22,6 +22,7 @@ from kbench.outputs import causes, layer_causes, traces
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost
+from kbench.plots.memory import memory
 from kbench.plots.overview import overview
 from kbench.plots.performance_profile import performance_profile
 from kbench.plots.scaling import scaling
@@ -31,7 +32,7 @@ from kbench.store.files import os_errors_as_user_errors, remove_others, replace
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
 from kbench.tables.content import by_example
-from kbench.tables.csv import epochs_csv, summary_csv
+from kbench.tables.csv import epochs_csv, memory_csv, summary_csv
 from kbench.tables.latex import latex
 from kbench.tables.page import Run, page
 from kbench.values import FAILED, TIMEOUT, Measured
@@ -39,7 +40,7 @@ from kbench.values import FAILED, TIMEOUT, Measured
 # Files in plots/ with these names are kbench's; all others are the user's.
 PICTURES = tuple(
     f"{stem}.{suffix}"
-    for stem in ("overview", "performance-profile", "keras-cost", "*-convergence", "*-seconds", "*-by-*")
+    for stem in ("overview", "performance-profile", "keras-cost", "*-convergence", "*-memory", "*-seconds", "*-by-*")
     for suffix in ("png", "svg")
 )
 
@@ -66,6 +67,7 @@ def rebuild(
     files: dict[str, str | bytes] = {
         "summary.csv": summary_csv(rows),
         "epochs.csv": epochs_csv(by_line(results.measured)),
+        "memory.csv": memory_csv(results.measured),
         "summary.md": page(shown, pngs, _resumed(results)),
         "summary.tex": latex(rows),
         "report.html": html([shown]),
@@ -145,6 +147,9 @@ def _plots(
         curves = convergence(trained, chosen, differing, style, of_network) if rows[0].work.trains else {}
         stem = file_name(example)
         drawn[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
+        if any(row.memory_growth_mib is not None for row in rows):
+            shown = [one for one in results.measured if one.cell.example == program_of(example)]
+            drawn[example] |= _named(f"{stem}-memory", memory(shown, chosen, style))
     for sweep in within(summaries):
         stem = f"{file_name(sweep.example)}-by-{sweep.axis.title.replace(' ', '-')}"
         drawn[sweep.example] |= _named(stem, scaling(sweep, chosen, style))
@@ -153,7 +158,7 @@ def _plots(
 
 def _kept(run: Path, rows: Sequence[Summary]) -> dict[str, list[str]]:
     """The plots of before, which stay if none are drawn."""
-    kinds = ("convergence", "seconds", *(f"by-{axis.title.replace(' ', '-')}" for axis in axes.numbers()))
+    kinds = ("convergence", "memory", "seconds", *(f"by-{axis.title.replace(' ', '-')}" for axis in axes.numbers()))
     stems: dict[str, tuple[str, ...]] = {"": ("overview", "performance-profile", "keras-cost")}
     stems |= {row.example: tuple(f"{file_name(row.example)}-{what}" for what in kinds) for row in rows}
     return {

@@ -10,11 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from kbench.environments.folders import lock_sha256, lock_text
-from kbench.environments.packages import pinned
+from kbench.environments.packages import keras_among, pinned
 from kbench.paths import GUEST
 from kbench.selection import sources
 from kbench.values import Build, Cell
@@ -106,7 +105,6 @@ def guest_sha256(folder: Path = GUEST) -> str:
 def locked_versions(build: Build, distribution: str) -> dict[str, str]:
     """The versions of Keras and of the backend in the build's lock file: {keras, backend}."""
     locked = pinned(lock_text(build))
-    asked = [canonicalize_name(Requirement(one).name) for one in build.requirements]
-    keras = next((name for name in asked if name.startswith("keras")), canonicalize_name("keras"))  # or a fork of it
+    keras = keras_among(build.requirements)
     found = {"keras": locked.get(keras), "backend": locked.get(canonicalize_name(build.distribution or distribution))}
     return {name: version for name, version in found.items() if version}

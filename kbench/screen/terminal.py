@@ -28,7 +28,7 @@ from kbench.tables import parity as parity_tables
 from kbench.tables.answers import answer
 from kbench.tables.content import by_example
 from kbench.text import as_json, at_blanks, plain
-from kbench.values import FAILED, INTERRUPTED, TIMEOUT
+from kbench.values import FAILED, INTERRUPTED, TIMEOUT, beside_others
 
 TABLE = "table"
 
@@ -48,6 +48,8 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
         extent = f"the script {' '.join([plan.examples[0].name, *request.script.kept()['arguments']])}"
     lines = [f"Plan: {count}, {extent}{planned_data.in_short(plan)}"]
     lines.append(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
+    known = beside_others({backend.name: backend.beside_newer for backend in plan.backends})
+    lines += [f"             {one}" for one in known]
     lines += planned_program.lines(request.script) if request.script else []
     lines += [] if request.script else [f"  examples   {', '.join(example.name for example in plan.examples)}"]
     lines += planned_data.lines(plan, width())

@@ -15,12 +15,14 @@ from dataclasses import replace
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from kbench import axes
+from kbench.environments.packages import keras_among
 from kbench.errors import UserError
 from kbench.masking import is_secret
 from kbench.selection import sources
-from kbench.values import NATIVE, Backend
+from kbench.values import NATIVE, Backend, base
 
 JIT = ("on", "off", "auto")
 DEFAULTS = ("", "jit=auto", "policy=float32", "settings=tuned")  # settings that change nothing
@@ -115,14 +117,18 @@ def _untuned(backend: Backend, suffix: str) -> Backend:
 
 def keras_of(backend: Backend) -> str:
     """The package of the backend's Keras, which may be a fork with another name."""
-    named_so = (one for one in map(_package, backend.builds[0].requirements) if one.startswith("keras"))
-    return next(named_so, "keras")
+    return keras_among(backend.builds[0].requirements)
 
 
 def _of_version(backend: Backend, package: str, version: str, suffix: str) -> Backend:
     """The backend with another version of a package; its lock file is made later."""
     if version != NIGHTLY and not _VERSION.fullmatch(version):
         raise UserError(f"{version[:50]!r} is neither a version, such as 0.9, nor a folder, such as ../keras.")
+    if backend.releases and package == keras_of(backend):
+        name = base(backend.name)
+        raise UserError(f"The Keras of {name} has the version of its framework: write {name}@{version}.")
+    if backend.releases and package == backend.distribution and version != NIGHTLY:
+        backend = _of_release(backend, version)
     builds = []
     for build in backend.builds:
         of_build = build.distribution if package == backend.distribution else package
@@ -134,6 +140,23 @@ def _of_version(backend: Backend, package: str, version: str, suffix: str) -> Ba
             flags = {} if package == backend.distribution else build.locked_variables
             builds.append(replace(build, requirements=pinned, lock=None, locked_variables=flags, resolved=True))
     return _renamed(backend, suffix, builds=tuple(builds))
+
+
+def _of_release(backend: Backend, version: str) -> Backend:
+    """The backend with what this release of its framework needs besides itself. Raises UserError if it is too old."""
+    wanted = Version(version)
+    fitting = [one for one in backend.releases if Version(one.of) <= wanted]
+    if not fitting:
+        oldest = min((one.of for one in backend.releases), key=Version)
+        raise UserError(f"kbench runs {base(backend.name)} from @{oldest} on, and {version} is older.")
+    release = max(fitting, key=lambda one: Version(one.of))
+    needs = [one.replace("{minor}", f"{wanted.major}.{wanted.minor}") for one in release.requirements]
+    keras = keras_of(backend)
+    builds = tuple(
+        replace(build, requirements=(*needs, *(one for one in build.requirements if _package(one) != keras)))
+        for build in backend.builds
+    )
+    return replace(backend, builds=builds, python=release.python or backend.python)
 
 
 def _pinned(requirement: str, package: str, version: str) -> str:

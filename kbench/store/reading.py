@@ -162,6 +162,7 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
     planned |= {
         "policy": asked.get("policy"),
         "explained": backend.get("explained"),
+        "beside_newer": backend.get("beside_newer"),
         **_data_facts(asked.get("data")),
     }
     return Measured(

@@ -40,7 +40,7 @@ LATEST, PUBLISHED = "latest", "published"  # mean something else than a run of t
 LONGEST_NAME = 200  # file systems take 255 bytes
 MAKING = ".new-"  # prefix of a run's folder until it has its run.json, for milliseconds
 # What tables and plots need of a backend.
-_OF_BACKEND = ("title", "color", "generation", "framework", "cannot", "notes", "explained", "tuned")
+_OF_BACKEND = ("title", "color", "generation", "framework", "cannot", "notes", "explained", "tuned", "beside_newer")
 _LONGEST_MAKING = 3600.0  # seconds; such an older folder is from a killed process
 
 

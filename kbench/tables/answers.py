@@ -24,6 +24,9 @@ def answer(rows: Sequence[Summary], again: str = "") -> str:
     sentences = [
         _of_device(group, f" on {group[0].device}" if several else "", again) for group in _timed_by_device(rows)
     ]
+    if grows := [row for row in rows if row.memory_growth_mib is not None]:
+        each = (f"{row.backend} by {significant(row.memory_growth_mib, 2)} MiB" for row in grows)
+        sentences.append(f"Memory grows with each {grows[0].work.unit} on {', '.join(each)}.")
     if sentences and data.is_synthetic(rows[0]):
         sentences.append("This is on synthetic data.")
     return plain(" ".join(sentences))

@@ -17,7 +17,7 @@ from kbench.tables import data, of_script
 from kbench.tables.answers import answer
 from kbench.tables.columns import ALL, Shown, chosen, texts
 from kbench.text import MISSING, format_bound, format_ratio, plain, significant
-from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Interval, base
+from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Interval, base, beside_others
 
 UNKNOWN = 1000  # an interval whose ends are more than so many times apart is not shown
 _MARKS = {
@@ -139,6 +139,8 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
     if any(axis.number for axis in _varying(rows)) and any(row.memory_mib for row in rows):
         columns["memory (MiB)"] = lambda row: significant(row.memory_mib)
+    if any(row.memory_growth_mib is not None for row in rows):
+        columns[f"MiB more each {work.unit}"] = lambda row: significant(row.memory_growth_mib, 2)
     if any(row.percent_of_limit is not None for row in rows):
         columns["% of limit"] = lambda row: significant(row.percent_of_limit, 2)
     if not infers:
@@ -284,6 +286,7 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
     """Notes on the whole table, a line each; without figures, so that `remarks_once` finds the same ones."""
     first = rows[0]
     possible = {
+        **dict.fromkeys(beside_others({row.backend: row.beside_newer for row in rows}), True),
         data.remark(first): data.is_synthetic(first),
         "differs: not measured like the other rows, so not compared with them.": any(row.differs for row in rows),
         "Weights, sample order and dropout are the program's own; --init seeded gives all the same start.": (

@@ -19,7 +19,7 @@ EPOCHS_COLUMNS = (
     "epoch", "seconds", "samples", "loss", "accuracy", "val_loss", "val_accuracy",
 )  # fmt: skip
 _OF_CELL = EPOCHS_COLUMNS[:5]
-_OF_EPOCH = (*EPOCHS_COLUMNS[5:], "evaluation_seconds", "teardown_seconds")
+_OF_EPOCH = (*EPOCHS_COLUMNS[5:], "evaluation_seconds", "teardown_seconds", "resident_mib")
 _PHASES = ("import", "data", "build", "first_step")
 
 
@@ -76,6 +76,13 @@ def epochs_columns(measured: Iterable[Measured]) -> dict[str, list[Any]]:
     metrics = dict.fromkeys(name for _, epoch in rows for name in epoch.metrics or {})
     scores = {name: [(epoch.metrics or {}).get(name) for _, epoch in rows] for name in metrics}
     return of_cell | of_epoch | {name: values for name, values in scores.items() if name not in of_epoch}
+
+
+def memory_csv(measured: Iterable[Measured]) -> str:
+    """One line for each time at which a cell's memory was read, in the order of the plan."""
+    rows = [(one.cell, point) for one in measured for point in one.outcome.memory]
+    of_cell = {name: [getattr(cell, name) for cell, _ in rows] for name in _OF_CELL}
+    return csv_text(of_cell | {name: [point[at] for _, point in rows] for at, name in enumerate(("seconds", "mib"))})
 
 
 def records_csv(records: Sequence[Mapping[str, object]]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -143,6 +145,21 @@ def test_memory_is_that_of_the_process_and_all_below_it(tmp_path: Path, monkeypa
     both = run(f"{below}subprocess.run([sys.executable, '-c', {hold!r}])", tmp_path, watch=watch).peak_memory_mib
     assert alone is not None and both is not None
     assert 64 < alone < 128 < both < 400
+
+
+def test_memory_over_time_is_a_point_a_second_and_of_long_runs_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = launcher.Memory(os.getpid(), 0.0)
+    for seconds in (0.0, 0.4, 1.1, 1.2, 1.2, 2.2):  # it was held after 1.2
+        memory.sample(seconds)
+    assert [at for at, _ in memory.points] == [0.0, 1.1, 2.2]
+    assert all(1 < mib < 10_000 for _, mib in memory.points)
+    monkeypatch.setattr(launcher, "MOST_POINTS", 6)
+    for second in range(4, 40):
+        memory.sample(float(second))
+    times = [at for at, _ in memory.points]
+    assert len(times) <= 6 and times[0] == 0.0 and times[-1] > 30.0
+    gaps = [two - one for one, two in itertools.pairwise(times)]
+    assert max(gaps) <= 2 * min(gaps), "evenly"
 
 
 def test_time_in_which_the_host_was_stopped_itself_is_no_time_of_the_cell(

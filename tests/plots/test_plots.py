@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pytest
-from fake_runs import COLORS, cell, measured, replace
+from fake_runs import COLORS, cell, measured, replace, summary
 from matplotlib.collections import LineCollection
 from matplotlib.markers import CARETRIGHTBASE
 
@@ -19,6 +19,7 @@ from kbench.plots.bars import _figure as draw_bars
 from kbench.plots.bars import bars
 from kbench.plots.convergence import _figure as draw_curves
 from kbench.plots.convergence import convergence
+from kbench.plots.memory import memory
 from kbench.plots.overview import overview, sure_ratio
 from kbench.plots.styles import OWN, Style, caption, literal, row_styles
 from kbench.values import CALL, FAILED, NO_DIFFERENCE, NOT_COMPARED, RUN, SCRIPT, TIMEOUT, Measured
@@ -280,3 +281,12 @@ def test_bars_show_what_the_table_shows(told: dict[str, object], axis: str, leng
     (axes,) = draw_bars(rows, row_styles(rows, COLORS)).axes
     assert axes.get_xlabel() == axis
     assert [bar.get_width() for bar in axes.containers[0]] == [length]
+
+
+def test_memory_over_time_is_a_line_for_each_process_and_a_programs_has_the_look_of_its_backend() -> None:
+    held = ((0.0, 100.0), (1.0, 220.0), (2.0, 230.0))
+    cells = [measured(cell(repeat=number, example="train.py"), 1.0) for number in (1, 2)]
+    grown = [replace(one, outcome=replace(one.outcome, memory=held)) for one in cells]
+    chosen = row_styles([summary("keras2/cntk", "train.py: whole program", batch_size=0)], COLORS)
+    assert memory(grown, chosen).keys() == {"png", "svg"}
+    assert memory(cells, chosen) == {} and memory([], chosen) == {}

@@ -247,7 +247,10 @@ EACH = pytest.mark.parametrize(
         "keras3/torch",
         "keras2/tensorflow",
         *(pytest.param(f"keras3/{one}", marks=pytest.mark.thorough) for one in ("jax", "tensorflow")),
-        *(pytest.param(f"keras2/{one}", marks=pytest.mark.thorough) for one in ("cntk", "theano", "mxnet")),
+        *(
+            pytest.param(f"keras2/{one}", marks=pytest.mark.thorough)
+            for one in ("tensorflow2", "cntk", "theano", "mxnet")
+        ),
     ],
 )
 Probed = Callable[[str], dict[str, Measured]]

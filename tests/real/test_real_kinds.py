@@ -16,7 +16,10 @@ from kbench.values import OK, UNSUPPORTED
 
 pytestmark = pytest.mark.timeout(3600)
 KINDS = paths.project_folder("examples_models") / "kinds"
-TRAINING = "keras2/tensorflow,keras2/cntk,keras2/theano,keras2/mxnet,keras3/tensorflow,keras3/jax,keras3/torch"  # all
+TRAINING = (  # all
+    "keras2/tensorflow,keras2/tensorflow2,keras2/cntk,keras2/theano,keras2/mxnet,"
+    "keras3/tensorflow,keras3/jax,keras3/torch"
+)
 # Kind -> the scores that its table shows beside the losses, and where it runs. Each backend runs two kinds or more;
 # with -m "" the first five run on all backends.
 KINDS_ON = {

@@ -40,6 +40,8 @@ def named(text: str) -> set[str]:
         ("tensorflow,jax", ["keras3/tensorflow", "keras3/jax"]),
         ("tensorflow,keras2/cntk", ["keras2/tensorflow", "keras2/cntk"]),
         ("keras2/tensorflow,keras3/tensorflow", ["keras2/tensorflow", "keras3/tensorflow"]),
+        ("tensorflow2", ["keras2/tensorflow2"]),
+        ("tensorflow2,keras3/tensorflow", ["keras2/tensorflow2", "keras3/tensorflow"]),
         ("keras2", KERAS2),
         ("keras3", KERAS3),
         ("all", KERAS2 + KERAS3),

@@ -37,6 +37,36 @@ def test_the_package_of_a_build_may_have_another_name_and_so_may_keras() -> None
     assert "keras-mxnet==2.2.4" in fork.requirements
 
 
+def test_a_framework_that_has_keras_of_its_own_version_brings_it_along() -> None:
+    backend = KNOWN["keras2/tensorflow2"]
+    of_its_time = variants.parse_name("tensorflow2@2.15", backend)
+    assert of_its_time.builds[0].requirements == ("keras==2.15.*", "numpy<2", "tensorflow-cpu==2.15.*")
+    assert of_its_time.python == ("3.11",)
+    exact = variants.parse_name("tensorflow2@2.11.1", backend)
+    assert exact.builds[0].requirements == ("keras==2.11.*", "numpy<1.24", "tensorflow-cpu==2.11.1")
+    assert "3.11" not in exact.python, "which it has no packages for"
+    newer = variants.parse_name("tensorflow2@2.18", backend)
+    assert newer.builds[0].requirements == ("tf-keras==2.18.*", "tensorflow-cpu==2.18.*")
+    assert newer.python == backend.python and newer.builds[0].leave_out == ("tensorflow",)
+    assert variants.keras_of(newer) == "tf-keras" and variants.keras_of(exact) == "keras"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("tensorflow2@2.4", "kbench runs keras2/tensorflow2 from @2.11 on, and 2.4 is older."),
+        (
+            "tensorflow2+keras=2.15",
+            "The Keras of keras2/tensorflow2 has the version of its framework: write keras2/tensorflow2@2.15.",
+        ),
+    ],
+)
+def test_a_release_without_its_keras_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(UserError) as error:
+        variants.parse_name(text, KNOWN["keras2/tensorflow2"])
+    assert str(error.value) == sentence
+
+
 def test_settings_are_said_in_the_name_and_add_up() -> None:
     made = variants.parse_name("jax+jit=off+policy=mixed_bfloat16+OMP_NUM_THREADS=1", KNOWN["keras3/jax"])
     assert (made.jit, made.policy) == ("off", "mixed_bfloat16")

@@ -9,12 +9,12 @@ import math
 
 import pandas as pd
 import pytest
-from fake_runs import cell, measured, summary
+from fake_runs import cell, measured, replace, summary
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench.summary import Summary
-from kbench.tables.csv import epochs_csv, summary_csv
+from kbench.tables.csv import epochs_csv, memory_csv, summary_csv
 from kbench.values import Interval
 
 
@@ -81,6 +81,14 @@ def test_the_leading_columns_of_epochs_csv_are_exactly_these() -> None:
         "example,backend,image_data_format,device,repeat,epoch,seconds,samples,loss,accuracy,val_loss,val_accuracy"
     )
     assert epochs_csv([]).splitlines() == [header]
+
+
+def test_memory_csv_has_a_line_for_each_time() -> None:
+    one = measured(cell(backend="keras3/jax", repeat=2), 1.0)
+    one = replace(one, outcome=replace(one.outcome, memory=((0.0, 100.5), (1.0, 200.0))))
+    header, first, second = memory_csv([one, measured(cell(), 1.0)]).splitlines()
+    assert header == "example,backend,image_data_format,device,repeat,seconds,mib"
+    assert first == "mnist_cnn,keras3/jax,channels_last,cpu,2,0.0,100.5" and second.endswith(",2,1.0,200.0")
 
 
 def test_what_does_not_apply_is_empty_and_what_diverged_is_nan() -> None:

@@ -8,6 +8,7 @@ import traceback
 
 from kbench_guest import turns
 from kbench_guest.drivers import model_file, native, script
+from kbench_guest.frameworks import legacy_keras
 from kbench_guest.protocol import SCHEMA, Events, reason
 
 
@@ -21,6 +22,7 @@ def main(path: str) -> int:
             if name in holder:
                 holder[name] = os.path.expanduser(holder[name])
     events = Events(spec["events"])
+    legacy_keras.install()
     events.write("start", schema=SCHEMA, pid=os.getpid(), python=sys.version.split()[0])
     if spec["script"]:
         return script.Script(spec, events).run()

@@ -46,7 +46,7 @@ EVENTS = {
         "epoch": "integer", "seconds": "number", "samples": "integer",
         "loss": "number?", "accuracy": "number?", "val_loss": "number?", "val_accuracy": "number?",
         "metrics": "object?", "evaluation_seconds": "number?", "teardown_seconds": "number?",
-        "step_seconds": "list?", "rounds": "list?",
+        "step_seconds": "list?", "rounds": "list?", "resident_mib": "number?",
         "site": "text?", "first": "integer?", "calls": "integer?", "compilations": "integer?",
     },
     "received": {
@@ -60,6 +60,7 @@ EVENTS = {
     "fit": {
         "site": "text", "seconds": "number", "epochs": "integer", "first": "integer",
         "cold": "integer?", "round": "integer?", "again": "integer?", "held": "integer?",
+        "resident_mib": "number?",
     },
     "returned": {
         "site": "text", "trained": "integer?", "weights": "list?", "scores": "object?", "inputs": "object?",
@@ -107,7 +108,7 @@ def reason(error: BaseException) -> Dict[str, Any]:
     while trace is not None:
         packages.add(str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
         trace = trace.tb_next
-    at_odds = isinstance(error, (AttributeError, ImportError, TypeError)) and "keras" in packages
+    at_odds = isinstance(error, (AttributeError, ImportError, TypeError)) and bool(packages & {"keras", "tf_keras"})
     return {"kind": "exception", "message": in_a_line(error), "in_keras": int(at_odds)}
 
 

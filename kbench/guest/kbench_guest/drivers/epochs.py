@@ -6,7 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Optional, Type
 
-from kbench_guest import arrays, scores
+from kbench_guest import arrays, process, scores
 from kbench_guest.clock import EpochClock, StepClock
 from kbench_guest.drivers import example_file, first_outputs, first_step, recurrent_kernel
 from kbench_guest.frameworks.layer_settings import plain
@@ -89,7 +89,7 @@ def train(
             result.update(found)
         if metrics:
             result["metrics"] = metrics
-        events.write("epoch", **result)
+        events.write("epoch", resident_mib=process.resident_mib(), **result)
         if callbacks.end(epoch, dict(logs, **scores.of_validation(result, metrics))):
             if epoch < spec["epochs"]:
                 events.write("stopped", epoch=epoch)
@@ -286,7 +286,8 @@ def infer(
             events.write("received", epoch=epoch, steps=min(steps, calls), samples=samples)
         elif epoch == 1:
             events.write("note", text=framework.unseen_steps("predict"))
-        events.write("epoch", epoch=epoch, samples=samples, teardown_seconds=returned - end, **timed)
+        after = dict(timed, resident_mib=process.resident_mib())
+        events.write("epoch", epoch=epoch, samples=samples, teardown_seconds=returned - end, **after)
     if not framework.kernels_at_first:  # they would have cost the cold pass time
         clock.active = False
         with recurrent_kernel.reported(framework, model, events):

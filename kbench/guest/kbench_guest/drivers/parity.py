@@ -149,7 +149,7 @@ def layers_called(framework: "KerasModels", model: Any, batch: Any) -> Tuple[Dic
         def called(*args: Any, **kwargs: Any) -> Any:
             output = call(*args, **kwargs)
             if layer.name not in found and hasattr(output, "shape"):
-                keep(layer, np.asarray(keras.ops.convert_to_numpy(output), "float32"))
+                keep(layer, np.asarray(framework.values([output])[0], "float32"))
             return output
 
         vars(layer)["call"] = called

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 from kbench_guest.drivers import program
+from kbench_guest.frameworks import legacy_keras
 from kbench_guest.observing import cost, shims
 from kbench_guest.observing.errors import own_frames, show_error
 from kbench_guest.observing.imports import Files, KerasOfTensorFlow, Watched, is_there
@@ -65,7 +66,7 @@ class Script:
 
     def _watch_imports(self) -> None:
         modules: Dict[str, Tuple[Any, Any]] = {
-            "keras": (self._before_keras, self._after_keras),
+            legacy_keras.package(): (self._before_keras, self._after_keras),
             "numpy": (None, self._after_numpy),
         }
         sys.meta_path.insert(0, Watched(modules))
@@ -75,10 +76,9 @@ class Script:
 
     def _choose_for_children(self) -> None:
         """Let Python processes that the program starts load Keras as this one does."""
-        shutil.copyfile(
-            os.path.join(os.path.dirname(shims.__file__), "in_children.py"),
-            os.path.join(self._home, "sitecustomize.py"),
-        )
+        in_children = os.path.join(os.path.dirname(shims.__file__), "in_children.py")
+        shutil.copyfile(in_children, os.path.join(self._home, "sitecustomize.py"))
+        shutil.copyfile(legacy_keras.__file__, os.path.join(self._home, "legacy_keras.py"))
         more = [self._home, os.path.expanduser(self._program["packages_folder"]), os.environ.get("PYTHONPATH")]
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, more))
 

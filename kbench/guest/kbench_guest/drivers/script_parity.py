@@ -141,7 +141,7 @@ class FirstModel:
             for text in captured.differences(facts, first["facts"], first["backend"]):
                 self._note(text)
         recompile: Optional[Callable[[], None]] = None
-        if type(model).compile.__module__.startswith("keras") and vars(model).get(GIVEN) is not None:
+        if type(model).compile.__module__.startswith(("keras", "tf_keras")) and vars(model).get(GIVEN) is not None:
             recompile = functools.partial(_compile, model, vars(model)[GIVEN])
         else:
             self._note("the effect of rounding on its training was not measured: it has a compile method of its own")

@@ -1,5 +1,6 @@
 """The framework that this process runs, behind one interface: nothing outside this folder knows which one it is."""
 
+import sys
 from typing import TYPE_CHECKING, Any, Type
 
 from kbench_guest.protocol import Refused
@@ -15,8 +16,19 @@ def load() -> "KerasModels":
     number = keras.__version__.partition(".")[0]
     if number not in ("2", "3"):
         raise Refused("unsupported", f"Keras {keras.__version__} is not known: kbench measures Keras 2 and Keras 3")
+    name = keras.backend.backend()
+    if of_tensorflow2(keras):
+        from kbench_guest.frameworks import keras2_tensorflow2
+
+        return keras2_tensorflow2.TensorFlow2()
     from kbench_guest.frameworks import keras2, keras3
 
     generation: Any = keras2 if number == "2" else keras3
-    interface: Type[KerasModels] = generation.BACKENDS.get(keras.backend.backend(), generation.AnyBackend)
+    interface: Type[KerasModels] = generation.BACKENDS.get(name, generation.AnyBackend)
     return interface()
+
+
+def of_tensorflow2(keras: Any) -> bool:
+    """Whether this is the Keras 2 of TensorFlow 2: its layers, and no others, are TensorFlow's modules."""
+    module = getattr(sys.modules.get("tensorflow"), "Module", None)
+    return keras.__version__.startswith("2.") and isinstance(module, type) and issubclass(keras.layers.Layer, module)

@@ -77,9 +77,36 @@ def keras3(level, asked):
     }
 
 
+def random_generator(level, asked):
+    """The same for the methods of the RandomGenerator of Keras 2 on TensorFlow 2. level(): the number, at once."""
+
+    def dropout(generator, inputs, rate, noise_shape=None):
+        asked.append("dropout")
+        return inputs * (1.0 - level() * rate)
+
+    def normal(generator, shape, mean=0.0, stddev=1.0, dtype=None, nonce=None):
+        asked.append("normal")
+        return full(shape, level() * stddev + mean, dtype)
+
+    def uniform(generator, shape, minval=0.0, maxval=None, dtype=None, nonce=None):
+        asked.append("uniform")
+        share = level() * (DRAWN[1] - DRAWN[0]) + DRAWN[0]
+        return full(shape, share * ((1.0 if maxval is None else maxval) - minval) + minval, dtype)
+
+    def full(shape, value, dtype):
+        return keras.backend.zeros_like(keras.backend.ones(shape), dtype) + value
+
+    return {
+        "dropout": dropout,
+        "random_normal": normal,
+        "truncated_normal": normal,
+        "random_uniform": uniform,
+    }
+
+
 @contextlib.contextmanager
 def replaced(module, functions):
-    """A context in which the module has these functions, as far as it has such ones."""
+    """A context in which the module or class has these functions, as far as it has such ones."""
     own = {name: getattr(module, name) for name in functions if hasattr(module, name)}
     for name in own:
         setattr(module, name, functions[name])

@@ -85,7 +85,8 @@ def _has_no_config(layer_class: Any) -> bool:
     import keras
 
     inherited = layer_class.get_config is keras.layers.Layer.get_config
-    return inherited and layer_class.__module__.partition(".")[0] != "keras"
+    package, of_keras = (one.__module__.partition(".")[0] for one in (layer_class, keras.layers.Layer))
+    return inherited and package != of_keras
 
 
 def _one_direction(found: Dict[str, Any]) -> None:
@@ -110,6 +111,8 @@ def _precision(config: Dict[str, Any]) -> Dict[str, Any]:
     usual = [keras.backend.floatx()]  # the whole model's, which is reported apart
     if hasattr(keras, "config"):
         usual.append(keras.config.dtype_policy().name)
+    elif hasattr(keras, "mixed_precision"):  # of Keras 2 on TensorFlow 2
+        usual.append(keras.mixed_precision.global_policy().name)
     return {} if dtype in usual else {"dtype": dtype}
 
 

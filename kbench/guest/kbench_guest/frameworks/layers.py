@@ -52,7 +52,10 @@ def owners(layer: Any) -> Iterator[Any]:
     """The layer and those inside it: a recurrent layer's cell, a wrapper's layer, the layers of a user's own."""
     yield layer
     held = [getattr(layer, name, None) for name in ("cell", "layer", "forward_layer", "backward_layer")]
-    for inner in held + list(getattr(layer, "_layers", None) or ()):
+    own = getattr(layer, "_layers", None)
+    if own is None and hasattr(layer, "_flatten_layers"):  # Keras 2 on TensorFlow 2
+        own = layer._flatten_layers(recursive=False, include_self=False)
+    for inner in held + list(own or ()):
         if inner is not None:
             yield from owners(inner)
 

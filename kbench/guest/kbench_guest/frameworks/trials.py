@@ -95,6 +95,43 @@ def _global_seed() -> List[Any]:
     return [] if made is None else [made.state]
 
 
+class Keras2OnTensorFlow2(Trial):
+    """The very model, run eagerly. generator: the class of which each random layer has one."""
+
+    level = 0.0
+
+    def __init__(self, framework: Any, model: Any, generator: Any) -> None:
+        super().__init__(framework, model)
+        self._generator = generator
+
+    def restart(self, level: float) -> None:
+        self.level = level
+        super().restart(level)
+
+    @contextlib.contextmanager
+    def steps(self, samples: int) -> Iterator[None]:
+        """A context in which the model may train on batches of so many samples."""
+        model = self.model
+        eager, function, steps = model.run_eagerly, model.train_function, self._framework.steps_of_a_call(model)
+        functions = fixed_noise.random_generator(lambda: self.level, self.asked)
+        build = getattr(model.optimizer, "build", None)
+        if build is not None:  # otherwise its first step makes its variables, which are zeros
+            build(model.trainable_variables)
+        self._keep(model.weights + self._framework.optimizer_variables(model.optimizer))
+        model.run_eagerly, model.train_function = True, None
+        if steps > 1:
+            model._steps_per_execution.assign(1)
+        try:
+            with fixed_noise.replaced(self._generator, functions), random_states():
+                yield
+        finally:
+            model.run_eagerly, model.train_function = eager, function
+            if steps > 1:
+                model._steps_per_execution.assign(steps)
+            super().restart(0.0)
+            model.reset_metrics()
+
+
 class Keras2(Trial):
     """A model of the same layers, called anew: in Keras 2 what they do at random is fixed in the model's graph."""
 

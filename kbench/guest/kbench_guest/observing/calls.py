@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 
+from kbench_guest import process
 from kbench_guest.clock import StepClock
 from kbench_guest.observing import about, changes, cost, cutting
 from kbench_guest.observing.fits import Fit, as_scores
@@ -221,11 +222,12 @@ class Calls:
     def write_epoch(self, site: Site, **values: Any) -> None:
         """Write an epoch of a fit, or some calls."""
         site.epochs += 1
-        self._events.write("epoch", epoch=site.epochs, site=site.name, **values)
+        held = process.resident_mib()
+        self._events.write("epoch", epoch=site.epochs, site=site.name, resident_mib=held, **values)
 
     def write_fit(self, site: Site, **values: Any) -> None:
         """Write a call of fit, whose epochs have been written."""
-        self._events.write("fit", site=site.name, **values)
+        self._events.write("fit", site=site.name, resident_mib=process.resident_mib(), **values)
 
     # everything else
 

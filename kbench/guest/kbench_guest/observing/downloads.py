@@ -13,7 +13,7 @@ import numpy as np
 from kbench_guest.protocol import Refused
 
 FAILED = "URL fetch failure"  # in what Keras raises, of whatever generation
-PACKAGES = ("keras", "keras_applications", "keras_preprocessing")
+PACKAGES = ("keras", "tf_keras", "keras_applications", "keras_preprocessing")
 
 
 def share(keras: Any, folder: str, files: Dict[str, List[str]], remark: Callable[[str], None]) -> None:

@@ -238,7 +238,7 @@ class Returned:
         if hasattr(value, "iloc"):
             value = value.values
         if self._framework.eager and not isinstance(value, np.ndarray) and hasattr(value, "shape"):
-            value = keras.ops.convert_to_numpy(value)
+            value = self._framework.values([value])[0]
         return np.array(value)
 
 

@@ -11,6 +11,8 @@ import sys
 import types
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
+from kbench_guest.frameworks import of_tensorflow2
+
 # What an error says if a shim would help.
 SERVED = re.compile(
     r"\b(lr|decay|nb_epoch|np_utils|(fit|evaluate|predict)_generator|CuDNN(LSTM|GRU)|learning_rate|jit_compile"
@@ -52,7 +54,9 @@ class Shims:
 
     def install(self) -> None:
         """Add what the loaded generation of Keras lacks."""
-        if self._keras.__version__.startswith("2."):
+        if of_tensorflow2(self._keras):
+            self._for_tensorflow2()
+        elif self._keras.__version__.startswith("2."):
             self._for_old()
         else:
             self._for_new()
@@ -97,10 +101,7 @@ class Shims:
         self._renamed(keras.Model, "fit", {"nb_epoch": "epochs"}, QUEUE)
         for method in ("fit", "evaluate", "predict"):
             setattr(keras.Model, method + "_generator", self._generator(method))
-        for name in OLD_UTILS:
-            self._module("keras.utils." + name, keras.utils)
-        for name in OLD_MODULES:
-            self._module("keras.layers." + name, keras.layers)
+        self._old_modules()
         for name in ("text", "sequence", "image"):
             self._module("keras.preprocessing." + name, importlib.import_module(LEGACY + name))
         for short, name in LOSSES.items():
@@ -110,6 +111,12 @@ class Shims:
         self._module("keras.engine.topology", keras.layers)
         for name in ("LSTM", "GRU"):
             self._given(keras.layers, "CuDNN" + name, getattr(keras.layers, name))
+
+    def _old_modules(self) -> None:
+        for name in OLD_UTILS:
+            self._module("keras.utils." + name, self._keras.utils)
+        for name in OLD_MODULES:
+            self._module("keras.layers." + name, self._keras.layers)
 
     def _generator(self, method: str) -> Callable[..., Any]:
         def called(model: Any, generator: Any, *args: Any, **kwargs: Any) -> Any:
@@ -154,6 +161,17 @@ class Shims:
             return served(*args, **kwargs)
 
         setattr(owner, name, made)
+
+    # Keras 2 of TensorFlow 2, which has something of both
+
+    def _for_tensorflow2(self) -> None:
+        from kbench_guest.observing import new_functions  # which imports Keras
+
+        for name in OPTIMIZERS:
+            self._renamed(getattr(self._keras.optimizers, name), "__init__", {"lr": "learning_rate"})
+        self._renamed(self._keras.Model, "fit", {"nb_epoch": "epochs"})
+        self._old_modules()
+        self._module("keras.ops", None, new_functions.find)
 
     # Keras 2 as Keras 3 is
 

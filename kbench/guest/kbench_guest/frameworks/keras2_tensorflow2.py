@@ -1,0 +1,92 @@
+"""Keras 2 on TensorFlow 2, `tf.keras` as it was up to TensorFlow 2.15 and as tf-keras goes on with it.
+
+Keras 3 came out of it: what is not said here is as in Keras 3 on TensorFlow.
+"""
+
+import contextlib
+import functools
+import inspect
+import sys
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+
+import keras
+import numpy as np
+
+from kbench_guest.frameworks import keras3, trials
+from kbench_guest.frameworks.layers import every_layer
+
+
+class TensorFlow2(keras3.TensorFlow2):
+    def set_policy(self, policy: str) -> None:
+        keras.mixed_precision.set_global_policy(policy)
+
+    def set_jit(self, model: Any, on: bool) -> None:
+        model._jit_compile = on  # which 2.11 has no property for
+        model.train_function = model.test_function = model.predict_function = None
+
+    def settings_of_model(self, model: Any) -> Dict[str, Any]:
+        found = {layer.compute_dtype for layer in every_layer(model)}
+        return {"jit": "on" if model._jit_compile else "off", "computes_in": sorted(found)}
+
+    def held_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
+        # How it updates, which Keras 3 leaves to the model.
+        for name in ("jit_compile", "is_legacy_optimizer"):
+            config.pop(name, None)
+        return super().held_rate(config)
+
+    def metrics_of(self, model: Any) -> Any:
+        compiled = getattr(model, "compiled_metrics", None)
+        asked = [getattr(compiled, name, None) for name in ("_user_metrics", "_user_weighted_metrics")]
+        return asked[0] or [] if not asked[1] else asked
+
+    def steps_of_a_call(self, model: Any) -> int:
+        held = getattr(model, "_steps_per_execution", None)  # a variable
+        return 1 if held is None else int(held.numpy())
+
+    @contextlib.contextmanager
+    def data_of_fit(self, see: Callable[[Dict[str, Any]], None]) -> Iterator[None]:
+        handler = getattr(_engine("data_adapter"), "DataHandler", None)
+        if handler is None:
+            yield
+            return
+        original = handler.__init__
+
+        @functools.wraps(original)
+        def init(*args: Any, **kwargs: Any) -> None:
+            given = inspect.getcallargs(original, *args, **kwargs)
+            see(given)
+            original(**given)
+
+        handler.__init__ = init
+        try:
+            yield
+        finally:
+            handler.__init__ = original
+
+    def trial(self, model: Any, example: Any, device: str) -> trials.Trial:
+        return trials.Keras2OnTensorFlow2(self, model, _engine("base_layer").backend.RandomGenerator)
+
+    def optimizer_variables(self, optimizer: Any) -> List[Any]:
+        """All variables that a step changes besides the weights."""
+        held = optimizer.variables() if callable(optimizer.variables) else optimizer.variables
+        inner = getattr(optimizer, "inner_optimizer", None)  # of a loss that is scaled, in float16
+        return list(held) + [optimizer.iterations] + ([] if inner is None else self.optimizer_variables(inner))
+
+    def transfer(self, model: Any, arrays: List[Any]) -> None:
+        copied = [self.module.convert_to_tensor(one) for one in arrays + [np.float32(1)]]
+        self.wait(model, copied)
+        copied[-1].numpy()
+
+    def device(self, model: Any) -> str:
+        return "gpu" if "GPU" in model.weights[0].device else "cpu"
+
+    def dtype_of(self, weight: Any) -> str:
+        return str(self.module.as_dtype(weight.dtype).name)
+
+    def values(self, weights: Sequence[Any]) -> List[Any]:
+        return [np.array(weight.numpy()) for weight in weights]
+
+
+def _engine(name: str) -> Any:
+    """A module of the folder with Keras's own Layer, whose place differs from version to version."""
+    return sys.modules.get(keras.layers.Layer.__module__.rpartition(".")[0] + "." + name)

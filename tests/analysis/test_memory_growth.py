@@ -1,0 +1,108 @@
+"""A process that holds more memory after each epoch is told from one that settles, jumps or wavers."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from fake_runs import cell, measured
+
+from kbench.analysis import memory_growth
+from kbench.analysis.memory_growth import growth
+from kbench.analysis.summaries import summarise
+from kbench.epochs import Epoch
+from kbench.tables.content import table
+from kbench.values import Measured
+
+
+def ends(mib: list[float]) -> list[tuple[float, float]]:
+    return [(float(number), one) for number, one in enumerate(mib, 1)]
+
+
+def leaking(by: float, epochs: int, noise: float = 0.0, seed: int = 0) -> list[float]:
+    """Memory at the ends of epochs of a process that settles at first, and leaks."""
+    drawn = random.Random(seed)
+    return [500 + 80 * (1 - 0.3**number) + by * number + drawn.gauss(0, noise) for number in range(1, epochs + 1)]
+
+
+@pytest.mark.parametrize("epochs", [8, 20, 300, 3000])
+def test_five_mib_with_each_epoch_are_found(epochs: int) -> None:
+    for seed in range(20):
+        found = growth(ends(leaking(5.0, epochs, noise=0.5, seed=seed)))
+        assert found is not None and 4.0 < found.mib < 6.0
+        assert found.last - found.first == pytest.approx(found.mib * found.count, rel=0.2)
+
+
+def test_a_small_leak_is_found_when_there_are_many_epochs_and_not_before() -> None:
+    assert growth(ends(leaking(0.1, 50))) is None, "7 MiB at most, which allocators take at once"
+    found = growth(ends(leaking(0.1, 400)))
+    assert found is not None and found.mib == pytest.approx(0.1, rel=0.2)
+
+
+def settled(epochs: int, draw: random.Random) -> list[float]:
+    return [500 + 200 * (1 - 0.6**number) + draw.gauss(0, 2) for number in range(epochs)]
+
+
+def slow_start(epochs: int, draw: random.Random) -> list[float]:
+    return [500 + 30 * math.log(number + 1) + draw.gauss(0, 0.3) for number in range(epochs)]
+
+
+def jumps(epochs: int, draw: random.Random) -> list[float]:
+    at = draw.randrange(epochs)
+    return [500 + 128 * (number >= at) + draw.gauss(0, 0.5) for number in range(epochs)]
+
+
+def wavers(epochs: int, draw: random.Random) -> list[float]:
+    return [500 + draw.choice([0, 8, 16, 24]) for _ in range(epochs)]
+
+
+def saws(epochs: int, draw: random.Random) -> list[float]:
+    """Garbage that is collected now and then."""
+    return [500 + 6 * (number % 7) for number in range(epochs)]
+
+
+@pytest.mark.parametrize("epochs", [8, 12, 40, 200])
+@pytest.mark.parametrize("program", [settled, slow_start, jumps, wavers, saws])
+def test_programs_without_a_leak_are_not_accused(program, epochs: int) -> None:  # type: ignore[no-untyped-def]
+    accused = [seed for seed in range(50) if growth(ends(program(epochs, random.Random(seed))))]
+    assert not accused
+
+
+def test_nothing_is_said_of_few_epochs() -> None:
+    assert growth(ends(leaking(50.0, 6))) is None and growth([]) is None
+
+
+def row(*mib: float, backend: str = "keras3/jax", **changes: object) -> Measured:
+    return measured(cell(backend=backend, epochs=len(mib), **changes), *([1.0] * len(mib)), resident_mib=[*mib])
+
+
+def test_the_row_its_note_and_the_answer_say_it_and_others_have_no_such_column() -> None:
+    rows = summarise([row(*leaking(5.0, 12)), row(*leaking(0.0, 12), backend="keras3/torch")])
+    made = table(rows)
+    assert "MiB more each epoch" in made.columns
+    by_backend = {one.backend: one for one in rows}
+    assert by_backend["keras3/torch"].memory_growth_mib is None
+    (note,) = [one for one in by_backend["keras3/jax"].notes if "memory" in one]
+    assert note.startswith("its memory grows by 5.0 MiB with each epoch: from 5")
+    assert "Memory grows with each epoch on keras3/jax by 5.0 MiB." in made.answer
+    without = table(summarise([row(*leaking(0.0, 12)), row(*leaking(0.0, 12), backend="keras3/torch")]))
+    assert "MiB more each epoch" not in without.columns and "emory" not in without.answer
+
+
+def test_most_processes_of_a_row_must_show_it() -> None:
+    leak, none = leaking(5.0, 12), leaking(0.0, 12)
+    assert memory_growth.of_row([row(*leak), row(*leak, repeat=2), row(*none, repeat=3)]) is not None
+    assert memory_growth.of_row([row(*leak), row(*none, repeat=2)]) is None
+
+
+def test_of_a_line_that_fits_often_the_ends_of_its_calls_count() -> None:
+    epochs = tuple(Epoch(number, 1.0, 10, site="fit, line 3", resident_mib=500.0) for number in range(1, 4))
+    fit = {"site": "fit, line 3", "seconds": 1.0, "epochs": 1, "first": 0}
+    fits = [dict(fit, resident_mib=600.0 + number) for number in (1, 2)]
+    one = measured(cell(), facts={"fits": {"fit, line 3": fits}})
+    one = Measured(one.cell, one.outcome, epochs, {}, one.facts)
+    by_call = memory_growth.of_line(one, "fit, line 3", by_call=True)
+    assert by_call == {"resident": ((1.0, 601.0), (2.0, 602.0))}
+    by_epoch = memory_growth.of_line(one, "fit, line 3", by_call=False)
+    assert by_epoch == {"resident": ((1.0, 500.0), (2.0, 500.0), (3.0, 500.0))}
