@@ -59,7 +59,7 @@ def normalised(x):
 
 
 def drawn():
-    return VarianceScaling(scale=2.0, mode="fan_out", distribution="truncated_normal")
+    return VarianceScaling(scale=2.0, mode="fan_out", distribution="normal")
 
 
 def pointwise(x, filters, **kwargs):

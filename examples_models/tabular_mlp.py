@@ -52,8 +52,8 @@ def build_model(input_shape):
         inputs.append(category)
         columns.append(Flatten()(Embedding(count, 16)(category)))
     numbers = Input(shape=input_shape["numbers"], name="numbers")
-    x = concatenate(columns + [numbers])
+    x = concatenate([*columns, numbers])
     for units in (128, 64):
         x = BatchNormalization(momentum=0.99, epsilon=0.001)(Dense(units)(x))
         x = Dropout(0.1)(Activation("relu")(x))
-    return Model(inputs + [numbers], Dense(1, activation="sigmoid")(x))
+    return Model([*inputs, numbers], Dense(1, activation="sigmoid")(x))

@@ -132,6 +132,8 @@ class Summary:
     around_seconds: float | None = None  # of a call of fit, outside its epochs and their validation: mean
     steady_epoch_seconds: float | None = None  # of all epochs of a fit but those that compile: median
     threads: int | None = None  # of each of its processes
+    tokens_per_second: float | None = None  # that a model wrote, in the steady passes
+    first_token_seconds: float | None = None  # from a batch of texts to the first token behind each: median
     # No columns.
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column())  # by kind
     # of its cells; they follow as columns

@@ -2,11 +2,12 @@
 
 A multiplication and an addition count as one each, so that a matrix product of m x n by n x k takes 2mnk. Adding a
 bias, an activation (whatever the function), a comparison in a pooling window and a gate's product count as one for
-each number. Attention is counted as if each place attended to all, whatever the mask. Training counts the forward pass once more for the gradient by a layer's input and, where the layer has
-trained weights, once more for the gradient by these: three times the forward pass, as in Amodei and Hernandez, "AI
-and Compute" (2018), and in Kaplan et al., "Scaling Laws for Neural Language Models" (2020), section 2.1. Unlike
-there, the gradient by the data itself is not counted, since no program needs it. Left out are the loss, dropout,
-the mean and variance of a batch, and the optimizer.
+each number. Attention is counted as if each place attended to all, whatever the mask. Training counts the forward
+pass once more for the gradient by a layer's input and, where the layer has trained weights, once more for the
+gradient by these: three times the forward pass, as in Amodei and Hernandez, "AI and Compute" (2018), and in Kaplan
+et al., "Scaling Laws for Neural Language Models" (2020), section 2.1. Unlike there, the gradient by the data itself
+is not counted, since no program needs it. Left out are the loss, dropout, the mean and variance of a batch, and the
+optimizer.
 """
 
 from __future__ import annotations
@@ -153,7 +154,10 @@ def _attention(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
     of_query, _, of_value, out = _attention_kernels(layer)
     _, heads, width = of_query
     biased = bool(layer.settings.get("use_bias"))
-    made = sum(places * math.prod(kernel[1:]) for places, kernel in zip(_lengths(inputs), _attention_kernels(layer)))
+    made = sum(
+        places * math.prod(kernel[1:])
+        for places, kernel in zip(_lengths(inputs), _attention_kernels(layer)[:3], strict=True)
+    )
     pairs = heads * queries * keys
     attended = pairs * (2 * width + 1 + 2 * of_value[-1]) + queries * heads * width
     end = 2 * queries * math.prod(out) + biased * math.prod(output)

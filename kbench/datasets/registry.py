@@ -152,7 +152,13 @@ PLAY = File(
     digest="sha256:eaa3526fe53859f34ecdf255712f9ecf0b2c903451d4755b2edaa2e2599cb0fc",
 )
 SHIPPED_PLAY = Shipped(
-    (File("shakespeare/asyoulik.txt.gz", (), digest="sha256:fe0d77ac5ed18970926a043d4b07099e2bdcc550875265de70bcc60c5dba1c35"),),
+    (
+        File(
+            "shakespeare/asyoulik.txt.gz",
+            (),
+            digest="sha256:fe0d77ac5ed18970926a043d4b07099e2bdcc550875265de70bcc60c5dba1c35",
+        ),
+    ),
     samples=7_000,
     validation_samples=190,
 )

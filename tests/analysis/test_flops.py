@@ -79,8 +79,15 @@ BY_HAND = [
     # each head and pair of places a product of 3, a softmax, and a sum of 3 values; the way back, 6 by 8, and a bias.
     (
         layer(
-            "MultiHeadAttention", [(6, 8), (6, 8)], (6, 8), *[(8, 2, 3), (2, 3)] * 3, (2, 3, 8), (8,),
-            use_bias=True, num_heads=2, key_dim=3,
+            "MultiHeadAttention",
+            [(6, 8), (6, 8)],
+            (6, 8),
+            *[(8, 2, 3), (2, 3)] * 3,
+            (2, 3, 8),
+            (8,),
+            use_bias=True,
+            num_heads=2,
+            key_dim=3,
         ),
         3 * 6 * 6 * (2 * 8 + 1) + 6 * 6 + 2 * 6 * 6 * (2 * 3 + 1 + 2 * 3) + 6 * 8 * (2 * 6 + 1),
     ),

@@ -38,7 +38,16 @@ def test_at_most_5_mb_come_with_kbench_each_file_pinned_and_with_its_licence_and
     assert there == {*shipped, FOLDER / "README.md"}
     assert sum(path.stat().st_size for path in there) <= MOST_BYTES
     about = (FOLDER / "README.md").read_text("utf-8")
-    for word in ("CC BY-SA 3.0", "CC BY 3.0", "creativecommons.org/licenses/by-sa/3.0", "LeCun", "Weston", "Shakespeare", "public domain", "changed"):
+    for word in (
+        "CC BY-SA 3.0",
+        "CC BY 3.0",
+        "creativecommons.org/licenses/by-sa/3.0",
+        "LeCun",
+        "Weston",
+        "Shakespeare",
+        "public domain",
+        "changed",
+    ):
         assert word in about, word
 
 
@@ -88,7 +97,9 @@ def test_a_play_of_the_users_own_gives_the_same_arrays(tmp_path: Path, no_net: N
     mirror.mkdir()
     packed = archives.verified(FOLDER / SHIPPED_PLAY.files[0].name, SHIPPED_PLAY.files[0])
     (mirror / PLAY.name).write_bytes(gzip.decompress(packed))
-    own, shipped = (prepare("shakespeare", tmp_path / name, mirror=where) for name, where in (("a", mirror), ("b", None)))
+    own, shipped = (
+        prepare("shakespeare", tmp_path / name, mirror=where) for name, where in (("a", mirror), ("b", None))
+    )
     assert own.sha256 == shipped.sha256
 
 

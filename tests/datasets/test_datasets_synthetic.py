@@ -113,7 +113,9 @@ def test_synthetic_data_has_the_real_ones_counts_and_never_changes(tmp_path, nam
     assert [len(array) for array in y] == [len(array) for array in x]
     assert (data.source, data.num_classes) == ("synthetic", num_classes)
     # Every class in every prefix that a short run takes.
-    assert all(len(np.unique(array[:64])) == len(np.unique(array)) for array in y if name != "babi_qa2" or len(array) > 50)
+    assert all(
+        len(np.unique(array[:64])) == len(np.unique(array)) for array in y if name != "babi_qa2" or len(array) > 50
+    )
     assert data.sha256 == HASHES[name]
 
 

@@ -244,7 +244,9 @@ def test_up_sampling_multiply_reshape_and_embeddings_of_places() -> None:
     np.testing.assert_allclose(compute("Multiply", {}, [], images, first, first=True), right)
     tokens, places = draw(9, 3), draw(5, 3)
     found = compute("TokenAndPositionEmbedding", {}, [tokens, places], np.array([[7, 1], [0, 0]]))
-    np.testing.assert_allclose(found, [[tokens[7] + places[0], tokens[1] + places[1]], [tokens[0] + p for p in places[:2]]])
+    np.testing.assert_allclose(
+        found, [[tokens[7] + places[0], tokens[1] + places[1]], [tokens[0] + p for p in places[:2]]]
+    )
 
 
 def test_einsum_dense_is_its_equation() -> None:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 # Layers that came after Keras 2.2: an example that imports one is none for it.
 NEWER = (
-    "AdditiveAttention", "Attention", "EinsumDense", "GroupNormalization", "GroupQueryAttention", "LayerNormalization",
-    "MultiHeadAttention", "RMSNormalization", "SpectralNormalization", "UnitNormalization",
+    "AdditiveAttention", "Attention", "EinsumDense", "GroupNormalization", "GroupQueryAttention",
+    "LayerNormalization", "MultiHeadAttention", "RMSNormalization", "SpectralNormalization", "UnitNormalization",
 )  # fmt: skip
 
 

@@ -88,7 +88,7 @@ def _call(calls: Any) -> Dict[str, Any]:
     places = [calls[0]] if isinstance(calls[0], dict) else [place[3] for place in calls[0] if len(place) > 3]
     given: Dict[str, Any] = {}
     for place in places:
-        given.update(place["kwargs"] if "kwargs" in place else place)
+        given.update(place.get("kwargs", place))
     arrays = ("query", "value", "key", "inputs")
     return {name: plain for name, plain in given.items() if plain not in (None, False) and name not in arrays}
 
