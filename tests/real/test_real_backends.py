@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,20 @@ def test_a_keras_that_is_older_than_a_layer_says_which(kbench: Kbench) -> None:
     run = kbench.measure("keras2/tensorflow", "imdb_transformer")
     outcome = run.cell().outcome
     assert (outcome.status, outcome.reason) == ("unsupported", "Keras 2.2.4 has no LayerNormalization")
+
+
+def test_backends_write_the_same_text_and_say_how_fast(kbench: Kbench, tmp_path: Path) -> None:
+    writes = tmp_path / "writes.py"
+    text = EXAMPLES["char_gpt"].path.read_text("utf-8")
+    writes.write_text(re.sub(r"(?m)^TARGET = .*$", 'TASK = "infer"', text), "utf-8")
+    run = kbench.measure("keras3/jax,keras3/torch", str(writes), "--samples", "4", "--batch-size", "2")
+    assert run.status == 0, run.output
+    for row in summarise(run.results().measured):
+        assert (row.status, row.differs) == ("ok", ()), row
+        assert row.tokens_per_second and row.first_token_seconds
+        assert row.operations_per_sample == 32 * OPERATIONS["char_gpt"]
+    for one in run.results().measured:
+        assert all(len(epoch.step_seconds) == 2 * 32 and epoch.tokens == 4 * 32 for epoch in one.epochs)
 
 
 def test_a_repeat_on_jax_loads_what_the_first_process_compiled_and_learns_the_same(kbench: Kbench) -> None:
