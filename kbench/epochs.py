@@ -39,6 +39,8 @@ class Epoch(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag="epoch
     step_seconds: tuple[Seconds, ...] = ()  # of each step, their sum is `seconds`; empty where they were not timed
     resident_mib: Mib | None = None  # what the process held when it was over
     rounds: tuple[Turn, ...] = ()  # empty if the cell took no turns with others
+    tokens: Count | None = None  # that a pass of generation wrote
+    first_token_seconds: Seconds | None = None  # from a batch of texts to the first token behind each: mean
     # Of a script: the line and method that was called, all scores by their names, whether it is a new model's first
     # epoch, of how many calls this is the mean, and how often it was compiled, if the framework says.
     site: str | None = None

@@ -135,6 +135,8 @@ class Summary:
     recurrent_kernel: str = ""  # what computed its recurrent layers: fused, scan, loop or unrolled; empty if unknown
     # more with each epoch, pass or call, where it grows all along: median over the repeats
     memory_growth_mib: float | None = None
+    tokens_per_second: float | None = None  # that a model wrote, in the steady passes
+    first_token_seconds: float | None = None  # from a batch of texts to the first token behind each: median
     # No columns.
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column())  # by kind
     # of its cells; they follow as columns

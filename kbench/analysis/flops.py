@@ -2,11 +2,12 @@
 
 A multiplication and an addition count as one each, so that a matrix product of m x n by n x k takes 2mnk. Adding a
 bias, an activation (whatever the function), a comparison in a pooling window and a gate's product count as one for
-each number. Training counts the forward pass once more for the gradient by a layer's input and, where the layer has
-trained weights, once more for the gradient by these: three times the forward pass, as in Amodei and Hernandez, "AI
-and Compute" (2018), and in Kaplan et al., "Scaling Laws for Neural Language Models" (2020), section 2.1. Unlike
-there, the gradient by the data itself is not counted, since no program needs it. Left out are the loss, dropout,
-the mean and variance of a batch, and the optimizer.
+each number. Attention is counted as if each place attended to all, whatever the mask. Training counts the forward
+pass once more for the gradient by a layer's input and, where the layer has trained weights, once more for the
+gradient by these: three times the forward pass, as in Amodei and Hernandez, "AI and Compute" (2018), and in Kaplan
+et al., "Scaling Laws for Neural Language Models" (2020), section 2.1. Unlike there, the gradient by the data itself
+is not counted, since no program needs it. Left out are the loss, dropout, the mean and variance of a batch, and the
+optimizer.
 """
 
 from __future__ import annotations
@@ -77,6 +78,8 @@ def _by_input(layer: Layer, once: int) -> int:
         return times * _by_input(inner, of_layer(inner) or 0)
     if _COUNTS[layer.class_name] is _recurrent:  # its states have gradients even then
         return inputs[0][0] * 2 * math.prod(layer.weights[0])
+    if layer.class_name == "MultiHeadAttention":
+        return _projections(layer, inputs)
     return once - _beside(layer, output)
 
 
@@ -118,6 +121,55 @@ def _transposed(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
     """The kernel (..., filters, inputs) is applied at each place of the input."""
     kernel = layer.weights[0]
     return 2 * math.prod(kernel) * (math.prod(inputs[0]) // kernel[-1]) + _beside(layer, output)
+
+
+def _einsum(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    """Each number of the output is a sum over the axes that the kernel has and the output has not."""
+    (_, kernel), result = (part.split(",") for part in str(layer.settings["equation"]).replace(" ", "").split("->"))
+    sizes = dict(zip(kernel, layer.weights[0], strict=True))
+    summed = math.prod(size for axis, size in sizes.items() if axis not in result[0])
+    return (2 * summed + bool(layer.settings.get("bias_axes"))) * math.prod(output) + _beside(layer, output)
+
+
+def _lengths(inputs: Sequence[Shape]) -> tuple[int, int, int]:
+    """Places of query, key and value of an attention over one axis."""
+    query, value, *key = [places for places, _ in inputs]
+    return query, (key or [value])[0], value
+
+
+def _attention_kernels(layer: Layer) -> list[Shape]:
+    return [shape for shape in layer.weights if len(shape) == 3]
+
+
+def _projections(layer: Layer, inputs: Sequence[Shape]) -> int:
+    """The products that make queries, keys and values."""
+    kernels = _attention_kernels(layer)[:3]
+    return sum(2 * places * math.prod(kernel) for places, kernel in zip(_lengths(inputs), kernels, strict=True))
+
+
+def _attention(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    """Four projections with their biases; for each head and pair of places a product over its width, a softmax and a
+    weighted sum; and each number of the queries is scaled once."""
+    queries, keys, _ = _lengths(inputs)
+    of_query, _, of_value, out = _attention_kernels(layer)
+    _, heads, width = of_query
+    biased = bool(layer.settings.get("use_bias"))
+    made = sum(
+        places * math.prod(kernel[1:])
+        for places, kernel in zip(_lengths(inputs), _attention_kernels(layer)[:3], strict=True)
+    )
+    pairs = heads * queries * keys
+    attended = pairs * (2 * width + 1 + 2 * of_value[-1]) + queries * heads * width
+    end = 2 * queries * math.prod(out) + biased * math.prod(output)
+    return _projections(layer, inputs) + biased * made + attended + end
+
+
+def _normalization(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
+    """Mean, difference, its square and their mean, a product with 1 / sqrt(v); with gamma and beta if it has them.
+
+    It computes them in every sample, and for predictions, too, unlike BatchNormalization.
+    """
+    return (5 + bool(layer.settings.get("scale")) + bool(layer.settings.get("center"))) * math.prod(output)
 
 
 def _pooling(layer: Layer, inputs: Sequence[Shape], output: Shape) -> int:
@@ -195,6 +247,10 @@ _COUNTS: Mapping[str, Callable[[Layer, Sequence[Shape], Shape], int]] = {
     **{f"{name}Pooling{size}": _pooling for name in ("Max", "Average") for size in _SIZES},
     **dict.fromkeys(_OVER_ALL, lambda layer, inputs, output: math.prod(inputs[0])),
     "Dense": _dense,
+    "EinsumDense": _einsum,
+    "MultiHeadAttention": _attention,
+    **dict.fromkeys(("LayerNormalization", "GroupNormalization"), _normalization),
+    "TokenAndPositionEmbedding": lambda layer, inputs, output: math.prod(output),
     "Activation": lambda layer, inputs, output: _beside(layer, output),
     "BatchNormalization": lambda layer, inputs, output: 2 * math.prod(output),  # a scale and a shift
     **dict.fromkeys(_WRAPPERS, _wrapper),

@@ -89,7 +89,7 @@ def least_bytes(of: Work, batch_size: int, cache_bytes: int | None = None) -> fl
     of_sample = BYTES * sum(map(math.prod, of.inputs))
     read = written = 0
     for layer in of.layers:
-        if layer.class_name != "Embedding":
+        if layer.class_name not in ("Embedding", "TokenAndPositionEmbedding"):
             size = BYTES * sum(map(math.prod, layer.weights))
             read += size
             written += size if of.trains and layer.trained else 0

@@ -126,6 +126,9 @@ def _summary(
     facts = _facts(ok, repeats)
     per_1000 = step_times.median_of([1000 * epoch.seconds / epoch.samples for epoch in timed])
     work = roofline.work(facts)
+    # Of generation: a forward pass for each token.
+    tokens = step_times.median_of([epoch.tokens / epoch.samples for epoch in timed if epoch.tokens])
+    passes = int(tokens or 1)
     usual = step_times.median_of([epoch.seconds for epoch in steady])
     unlike = dict.fromkeys(how for repeat in repeats for how in differs.get(repeat.cell.id, ()))
     kind = workloads.of(facts.task, facts.unit)
@@ -215,8 +218,8 @@ def _summary(
             "",
         ),
         differs=tuple(how for how in unlike if compares or fingerprints.of_size(how)),
-        operations_per_sample=work.operations if work else None,
-        percent_of_limit=_percent_of_limit(work, cell, per_1000, limits),
+        operations_per_sample=work.operations * passes if work else None,
+        percent_of_limit=_percent_of_limit(work, cell, per_1000 and per_1000 / passes, limits),
         teardown_seconds=teardown,
         unit=facts.unit,
         metrics=_metrics(last),
@@ -225,6 +228,8 @@ def _summary(
         calls=facts.calls,
         first_calls=facts.first_calls,
         total_seconds=shares.seconds(ok),
+        tokens_per_second=step_times.median_of([epoch.tokens / epoch.seconds for epoch in timed if epoch.tokens]),
+        first_token_seconds=step_times.median_of(_known(epoch.first_token_seconds for epoch in timed)),
         around_seconds=step_times.median_of(_known(repeat.facts.around_seconds for repeat in ok)),
         steady_epoch_seconds=step_times.median_of(_known(repeat.facts.steady_epoch_seconds for repeat in ok)),
         steps=0 if kind.by_call else int(step_times.median_of([len(epoch.step_seconds) for epoch in steady]) or 0),

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from kbench.arrays import Data
-from kbench.datasets import arrays, babi, cifar10, imdb, mnist, npz, prepared, synthetic
+from kbench.datasets import arrays, babi, cifar10, imdb, mnist, npz, prepared, shakespeare, synthetic
 from kbench.datasets.arrays import Contents, Create
 from kbench.datasets.prepared import Recipe
 from kbench.datasets.registry import File
@@ -46,6 +46,8 @@ def _write(create: Create, recipe: Recipe, sources: tuple[Path, ...], files: tup
             return synthetic.babi(create)
         case "synthetic", "imdb":
             return synthetic.imdb(create)
+        case "synthetic", "shakespeare":
+            return shakespeare.pieces(create, synthetic.play())
         case _, "mnist":
             return mnist.write(create, files, sources, *form)
         case _, "cifar10":
@@ -54,4 +56,6 @@ def _write(create: Create, recipe: Recipe, sources: tuple[Path, ...], files: tup
             return babi.write(create, files[0], sources[0])
         case _, "imdb":
             return imdb.write(create, files[0], sources[0])
+        case _, "shakespeare":
+            return shakespeare.write(create, files[0], sources[0])
     return npz.write(create, sources[0], *form)

@@ -145,6 +145,24 @@ IMDB_RANKS = File(
     digest="sha256:73ed9d3c329aa7852c4f5edafd8e0b41c8302087a95c2a9639eaf66bad322a9c",
 )
 
+# A play of the Canterbury corpus, in Brotli's tests as it was published. It comes with kbench as a whole.
+PLAY = File(
+    "asyoulik.txt",
+    ("https://raw.githubusercontent.com/google/brotli/v1.1.0/tests/testdata/asyoulik.txt",),
+    digest="sha256:eaa3526fe53859f34ecdf255712f9ecf0b2c903451d4755b2edaa2e2599cb0fc",
+)
+SHIPPED_PLAY = Shipped(
+    (
+        File(
+            "shakespeare/asyoulik.txt.gz",
+            (),
+            digest="sha256:fe0d77ac5ed18970926a043d4b07099e2bdcc550875265de70bcc60c5dba1c35",
+        ),
+    ),
+    samples=7_000,
+    validation_samples=190,
+)
+
 REGISTRY: Registry = MappingProxyType(
     {
         "mnist": Dataset(
@@ -168,6 +186,12 @@ REGISTRY: Registry = MappingProxyType(
             "IMDB: film reviews of 150 tokens, 25,000 to train and 25,000 to validate",
             ("sequence",),
             ((IMDB_KERAS,), (IMDB_RANKS,)),
+        ),
+        "shakespeare": Dataset(
+            "Shakespeare's As You Like It: 7,000 pieces of 64 characters to train and 190 to validate",
+            ("sequence",),
+            ((PLAY,),),
+            SHIPPED_PLAY,
         ),
         "random_images": Dataset("1,280 uniform random images, 224x224x3, without labels", ("image",)),
     }

@@ -121,6 +121,21 @@ def _reviews(random: np.random.RandomState, labels: Array) -> Array:
     return words
 
 
+CHARACTERS, PLAY_LENGTH = 68, 125_179  # of the real play
+FOLLOWS = (3, 4)  # of which so many follow from the character before, the rest are random
+
+
+def play() -> Array:
+    """A text as character numbers: most follow from the one before."""
+    random = np.random.RandomState(SEED)
+    drawn = random.randint(0, CHARACTERS, PLAY_LENGTH, dtype=np.int32)
+    follows = random.randint(0, FOLLOWS[1], PLAY_LENGTH, dtype=np.int32) < FOLLOWS[0]
+    text = drawn.tolist()
+    for place in np.flatnonzero(follows[1:]) + 1:
+        text[place] = (5 * text[place - 1] + 1) % CHARACTERS
+    return np.array(text, np.int32)
+
+
 RANDOM_IMAGES = 1280
 RANDOM_IMAGE = (224, 224, 3)
 DRAWN_AT_A_TIME = 32  # 37 MiB

@@ -54,6 +54,7 @@ class Constants(Struct):
     LOSS: Any = None
     METRICS: Any = None
     STEPS_PER_EXECUTION: Whole = 1
+    GENERATE: Annotated[int, Meta(ge=0, description="a whole number")] = 0
     CORE: Annotated[bool, Meta(description="True or False")] = True
     PARAMETERS: Annotated[Whole | None, Meta(description="a whole number above 0")] = None
     TARGET_ACCURACY: Annotated[

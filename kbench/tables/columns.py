@@ -36,6 +36,8 @@ HEADINGS = {
     "cold pass (s)": "first_epoch_seconds",
     "samples/s": "samples_per_second",
     "images/s": "samples_per_second",
+    "tokens/s": "tokens_per_second",
+    "first token (s)": "first_token_seconds",
     "% of limit": "percent_of_limit",
     "val. accuracy": "final_val_accuracy",
     "val. loss": "final_val_loss",

@@ -136,7 +136,11 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
         columns["95 % interval (s)"] = lambda row: ends(row.shown_interval)
     columns |= _comparison(rows)
     columns["cold pass (s)" if infers else "first epoch (s)"] = lambda row: significant(row.first_epoch_seconds)
-    columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
+    if any(row.tokens_per_second is not None for row in rows):
+        columns["tokens/s"] = lambda row: significant(row.tokens_per_second)
+        columns["first token (s)"] = lambda row: significant(row.first_token_seconds)
+    else:
+        columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
     if any(axis.number for axis in _varying(rows)) and any(row.memory_mib for row in rows):
         columns["memory (MiB)"] = lambda row: significant(row.memory_mib)
     if any(row.memory_growth_mib is not None for row in rows):

@@ -75,6 +75,39 @@ BY_HAND = [
     ),
     # Each of the 2 x 2 x 4 inputs is multiplied into 3 x 3 x 5 outputs.
     (layer("Conv2DTranspose", (2, 2, 4), (4, 4, 5), (3, 3, 5, 4)), 2 * 2 * 4 * 2 * 45),
+    # 6 places, 8 numbers each, 2 heads of 3: three projections of 8 by 6 and their biases; each query is scaled; for
+    # each head and pair of places a product of 3, a softmax, and a sum of 3 values; the way back, 6 by 8, and a bias.
+    (
+        layer(
+            "MultiHeadAttention",
+            [(6, 8), (6, 8)],
+            (6, 8),
+            *[(8, 2, 3), (2, 3)] * 3,
+            (2, 3, 8),
+            (8,),
+            use_bias=True,
+            num_heads=2,
+            key_dim=3,
+        ),
+        3 * 6 * 6 * (2 * 8 + 1) + 6 * 6 + 2 * 6 * 6 * (2 * 3 + 1 + 2 * 3) + 6 * 8 * (2 * 6 + 1),
+    ),
+    # 5 queries look at 7 places, without biases; values are of 4 for each head.
+    (
+        layer("MultiHeadAttention", [(5, 8), (7, 9)], (5, 8), (8, 2, 3), (9, 2, 3), (9, 2, 4), (2, 4, 8)),
+        2 * (5 * 8 * 6 + 7 * 9 * 6 + 7 * 9 * 8) + 5 * 6 + 2 * 5 * 7 * (2 * 3 + 1 + 2 * 4) + 5 * 8 * 2 * 8,
+    ),
+    # 2 x 4 for each number of the output, a bias for each.
+    (
+        layer("EinsumDense", (3, 4), (3, 2, 5), (4, 2, 5), (2, 5), equation="abc,cde->abde", bias_axes="de"),
+        3 * 2 * 5 * (2 * 4 + 1),
+    ),
+    (layer("EinsumDense", (3, 2, 5), (3, 4), (2, 5, 4), equation="...de,def->...f", activation="relu"), 12 * 21),
+    # The mean, the difference, its square, their mean, the quotient; gamma and beta.
+    (layer("LayerNormalization", (6, 8), (6, 8), (8,), (8,), scale=True, center=True), 6 * 8 * 7),
+    (layer("LayerNormalization", (6, 8), (6, 8)), 6 * 8 * 5),
+    (layer("GroupNormalization", (4, 4, 8), (4, 4, 8), (8,), (8,), scale=True, center=True), 4 * 4 * 8 * 7),
+    (layer("TokenAndPositionEmbedding", (6,), (6, 8), (100, 8), (6, 8)), 6 * 8),
+    (layer("UpSampling2D", (2, 2, 3), (4, 4, 3), size=[2, 2]), 0),
     (layer("MaxPooling2D", (24, 24, 64), (12, 12, 64), pool_size=[2, 2]), 12 * 12 * 64 * 4),
     (layer("AveragePooling1D", (9, 2), (3, 2), pool_size=3), 3 * 2 * 3),
     (layer("GlobalAveragePooling2D", (7, 7, 2048), (2048,)), 7 * 7 * 2048),

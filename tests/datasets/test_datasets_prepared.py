@@ -183,7 +183,7 @@ def test_a_wrong_request_is_one_sentence(tmp_path, changed, sentence):
 
 
 def test_every_dataset_has_a_title():
-    assert datasets.names() == ("mnist", "cifar10", "babi_qa2", "imdb", "random_images")
+    assert datasets.names() == ("mnist", "cifar10", "babi_qa2", "imdb", "shakespeare", "random_images")
     assert all("\n" not in datasets.title(name) and datasets.title(name) for name in datasets.names())
     assert datasets.title("/data/mine.npz") == "/data/mine.npz"
 

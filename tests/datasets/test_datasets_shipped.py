@@ -11,7 +11,7 @@ from original_data import originals
 
 from kbench import datasets, paths
 from kbench.datasets import addresses, archives, fetch, origins
-from kbench.datasets.registry import BABI, CUT_BABI, CUT_MNIST, MNIST, REGISTRY
+from kbench.datasets.registry import BABI, CUT_BABI, CUT_MNIST, MNIST, PLAY, REGISTRY, SHIPPED_PLAY
 from kbench.selection import examples
 
 FOLDER = paths.project_folder("datasets")
@@ -38,12 +38,21 @@ def test_at_most_5_mb_come_with_kbench_each_file_pinned_and_with_its_licence_and
     assert there == {*shipped, FOLDER / "README.md"}
     assert sum(path.stat().st_size for path in there) <= MOST_BYTES
     about = (FOLDER / "README.md").read_text("utf-8")
-    for word in ("CC BY-SA 3.0", "CC BY 3.0", "creativecommons.org/licenses/by-sa/3.0", "LeCun", "Weston", "changed"):
+    for word in (
+        "CC BY-SA 3.0",
+        "CC BY 3.0",
+        "creativecommons.org/licenses/by-sa/3.0",
+        "LeCun",
+        "Weston",
+        "Shakespeare",
+        "public domain",
+        "changed",
+    ):
         assert word in about, word
 
 
 def test_nothing_comes_with_kbench_whose_licence_does_not_allow_it() -> None:
-    assert {name for name, one in REGISTRY.items() if one.shipped} == {"mnist", "babi_qa2"}
+    assert {name for name, one in REGISTRY.items() if one.shipped} == {"mnist", "babi_qa2", "shakespeare"}
 
 
 def test_smoke_and_quick_take_no_more_than_what_comes_with_kbench() -> None:
@@ -69,6 +78,29 @@ def test_what_comes_with_kbench_of_mnist_needs_no_net_and_has_the_hash_of_the_wh
 def test_bundled_babi_is_all_of_task_2(tmp_path: Path, no_net: None) -> None:
     data = prepare("babi_qa2", tmp_path)
     assert (data.samples, data.validation_samples) == (950, 50)
+
+
+def test_bundled_play_is_all_of_it_in_pieces_that_predict_the_next_character(tmp_path: Path, no_net: None) -> None:
+    data = prepare("shakespeare", tmp_path)
+    assert (data.source, data.samples, data.validation_samples, data.num_classes) == ("real", 7_000, 190, 68)
+    x, y, held_out = (np.load(data.folder / name) for name in ("x_train.npy", "y_train.npy", "x_validation.npy"))
+    text = gzip.decompress(archives.verified(FOLDER / SHIPPED_PLAY.files[0].name, SHIPPED_PLAY.files[0]))
+    characters = bytes(sorted(set(text)))
+    assert bytes(characters[number] for number in x[0]) == text[:64]
+    np.testing.assert_array_equal(x[:, 1:], y[:, :-1])
+    np.testing.assert_array_equal(x[4:, 0], y[:-4, -1])  # four pieces on, the next character is the first
+    assert bytes(characters[number] for number in held_out[-1]) in text[7_000 * 16 :]
+
+
+def test_a_play_of_the_users_own_gives_the_same_arrays(tmp_path: Path, no_net: None) -> None:
+    mirror = tmp_path / "mine"
+    mirror.mkdir()
+    packed = archives.verified(FOLDER / SHIPPED_PLAY.files[0].name, SHIPPED_PLAY.files[0])
+    (mirror / PLAY.name).write_bytes(gzip.decompress(packed))
+    own, shipped = (
+        prepare("shakespeare", tmp_path / name, mirror=where) for name, where in (("a", mirror), ("b", None))
+    )
+    assert own.sha256 == shipped.sha256
 
 
 @pytest.mark.parametrize("needed", [(10_001, 1), (1, 5_001), None])

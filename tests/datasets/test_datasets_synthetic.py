@@ -90,11 +90,13 @@ EXPECTED = {
     "mnist": (((60_000, 28, 28, 1), (10_000, 28, 28, 1)), np.uint8, 10),
     "babi_qa2": (((950, 552), (50, 552)), np.int32, 36),
     "imdb": (((25_000, 150), (25_000, 150)), np.int32, 2),
+    "shakespeare": (((7_000, 64), (190, 64)), np.int32, 68),
 }
 HASHES = {
     "mnist": "4d67684abdfac25b5cdfa8e55ddca953cf8359cfbc1f5275a55b6e37c0bb4966",
     "babi_qa2": "13100147f145ce87aafaa9d6ed4ca384555978866b2190db85dd23c262ee4fd9",
     "imdb": "6650c1811677408a6bf2b30183cd069c6c2e44815ed4748512afc1d3e57c29b7",
+    "shakespeare": "2ccb5f61fb323e3324643ae30b76cfbd69d773229a86c7d6f087b0fba2db6dc4",
 }
 
 
@@ -111,7 +113,9 @@ def test_synthetic_data_has_the_real_ones_counts_and_never_changes(tmp_path, nam
     assert [len(array) for array in y] == [len(array) for array in x]
     assert (data.source, data.num_classes) == ("synthetic", num_classes)
     # Every class in every prefix that a short run takes.
-    assert all(len(set(array[:64])) == len(set(array)) for array in y if name != "babi_qa2" or len(array) > 50)
+    assert all(
+        len(np.unique(array[:64])) == len(np.unique(array)) for array in y if name != "babi_qa2" or len(array) > 50
+    )
     assert data.sha256 == HASHES[name]
 
 

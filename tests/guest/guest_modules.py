@@ -34,10 +34,11 @@ def guest(keras_home: Path, *names: str, backend: str = "theano") -> Iterator[li
 
 
 def alone(name: str) -> ModuleType:
-    """A module that needs nothing but numpy; `name` is its path in the package."""
+    """A module that needs nothing but numpy and its like; `name` is its path in the package."""
     path = paths.GUEST / "kbench_guest" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"guest_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with mock.patch.object(sys, "path", [str(paths.GUEST), *sys.path]), mock.patch.dict(sys.modules):
+        spec.loader.exec_module(module)
     return module

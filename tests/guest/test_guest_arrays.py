@@ -58,6 +58,23 @@ def test_labels_become_rows_with_a_single_one() -> None:
     assert rows.dtype == "float32"
 
 
+@pytest.mark.parametrize(
+    ("targets", "loss", "scored"),
+    [
+        (np.zeros(4, "int64"), "categorical_crossentropy", True),
+        (np.zeros((4, 3), "int64"), "sparse_categorical_crossentropy", True),
+        (np.zeros((4, 3), "int64"), "binary_crossentropy", False),  # several labels of a sample
+        (np.zeros((4, 1), "int64"), "sparse_categorical_crossentropy", False),
+        (np.zeros((4, 3), "float32"), "sparse_categorical_crossentropy", False),
+    ],
+)
+def test_class_numbers_are_one_a_sample_or_one_a_step_of_a_sparse_cross_entropy(
+    targets: Any, loss: str, scored: bool
+) -> None:
+    part = arrays.Part([], [targets], None, 4, 1, [], [])
+    assert (arrays.labels(part, loss) is targets) is scored
+
+
 def test_the_order_of_an_epoch_is_known_forever() -> None:
     order = arrays.epoch_order(1000, 960, 0, 1)
     assert len(order) == 960 and len(set(order)) == 960 and set(order) <= set(range(1000))

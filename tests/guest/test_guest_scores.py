@@ -20,6 +20,14 @@ def test_cross_entropy_is_the_mean_of_minus_the_logarithm_of_what_was_right() ->
     assert scores.categorical_crossentropy(PREDICTED, LABELS) == pytest.approx(by_hand, rel=1e-6)
 
 
+def test_the_classes_of_steps_count_like_those_of_samples() -> None:
+    predicted = np.array([[[0.5, 0.5], [0.25, 0.75]], [[0.9, 0.1], [0.2, 0.8]]])
+    labels = np.array([[0, 1], [1, 1]])
+    right = -np.mean(np.log([0.5, 0.75, 0.1, 0.8]))
+    assert scores.categorical_crossentropy(predicted, labels) == pytest.approx(right)
+    assert scores.accuracy(predicted, labels) == 0.75
+
+
 def test_binary_cross_entropy_counts_both_classes() -> None:
     predicted = np.array([[0.9], [0.2], [0.5]], "float32")
     by_hand = -(math.log(0.9) + math.log(0.8) + math.log(0.5)) / 3

@@ -180,9 +180,18 @@ def test_an_inference_table_is_per_1000_images() -> None:
     row = summary(task="infer", seconds_per_1000_samples=53.21, first_epoch_seconds=70.0, epochs=1)
     found = table([replace(row, epochs=3)])
     assert found.columns == ("backend", "s/1,000 images", "x fastest", "cold pass (s)", "images/s", "status")
+
     assert found.rows == (("keras2/cntk", "53.2", "1.00", "70.0", "667", "ok"),)
     assert "3 passes" in found.heading
     assert "1 pass," in table([row]).heading
+
+
+def test_text_that_is_written_has_its_tokens_a_second_and_the_time_to_the_first() -> None:
+    row = summary(task="infer", input="sequence", tokens_per_second=1234.5, first_token_seconds=0.0125)
+    found = table([row])
+    of_row = dict(zip(found.columns, found.rows[0], strict=True))
+    assert (of_row["tokens/s"], of_row["first token (s)"]) == ("1,234", "0.0125")
+    assert "samples/s" not in of_row
 
 
 def test_format_and_device_are_columns_only_where_they_vary() -> None:

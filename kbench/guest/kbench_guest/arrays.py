@@ -35,6 +35,16 @@ def class_numbers(part: Part) -> Optional[np.ndarray]:
     return found if found is not None and found.dtype.kind in "iu" and found.ndim == 1 else None
 
 
+def labels(part: Part, loss: Any) -> Optional[np.ndarray]:
+    """The class numbers that a cross-entropy is of: one a sample or, if it is sparse, one for each of its steps."""
+    found = class_numbers(part)
+    if found is None and loss == "sparse_categorical_crossentropy" and len(part.targets) == 1:
+        steps = part.targets[0]
+        named = part.target_names or steps.dtype.kind not in "iu"
+        found = None if named or steps.ndim != 2 or steps.shape[1] == 1 else steps
+    return found
+
+
 def structured(values: Sequence[Any], names: Optional[Sequence[str]]) -> Any:
     """Arrays as a model takes them: a dict if they have names, a single array, or a list."""
     if names:

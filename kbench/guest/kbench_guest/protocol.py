@@ -46,7 +46,8 @@ EVENTS = {
         "epoch": "integer", "seconds": "number", "samples": "integer",
         "loss": "number?", "accuracy": "number?", "val_loss": "number?", "val_accuracy": "number?",
         "metrics": "object?", "evaluation_seconds": "number?", "teardown_seconds": "number?",
-        "step_seconds": "list?", "rounds": "list?", "resident_mib": "number?",
+        "step_seconds": "list?", "rounds": "list?", "resident_mib": "number?", "tokens": "integer?",
+        "first_token_seconds": "number?",
         "site": "text?", "first": "integer?", "calls": "integer?", "compilations": "integer?",
     },
     "received": {

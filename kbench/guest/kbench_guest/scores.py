@@ -12,8 +12,8 @@ EPSILON = 1e-7  # Keras clips probabilities to [epsilon, 1 - epsilon] before it 
 
 
 def categorical_crossentropy(predicted: np.ndarray, labels: np.ndarray) -> float:
-    """Mean cross-entropy; predicted: (n, classes) probabilities, labels: (n,) class numbers."""
-    chosen = predicted[np.arange(len(labels)), labels]
+    """Mean cross-entropy; predicted: (n, classes) probabilities, labels: (n,) class numbers; both may have steps."""
+    chosen = np.take_along_axis(predicted, np.asarray(labels)[..., None], axis=-1)
     return float(-np.mean(np.log(np.clip(chosen.astype("float64"), EPSILON, 1 - EPSILON))))
 
 

@@ -118,6 +118,12 @@ def test_a_layer_that_is_frozen_by_itself_its_wrapper_or_its_model_shows(
     assert described(module, {}, **frozen) == {"trainable": False}
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 32), [32, 1, 1]], ids=str)
+def test_a_vector_as_an_image_of_one_place_is_the_same_in_both_layouts(module: ModuleType, shape: Any) -> None:
+    assert described(module, {"target_shape": shape}) == {"target_shape": [1, 1, 32]}
+    assert described(module, {"target_shape": [4, 2, 1]}) == {"target_shape": [4, 2, 1]}
+
+
 @pytest.mark.parametrize(
     ("layout", "axis", "expected"),
     [

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from guest_modules import alone
 from scipy.signal import correlate2d
+from scipy.stats import norm
 
 reference = alone("proof/reference")
 RANDOM = np.random.RandomState(3)
@@ -162,6 +163,106 @@ def test_a_gru_gate_by_gate_with_the_reset_before_or_after(reset_after: bool) ->
     np.testing.assert_allclose(compute("GRU", config, [kernel, recurrent, bias], x), h, atol=1e-14)
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_head_by_head_and_place_by_place(causal: bool) -> None:
+    x, other, heads, width = draw(2, 4, 6), draw(2, 4, 6), 3, 2
+    kernels, biases = [draw(6, heads, width) for _ in range(3)], [draw(heads, width) for _ in range(3)]
+    out, out_bias = draw(heads, width, 6), draw(6)
+    weights = [weight for pair in zip(kernels, biases, strict=True) for weight in pair] + [out, out_bias]
+    config = {"num_heads": heads, "key_dim": width, "use_bias": True, "call": {"use_causal_mask": causal}}
+    own = compute("MultiHeadAttention", config, weights, x, other)
+    right = np.zeros((2, 4, 6)) + out_bias
+    for n, head, place in np.ndindex(2, heads, 4):
+        (q, k, v) = [given[n] @ kernels[i][:, head] + biases[i][head] for i, given in enumerate((x, other, other))]
+        seen = place + 1 if causal else 4
+        powers = np.exp([q[place] @ k[there] / np.sqrt(width) for there in range(seen)])
+        right[n, place] += (powers / powers.sum()) @ v[:seen] @ out[head]
+    np.testing.assert_allclose(own, right, atol=1e-12)
+
+
+def test_attention_without_biases() -> None:
+    x, kernels = draw(1, 3, 4), [draw(4, 1, 4) for _ in range(3)]
+    out = draw(1, 4, 4)
+    with_zeros = [one for kernel in kernels for one in (kernel, np.zeros((1, 4)))] + [out, np.zeros(4)]
+    bare = compute("MultiHeadAttention", {"key_dim": 4, "use_bias": False}, [*kernels, out], x, x)
+    np.testing.assert_allclose(bare, compute("MultiHeadAttention", {"key_dim": 4}, with_zeros, x, x), atol=1e-12)
+
+
+@pytest.mark.parametrize("axis", [-1, [2], 2])
+def test_layer_normalization_takes_each_place_for_itself(axis: Any) -> None:
+    x, gamma, beta = draw(2, 3, 4), draw(4), draw(4)
+    config = {"axis": axis, "epsilon": 0.1, "center": True, "scale": True}
+    own = compute("LayerNormalization", config, [gamma, beta], x)
+    for n, place in np.ndindex(2, 3):
+        one = x[n, place]
+        right = (one - one.mean()) / np.sqrt(((one - one.mean()) ** 2).mean() + 0.1) * gamma + beta
+        np.testing.assert_allclose(own[n, place], right, atol=1e-12)
+
+
+@pytest.mark.parametrize(("axis", "first"), [(-1, False), (1, True)])
+def test_group_normalization_takes_each_group_of_channels_for_itself(axis: int, first: bool) -> None:
+    x, gamma = draw(2, 3, 5, 4), draw(4)
+    config = {"groups": 2, "axis": axis, "epsilon": 0.1, "center": False, "scale": True}
+    own = compute("GroupNormalization", config, [gamma], x, first=first)
+    for n, group in np.ndindex(2, 2):
+        channels = slice(2 * group, 2 * group + 2)
+        one = x[n, :, :, channels]
+        right = (one - one.mean()) / np.sqrt(one.var() + 0.1) * gamma[channels]
+        np.testing.assert_allclose(own[n, :, :, channels], right, atol=1e-12)
+
+
+def test_a_depthwise_convolution_is_scipys_correlation_of_each_channel() -> None:
+    x, kernel, bias = draw(2, 7, 6, 3), draw(3, 2, 3, 2), draw(6)
+    config = {"strides": [2, 2], "padding": "valid", "activation": "linear"}
+    own = compute("DepthwiseConv2D", config, [kernel, bias], x)
+    for n, c, m in np.ndindex(2, 3, 2):
+        right = correlate2d(x[n, :, :, c], kernel[:, :, c, m], mode="valid")[::2, ::2] + bias[2 * c + m]
+        np.testing.assert_allclose(own[n, :, :, 2 * c + m], right, atol=1e-12)
+
+
+@pytest.mark.parametrize(("size", "stride", "height"), [(2, 2, 6), (3, 2, 7), (2, 3, 9)])
+def test_a_transposed_convolution_spreads_each_number(size: int, stride: int, height: int) -> None:
+    x, kernel, bias = draw(2, 3, 3, 2), draw(size, size, 4, 2), draw(4)
+    config = {"strides": [stride, stride], "padding": "valid", "activation": "linear"}
+    own = compute("Conv2DTranspose", config, [kernel, bias], x)
+    right = np.zeros((2, height, height, 4)) + bias
+    for n, row, column, filters, channel in np.ndindex(2, 3, 3, 4, 2):
+        there = slice(stride * row, stride * row + size), slice(stride * column, stride * column + size)
+        right[(n, *there, filters)] += x[n, row, column, channel] * kernel[:, :, filters, channel]
+    np.testing.assert_allclose(own, right, atol=1e-12)
+
+
+def test_up_sampling_multiply_reshape_and_embeddings_of_places() -> None:
+    x = np.arange(4.0).reshape(1, 2, 2, 1)
+    up = compute("UpSampling2D", {"size": [1, 2], "interpolation": "nearest"}, [], x)
+    assert up[0, :, :, 0].tolist() == [[0, 0, 1, 1], [2, 2, 3, 3]]
+    images, scales = draw(2, 3, 3, 4), draw(2, 4)
+    last = compute("Reshape", {"target_shape": (1, 1, 4)}, [], scales)
+    first = compute("Reshape", {"target_shape": (4, 1, 1)}, [], scales)
+    right = images * scales[:, None, None]
+    np.testing.assert_allclose(compute("Multiply", {}, [], images, last), right)
+    np.testing.assert_allclose(compute("Multiply", {}, [], images, first, first=True), right)
+    tokens, places = draw(9, 3), draw(5, 3)
+    found = compute("TokenAndPositionEmbedding", {}, [tokens, places], np.array([[7, 1], [0, 0]]))
+    np.testing.assert_allclose(
+        found, [[tokens[7] + places[0], tokens[1] + places[1]], [tokens[0] + p for p in places[:2]]]
+    )
+
+
+def test_einsum_dense_is_its_equation() -> None:
+    x, kernel, bias = draw(2, 3, 4), draw(4, 2, 5), draw(2, 5)
+    own = compute("EinsumDense", {"equation": "abc,cde->abde", "activation": "relu"}, [kernel, bias], x)
+    np.testing.assert_allclose(own, np.maximum(np.tensordot(x, kernel, 1) + bias, 0), atol=1e-12)
+
+
+def test_activations_of_today() -> None:
+    x = np.linspace(-4, 4, 9)
+    np.testing.assert_allclose(reference.activation("gelu", x), x * norm.cdf(x), atol=1e-12)
+    np.testing.assert_allclose(reference.activation("silu", x), x * sigmoid(x), atol=1e-12)
+    np.testing.assert_allclose(reference.activation("softplus", x), np.log(1 + np.exp(x)), atol=1e-12)
+    assert reference.activation("elu", np.array([1.0, -1.0])).tolist() == [1.0, np.expm1(-1.0)]
+
+
 def test_time_distributed_runs_its_layer_on_each_step() -> None:
     x, kernel, recurrent, bias = draw(2, 3, 4, 1), draw(1, 8), draw(2, 8), draw(8)
     config = {"layer": {"class_name": "LSTM", "config": GATES}}
@@ -173,7 +274,10 @@ def test_time_distributed_runs_its_layer_on_each_step() -> None:
 @pytest.mark.parametrize(
     ("class_name", "config", "named"),
     [
-        ("LayerNormalization", {}, "LayerNormalization"),
+        ("RMSNormalization", {}, "RMSNormalization"),
+        ("LayerNormalization", {"axis": [1, 2]}, "axis="),
+        ("MultiHeadAttention", {"call": {"attention_mask": ["in", 0, 0]}}, "attention_mask"),
+        ("Conv2DTranspose", {"padding": "same"}, "padding=same"),
         ("Activation", {"activation": "hard_sigmoid"}, "hard_sigmoid"),
         ("Embedding", {"mask_zero": True}, "mask_zero=True"),
         ("LSTM", {**GATES, "return_state": True}, "return_state=True"),

@@ -81,6 +81,15 @@ def test_weights_that_nobody_knows_how_to_draw_are_named(tmp_path: Path) -> None
         assert left == ["dense/kernel"]
 
 
+def test_the_kernel_of_a_depthwise_convolution_is_drawn_by_its_initializers_own_name(tmp_path: Path) -> None:
+    with guest(tmp_path, "proof.weights", "frameworks", "keras") as (weights, frameworks, keras):
+        framework, made = frameworks.load(), model(keras)
+        layer = made.layers[1]
+        layer.depthwise_initializer = layer.kernel_initializer
+        del layer.kernel_initializer
+        assert weights.initialise(framework, made, 0)[1] == []
+
+
 def test_a_weight_that_is_one_number_everywhere_needs_no_initializer(tmp_path: Path) -> None:
     with guest(tmp_path, "proof.weights", "frameworks", "keras") as (weights, frameworks, keras):
         framework, made = frameworks.load(), model(keras)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Optional, Type
 
 from kbench_guest import arrays, process, scores
 from kbench_guest.clock import EpochClock, StepClock
-from kbench_guest.drivers import example_file, first_outputs, first_step, recurrent_kernel
+from kbench_guest.drivers import example_file, first_outputs, first_step, generation, recurrent_kernel
 from kbench_guest.frameworks.layer_settings import plain
 from kbench_guest.observing.between_epochs import BetweenEpochs
 from kbench_guest.observing.received import Received
@@ -206,14 +206,14 @@ def validating(
         return None
     measured = getattr(example, "METRICS", ["accuracy"])
     plain = isinstance(example.LOSS, str) and example.LOSS in scores.LOSSES and set(measured) <= {"accuracy", "acc"}
-    if plain and arrays.class_numbers(part) is not None and part.weights is None:
+    if plain and arrays.labels(part, example.LOSS) is not None and part.weights is None:
         return _by_kbench(model, example, part, spec["batch_size"])
     return _by_keras(framework, model, example, spec, part)
 
 
 def _by_kbench(model: Any, example: Any, part: "Part", size: int) -> Callable[[], Dict[str, Any]]:
     """Scores all validation samples; the last batch is padded, and the padding's outputs are dropped."""
-    labels, loss = arrays.class_numbers(part)[:], scores.LOSSES[example.LOSS]
+    labels, loss = arrays.labels(part, example.LOSS)[:], scores.LOSSES[example.LOSS]
     padded = -(-part.samples // size) * size
     buffer = arrays.Buffer(part, padded)
     buffer.fill([number % part.samples for number in range(padded)])
@@ -258,20 +258,28 @@ def infer(
 ) -> None:
     """Run the model over all samples, spec['epochs'] times; the first pass is the cold one.
 
-    Like an epoch, a pass lasts until its last batch is done; what predict does after that is reported apart.
+    Like an epoch, a pass lasts until its last batch is done; what predict does after that is reported apart. With
+    GENERATE, the model writes so many tokens behind each sample, a step for each token of a batch.
     """
+    tokens = getattr(example, "GENERATE", 0)
+    size = spec["batch_size"]
     used = part.samples // spec["batch_size"] * spec["batch_size"]
     buffer = arrays.Buffer(part, used)
     buffer.fill(range(used))
-    steps = used // spec["batch_size"]
+    steps = used // size * (tokens or 1)
     clock = StepClock(framework, model, "predict", steps, TurnClient(steps * spec["epochs"]))
     on_cpu = framework.device(model) == "cpu"
     for epoch in range(1, spec["epochs"] + 1):
+        generated: Dict[str, Any] = {}
         with contextlib.ExitStack() as watching:
             if epoch == 1 and framework.kernels_at_first:
                 watching.enter_context(recurrent_kernel.reported(framework, model, events))
             start = time.perf_counter()
-            outputs = model.predict(buffer.model_inputs(), batch_size=spec["batch_size"], verbose=0)
+            if tokens:
+                outputs, first = generation.write(model, buffer.model_inputs(), tokens, size)
+                generated = {"tokens": tokens * used, "first_token_seconds": first}
+            else:
+                outputs = model.predict(buffer.model_inputs(), batch_size=size, verbose=0)
             returned = time.perf_counter()
         # On a GPU the last batch's function may return before its work is done; predict returns after that.
         seen = clock.last_end() if on_cpu else None
@@ -281,15 +289,15 @@ def infer(
         if epoch == 1:
             write_first(events, clock, start, timed["seconds"])
             events.write("probe", **first_outputs.sampled(model, example, spec, outputs))
-        samples = min(used, calls * spec["batch_size"]) if calls else used
+        samples = min(used, calls // (tokens or 1) * size) if calls else used
         if clock.hooked:
             events.write("received", epoch=epoch, steps=min(steps, calls), samples=samples)
         elif epoch == 1:
             events.write("note", text=framework.unseen_steps("predict"))
-        after = dict(timed, resident_mib=process.resident_mib())
+        after = dict(timed, resident_mib=process.resident_mib(), **generated)
         events.write("epoch", epoch=epoch, samples=samples, teardown_seconds=returned - end, **after)
     if not framework.kernels_at_first:  # they would have cost the cold pass time
         clock.active = False
         with recurrent_kernel.reported(framework, model, events):
-            first = arrays.mapped(lambda one: one[: spec["batch_size"]], buffer.model_inputs())
-            model.predict(first, batch_size=spec["batch_size"], verbose=0)
+            first_batch = arrays.mapped(lambda one: one[:size], buffer.model_inputs())
+            model.predict(first_batch, batch_size=size, verbose=0)

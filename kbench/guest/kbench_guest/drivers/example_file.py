@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any, Dict, List
 
@@ -12,14 +13,27 @@ if TYPE_CHECKING:
     from kbench_guest.arrays import Part
 
 
+# Layers that came after Keras 2.2: an example that imports one is none for it.
+NEWER = (
+    "AdditiveAttention", "Attention", "EinsumDense", "GroupNormalization", "GroupQueryAttention",
+    "LayerNormalization", "MultiHeadAttention", "RMSNormalization", "SpectralNormalization", "UnitNormalization",
+)  # fmt: skip
+
+
 def load(path: str) -> Any:
-    """The example's module. Raises Refused, of the kind 'example', if the file raises."""
+    """The example's module. Raises Refused, of the kind 'example', if the file raises; 'unsupported' if this Keras
+    is older than a layer that the file imports."""
     module_spec = importlib.util.spec_from_file_location("example", path)
     module = importlib.util.module_from_spec(module_spec)
     sys.dont_write_bytecode = True  # or an example that was edited within a second would run as it was before
     try:
         module_spec.loader.exec_module(module)
     except Exception as error:
+        absent = re.match(r"cannot import name '(\w+)'", str(error)) if isinstance(error, ImportError) else None
+        if absent and absent.group(1) in NEWER:
+            import keras
+
+            raise Refused("unsupported", f"Keras {keras.__version__} has no {absent.group(1)}") from error
         why = f"{os.path.basename(path)} raises on import: {in_a_line(error)}"
         raise Refused("example", why) from error
     finally:

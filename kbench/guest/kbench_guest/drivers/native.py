@@ -36,9 +36,10 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         data, validated = spec["data"], spec["validation_samples"]
         train = arrays.open_part(data, "train", spec["samples"])
         validation = arrays.open_part(data, "validation", validated) if validated else None
-        if spec["task"] == "train" and (arrays.class_numbers(train) is None or train.weights is not None):
+        if spec["task"] == "train" and (arrays.labels(train, example.LOSS) is None or train.weights is not None):
             raise Refused(
-                "unsupported", "a twin trains on one class number per sample, and these targets are of another form"
+                "unsupported",
+                "a twin trains on class numbers, one a sample or a step, and these targets are of another form",
             )
         if len(train.inputs) != 1 or train.input_names:
             raise Refused("unsupported", "a twin takes one array, and the data have more, or give it a name")

@@ -17,6 +17,7 @@ from kbench_guest.drivers.first_step import train_on
 from kbench_guest.frameworks import graph
 from kbench_guest.frameworks.layers import every_layer, find
 from kbench_guest.proof import reference
+from kbench_guest.proof.activations import Unknown
 from kbench_guest.protocol import in_a_line
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def run(
     """Compute all of an example's model. It is compiled later: on one backend, predictions by another model would
     otherwise hide the trained weights."""
     asked = getattr(example, "LOSS", None)
-    scored_by_kbench = isinstance(asked, str) and arrays.class_numbers(part) is not None and hasattr(feed, "labels")
+    scored_by_kbench = isinstance(asked, str) and arrays.labels(part, asked) is not None and hasattr(feed, "labels")
     loss: Any = scores.LOSSES.get(asked) if scored_by_kbench else None
     image = getattr(example, "INPUT", "sequence") == "image"
     trains = spec["task"] == "train"
@@ -200,7 +201,7 @@ def expected(
         own = {layer.name: values for layer, values in framework.weights(model)}
         found = reference.forward(nodes, own, given)
         return dict(found, **{OUTPUT: as_one([found[name] for name in ends])}), ""
-    except reference.Unknown as error:
+    except Unknown as error:
         return None, str(error)
     except (KeyError, IndexError, ValueError, TypeError, NotImplementedError) as error:
         # Another layer under a name that it knows, or no graph of layers.

@@ -24,6 +24,9 @@ INITIALIZERS = {
     "GRU": ("GlorotUniform", "Orthogonal", "Zeros"),
     "LSTM": ("GlorotUniform", "Orthogonal", "OpenForgetGate"),
     "BatchNormalization": ("Ones", "Zeros", "Zeros", "Ones"),
+    "LayerNormalization": ("Ones", "Zeros"),
+    "MultiHeadAttention": KERNEL_AND_BIAS * 4,
+    "TokenAndPositionEmbedding": ("RandomUniform", "RandomUniform"),
 }
 
 NAMES = {
@@ -115,6 +118,10 @@ class Twin:
         starts = range(0, len(inputs), batch_size)
         outputs = [np.array(self.predict_function(inputs[start : start + batch_size])) for start in starts]
         return np.concatenate(outputs)
+
+    def predict_on_batch(self, inputs: Any) -> np.ndarray:
+        """Outputs for one batch."""
+        return np.array(self.predict_function(inputs))
 
     def _step(self, x: Any, y: Any) -> Any:
         return self._file.step(self._model, self._optimizer, x, y)

@@ -23,6 +23,8 @@ def nodes(model: Any, images_channels_first: bool) -> Dict[str, Node]:
         name = own["name"]
         inbound = _inbound(layer["inbound_nodes"]) if "inbound_nodes" in layer else before
         first = _channels_first(layer, inbound, found, images_channels_first)
+        call = _call(layer.get("inbound_nodes") or ())
+        own = dict(own, call=call) if call else own
         found[name] = Node(name, kind(layer), own, inbound, first, max(1, len(layer.get("inbound_nodes", ()))))
         before = [name]
     return found
@@ -66,7 +68,29 @@ def _inbound(calls: Any) -> Optional[List[str]]:
     """Names out of Keras 2's [[["a", 0, 0, {}], ...]] or Keras 3's tensors with a `keras_history`."""
     if len(calls) > 1:
         return None
-    return [name for call in calls for name in (_histories(call) if isinstance(call, dict) else [t[0] for t in call])]
+    return [name for call in calls for name in (_histories(call) if isinstance(call, dict) else _of_call(call))]
+
+
+def _of_call(call: Any) -> List[str]:
+    """Names out of one call in Keras 2: of the tensors that come first, and of those that are named."""
+    found = [place[0] for place in call]
+    for place in call:
+        for value in place[3].values() if len(place) > 3 else ():
+            if isinstance(value, list) and len(value) == 3 and isinstance(value[0], str):
+                found.append(value[0])
+    return found
+
+
+def _call(calls: Any) -> Dict[str, Any]:
+    """What the layer's only call was given besides tensors: `use_causal_mask`, or a `mask` that is a tensor."""
+    if len(calls) != 1:
+        return {}
+    places = [calls[0]] if isinstance(calls[0], dict) else [place[3] for place in calls[0] if len(place) > 3]
+    given: Dict[str, Any] = {}
+    for place in places:
+        given.update(place.get("kwargs", place))
+    arrays = ("query", "value", "key", "inputs")
+    return {name: plain for name, plain in given.items() if plain not in (None, False) and name not in arrays}
 
 
 def _histories(value: Any) -> List[str]:

@@ -265,6 +265,8 @@ class MXNet(OnMXNet, AnyBackend):
 
     def _axes(self, owner: Any, name: Optional[str], rank: int) -> Tuple[int, ...]:
         """Which of the backend's axes comes first, second, ... in the shared layout."""
+        if name == "depthwise_kernel" and owner.data_format == "channels_first":
+            return (2, 3, 0, 1)
         filters_first = _is_kernel(owner, name) and owner.data_format == "channels_first"
         return tuple(range(2, rank)) + (1, 0) if filters_first else tuple(range(rank))
 

@@ -71,6 +71,8 @@ def _settings(config: Dict[str, Any], rank: Optional[int] = None) -> Dict[str, A
         if name in IGNORED or name.endswith("_initializer"):
             continue
         found[name] = _axes(value, rank) if name in ("axis", "axes") else plain(value)
+        if name == "target_shape":
+            found[name] = _one_row(found[name])
         if found[name] == SAME_AS_ABSENT.get(name):
             del found[name]
     if found.get("axis") == -1:
@@ -143,6 +145,11 @@ def _axes(value: Any, rank: Optional[int]) -> Any:
     if rank >= 4 and keras.backend.image_data_format() == "channels_first" and axis > 0:
         axis = rank - 1 if axis == 1 else axis - 1
     return axis - rank
+
+
+def _one_row(shape: Any) -> Any:
+    """A vector as an image of one place has the same numbers in either layout."""
+    return sorted(shape) if isinstance(shape, list) and sum(axis != 1 for axis in shape) == 1 else shape
 
 
 def _rank(framework: "KerasModels", layer: Any) -> Optional[int]:

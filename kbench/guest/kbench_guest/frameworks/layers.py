@@ -68,5 +68,7 @@ def find(layer: Any, weight: Any) -> Tuple[Optional[str], Any, Any]:
                 name = name.lstrip("_")
                 short = name[: -len("_kernel")] if name.endswith("_kernel") else name
                 initializer = getattr(owner, name + "_initializer", getattr(owner, short + "_initializer", None))
+                if initializer is None and name == "kernel":  # of a DepthwiseConv2D in Keras 3
+                    initializer = getattr(owner, "depthwise_initializer", None)
                 return name, initializer, owner
     return None, None, None
