@@ -132,6 +132,10 @@ class Summary:
     around_seconds: float | None = None  # of a call of fit, outside its epochs and their validation: mean
     steady_epoch_seconds: float | None = None  # of all epochs of a fit but those that compile: median
     threads: int | None = None  # of each of its processes
+    # Of inference with batches of a single sample: percentiles of the steps of all passes but the first.
+    latency_p50_seconds: float | None = None
+    latency_p95_seconds: float | None = None
+    latency_p99_seconds: float | None = None
     # No columns.
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column())  # by kind
     # of its cells; they follow as columns
@@ -184,6 +188,11 @@ class Summary:
     def key(self) -> RowKey:
         """What identifies it in its run."""
         return axes.key(self)
+
+    @property
+    def title(self) -> str:
+        """The example and, where that varies, what is done with it, such as `mnist_mlp (infer)`."""
+        return axes.titled(self.example, {axes.TASK: self.axes.get(axes.TASK)})
 
     def on(self, axis: str) -> Value | None:
         """Its value on an axis, whether that varies in its run or not; None if it has none."""

@@ -123,6 +123,7 @@ def _summary(
     last = [one.epochs[-1] for one in ok if one.epochs]
     cold = step_times.cold(ok)
     facts = _facts(ok, repeats)
+    alone = steps if facts.task == "infer" and cell.batch_size == 1 else []
     per_1000 = step_times.median_of([1000 * epoch.seconds / epoch.samples for epoch in timed])
     work = roofline.work(facts)
     usual = step_times.median_of([epoch.seconds for epoch in steady])
@@ -189,6 +190,9 @@ def _summary(
         tree_memory_mib=step_times.median_of(m for one in cold if (m := one.outcome.tree_memory_mib) is not None),
         step_seconds_median=None if kind.by_call else step_times.median_of(steps),
         step_seconds_p95=None if kind.by_call else step_times.p95_seconds(steps),
+        latency_p50_seconds=step_times.percentile(alone, 50),
+        latency_p95_seconds=step_times.percentile(alone, 95),
+        latency_p99_seconds=step_times.percentile(alone, 99),
         compile_seconds=step_times.median_of(
             _known(one.facts.call_compile_seconds for one in ok) or _compile_seconds(cold)
         ),

@@ -31,7 +31,7 @@ _NOT_ASKED = ("results", "name", "no_plots", "quiet", "verbose", "format", "colu
 
 def request(
     backends: str | Sequence[str],
-    examples: str | Sequence[str],
+    examples: str | Sequence[str] | None,
     script: str | PathLike[str] | None,
     arguments: Sequence[str],
     given: Mapping[str, OptionValues],

@@ -24,10 +24,12 @@ from kbench.plots.overview import overview
 from kbench.plots.scaling import scaling
 from kbench.plots.styles import OWN, Style, caption, key, row_styles, same_learning
 from kbench.report.page import html
+from kbench.selection import suites
 from kbench.store.files import os_errors_as_user_errors, remove_others, replace
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
-from kbench.tables.content import by_example
+from kbench.tables import suites as suite_tables
+from kbench.tables.content import by_example, of_table
 from kbench.tables.csv import epochs_csv, summary_csv
 from kbench.tables.latex import latex
 from kbench.tables.page import Run, page
@@ -91,6 +93,7 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         figures = published.read()
     except UserError:  # the rest of the page is worth having, and `list published` says what is wrong
         figures = []
+    suite = suites.of_request(results.request)
     return Run(
         name=results.name,
         created=results.created,
@@ -108,6 +111,8 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         published=published.beside_figures(summaries, figures),
         addresses=published.addresses(),
         again=again(results),
+        suite=suite,
+        laid_out=suite_tables.tables(suite, summaries, figures) if suite else (),
     )
 
 
@@ -119,22 +124,22 @@ def _pictures(results: RunResults, summaries: Sequence[Summary], style: Style) -
     summaries = [row for row in summaries if row.work.compared]
     chosen = row_styles(summaries, colors([results]))
     style = signed(style, [(results, summaries)])
-    cells: dict[str, list[Measured]] = {}
+    cells: dict[tuple[str, object], list[Measured]] = {}
     for one in by_line(results.measured):
-        cells.setdefault(one.cell.example, []).append(one)
+        cells.setdefault(of_table(one.cell), []).append(one)
     whole = _named("overview", overview({"": summaries}, chosen, style))
     drawn = {"": whole | _named("keras-cost", keras_cost(summaries, chosen, style))}
     for rows in by_example(summaries):
-        example = rows[0].example
+        example = rows[0].title
         differing = {key(row) for row in rows if row.differs}
         learning = {row.key for row in same_learning(rows)}
-        trained = [one for one in cells[example] if one.cell.key in learning]
+        trained = [one for one in cells[of_table(rows[0])] if one.cell.key in learning]
         curves = convergence(trained, chosen, differing, style) if rows[0].task == "train" else {}
         stem = file_name(example)
         drawn[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
     for sweep in within(summaries):
-        stem = f"{file_name(sweep.example)}-by-{sweep.axis.title.replace(' ', '-')}"
-        drawn[sweep.example] |= _named(stem, scaling(sweep, chosen, style))
+        stem = f"{file_name(sweep.title)}-by-{sweep.axis.title.replace(' ', '-')}"
+        drawn[sweep.title] |= _named(stem, scaling(sweep, chosen, style))
     return drawn
 
 
@@ -142,7 +147,7 @@ def _kept(run: Path, rows: Sequence[Summary]) -> dict[str, list[str]]:
     """The plots of before, which stay if none are drawn."""
     kinds = ("convergence", "seconds", *(f"by-{axis.title.replace(' ', '-')}" for axis in axes.numbers()))
     stems: dict[str, tuple[str, ...]] = {"": ("overview", "keras-cost")}
-    stems |= {row.example: tuple(f"{file_name(row.example)}-{what}" for what in kinds) for row in rows}
+    stems |= {name: tuple(f"{file_name(name)}-{what}" for what in kinds) for name in (row.title for row in rows)}
     return {
         example: [f"plots/{stem}.png" for stem in names if (run / "plots" / f"{stem}.png").is_file()]
         for example, names in stems.items()
@@ -175,6 +180,8 @@ def _named(stem: str, formats: Mapping[str, bytes]) -> dict[str, bytes]:
 def file_name(example: str) -> str:
     """A name that is safe for a file and a link: the example's own if it is, else one with a hash."""
     fit = re.sub(r"[^A-Za-z0-9._-]+", "_", example)[:60]
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]* \((train|infer)\)", example):  # an example and its task
+        return re.sub(r" \((.+)\)", r"-\1", example)
     if fit == example and not fit.startswith((".", "-")):
         return fit
     return f"{fit.lstrip('.-') or 'example'}-{hashlib.sha256(example.encode(errors='replace')).hexdigest()[:8]}"

@@ -225,7 +225,7 @@ def of_scaling(lines: Lines, styles: Mapping[Key, RowStyle]) -> Chart:
     return {
         **_chart(
             "scaling",
-            f"{lines.example}: throughput against {lines.axis.title}",
+            f"{lines.title}: throughput against {lines.axis.title}",
             _columns(("row", "at", "throughput", "low", "high"), found),
             in_words,
             f"Grey: {ideal_label(lines)}, from the fastest.{left_out}",

@@ -59,7 +59,7 @@ def figure_rows(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]]:
     rows = [
         [
             plain(one.framework),
-            plain(_hardware(one)) or MISSING,
+            plain(hardware(one)) or MISSING,
             MISSING if one.batch_size is None else str(one.batch_size),
             one.metric.replace("_", " "),
             f"{one.value:g}{'' if one.spread is None else f' ± {one.spread:g}'} {one.unit}",
@@ -137,14 +137,15 @@ def _printed(
     ]
     return (
         plain(one.figure.framework),
-        plain(_hardware(one.figure)),
+        plain(hardware(one.figure)),
         significant(one.published),
         ", ".join(ratios) or MISSING,
         marked(one.figure.source, [note for note in (*one.differs, *_note(one)) if note not in shared], footnotes),
     )
 
 
-def _hardware(figure: Figure) -> str:
+def hardware(figure: Figure) -> str:
+    """What a figure was measured on, with the number of GPUs or threads."""
     threads = f", {figure.threads} threads" if figure.threads else ""
     gpus = f"{figure.gpus} x " if figure.gpus and figure.gpus > 1 else ""
     return f"{gpus}{figure.hardware}{threads}"
