@@ -159,7 +159,9 @@ def test_what_only_infers_is_not_asked_to_train_where_inference_is_asked_for_too
     def tasks(name: str, *asked: Any) -> list[tuple[str, str]]:
         files = (str(KNOWN[name].path),)
         found = plan.make(Request(backends=("keras3/jax",), examples=files, task=asked), BACKENDS, [])
-        return [(one.task, found.impossible[one.id].reason if one.id in found.impossible else "") for one in found.tasks]
+        return [
+            (one.task, found.impossible[one.id].reason if one.id in found.impossible else "") for one in found.tasks
+        ]
 
     assert tasks("resnet50_features") == [("infer", "")]
     assert tasks("resnet50_features", "train", "infer") == [("infer", "")]
