@@ -41,7 +41,8 @@ def convolution(x, filters, size, strides=(1, 1)):
     if size == (3, 3):  # with strides of 2, padding="same" pads other sides in CNTK
         x = ZeroPadding2D((1, 1))(x)
     x = Conv2D(filters, size, strides=strides, use_bias=False, kernel_initializer="he_normal")(x)
-    return BatchNormalization(axis=axis, momentum=0.9, epsilon=1e-5)(x)
+    # Theano takes 1e-5 and more, which 1e-5 in float32 is not.
+    return BatchNormalization(axis=axis, momentum=0.9, epsilon=1.001e-5)(x)
 
 
 def block(x, filters, stride=None):

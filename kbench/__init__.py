@@ -24,12 +24,15 @@ __all__ = ["__version__", "load", "measure", "request", "run", "script"]
 # Everything is imported when it is called: whoever asks only for the version needs no packages.
 
 
-def run(backends: str | Sequence[str], examples: str | Sequence[str] = "core", **options: OptionValues) -> RunData:
+def run(
+    backends: str | Sequence[str], examples: str | Sequence[str] | None = None, **options: OptionValues
+) -> RunData:
     """Measure examples on backends like the command `run`; returns the measurements as pandas DataFrames.
 
-    options: those of the command line, with underscores: `profile="smoke", repeats=3, no_plots=True`. The run's
-    folder is in `results`, or in `results=`. In a notebook the value shows its tables and plots. Raises
-    kbench.errors.UserError, with one sentence, if the request is wrong.
+    Without `examples` those of `suite="dlbench"`, or else the core ones. options: those of the command line, with
+    underscores: `profile="smoke", repeats=3, no_plots=True`. The run's folder is in `results`, or in `results=`. In a
+    notebook the value shows its tables and plots. Raises kbench.errors.UserError, with one sentence, if the request
+    is wrong.
     """
     from kbench.commands import from_python
 
@@ -60,7 +63,7 @@ def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str
 
 def request(
     backends: str | Sequence[str],
-    examples: str | Sequence[str] = "core",
+    examples: str | Sequence[str] | None = None,
     script: str | PathLike[str] | None = None,
     arguments: Sequence[str] = (),
     **options: OptionValues,

@@ -45,6 +45,8 @@ AXES: tuple[Axis, ...] = (
     Axis("variable", "variable", ranked=True, of_backend=True),
     Axis("image_data_format", "channels", ranked=True),
     Axis("device", "device"),
+    Axis("task", "task", same_work=False),
+    Axis("data_source", "data", "{} data", same_work=False),
     Axis("batch_size", "batch size", "batch {}", same_work=False, number=True, speeds_up=True),
     Axis("samples", "samples", "{} samples", same_work=False, number=True),
     Axis("threads", "threads", "{} threads", number=True, speeds_up=True),
@@ -53,6 +55,7 @@ AXES: tuple[Axis, ...] = (
 )
 EXAMPLE, BACKEND, LAYOUT, DEVICE = "example", "backend", "image_data_format", "device"
 BATCH_SIZE, SAMPLES, THREADS = "batch_size", "samples", "threads"
+TASK, DATA = "task", "data_source"
 RUN, MACHINE = "run", "machine"
 
 

@@ -14,7 +14,7 @@ GUEST = PACKAGE / "guest"
 
 
 def project_folder(name: str) -> Path:
-    """The folder `name` (`backends`, `datasets`, `examples_models`, `results`): of the checkout, or as installed."""
+    """The folder `name` (`backends`, `datasets`, `suites`, ...): of the checkout, or as installed."""
     in_checkout = (PACKAGE.parent / "pyproject.toml").is_file()
     return PACKAGE.parent / name if in_checkout else PACKAGE / "_data" / name
 

@@ -137,6 +137,10 @@ class Summary:
     memory_growth_mib: float | None = None
     tokens_per_second: float | None = None  # that a model wrote, in the steady passes
     first_token_seconds: float | None = None  # from a batch of texts to the first token behind each: median
+    # Of inference with batches of a single sample: percentiles of the steps of all passes but the first.
+    latency_p50_seconds: float | None = None
+    latency_p95_seconds: float | None = None
+    latency_p99_seconds: float | None = None
     # No columns.
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column())  # by kind
     # of its cells; they follow as columns
@@ -195,6 +199,11 @@ class Summary:
     def key(self) -> RowKey:
         """What identifies it in its run."""
         return axes.key(self)
+
+    @property
+    def title(self) -> str:
+        """The example and, where that varies, what is done with it, such as `mnist_mlp (infer)`."""
+        return axes.titled(self.example, {axes.TASK: self.axes.get(axes.TASK)})
 
     def on(self, axis: str) -> Value | None:
         """Its value on an axis, whether that varies in its run or not; None if it has none."""

@@ -16,12 +16,13 @@ from kbench.axes import AXES, Axis, Point
 from kbench.comparison import pairing, scaling
 from kbench.comparison.values import About
 from kbench.outputs import one_run
+from kbench.plots.scaling import line_styles
 from kbench.plots.styles import row_styles
 from kbench.report import charts
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables import run_comparison
-from kbench.tables.content import table
-from kbench.values import OK, Cell, Outcome
+from kbench.tables.content import by_example, table
+from kbench.values import OK, Cell, Measured, Outcome
 
 
 def swept(backend: str, batch_size: int, threads: int, seconds: float = 1.0, **more: str | int) -> Cell:
@@ -187,3 +188,25 @@ def test_a_point_without_some_axes_is_what_a_comparison_is_of() -> None:
     assert one.ranking == Point((("example", "e"), ("threads", 2)))
     assert one.work == Point((("example", "e"),))
     assert axes.shown(axes.by_name("threads"), 1) == "1 thread"
+
+
+def test_training_and_inference_of_an_example_have_tables_lines_and_names_of_their_own() -> None:
+    def told(task: str, size: int, source: str = "real") -> Measured:
+        varying = {"task": task, "batch_size": size, "data_source": source}
+        one = cell(backend="a/x", batch_size=size, axes=varying)
+        return measured(one, 9.0, 1.0 / size, 1.0 / size, facts={"task": task, "data_source": source})
+
+    rows = summarise([told(task, size) for task in ("train", "infer") for size in (32, 64)])
+    assert [[row.task for row in group] for group in by_example(rows)] == [["train"] * 2, ["infer"] * 2]
+    assert {line.title for line in scaling.within(rows)} == {"mnist_cnn (train)", "mnist_cnn (infer)"}
+    assert [len(lines.lines) for lines in scaling.within(rows)] == [1, 1]
+    assert "inference" in table(by_example(rows)[1]).heading and "inference" not in table(rows[:2]).heading
+    assert one_run.file_name("mnist_cnn (infer)") == "mnist_cnn-infer"
+    both = summarise([told("train", size, source) for size in (32, 64) for source in ("real", "synthetic")])
+    (lines,) = scaling.within(both)
+    assert [style.label for style in line_styles(lines, row_styles(both, COLORS))] == [
+        "a/x real data",
+        "a/x synthetic data",
+    ]
+    assert "data" in table(both).columns and "real data" not in table(both).heading
+    assert {row.relative_to_fastest for row in both} == {1.0}, "real and synthetic data are not ranked"

@@ -44,7 +44,11 @@ def test_the_wheel_holds_the_host_the_guest_the_backends_with_their_locks_and_th
     (wheel,) = built.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     data = files_under("backends", ".toml", ".lock", ".c") | files_under("examples_models", ".py")
-    data |= files_under("results/published", ".csv", ".md") | files_under("datasets", ".gz", ".md")
+    data |= (
+        files_under("suites", ".toml")
+        | files_under("results/published", ".csv", ".md")
+        | files_under("datasets", ".gz", ".md")
+    )
     assert data
     assert {f"kbench/_data/{name}" for name in data} <= names
     assert files_under("kbench", ".py", ".txt", ".js", ".css", ".j2", ".LICENSE") <= names

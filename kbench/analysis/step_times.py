@@ -39,7 +39,12 @@ def steps_of(epochs: Iterable[Epoch]) -> list[float]:
 
 def p95_seconds(steps: Sequence[float]) -> float | None:
     """The 95th percentile, interpolated linearly; None where there are none."""
-    return float(np.percentile(steps, 95)) if steps else None
+    return percentile(steps, 95)
+
+
+def percentile(steps: Sequence[float], rank: float) -> float | None:
+    """The percentile of that rank, interpolated linearly; None where there are none."""
+    return float(np.percentile(steps, rank)) if steps else None
 
 
 def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int, by_call: bool = False) -> str:

@@ -124,6 +124,7 @@ def _summary(
     last = [repeat.epochs[-1] for repeat in ok if repeat.epochs]
     cold = step_times.cold(ok)
     facts = _facts(ok, repeats)
+    alone = steps if facts.task == "infer" and cell.batch_size == 1 else []
     per_1000 = step_times.median_of([1000 * epoch.seconds / epoch.samples for epoch in timed])
     work = roofline.work(facts)
     # Of generation: a forward pass for each token.
@@ -193,13 +194,16 @@ def _summary(
         seconds_to_target=_finite(step_times.median_of(seconds_to_target)),
         repeats_to_target=None if not target else sum(map(math.isfinite, epochs_to_target)),
         peak_memory_mib=step_times.median_of(_known(repeat.facts.peak_memory_mib for repeat in cold)),
-        memory_growth_mib=grows and grows.mib,
+        memory_growth_mib=grows.mib if grows else None,
         import_memory_mib=step_times.median_of(_known(repeat.facts.import_memory_mib for repeat in ok)),
         tree_memory_mib=step_times.median_of(
             m for repeat in cold if (m := repeat.outcome.tree_memory_mib) is not None
         ),
         step_seconds_median=None if kind.by_call else step_times.median_of(steps),
         step_seconds_p95=None if kind.by_call else step_times.p95_seconds(steps),
+        latency_p50_seconds=step_times.percentile(alone, 50),
+        latency_p95_seconds=step_times.percentile(alone, 95),
+        latency_p99_seconds=step_times.percentile(alone, 99),
         compile_seconds=step_times.median_of(
             _known(repeat.facts.call_compile_seconds for repeat in ok) or _compile_seconds(cold)
         ),

@@ -58,7 +58,7 @@ class RunPaths:
     run: Path  # the run's folder
     devices: Mapping[str, Device]  # by label
     examples: Mapping[str, Path]
-    data: Mapping[tuple[str, str], Data]  # by example and image_data_format
+    data: Mapping[tuple[str, str], Data]  # by CellTask.arrays
     published_weights: Mapping[str, Path]  # by example
     environments: Mapping[tuple[str, str], Environment | str]  # by backend and build; a sentence if there is none
     passed: Mapping[str, str]  # the variables of --pass-env
@@ -96,7 +96,7 @@ def keras_json(task: CellTask) -> dict[str, Any]:
 
 def spec(task: CellTask, here: RunPaths, script: Work | None = None) -> dict[str, Any]:
     """The guest's spec: the task and paths, with the home folder as `~`; `script` says where the program is."""
-    data = here.data.get((task.example, task.image_data_format))
+    data = here.data.get(task.arrays)
     weights = here.published_weights.get(task.example)
     return {
         **asdict(task),

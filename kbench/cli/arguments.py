@@ -40,8 +40,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "run": (
         "Measure examples on backends: seconds per epoch, loss and accuracy, as tables and plots.",
         (
-            *_SELECTION, _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN, *_OF_CELLS, _DATA, _CLUSTER, "--baseline",
-            "--name", "--dry-run", _DETAIL, "--explain", "--trace", "--no-plots", *_SHOWN,
+            *_SELECTION, "--suite", "--task", _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN, *_OF_CELLS, _DATA,
+            _CLUSTER, "--baseline", "--name", "--dry-run", _DETAIL, "--explain", "--trace", "--no-plots", *_SHOWN,
             "--results",
         ),
     ),
@@ -76,8 +76,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         ),
     ),
     "list": (
-        "List backends and examples: what each is and can do, whether it is installed; or your runs; or published "
-        "figures.",
+        "List backends and examples: what each is and can do, whether it is installed; or suites; or your runs; or "
+        "published figures.",
         ("what to list", "workload", "--variables", "--format", "--python", "--results"),
     ),
     "setup": (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from kbench import paths, store
 from kbench.cli import arguments
 from kbench.errors import UserError
-from kbench.selection import backends, examples
+from kbench.selection import backends, examples, suites
 from kbench.values import bare
 
 ASKED = "_ARGCOMPLETE"  # set by the shell if it asks
@@ -64,6 +64,7 @@ def _backends() -> list[str]:
 _NAMES: dict[tuple[str, ...], Callable[[], list[str]]] = {
     ("backends", "backend", "baseline"): _backends,
     ("examples", "example"): lambda: ["core", "all", *examples.load_all(paths.project_folder("examples_models"))],
+    ("suite",): lambda: list(suites.files()),
     ("like",): lambda: [path.stem for path in examples.files()],
     ("run", "runs"): lambda: ["latest", *store.names(paths.with_home("results"))],
 }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from kbench.cli import example_options
 from kbench.cli.bisect_options import BISECT
 from kbench.cli.option_types import (
     column_list,
@@ -62,11 +63,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "names shown by `list` (the part after the slash is enough if it is unique), a generation such as "
         "keras3, native (frameworks without Keras), or all (of Keras)",
     },
-    "--examples": {
-        "default": "core",
-        "metavar": "LIST",
-        "help": "names from `list`, your own files, core (default: those that take minutes), or all",
-    },
+    **example_options.OPTIONS,
     "--jit": {
         "type": list_of(JIT),
         "metavar": "LIST",
@@ -247,7 +244,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     # How a cell runs.
     "--image-data-format": {
         "type": list_of(LAYOUTS),
-        "default": Request.image_data_format,
         "metavar": "LIST",
         "help": "image layout: channels_first, channels_last, native (default: each backend's preferred one) or both",
     },
@@ -277,7 +273,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "--data": {
         "dest": "data_source",
-        **_choices("data_source"),
+        "choices": get_args(get_type_hints(Request)["data_source"]),
         "help": "auto (default): real data if they can be had, else synthetic data; real: an error without them; "
         "synthetic: downloads nothing",
     },
@@ -350,7 +346,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "what to list": {
         "nargs": "?",
-        **_one_of("list", ("all", "backends", "examples", "published", "runs")),
+        **_one_of("list", ("all", "backends", "examples", "suites", "published", "runs")),
         "default": "all",
     },
     "workload": {"nargs": "?", "help": "with published: only the figures of this workload"},

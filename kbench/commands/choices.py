@@ -16,12 +16,13 @@ from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine import devices
 from kbench.masking import without_passwords
-from kbench.planning.request import BUDGET, PRECISION, ChosenPython, Request, Script
+from kbench.planning.request import BUDGET, PRECISION, ChosenPython, Request, Script, cores
 from kbench.screen.output import Output
 from kbench.screen.terminal import USUAL
-from kbench.selection import examples, scripts
+from kbench.selection import examples, scripts, suites
 from kbench.selection import names as selection
 from kbench.selection.known import known_examples
+from kbench.selection.suites import Suite
 from kbench.tables import columns
 from kbench.values import Backend, Device, Example
 
@@ -37,13 +38,21 @@ SETTINGS = {
     "package": "",
 }
 
+# What a suite says of its examples, where the user does not.
+_OF_SUITE = ("batch_size", "threads", "image_data_format", "task", "data_source")
+
 
 def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
     """The request in the options of `run`, `script` or `parity`, named like its fields. Raises UserError."""
     chosen = selection.select_backends(options["backends"], known)
     chosen = selection.in_settings(chosen, [_settings(options, name) for name in SETTINGS])
+    on = tuple(devices.choose(one, gpus) for one in options["device"].split(","))
     program, module = _script(options)
-    named = _examples(options) if program is None else selection.Chosen((program,), frozenset({program.name}))
+    suite = None
+    if options.get("suite"):
+        named, suite = _suite(options, on)
+    else:
+        named = _examples(options) if program is None else selection.Chosen((program,), frozenset({program.name}))
     pythons = chosen_pythons(options, known)
     asked = {one.name: value for one in fields(Request) if (value := options.get(one.name)) is not None}
     mirror = data_folder(options)
@@ -54,7 +63,8 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
         "examples": tuple(paths.portable(one.path) for one in named.chosen),
         "named_examples": tuple(sorted(named.named)),
         "pythons": {name: ChosenPython(paths.portable(one.path), one.as_is) for name, one in pythons.items()},
-        "device": tuple(devices.choose(one, gpus).label for one in options["device"].split(",")),
+        "device": tuple(one.label for one in on),
+        "suite": suite,
         "data_dir": None if mirror is None else paths.portable(mirror),
         "pass_env": passed_variables(options),
         "baseline": chosen_baseline(options.get("baseline"), [one.name for one in chosen.chosen]),
@@ -85,16 +95,40 @@ def _script(options: Options) -> tuple[Example | None, str]:
     return scripts.load(named.file, named.module), named.module
 
 
+def _suite(options: Options, on: Sequence[Device]) -> tuple[selection.Chosen[Example], Suite]:
+    """The examples of --suite, and what is left of it by the other options. Raises UserError."""
+    path, file = suites.find(options["suite"])
+    chosen = suites.chosen_examples(path, file, known_examples(), options["examples"])
+    typed = {"data" if name == "data_source" else name for name in _OF_SUITE if options.get(name) is not None}
+    typed |= {"steps"} if options["samples"] is not None else set()
+    resolved = suites.resolved(
+        path,
+        file,
+        chosen,
+        typed=typed,
+        on_gpu=all(one.kind == suites.GPU for one in on),
+        smoke=options["profile"] == "smoke",
+        cores=max(cores()),
+    )
+    return selection.Chosen(
+        chosen, frozenset(options["examples"].split(",") if options["examples"] else ())
+    ), resolved
+
+
 def _examples(options: Options) -> selection.Chosen[Example]:
     """The examples of --examples. Raises UserError, with the command for a program that is no example."""
     try:
-        return selection.select_examples(options["examples"], known_examples())
+        return selection.select_examples(_named_examples(options), known_examples())
     except examples.NoModel as error:
-        named = (one.strip() for one in options["examples"].split(","))
+        named = (one.strip() for one in _named_examples(options).split(","))
         file = shlex.quote(next((one for one in named if one.endswith(".py")), "FILE.py"))
         how = f"parity --script {file}" if options["command"] == "parity" else f"script {file}"
         command = f"{arguments.program()} {how} --backends {shlex.quote(options['backends'])}"
         raise UserError(f"{error} To run a program as it is: `{command}`.") from None
+
+
+def _named_examples(options: Options) -> str:
+    return selection.CORE if options["examples"] is None else str(options["examples"])
 
 
 def _settings(options: Options, option: str) -> list[str]:

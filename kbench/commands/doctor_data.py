@@ -114,7 +114,7 @@ def _measuring(
     options = arguments.parse(command.split())
     asked = [one.name for one in names.select_backends(options.backends, known).chosen]
     hindered = [name for name in asked if backends[name].hinders or backends[name].advice]
-    examples = {one.name for one in names.select_examples(options.examples, known_examples()).chosen}
+    examples = {one.name for one in names.select_examples(options.examples or names.CORE, known_examples()).chosen}
     of_these = [one for one in found if one.what in examples]
     synthetic = [one.what for one in of_these if one.synthetic]
     damaged = [one.what for one in of_these if one.advice]

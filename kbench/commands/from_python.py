@@ -43,7 +43,7 @@ _NOT_ASKED = (
 
 def request(
     backends: str | Sequence[str],
-    examples: str | Sequence[str],
+    examples: str | Sequence[str] | None,
     script: str | PathLike[str] | None,
     arguments: Sequence[str],
     given: Mapping[str, OptionValues],

@@ -8,6 +8,7 @@ import shlex
 import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 
 from kbench import datasets, paths, workloads
 from kbench.commands import choices, list_runs
@@ -17,6 +18,7 @@ from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.machine import devices
 from kbench.screen import terminal
+from kbench.selection import suites
 from kbench.selection.builds import pick_build
 from kbench.selection.known import known_backends, known_examples
 from kbench.tables import grid
@@ -29,6 +31,7 @@ _BACKENDS = ["backend", "what it is", "can", "Python", "installed"]
 _COSTS = ["install (s)", "size (MiB)", "packages", "Python used", "compilers"]  # of data: a table has no room
 _VARIABLES = ["backend", "variable", "value"]
 _EXAMPLES = ["example", "does", "data", "parameters", "full", "what it is"]
+_SUITES = ["suite", "examples", "varies", "what it is"]
 _PUBLISHED = "published"
 
 
@@ -44,13 +47,19 @@ def main(options: argparse.Namespace) -> int:
         return 0
     if options.workload:
         raise UserError(f"{options.workload!r} is for {_PUBLISHED}: `list {_PUBLISHED} {options.workload}`.")
+    if options.what == "suites":
+        if options.variables:
+            raise UserError("--variables are those of backends: `list backends --variables`.")
+        shown = {"suites": grid.Grid(_SUITES, [_suite(*one) for one in suites.files().items()])}
+        terminal.print_text(grid.printed(shown, options.format, terminal.width()))
+        return 0
     known = known_backends()
     if options.variables:
         if options.what == "examples":
             raise UserError("--variables are those of backends: `list backends --variables`.")
         _print_variables(known, choices.chosen_pythons(vars(options), known), options.format)
         return 0
-    shown: dict[str, grid.Grid] = {}
+    shown = {}
     if options.what in ("all", "backends"):
         device = devices.choose("auto", devices.gpus())
         pythons = choices.chosen_pythons(vars(options), known)
@@ -166,6 +175,11 @@ def _cost(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> li
     seconds = "" if cost.seconds is None else f"{cost.seconds:.0f}"
     python = f"{cost.python}, made by kbench" if cost.python_made else cost.python
     return [seconds, f"{cost.mib:.0f}", str(cost.packages), python, compilers]
+
+
+def _suite(name: str, path: Path) -> list[str]:
+    suite = suites.load(path)
+    return [name, ", ".join(suite.examples), ", ".join(suites.varied(suite)), suite.title]
 
 
 def _example(example: Example) -> list[str]:

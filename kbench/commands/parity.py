@@ -7,7 +7,6 @@ import sys
 from functools import partial
 
 from kbench import store
-from kbench.cli.options import OPTIONS
 from kbench.commands import choices
 from kbench.commands.choices import Options
 from kbench.errors import Interrupted, UserError
@@ -80,7 +79,7 @@ def _check(options: Options) -> None:
                 "--with, --shims and what follows -- are for a program of your own: name it with --script."
             )
         return
-    if options["examples"] != OPTIONS["--examples"]["default"]:
+    if options["examples"] is not None:
         raise UserError("--examples and --script: give one or the other.")
     if options["form"] == "right" or options["batch_size"]:
         raise UserError("A script runs as it is: --form right and --batch-size are for examples.")

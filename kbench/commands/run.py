@@ -52,6 +52,8 @@ def _on_cluster(options: Options) -> int:
     """Measure on the machines of --on; this one measures nothing."""
     if options["explain"] or options["trace"]:
         raise UserError("--explain and --trace are for a run on one machine: leave them out, or --on.")
+    if options.get("suite"):
+        raise UserError("--suite is for one machine, whose cores it depends on: leave out --on.")
     if options["export"]:
         raise UserError("--export is for a run on one machine: each kind's summary files are in its folder.")
     cluster = Cluster(

@@ -125,6 +125,11 @@ def beside_figures(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[F
     return found
 
 
+def same_backend(one: str, other: str) -> bool:
+    """Whether these names are of one backend, in whichever generation."""
+    return bool(one) and of_any_generation(one) == of_any_generation(other)
+
+
 def of_any_generation(backend: str) -> tuple[bool, str]:
     """Whether it is without Keras, and its name without the 1 of a framework's first generation.
 

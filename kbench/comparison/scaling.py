@@ -59,11 +59,18 @@ class Lines:
     lines: tuple[Line, ...]
     ideal: tuple[tuple[float, float], tuple[float, float]]  # from the fastest at the least value on
     left_out: tuple[str, ...] = ()  # backends with a row that was not measured like the others
+    task: str = ""  # where that varies between the example's rows
+
+    @property
+    def title(self) -> str:
+        """The example, and what is done with it where that varies."""
+        return axes.titled(self.example, {axes.TASK: self.task})
 
     @property
     def others(self) -> list[Axis]:
-        """The axes with numbers, beside this one, on which the lines differ."""
-        return [axis for axis in axes.varying(line.key for line in self.lines) if axis.number]
+        """The axes, beside this one, that make other work of the lines, or with numbers on which they differ."""
+        found = axes.varying(line.key for line in self.lines)
+        return [axis for axis in found if axis.number or not axis.same_work]
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -82,11 +89,11 @@ def within(rows: Sequence[Summary]) -> list[Lines]:
 
 def lines(sides: Sequence[SweepRun]) -> tuple[list[Lines], list[str]]:
     """The lines of each example along each axis, and sentences on the examples of several runs without lines."""
-    examples = dict.fromkeys(row.example for side in sides for row in side.summaries)
+    examples = dict.fromkeys((row.example, _task(row)) for side in sides for row in side.summaries)
     found: list[Lines] = []
     missing: dict[str, list[str]] = {}
-    for example in examples:
-        made = _of_example(example, sides)
+    for example, task in examples:
+        made = _of_example(example, task, sides)
         if isinstance(made, str):
             missing.setdefault(made, []).append(example)
         else:
@@ -95,9 +102,14 @@ def lines(sides: Sequence[SweepRun]) -> tuple[list[Lines], list[str]]:
     return found, said if len(sides) > 1 else []
 
 
-def _of_example(example: str, sides: Sequence[SweepRun]) -> list[Lines] | str:
+def _task(row: Summary) -> str:
+    """What is done with the example, where that is not what it says itself."""
+    return str(row.axes.get(axes.TASK, ""))
+
+
+def _of_example(example: str, task: str, sides: Sequence[SweepRun]) -> list[Lines] | str:
     """The example's lines, or why there are none."""
-    here = [(side, [row for row in side.summaries if row.example == example]) for side in sides]
+    here = [(side, [row for row in side.summaries if (row.example, _task(row)) == (example, task)]) for side in sides]
     here = [(side, rows) for side, rows in here if rows]
     if len(here) < min(2, len(sides)):
         return "only one of the runs has it"
@@ -130,7 +142,7 @@ def _along(axis: Axis, example: str, timed: Sequence[Summary], differing: tuple[
         return None
     order = axes.order_of([line.key.ranking for line in drawn])
     drawn.sort(key=lambda line: (order(line.key.ranking), str(line.key)))
-    return Lines(example, axis, tuple(drawn), _ideal(drawn, axis), differing)
+    return Lines(example, axis, tuple(drawn), _ideal(drawn, axis), differing, _task(timed[0]))
 
 
 def _value(row: Summary, axis: Axis) -> int | None:

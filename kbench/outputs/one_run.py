@@ -28,10 +28,12 @@ from kbench.plots.performance_profile import performance_profile
 from kbench.plots.scaling import scaling
 from kbench.plots.styles import OWN, Style, caption, key, row_styles, same_learning
 from kbench.report.page import html
+from kbench.selection import suites
 from kbench.store.files import os_errors_as_user_errors, remove_others, replace
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
-from kbench.tables.content import by_example
+from kbench.tables import suites as suite_tables
+from kbench.tables.content import by_example, of_table
 from kbench.tables.csv import epochs_csv, memory_csv, summary_csv
 from kbench.tables.latex import latex
 from kbench.tables.page import Run, page
@@ -100,6 +102,7 @@ def _published() -> list[Figure]:
 def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
     """The run as report.html shows it."""
     figures = _published()
+    suite = suites.of_request(results.request)
     return Run(
         name=results.name,
         created=results.created,
@@ -119,6 +122,8 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         addresses=published.addresses(),
         again=again(results),
         further=[*layer_causes.tables(*causes.inside(results, summaries)), *traces.tables(results)],
+        suite=suite,
+        laid_out=suite_tables.tables(suite, summaries, figures) if suite else (),
     )
 
 
@@ -132,18 +137,18 @@ def _plots(
     summaries = [row for row in summaries if row.work.compared]
     chosen = row_styles(summaries, colors([results]))
     style = signed(style, [(results, summaries)])
-    cells: dict[str, list[Measured]] = {}
+    cells: dict[tuple[str, object], list[Measured]] = {}
     for one in by_line(results.measured):
-        cells.setdefault(one.cell.example, []).append(one)
+        cells.setdefault(of_table(one.cell), []).append(one)
     whole = _named("overview", overview({"": summaries}, chosen, style))
     whole |= _named("performance-profile", performance_profile(summaries, chosen, style))
     drawn = {"": whole | _named("keras-cost", keras_cost(summaries, chosen, style))}
     for rows in by_example(summaries):
-        example = rows[0].example
+        example = rows[0].title
         differing = {key(row) for row in rows if row.differs}
         learning = {row.key for row in same_learning(rows)}
-        trained = [one for one in cells[example] if one.cell.key in learning]
-        of_network = next((one for one in accuracies if one.example == example), None)
+        trained = [one for one in cells[of_table(rows[0])] if one.cell.key in learning]
+        of_network = next((one for one in accuracies if one.example == rows[0].example), None)
         curves = convergence(trained, chosen, differing, style, of_network) if rows[0].work.trains else {}
         stem = file_name(example)
         drawn[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
@@ -151,8 +156,8 @@ def _plots(
             shown = [one for one in results.measured if one.cell.example == program_of(example)]
             drawn[example] |= _named(f"{stem}-memory", memory(shown, chosen, style))
     for sweep in within(summaries):
-        stem = f"{file_name(sweep.example)}-by-{sweep.axis.title.replace(' ', '-')}"
-        drawn[sweep.example] |= _named(stem, scaling(sweep, chosen, style))
+        stem = f"{file_name(sweep.title)}-by-{sweep.axis.title.replace(' ', '-')}"
+        drawn[sweep.title] |= _named(stem, scaling(sweep, chosen, style))
     return drawn
 
 
@@ -160,7 +165,7 @@ def _kept(run: Path, rows: Sequence[Summary]) -> dict[str, list[str]]:
     """The plots of before, which stay if none are drawn."""
     kinds = ("convergence", "memory", "seconds", *(f"by-{axis.title.replace(' ', '-')}" for axis in axes.numbers()))
     stems: dict[str, tuple[str, ...]] = {"": ("overview", "performance-profile", "keras-cost")}
-    stems |= {row.example: tuple(f"{file_name(row.example)}-{what}" for what in kinds) for row in rows}
+    stems |= {name: tuple(f"{file_name(name)}-{what}" for what in kinds) for name in (row.title for row in rows)}
     return {
         example: [f"plots/{stem}.png" for stem in names if (run / "plots" / f"{stem}.png").is_file()]
         for example, names in stems.items()
@@ -193,6 +198,8 @@ def _named(stem: str, formats: Mapping[str, bytes]) -> dict[str, bytes]:
 def file_name(example: str) -> str:
     """A name that is safe for a file and a link: the example's own if it is, else one with a hash."""
     fit = re.sub(r"[^A-Za-z0-9._-]+", "_", example)[:60]
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]* \((train|infer)\)", example):  # an example and its task
+        return re.sub(r" \((.+)\)", r"-\1", example)
     if fit == example and not fit.startswith((".", "-")):
         return fit
     return f"{fit.lstrip('.-') or 'example'}-{hashlib.sha256(example.encode(errors='replace')).hexdigest()[:8]}"

@@ -33,7 +33,7 @@ def write_page(
     style = signed(style, list(zip(runs, summaries, strict=True)))
     drawings: dict[str, bytes] = {}
     for one in drawn if plots else ():
-        stem = f"scaling-{file_name(one.example)}-{one.axis.title.replace(' ', '-')}"
+        stem = f"scaling-{file_name(one.title)}-{one.axis.title.replace(' ', '-')}"
         drawings |= {f"{stem}.{suffix}": content for suffix, content in scaling(one, styles, style).items()}
     folder = page.with_name(f"{page.stem}-plots")
     shown = [of_report(run, rows) for run, rows in zip(runs, summaries, strict=True)]

@@ -29,6 +29,8 @@ from kbench.values import (
     base,
 )
 
+OF_SUITE = ": "  # between a dataset and what a suite asks for
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -41,7 +43,12 @@ class Plan:
     backends: tuple[Backend, ...]
     examples: tuple[Example, ...]
     frameworks: frozenset[str] = frozenset()  # the keras.json names of all backends
-    data: Mapping[str, Origin] = field(default_factory=dict)  # by name of a published dataset, once it is chosen
+    data: Mapping[str, Origin] = field(default_factory=dict)  # by `dataset`, of published ones, once it is chosen
+
+    def dataset(self, task: CellTask) -> str:
+        """The name of the task's data; where its suite says whether real or synthetic, with that."""
+        name = next(one.data for one in self.examples if one.name == task.example)
+        return f"{name}{OF_SUITE}{task.source}" if task.source else name
 
     def to_measure(self) -> tuple[CellTask, ...]:
         """The tasks without a verdict."""
@@ -85,8 +92,11 @@ def make(
     tasks, impossible = [], {}
     passed = {name: start_of_sha256(value) for name, value in request.passed().items()}
     for example in loaded:
-        named = replace(example, task=task or example.task)
-        found = list(rows.of_example(named, chosen, on, request, passed))
+        found = [
+            row
+            for one in ((task,) if task else request.tasks_of(example))
+            for row in rows.of_example(example, one, chosen, on, request, passed)
+        ]
         repeats = {one.row_id: rows.repeats(one, request) for one, _ in found}
         for repeat in sorted(set[int]().union(*repeats.values())):
             now = [one for one in found if repeat in repeats[one[0].row_id]]

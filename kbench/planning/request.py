@@ -18,7 +18,8 @@ from kbench.errors import UserError
 from kbench.machine.host import visible_cores
 from kbench.masking import MASK, masked_arguments, without_passwords
 from kbench.planning.tasks import start_of_sha256
-from kbench.values import base
+from kbench.selection.suites import INFER, Suite
+from kbench.values import Example, base
 
 PRECISION, BUDGET = 0.1, 600.0  # defaults; BUDGET in seconds
 LAST_SEED = 2**32 - 1  # what numpy takes
@@ -89,6 +90,9 @@ class Request:
     batch_size: tuple[Count | Literal["max"], ...] = ()  # MAX: as large as fits, by doubling
     samples: tuple[Count, ...] = ()
     threads: Annotated[tuple[Count, ...], msgspec.Meta(min_length=1)] = field(default_factory=cores)  # of a cell
+    task: tuple[Literal["train", "infer"], ...] = ()  # empty: each example's own
+    suite: Suite | None = None  # what it says of an example counts instead of the fields above
+    steps: Count | None = None  # of a suite: an epoch has at least so many
     profile: Literal["smoke", "quick", "full"] = "quick"
     repeats: Count = 1
     # A row is repeated until it differs from the fastest or its ratio is known to within this; None: never.
@@ -110,6 +114,26 @@ class Request:
     pass_env: tuple[str, ...] = ()  # names of further environment variables for cells
     script: Script | None = None  # if `examples` is a user's program
     baseline: str = ""  # full name of the backend of --baseline
+
+    def of(self, example: str, task: str) -> Request:
+        """The request for one example and task of its suite."""
+        if self.suite is None or example not in self.suite.settings:
+            return self
+        settings = self.suite.settings[example]
+        given = settings.infer if task == INFER else settings.train
+        names = ("batch_size", "threads", "image_data_format", "steps")
+        return replace(self, **{name: value for name in names if (value := getattr(given, name))})
+
+    def tasks_of(self, example: Example) -> tuple[str, ...]:
+        """What is to be done with the example. Inference is possible with any, training not."""
+        settings = self.suite.settings.get(example.name) if self.suite else None
+        asked = (settings.task if settings else ()) or self.task or (example.task,)
+        return (INFER,) if INFER in asked and example.task == INFER else tuple(dict.fromkeys(asked))
+
+    def sources_of(self, example: str, task: str) -> tuple[str, ...]:
+        """Whether its suite asks for real data, synthetic ones, or both; empty if it leaves that to the run."""
+        settings = self.suite.settings.get(example) if self.suite else None
+        return () if settings is None else (settings.infer if task == INFER else settings.train).data
 
     def seed_of(self, repeat: int) -> int:
         """The seed of a repeat (1, 2, ...): the same for all backends."""

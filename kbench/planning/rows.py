@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from kbench.axes import BATCH_SIZE, SAMPLES, THREADS, Value
+from kbench import datasets
+from kbench.axes import BATCH_SIZE, DATA, SAMPLES, TASK, THREADS, Value
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.masking import masked_variables
 from kbench.planning.request import MAX, Request
 from kbench.planning.tasks import CellTask, guest_sha256, of_build
 from kbench.selection import sources, twins
 from kbench.selection.builds import pick_build
+from kbench.selection.suites import INFER, TRAIN
 from kbench.values import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
@@ -47,27 +49,41 @@ class Sizes:
 
 def of_example(
     example: Example,
+    task: str,
     backends: Sequence[Backend],
     devices: Sequence[Device],
     request: Request,
     passed: Mapping[str, str],
 ) -> Iterator[tuple[CellTask, Outcome | None]]:
-    """The first repeat of each row of an example, and the outcome of those that cannot run. Raises UserError."""
-    for sizes, device, backend in product(_sizes(example, request), devices, backends):
+    """The first repeat of each row of an example, and the outcome of those that cannot run. Raises UserError.
+
+    `task` is its own, or inference of what it trains, or none that it can do.
+    """
+    several, of_work = len(request.tasks_of(example)) > 1, dict[str, Value]()
+    if (several or task != example.task) and task in request.tasks_of(example):
+        of_work[TASK] = task
+    impossible = example.task == INFER and task == TRAIN
+    sources = request.sources_of(example.name, task) if datasets.is_published(example.data) else ()
+    request = request.of(example.name, task)
+    example = replace(example, task=task)
+    for sizes, source, device, backend in product(_sizes(example, request), sources or ("",), devices, backends):
         of_backend, verdict = _of_backend(backend, example.task, request, device)
         of_twin, unwritten = _of_twin(example, backend, request)
         for layout in _layouts(example, backend, request.image_data_format, device):
             other = backend.kind == NATIVE and example.input == "image" and layout != _native(backend, device)
             found = verdict or unwritten
+            if impossible:
+                found = Outcome(UNSUPPORTED, f"{example.name} only infers: it says nothing of training")
             if other and not found:
                 found = Outcome(UNSUPPORTED, f"its twins compute with {_native(backend, device)}")
-            task = CellTask(
+            row = CellTask(
                 image_data_format=layout,
                 device=device.label,
                 repeat=1,
                 seed=request.seed,
                 threads=sizes.threads,
-                axes=sizes.axes,
+                axes={**of_work, **({DATA: source} if len(sources) > 1 else {}), **sizes.axes},
+                source=source,
                 init=request.init,
                 passed=passed,
                 memory_limit_mib=request.memory_limit_mib,
@@ -77,7 +93,7 @@ def of_example(
                 **of_backend,
                 **of_twin,
             )
-            yield task, found
+            yield row, found
 
 
 def repeats(task: CellTask, request: Request) -> set[int]:
@@ -92,8 +108,7 @@ def _sizes(example: Example, request: Request) -> list[Sizes]:
     if example.task == SCRIPT:
         batch_sizes, samples = [0], [0]
     else:
-        profile = example.profiles[request.profile]
-        samples = sorted({*request.samples}) or [profile.samples]
+        samples = sorted({*request.samples}) or [_samples(example, request)]
         batch_sizes = _batch_sizes(example, request, samples[0])
     threads = sorted({*request.threads})
     several = {BATCH_SIZE: len(batch_sizes) > 1, SAMPLES: len(samples) > 1, THREADS: len(threads) > 1}
@@ -103,6 +118,17 @@ def _sizes(example: Example, request: Request) -> list[Sizes]:
         varying: dict[str, Value] = {name: value for name, value in values.items() if several[name]}
         found.append(Sizes(of_batch, of_epoch, of_process, varying))
     return found
+
+
+def _samples(example: Example, request: Request) -> int:
+    """Those of the profile; in a suite so many that its steps fit, of the largest batch, as far as there are any."""
+    samples = example.profiles[request.profile].samples
+    if request.suite is None:
+        return samples
+    steps = 1 if request.profile == "smoke" else request.steps or 1
+    largest = max([one for one in request.batch_size if isinstance(one, int)] or [example.batch_size])
+    most = largest * steps if example.own_data else example.profiles["full"].samples
+    return max(samples, min(largest * steps, most))
 
 
 def _batch_sizes(example: Example, request: Request, samples: int) -> list[int]:
@@ -129,16 +155,17 @@ def _of_example(example: Example, request: Request, sizes: Sizes) -> dict[str, A
             "give more --samples or a smaller --batch-size."
         )
     epochs = request.epochs or profile.epochs
-    all_samples = (samples + profile.validation_samples) * epochs
+    validation = profile.validation_samples if example.task == TRAIN else 0
+    all_samples = (samples + validation) * epochs
     estimate = min(START_SECONDS + all_samples * SAMPLE_SECONDS[example.task], LONGEST_SECONDS)
     return {
         **_of_file(example),
         "profile": request.profile,
         "batch_size": batch_size,
         "samples": samples,
-        "validation_samples": profile.validation_samples,
+        "validation_samples": validation,
         "epochs": epochs,
-        "augment": request.augment and example.augmentation,
+        "augment": request.augment and example.augmentation and example.task == TRAIN,
         "timeout": request.timeout or estimate,
     }
 

@@ -55,6 +55,7 @@ class CellTask(Cell):
     threads: int = 1
     init: str = "seeded"
     augment: bool = False
+    source: str = ""  # "real" or "synthetic" data, where its suite asks for these; else the run's
     parity: Mapping[str, tuple[int, ...]] | None = None  # what to compute in a parity run
     inside: Mapping[str, tuple[str, ...]] | None = None  # {"what": ...}: what is looked into, and nothing is measured
     data_sha256: str = ""  # known once the arrays are prepared
@@ -68,6 +69,11 @@ class CellTask(Cell):
     def cell(self) -> Cell:
         """The part of it that results keep."""
         return Cell(**{one.name: getattr(self, one.name) for one in fields(Cell)})
+
+    @property
+    def arrays(self) -> tuple[str, str]:
+        """The example, and the form of its arrays."""
+        return self.example, " ".join(filter(None, (self.image_data_format, self.source)))
 
     @property
     def environment(self) -> tuple[str, str]:

@@ -38,7 +38,7 @@ def _figure(rows: Sequence[Summary], styles: Mapping[Key, RowStyle], style: Styl
     axes.set_xticks(_ticks(least / 1.1, most * 1.1))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    labels = [literal(f"{row.example}: {styles[key(row)].label}", 60) for row in rows]
+    labels = [literal(f"{row.title}: {styles[key(row)].label}", 60) for row in rows]
     axes.set_yticks(range(len(rows)), labels, fontsize=points(8))
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)

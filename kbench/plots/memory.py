@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -38,7 +39,8 @@ def _figure(measured: Sequence[Measured], looks: Mapping[Key, RowStyle], style: 
         if look := _look(one, looks):
             seconds, mib = zip(*one.outcome.memory, strict=True)
             panel.plot(seconds, mib, color=look.color, linestyle=look.line_style, linewidth=1.2)
-            lines[look.label] = Line2D([], [], label=literal(look.label), color=look.color, linestyle=look.line_style)
+            how: dict[str, Any] = {"color": look.color, "linestyle": look.line_style}
+            lines[look.label] = Line2D([], [], label=literal(look.label), **how)
     figure.suptitle(literal(measured[0].cell.example), fontsize=points(11))
     panel.set(xlabel="seconds of the process", ylabel="memory (MiB)")
     panel.set_ylim(bottom=0.0)

@@ -134,9 +134,10 @@ def marker_of(backend: int, number: int, backends: int) -> tuple[str, bool]:
 def _in_labels(rows: Sequence[Summary]) -> list[Axis]:
     """The axes in labels: where rows of an example and backend differ, and the device if there are several.
 
-    Native layouts differ between examples; labels name them only if one example runs in both.
+    Native layouts differ between examples; labels name them only if one example runs in both. Training and inference
+    are never in one plot.
     """
-    keys = [row.key for row in rows]
+    keys = [row.key.without([axes.TASK]) for row in rows]
     inside = axes.within_backends(keys)
     several = [axis for axis in axes.varying(keys) if axis.name == axes.DEVICE]
     return [axis for axis in axes.varying(keys) if axis in (*inside, *several)]

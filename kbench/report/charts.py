@@ -265,7 +265,7 @@ def _along(lines: Lines, what: str, field: str, unit: str, found: Sequence[Seque
         by_label.setdefault(label, []).append(f"{significant(value)} at {at:,}")
     in_words = [f"{label} {', '.join(shown)} {unit}" for label, shown in by_label.items()]
     columns = _columns(("row", "at", field, "low", "high"), found)
-    chart = _chart("scaling", f"{lines.example}: {what} against {lines.axis.title}", columns, in_words)
+    chart = _chart("scaling", f"{lines.title}: {what} against {lines.axis.title}", columns, in_words)
     return {**chart, "x": lines.axis.title, "y": unit, "field": field}
 
 

@@ -27,9 +27,9 @@ from kbench.plots.scaling import line_styles
 from kbench.plots.styles import Key, RowStyle, key, place_labels, row_styles
 from kbench.report import charts, colors, learning_text, published_tables
 from kbench.summary import Summary
-from kbench.tables import configuration, keras_cost, overall
+from kbench.tables import configuration, keras_cost, overall, suites
 from kbench.tables.answers import headline
-from kbench.tables.content import by_example, remarks_once, table
+from kbench.tables.content import by_example, of_table, remarks_once, table
 from kbench.tables.page import Run, versions
 from kbench.text import plain
 from kbench.values import NOT_COMPARED, OK, Measured
@@ -137,9 +137,9 @@ def _run(
     each: int,
     sweeps: Sequence[Lines],
 ) -> dict[str, Any]:
-    cells: dict[str, list[Measured]] = {}
+    cells: dict[tuple[str, object], list[Measured]] = {}
     for one in run.measured:
-        cells.setdefault(one.cell.example, []).append(one)
+        cells.setdefault(of_table(one.cell), []).append(one)
     groups = by_example(run.summaries)
     printed = {one.example: one for one in run.accuracies}
     # Each with footnotes of its own: a reader may go to a section by a link.
@@ -148,14 +148,14 @@ def _run(
         {
             **_drawn(
                 f"r{number}e{position}",
-                rows[0].example,
+                rows[0].title,
                 [
-                    *charts.of_example(rows, cells[rows[0].example], chosen, each, printed.get(rows[0].example)),
-                    *_along([one for one in sweeps if one.example == rows[0].example], chosen),
+                    *charts.of_example(rows, cells[of_table(rows[0])], chosen, each, printed.get(rows[0].example)),
+                    *_along([one for one in sweeps if one.title == rows[0].title], chosen),
                 ],
                 styles,
             ),
-            "unrisen": unrisen(cells[rows[0].example]),
+            "unrisen": unrisen(cells[of_table(rows[0])]),
             "facts": content.heading.removeprefix(plain(rows[0].example)).strip(" ()"),
             "table": content,
             "marks": [(styles[chosen[key(row)].label], "" if row.status == OK else "missed") for row in rows],
@@ -177,6 +177,13 @@ def _run(
         "remarks": run.remarks,
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,
+        "suite": {"heading": suites.heading(run.suite), "source": suites.source(run.suite)}
+        if run.laid_out and run.suite
+        else None,
+        "laid_out": [
+            (one, [(None, "own" if suites.is_own(cells, one.columns) else "") for cells in one.rows])
+            for one in run.laid_out
+        ],
         "cost": keras_cost.table(run.summaries),
         "further": run.further,
         "in_print": published_tables.tables(run.published, run.addresses),

@@ -10,13 +10,17 @@ from typing import TextIO
 
 from kbench import store
 from kbench.analysis import machine_stability
+from kbench.comparison import published
+from kbench.errors import UserError
 from kbench.machine.provenance import describe
 from kbench.outputs import causes, layer_causes, traces
 from kbench.screen import terminal
 from kbench.screen.terminal import TABLE, USUAL
+from kbench.selection import suites
 from kbench.store.files import replace
 from kbench.summary import Summary
 from kbench.tables import columns, csv, interrupted, keras_cost, markdown, text
+from kbench.tables import suites as suite_tables
 from kbench.tables.columns import Shown
 from kbench.tables.content import Table
 from kbench.text import as_json, at_blanks
@@ -70,7 +74,7 @@ def print_rows(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -
         width, ordered = terminal.width(), columns.in_order(rows, wanted.shown)
         print()
         terminal.print_text(text.text(ordered, width, terminal.repeat_command(run), wanted.shown))
-        for one in _further(run, rows):
+        for one in _further(run, rows, measured_only=True):
             terminal.print_text("\n" + text.together([one], width, "in summary.md"))
         for remark in remarks:
             print()
@@ -97,9 +101,15 @@ def _as(form: str, run: store.RunResults, rows: Sequence[Summary], shown: Shown)
     return as_json({"schema": 1, **about, "rows": csv.summary_records(rows, shown.columns)})
 
 
-def _further(run: store.RunResults, rows: Sequence[Summary]) -> list[Table]:
-    """Tables below those of the examples: epochs of what was interrupted, and what Keras costs."""
+def _further(run: store.RunResults, rows: Sequence[Summary], measured_only: bool = False) -> list[Table]:
+    """Tables below those of the examples: epochs of what was interrupted, what Keras costs, a suite's, and causes."""
     further = [one for one in (interrupted.table(run.measured), keras_cost.table(rows)) if one]
+    if suite := suites.of_request(run.request):
+        try:
+            figures = published.read()
+        except UserError:  # `list published` says what is wrong
+            figures = []
+        further += suite_tables.tables(suite, rows, figures, measured_only=measured_only)
     return [*further, *layer_causes.tables(*causes.inside(run, rows)), *traces.tables(run)]
 
 

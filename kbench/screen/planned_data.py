@@ -6,7 +6,7 @@ import textwrap
 
 from kbench import datasets, paths
 from kbench.datasets import REAL, SYNTHETIC, Origin, describe
-from kbench.planning.plan import Plan
+from kbench.planning.plan import OF_SUITE, Plan
 
 _HEAD, _INDENT = "  data       ", " " * 13
 
@@ -16,7 +16,10 @@ def in_short(plan: Plan) -> str:
     if plan.request.script:
         return ""
     file = any(example.data not in datasets.names() and not example.own_data for example in plan.examples)
-    sources = sorted({one.source for one in plan.data.values()} | ({REAL} if file else set()))  # the user's are real
+    used = {plan.dataset(task) for task in plan.tasks}
+    sources = sorted(
+        {one.source for name, one in plan.data.items() if name in used} | ({REAL} if file else set())
+    )  # the user's are real
     said = [f"{' and '.join(sources)} data"] if sources else []
     if any(example.own_data for example in plan.examples):
         said.append("data of load_data")
@@ -26,10 +29,13 @@ def in_short(plan: Plan) -> str:
 def lines(plan: Plan, width: int) -> list[str]:
     """Where the data of each example come from, folded."""
     names: dict[Origin, list[str]] = {}
-    for example in plan.examples:
-        if example.data in plan.data:
-            names.setdefault(plan.data[example.data], []).append(example.name)
+    for task in plan.tasks:
+        if (origin := plan.data.get(plan.dataset(task))) and task.example not in names.setdefault(origin, []):
+            names[origin].append(task.example)
     parts = [f"{', '.join(of)}: {_of(origin)}" for origin, of in names.items()]
+    used = {plan.dataset(task) for task in plan.tasks}
+    left_out = {name: one for name, one in plan.data.items() if name not in used}
+    parts += [f"{name.partition(OF_SUITE)[0]}: left out, {_of(one)}" for name, one in left_out.items()]
     if any(origin.missing for origin in names):
         folder = paths.portable(datasets.cache_folder() / "files")
         parts.append(f"For real data, put these files into {folder} or into a folder named by --data-dir.")

@@ -18,6 +18,7 @@ from kbench.axes import Axis, Point
 from kbench.cli import arguments
 from kbench.parity.values import Agreement
 from kbench.planning.plan import Plan
+from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
 from kbench.screen import planned_data, planned_program
 from kbench.screen.colors import colored
@@ -47,6 +48,7 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
     if request.script:
         extent = f"the script {' '.join([plan.examples[0].name, *request.script.kept()['arguments']])}"
     lines = [f"Plan: {count}, {extent}{planned_data.in_short(plan)}"]
+    lines += _of_suite(request)
     lines.append(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
     known = beside_others({backend.name: backend.beside_newer for backend in plan.backends})
     lines += [f"             {one}" for one in known]
@@ -77,6 +79,17 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
         )
         lines += [f"             {line}" for line in dict.fromkeys(reasons)]
     print("\n".join(lines), file=file or sys.stdout, flush=True)
+
+
+def _of_suite(request: Request) -> list[str]:
+    """The suite, and how much of it a smoke run leaves."""
+    if request.suite is None:
+        return []
+    said = f"  suite      {request.suite.name}: {request.suite.title}"
+    less = f"left out: {request.suite.left_out}" if request.suite.left_out else ""
+    if request.profile == "smoke":
+        less = "smoke: only the first of several batch sizes, threads, layouts and data"
+    return [said, *([f"             {less}"] if less else [])]
 
 
 QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"

@@ -9,49 +9,63 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from kbench import datasets
+from kbench import axes, datasets
 from kbench.arrays import Data
 from kbench.datasets import REAL, SYNTHETIC, MissingFiles, Needed, Origin, addresses
 from kbench.errors import UserError
-from kbench.planning.plan import Plan
+from kbench.planning.plan import OF_SUITE, Plan
 from kbench.planning.tasks import CellTask
 from kbench.session.events import Note, OnEvent
 from kbench.values import Example
 
 AUTO: Final = "auto"
 
-Key = tuple[str, str]  # example, image_data_format
+Key = tuple[str, str]  # CellTask.arrays
 
 
 def chosen(the_plan: Plan) -> Plan:
-    """The plan with the origin of each published dataset. Downloads nothing; asks addresses for seconds at most."""
-    request, tasks = the_plan.request, _published(the_plan)
+    """The plan with the origin of each published dataset. Downloads nothing; asks addresses for seconds at most.
+
+    Where a suite asks for real data and for synthetic ones, and there are no real ones, those rows are left out; but
+    not where they were there when the run began.
+    """
+    tasks, examples = _published(the_plan), {example.name: example for example in the_plan.examples}
     addresses.forget()
 
     def choose(name: str) -> Origin:
-        source = request.data_sources.get(name, request.data_source)
+        source = _source(the_plan, name)
         if source == SYNTHETIC:
             return Origin(SYNTHETIC)
         forms = {(task.input, task.image_data_format) for task in tasks[name]}
-        found = datasets.origin(name, forms, _needed(tasks[name]), request.data_folder)
+        found = datasets.origin(
+            examples[tasks[name][0].example].data, forms, _needed(tasks[name]), the_plan.request.data_folder
+        )
         return replace(found, source=SYNTHETIC) if found.missing and source == AUTO else found
 
     with ThreadPoolExecutor() as pool:  # or each address that does not answer would take its time after the other
-        return replace(the_plan, data=dict(zip(tasks, pool.map(choose, tasks), strict=True)))
+        found = dict(zip(tasks, pool.map(choose, tasks), strict=True))
+    missing = [name for name, one in found.items() if one.missing and name not in the_plan.request.data_sources]
+    absent = {task.id for name in missing for task in tasks[name] if _both(task)}
+    return replace(the_plan, tasks=tuple(task for task in the_plan.tasks if task.id not in absent), data=found)
+
+
+def _both(task: CellTask) -> bool:
+    """Whether its example is measured with real data and with synthetic ones."""
+    return axes.DATA in task.axes
 
 
 def prepared(the_plan: Plan, own: Mapping[str, Path], on_event: OnEvent) -> tuple[Plan, dict[Key, Data]]:
     """The plan with what was chosen, and the arrays; `own` are files of load_data, by example. Raises UserError."""
     the_plan = the_plan if the_plan.data else chosen(the_plan)
     examples = {example.name: example for example in the_plan.examples}
-    tasks = {(task.example, task.image_data_format): task for task in _with_arrays(the_plan)}
+    tasks = {task.arrays: task for task in _with_arrays(the_plan)}
     data: dict[Key, Data] = {}
     failed: dict[str, MissingFiles] = {}
     for key, task in tasks.items():
         try:
             data[key] = _arrays(the_plan, task, examples[task.example], own.get(task.example))
         except MissingFiles as error:
-            failed[examples[task.example].data] = error
+            failed[the_plan.dataset(task)] = error
     refused = [found for name, found in failed.items() if _source(the_plan, name) != AUTO]
     if refused:
         raise MissingFiles([one for found in refused for one in found.missing], refused[0].folder)
@@ -59,17 +73,21 @@ def prepared(the_plan: Plan, own: Mapping[str, Path], on_event: OnEvent) -> tupl
     for name, found in failed.items():
         origins[name] = Origin(SYNTHETIC, missing=found.missing)
         on_event(Note(f"{name}: synthetic data instead of real ones, because {found}."))
-    request = replace(the_plan.request, data_sources={name: one.source for name, one in origins.items()})
+    used = {the_plan.dataset(task) for task in the_plan.tasks}
+    sources = {name: one.source for name, one in origins.items() if name in used}
+    request = replace(the_plan.request, data_sources=sources)
     the_plan = replace(the_plan, data=origins, request=request)
     for key, task in tasks.items():
-        if examples[task.example].data in failed:
+        if the_plan.dataset(task) in failed:
             data[key] = _arrays(the_plan, task, examples[task.example], None)
     return the_plan, data
 
 
 def _source(the_plan: Plan, name: str) -> str:
-    """What was asked for, or chosen when the run began."""
-    return the_plan.request.data_sources.get(name, the_plan.request.data_source)
+    """What was asked for, or chosen when the run began, of a dataset of the plan."""
+    request, (_, _, by_suite) = the_plan.request, name.partition(OF_SUITE)
+    wanted = by_suite or request.data_source
+    return request.data_sources.get(name, wanted)
 
 
 def _with_arrays(the_plan: Plan) -> list[CellTask]:
@@ -82,7 +100,7 @@ def _published(the_plan: Plan) -> dict[str, list[CellTask]]:
     found: dict[str, list[CellTask]] = {}
     for task in _with_arrays(the_plan):
         if datasets.is_published(names[task.example]):
-            found.setdefault(names[task.example], []).append(task)
+            found.setdefault(the_plan.dataset(task), []).append(task)
     return found
 
 
@@ -91,7 +109,7 @@ def _needed(tasks: list[CellTask]) -> Needed:
 
 
 def _arrays(the_plan: Plan, task: CellTask, example: Example, own: Path | None) -> Data:
-    origin = the_plan.data.get(example.data)
+    origin = the_plan.data.get(the_plan.dataset(task))
     try:
         data = datasets.prepare(
             str(own or example.data),
@@ -100,7 +118,7 @@ def _arrays(the_plan: Plan, task: CellTask, example: Example, own: Path | None) 
             source=origin.source if origin else REAL,
             mirror=the_plan.request.data_folder,
             samples=task.samples,
-            needed=_needed(_published(the_plan)[example.data]) if origin else None,
+            needed=_needed(_published(the_plan)[the_plan.dataset(task)]) if origin else None,
             progress=sys.stderr.isatty(),
         )
     except UserError as error:

@@ -83,7 +83,7 @@ def arrays(the_plan: Plan, on_event: OnEvent) -> tuple[Plan, RunPaths]:
         the_plan, data = run_data.prepared(the_plan, own, on_event)
     tasks = []
     for task in the_plan.tasks:
-        found = data.get((task.example, task.image_data_format))
+        found = data.get(task.arrays)
         file = weights[task.example].name if task.example in weights and task.parity is None else ""
         tasks.append(replace(task, data_sha256=found.sha256 if found else "", published_weights=file))
     return replace(the_plan, tasks=tuple(tasks)), replace(here, data=data)

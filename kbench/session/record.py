@@ -8,6 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from kbench import store
 from kbench.analysis import roofline
 from kbench.cells import spec
@@ -23,9 +25,10 @@ from kbench.values import Device, Environment
 def of_plan(the_plan: Plan, here: RunPaths, **more: object) -> dict[str, dict[str, Any]]:
     """The request, and the plan: cells, backends, examples, and `more` on what kind of run it is."""
     asked = asdict(the_plan.request)  # not by msgspec, which omits defaults
+    asked["suite"] = msgspec.to_builtins(the_plan.request.suite)
     if the_plan.request.script:
         asked["script"] = the_plan.request.script.kept()
-    cells, data = [task.cell for task in the_plan.tasks], {example: one for (example, _), one in here.data.items()}
+    cells, data = [task.cell for task in the_plan.tasks], {key[0]: one for key, one in here.data.items()}
     plan = store.plan_record(cells, the_plan.backends, the_plan.examples, data, **more)
     return {"request": asked, "plan": plan}
 

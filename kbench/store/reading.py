@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from kbench.axes import TASK
 from kbench.errors import UserError
 from kbench.reported import told
 from kbench.store import schema1
@@ -158,6 +159,8 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
     planned = {key: example[key] for key in _EXAMPLE_FACTS if example.get(key) is not None}
     if isinstance(accuracy := example.get("target_accuracy"), float):  # of an earlier version
         planned["target"] = f"val_accuracy >= {accuracy:g}"
+    if (task := cell.axes.get(TASK)) and task != planned.get("task"):  # inference of what the example trains
+        planned = {**planned, "task": task, "target": ""}
     asked = spec(run, cell)
     planned |= {
         "policy": asked.get("policy"),

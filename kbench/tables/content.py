@@ -17,7 +17,7 @@ from kbench.tables import data, of_script
 from kbench.tables.answers import answer
 from kbench.tables.columns import ALL, Shown, chosen, texts
 from kbench.text import MISSING, format_bound, format_ratio, plain, significant
-from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Interval, base, beside_others
+from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Cell, Interval, base, beside_others
 
 UNKNOWN = 1000  # an interval whose ends are more than so many times apart is not shown
 _MARKS = {
@@ -65,8 +65,13 @@ def tables(summaries: Iterable[Summary], again: str = "", shown: Shown = ALL) ->
 
 
 def by_example(summaries: Iterable[Summary]) -> list[list[Summary]]:
-    """The rows of each example, which stand together, in the order given."""
-    return [list(rows) for _, rows in groupby(summaries, key=lambda row: row.example)]
+    """The rows of each example and task, which stand together, in the order given."""
+    return [list(rows) for _, rows in groupby(summaries, key=of_table)]
+
+
+def of_table(one: Summary | Cell) -> tuple[str, object]:
+    """What the rows of one table have in common: the example and, where that varies, what is done with it."""
+    return one.example, one.axes.get(axes.TASK)
 
 
 def remarks_once(found: Iterable[Table]) -> list[Table]:
@@ -110,11 +115,12 @@ def heading(rows: Sequence[Summary]) -> str:
     varying = {axis.name for axis in axes.varying(row.key for row in rows)}
     of_all = f" of {row.available_samples:,}" if row.samples < (row.available_samples or 0) else ""
     facts = [
+        *(["inference"] if row.axes.get(axes.TASK) == "infer" else []),
         *([] if axes.SAMPLES in varying else [f"{row.samples:,}{of_all} samples"]),
         f"{row.epochs:,} {row.work.unit if row.epochs == 1 else row.work.units}",
         *([] if axes.BATCH_SIZE in varying else [f"batch {row.batch_size:,}"]),
     ]
-    facts += [said] if (said := data.in_short(row)) else []
+    facts += [said] if (said := data.in_short(row)) and axes.DATA not in varying else []
     facts += [] if axes.DEVICE in varying else [row.device]
     facts += [row.image_data_format] if row.input == "image" and axes.LAYOUT not in varying else []
     return plain(f"{row.example} ({row.profile}: {', '.join(facts)})")
@@ -141,6 +147,7 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
         columns["first token (s)"] = lambda row: significant(row.first_token_seconds)
     else:
         columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
+    columns |= _latency(rows)
     if any(axis.number for axis in _varying(rows)) and any(row.memory_mib for row in rows):
         columns["memory (MiB)"] = lambda row: significant(row.memory_mib)
     if any(row.memory_growth_mib is not None for row in rows):
@@ -150,6 +157,23 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     if not infers:
         columns |= _scores(rows)
     return columns | _target_columns(rows)
+
+
+def _latency(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
+    """How long a single sample takes, where rows predict one at a time."""
+    shown: dict[str, Callable[[Summary], float | None]] = {
+        "p50 (ms)": lambda row: row.latency_p50_seconds,
+        "p95 (ms)": lambda row: row.latency_p95_seconds,
+        "p99 (ms)": lambda row: row.latency_p99_seconds,
+    }
+    if all(row.latency_p50_seconds is None for row in rows):
+        return {}
+    return {title: partial(_milliseconds, value) for title, value in shown.items()}
+
+
+def _milliseconds(value: Callable[[Summary], float | None], row: Summary) -> str:
+    seconds = value(row)
+    return MISSING if seconds is None else significant(1000 * seconds)
 
 
 def _varying(rows: Sequence[Summary]) -> list[Axis]:

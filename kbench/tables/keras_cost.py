@@ -49,7 +49,7 @@ def of_pairs(summaries: Sequence[Summary]) -> list[tuple[Summary, Summary]]:
 
 def _row(row: Summary, native: Summary, several_devices: bool) -> tuple[str, ...]:
     return (
-        plain(f"{row.example} ({row.device})" if several_devices else row.example),
+        plain(f"{row.title} ({row.device})" if several_devices else row.title),
         plain(row.backend),
         plain(row.native),
         significant(row.epoch_seconds),

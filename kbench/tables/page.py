@@ -9,12 +9,13 @@ from typing import Any
 
 from kbench.comparison.published import FigureBesideRow
 from kbench.comparison.published_accuracy import PublishedAccuracy
+from kbench.selection.suites import Suite
 from kbench.summary import Summary
-from kbench.tables import accuracies, keras_cost
+from kbench.tables import accuracies, keras_cost, suites
 from kbench.tables.answers import headline
 from kbench.tables.configuration import configuration
-from kbench.tables.content import Table, tables
-from kbench.tables.markdown import body, code, escape
+from kbench.tables.content import Table, by_example, tables
+from kbench.tables.markdown import body, code, escape, together
 from kbench.text import plain
 from kbench.values import NATIVE, Measured
 
@@ -38,6 +39,8 @@ class Run:
     addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
     further: Sequence[Table] = ()  # of what was looked into
     again: str = ""  # the command that repeats what could not be compared
+    suite: Suite | None = None
+    laid_out: Sequence[Table] = ()  # its tables, as the original has them
 
     @property
     def command(self) -> str:
@@ -67,12 +70,13 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
     if any(row.percent_of_limit is not None for row in summaries):
         parts.append(_LIMIT)
     parts += _pictures("all examples", plots.get("", ()))
-    for table, example in zip(
-        tables(summaries, run.again), dict.fromkeys(row.example for row in summaries), strict=True
-    ):
+    for table, rows in zip(tables(summaries, run.again), by_example(summaries), strict=True):
+        example = rows[0].title
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
     for table in map(accuracies.table, run.accuracies):
         parts += [f"## {escape(table.heading)}", body(table)]
+    if run.suite and run.laid_out:
+        parts += [f"## {escape(suites.heading(run.suite))}", escape(suites.source(run.suite)), together(run.laid_out)]
     if cost := keras_cost.table(summaries):
         parts += [f"## {escape(cost.heading)}", body(cost)]
     for one in run.further:

@@ -59,7 +59,7 @@ def figure_rows(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]]:
     rows = [
         [
             plain(figure.framework),
-            plain(_hardware(figure)) or MISSING,
+            plain(hardware(figure)) or MISSING,
             MISSING if figure.batch_size is None else str(figure.batch_size),
             figure.metric.replace("_", " "),
             f"{figure.value:g}{'' if figure.spread is None else f' ± {figure.spread:g}'} {figure.unit}",
@@ -137,7 +137,7 @@ def _printed(
     ]
     return (
         plain(beside.figure.framework),
-        plain(_hardware(beside.figure)),
+        plain(hardware(beside.figure)),
         significant(beside.published),
         ", ".join(ratios) or MISSING,
         marked(
@@ -148,7 +148,8 @@ def _printed(
     )
 
 
-def _hardware(figure: Figure) -> str:
+def hardware(figure: Figure) -> str:
+    """What a figure was measured on, with the number of GPUs or threads."""
     threads = f", {figure.threads} threads" if figure.threads else ""
     gpus = f"{figure.gpus} x " if figure.gpus and figure.gpus > 1 else ""
     return f"{gpus}{figure.hardware}{threads}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import pytest
 from fake_runs import cell, measured
@@ -73,7 +74,7 @@ def test_nothing_is_said_of_few_epochs() -> None:
     assert growth(ends(leaking(50.0, 6))) is None and growth([]) is None
 
 
-def row(*mib: float, backend: str = "keras3/jax", **changes: object) -> Measured:
+def row(*mib: float, backend: str = "keras3/jax", **changes: Any) -> Measured:
     return measured(cell(backend=backend, epochs=len(mib), **changes), *([1.0] * len(mib)), resident_mib=[*mib])
 
 

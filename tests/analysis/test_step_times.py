@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from fake_runs import cell, measured
 from hypothesis import given
@@ -74,6 +76,19 @@ def test_few_epochs_small_changes_and_noise_are_not_spoken_of(paces: list[float]
 def test_repeats_count_together_so_that_few_epochs_of_each_are_enough() -> None:
     assert step_times.still_changing([epochs(1.5, 1.0)] * 4, 3) == ""
     assert "1.50 times faster" in step_times.still_changing([epochs(1.5, 1.0)] * 5, 3)
+
+
+def test_the_latency_of_single_samples_is_of_inference_with_a_batch_of_one_alone() -> None:
+    steps = tuple(number / 1000 for number in range(1, 101))
+    done = [Epoch(1, 90.0, 100, step_seconds=(0.9,) * 100), Epoch(2, sum(steps), 100, step_seconds=steps)]
+
+    def found(task: str, batch_size: int) -> list[float | None]:
+        one = measured(cell(epochs=2, batch_size=batch_size), facts={"task": task})
+        (row,) = summarise([dataclasses.replace(one, epochs=tuple(done))])
+        return [row.latency_p50_seconds, row.latency_p95_seconds, row.latency_p99_seconds]
+
+    assert found("infer", 1) == pytest.approx([0.0505, 0.09505, 0.09901])
+    assert found("infer", 2) == found("train", 1) == [None] * 3
 
 
 @given(st.lists(st.lists(st.floats(0, 1e6), max_size=12), max_size=4))

@@ -55,7 +55,7 @@ NAMES = [
     (("--backends", "fake", "--examples", f"{'x' * 300}.py"), "no example file xxx"),
     (("setup", "--backends", "fakke"), "did you mean fake"),
     (("list", "backend"), "`list` does not know 'backend': did you mean backends?"),
-    (("list", "foo"), "`list` does not know 'foo': choose from all, backends, examples, published, runs."),
+    (("list", "foo"), "`list` does not know 'foo': choose from all, backends, examples, suites, published, runs."),
     (("clean", "everything"), "`clean` does not know 'everything': choose from environments, data, compiled, all."),
     ((*RUN, "--name", "latest"), "A run cannot be called 'latest'"),
 ]

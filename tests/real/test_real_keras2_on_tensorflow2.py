@@ -33,13 +33,13 @@ print(keras.__version__.split(".")[0], same, subprocess.check_output(child, text
 """
 
 
-def written(folder: Path, **values: object) -> str:
+def written(folder: Path, **values: object) -> Path:
     program = folder / "train.py"
     text = PROGRAM
     for name, value in values.items():
         text = text.replace(name, str(value))
     program.write_text(text)
-    return str(program)
+    return program
 
 
 @pytest.mark.parametrize("backend", [BACKEND, pytest.param(f"{BACKEND}@2.15", marks=pytest.mark.thorough)])

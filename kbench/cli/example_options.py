@@ -1,0 +1,29 @@
+"""The options that say which examples are measured, and what is done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from kbench.cli.option_types import list_of
+from kbench.selection.suites import Task
+
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "--examples": {
+        "metavar": "LIST",
+        "help": "names from `list`, your own files, core (default: those that take minutes), or all; of a suite, "
+        "only these",
+    },
+    "--suite": {
+        "metavar": "SUITE",
+        "help": "measure a suite: examples, and what to vary of each. A name from `list suites`, or your own "
+        "file.toml. Options that you give count instead of the suite's; --profile smoke takes the first of several "
+        "batch sizes, threads and the like",
+    },
+    "--task": {
+        "type": list_of(get_args(Task)),
+        "metavar": "LIST",
+        "help": "train, or infer: only predict, with the same model and weights; both: train,infer (default: each "
+        "example's own)",
+    },
+}
