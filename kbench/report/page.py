@@ -81,7 +81,8 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
     along = [within([row for row in run.summaries if row.work.compared]) for run in runs]
     of_lines = [row_style for found in (scaling, *along) for one in found for row_style in line_styles(one, chosen)]
     whole = [row_style for run in runs for row_style in of_backends(run.summaries, chosen).values()]
-    styles = _styles([*chosen.values(), *of_lines, *whole])
+    named = {row_style.label for row_style in (*chosen.values(), *of_lines)}
+    styles = _styles([*chosen.values(), *of_lines, *(one for one in whole if one.label not in named)])
     each = charts.points_each(4 * sum(len(run.summaries) for run in runs))
     shown = [
         _run(number, run, chosen, styles, each, sweeps)

@@ -66,6 +66,8 @@ def framework(device: str, pending: Any = None) -> Any:
         model.function = wrap(model.function)
 
     return SimpleNamespace(
+        kernels_at_first=True,
+        is_recurrent=lambda model: False,
         calls=lambda example, steps: steps, train_epoch=train_epoch,
         step_hook=step_hook, wait=lambda model, outputs=None: None, pending=pending or (lambda _: None),
         device=lambda model: device, settings_of_training=lambda *_: {}, unusual=lambda *_: [],
