@@ -1,4 +1,4 @@
-"""Trains EfficientNet-B0 on CIFAR-10, in its own 32 x 32 pixels.
+"""Trains EfficientNet B0 on CIFAR-10, in its own 32 x 32 pixels.
 
 The network of Tan and Le (2019), written out: blocks that widen by a convolution of 1 x 1, convolve each channel for
 itself, weigh channels by squeeze and excitation, and narrow again. As pictures are small, the first convolution has a

@@ -188,7 +188,7 @@ REGISTRY: Registry = MappingProxyType(
             ((IMDB_KERAS,), (IMDB_RANKS,)),
         ),
         "shakespeare": Dataset(
-            "Shakespeare's As You Like It: 7,000 pieces of 64 characters to train and 190 to validate",
+            "As You Like It (a play): 7,000 pieces of 64 characters to train and 190 to validate",
             ("sequence",),
             ((PLAY,),),
             SHIPPED_PLAY,

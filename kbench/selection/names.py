@@ -135,7 +135,8 @@ def _meant(item: str, words: Sequence[str]) -> str:
     if found := re.fullmatch(r"([\w/]+)\s*(?:==|=|:|-)\s*(\d[\w.]*)", item.lower()):
         return f": a version follows an @, {found[1]}@{found[2]}." if found[1] in words else ""
     short = {word for word in words if 2 <= len(item) <= 4 and "/" not in word and _shortens(item.lower(), word)}
-    return f": did you mean {short.pop()}?" if len(short) == 1 else ""
+    plain = {word for word in short if not any(word != other and word.startswith(other) for other in short)}
+    return f": did you mean {plain.pop()}?" if len(plain) == 1 else ""
 
 
 def _shortens(item: str, word: str) -> bool:

@@ -14,7 +14,7 @@ from kbench.tables.columns import ALL, Shown
 from kbench.tables.content import Table, tables
 from kbench.text import at_blanks
 
-_NARROWEST = 8  # columns of the terminal, of a column that is wrapped, if its words are not longer
+_NARROWEST = 6  # columns of the terminal, of a column that is wrapped, if its words are not longer
 _MOST_LINES = 4  # of titles that could be narrower
 
 

@@ -194,6 +194,7 @@ def test_an_option_of_run_has_the_name_of_its_field_and_reaches_the_guest() -> N
         "named_examples",
         "pythons",
         "script",
+        "steps",
     }
     assert (spec(made)["init"], spec(made)["epochs"]) == ("backend", 7)
 

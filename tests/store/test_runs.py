@@ -172,6 +172,7 @@ def test_spec_and_outcome_lie_in_the_cells_folder(tmp_path: Path) -> None:
         "last_event": "",
         "last_lines": [],
         "disturbed_again": [],
+        "memory": [],
     }
     assert store.read(run).measured[0].outcome == kept
 
