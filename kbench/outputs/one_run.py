@@ -69,11 +69,12 @@ def rebuild(
     files: dict[str, str | bytes] = {
         "summary.csv": summary_csv(rows),
         "epochs.csv": epochs_csv(by_line(results.measured)),
-        "memory.csv": memory_csv(results.measured),
         "summary.md": page(shown, pngs, _resumed(results)),
         "summary.tex": latex(rows),
         "report.html": html([shown]),
     }
+    if any(one.outcome.memory for one in results.measured):
+        files["memory.csv"] = memory_csv(results.measured)
     for of_example in drawings.values():
         files |= of_example
     if plots:
