@@ -90,7 +90,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (place / "paper.mplstyle").write_text("font.size: 8\n")
-    for name in ("docs/answers", "tests/audit"):
+    for name in ("docs/answers", "tests/audit", "examples_models/programs"):
         shutil.copytree(CHECKOUT / name, place / name)
     (place / "train.py").write_text("import keras\n")
     (program,) = blocks(CHECKOUT / "docs" / "transformer.md", "python")

@@ -23,9 +23,9 @@ TRAINING = (  # all
 # Kind -> the scores that its table shows beside the losses, and where it runs. Each backend runs two kinds or more;
 # with -m "" the first five run on all backends.
 KINDS_ON = {
-    "siamese": ((), "keras2/theano,keras3/jax"),
+    "siamese": ((), "keras2/theano,keras2/tensorflow2,keras3/jax"),
     "text_conv1d": (("val_accuracy",), "keras2/cntk,keras3/tensorflow"),
-    "autoencoder": (("val_mae",), "keras2/mxnet,keras3/jax"),
+    "autoencoder": (("val_mae",), "keras2/mxnet,keras2/tensorflow2,keras3/jax"),
     "regression": (("val_mae",), "keras2/theano,keras2/cntk,keras3/torch"),
     "generator": (("val_accuracy",), "keras2/mxnet,keras3/torch"),
     "basic": (("val_accuracy",), "keras3/jax,keras3/torch"),  # in test_real_tutorial.py, which begins with it

@@ -33,6 +33,9 @@ class Renamed:
         if name.partition(".")[0] != "keras":
             return None
         own = PACKAGE + name[len("keras") :]
+        if name == "keras":
+            # Before there is an empty module of this name: what watches the import looks at Keras.
+            importlib.import_module(PACKAGE)
         try:
             found = importlib.util.find_spec(own)
         except (ImportError, ValueError):
