@@ -2,7 +2,7 @@
 
 Each category has an embedding, whose vectors are put beside the numbers; three dense layers follow, the first two
 with batch normalisation and dropout. The table is made up: what decides are some numbers, the product and the day.
-Gets to about 0.86 validation accuracy; nobody can get beyond 0.9, because one label in ten is random.
+Nobody can get beyond an accuracy of 0.9, because one label in ten is random.
 
 - [Entity Embeddings of Categorical Variables](https://arxiv.org/abs/1604.06737)
 """

@@ -68,7 +68,7 @@ def bisected(bench: Bench, checkout: Path, tmp_path: Path, **changes: str) -> Sa
         "--bad": "main",
         "--script": str(tmp_path / "train.py"),
     }
-    asked |= {"--budget": "10s", **{f"--{name}": value for name, value in changes.items()}}
+    asked |= {"--budget": "20s", **{f"--{name}": value for name, value in changes.items()}}
     return bench("bisect", "fake", *[part for pair in asked.items() for part in pair if part])
 
 

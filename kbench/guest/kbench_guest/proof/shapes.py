@@ -53,7 +53,9 @@ def _first_call(framework: "KerasModels", layer: Any) -> Tuple[Any, Any]:
     """(shapes of the inputs, shape of the output) of the layer's first use; (None, None) if they cannot be read."""
     try:
         node = layer._inbound_nodes[0]
-        taken, given = arrays.leaves(node.input_tensors), arrays.leaves(node.output_tensors)[0]
+        given = arrays.leaves(node.output_tensors)[0]
+        # On TensorFlow 2 those of Keras 2 have only the first argument among their input_tensors.
+        taken = getattr(node, "keras_inputs", None) or arrays.leaves(node.input_tensors)
         return [_without_batch(framework, tensor) for tensor in taken], _without_batch(framework, given)
     except Exception:  # a layer that is only called inside another one
         return None, None
