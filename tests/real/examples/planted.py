@@ -63,7 +63,7 @@ class Planted(keras.layers.Layer):
     """Adds next to nothing, at a price."""
 
     def __init__(self, **kwargs):
-        super(Planted, self).__init__(**kwargs)
+        super().__init__(**kwargs)
         self.supports_jit = BACKEND == "jax"
 
     def call(self, x):

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 # Names, shapes that follow from the data, seeds, initial values, and the form or layout of the same computation.
 IGNORED = {
     "name", "dtype", "trainable", "batch_shape", "batch_input_shape", "input_shape", "input_length", "input_dtype",
-    "build_config", "build_input_shape", "seed", "unit_forget_bias", "data_format", "unroll", "implementation",
+    "build_config", "build_input_shape", "query_shape", "key_shape", "value_shape",
+    "seed", "unit_forget_bias", "data_format", "unroll", "implementation",
     "use_cudnn", "time_major", "rank", "output_shape", "output_shape_type", "function_type", "module", "function",
     "quantization_config", "lora_rank", "lora_alpha",
 }  # fmt: skip
