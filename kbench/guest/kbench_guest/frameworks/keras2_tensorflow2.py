@@ -3,11 +3,8 @@
 Keras 3 came out of it: what is not said here is as in Keras 3 on TensorFlow.
 """
 
-import contextlib
-import functools
-import inspect
 import sys
-from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 import keras
 import numpy as np
@@ -17,6 +14,8 @@ from kbench_guest.frameworks.layers import every_layer
 
 
 class TensorFlow2(keras3.TensorFlow2):
+    holds_metrics = "compiled_metrics"
+
     def set_policy(self, policy: str) -> None:
         keras.mixed_precision.set_global_policy(policy)
 
@@ -34,34 +33,12 @@ class TensorFlow2(keras3.TensorFlow2):
             config.pop(name, None)
         return super().held_rate(config)
 
-    def metrics_of(self, model: Any) -> Any:
-        compiled = getattr(model, "compiled_metrics", None)
-        asked = [getattr(compiled, name, None) for name in ("_user_metrics", "_user_weighted_metrics")]
-        return asked[0] or [] if not asked[1] else asked
-
     def steps_of_a_call(self, model: Any) -> int:
         held = getattr(model, "_steps_per_execution", None)  # a variable
         return 1 if held is None else int(held.numpy())
 
-    @contextlib.contextmanager
-    def data_of_fit(self, see: Callable[[Dict[str, Any]], None]) -> Iterator[None]:
-        handler = getattr(_engine("data_adapter"), "DataHandler", None)
-        if handler is None:
-            yield
-            return
-        original = handler.__init__
-
-        @functools.wraps(original)
-        def init(*args: Any, **kwargs: Any) -> None:
-            given = inspect.getcallargs(original, *args, **kwargs)
-            see(given)
-            original(**given)
-
-        handler.__init__ = init
-        try:
-            yield
-        finally:
-            handler.__init__ = original
+    def made_by_fit(self) -> Any:
+        return getattr(_engine("data_adapter"), "DataHandler", None)
 
     def trial(self, model: Any, example: Any, device: str) -> trials.Trial:
         return trials.Keras2OnTensorFlow2(self, model, _engine("base_layer").backend.RandomGenerator)

@@ -103,36 +103,40 @@ class AnyBackend(keras_models.KerasModels):
     def steps_of_a_call(self, model: Any) -> int:
         return int(getattr(model, "steps_per_execution", 1) or 1)
 
+    holds_metrics = "_compile_metrics"  # the attribute of a model that holds those that it was compiled with
+
     def metrics_of(self, model: Any) -> Any:
-        compiled = getattr(model, "_compile_metrics", None)
+        compiled = getattr(model, self.holds_metrics, None)
         asked = [getattr(compiled, name, None) for name in ("_user_metrics", "_user_weighted_metrics")]
         return asked[0] or [] if not asked[1] else asked
 
     @contextlib.contextmanager
     def data_of_fit(self, see: Callable[[Dict[str, Any]], None]) -> Iterator[None]:
-        try:
-            from keras.src.trainers.epoch_iterator import EpochIterator  # as each backend's fit makes one
-        except ImportError:
+        made = self.made_by_fit()
+        if made is None:
             yield
             return
-        original = EpochIterator.__init__
+        original = made.__init__
 
         @functools.wraps(original)
         def init(*args: Any, **kwargs: Any) -> None:
             given = inspect.getcallargs(original, *args, **kwargs)
-            x = given["x"]
             see(given)
-            if given["x"] is not x and "x" in kwargs:
-                kwargs["x"] = given["x"]
-            elif given["x"] is not x:
-                args = (args[0], given["x"]) + args[2:]
-            original(*args, **kwargs)
+            original(**given)
 
-        EpochIterator.__init__ = init
+        made.__init__ = init
         try:
             yield
         finally:
-            EpochIterator.__init__ = original
+            made.__init__ = original
+
+    def made_by_fit(self) -> Any:
+        """The class of which each backend's fit makes one for its data; None if this version has none."""
+        try:
+            from keras.src.trainers.epoch_iterator import EpochIterator
+        except ImportError:
+            return None
+        return EpochIterator
 
     def trial(self, model: Any, example: Any, device: str) -> trials.Trial:
         return trials.Keras3(self, model)
