@@ -18,6 +18,8 @@ from kbench_guest.frameworks.layers import layers
 class Trial:
     """asked: grows when a layer asks for a random number. model: what trains, with the weights of that on trial."""
 
+    level = 0.0
+
     def __init__(self, framework: Any, model: Any) -> None:
         self._framework, self.model = framework, model
         self.asked: List[str] = []
@@ -35,6 +37,7 @@ class Trial:
 
     def restart(self, level: float) -> None:
         """Everything but random states is as before the first step; what is random is fixed at this level."""
+        self.level = level
         kept = list(self._state.values())
         self._framework.set_values([variable for variable, _ in kept], [value for _, value in kept])
 
@@ -52,12 +55,6 @@ def random_states() -> Iterator[None]:
 
 class Keras3(Trial):
     """The very model: whatever its layers do is read anew when its training function is made."""
-
-    level = 0.0
-
-    def restart(self, level: float) -> None:
-        self.level = level
-        super().restart(level)
 
     @contextlib.contextmanager
     def steps(self, samples: int) -> Iterator[None]:
@@ -82,7 +79,7 @@ class Keras3(Trial):
         finally:
             for name, value in as_it_was.items():
                 setattr(model, name, value)
-            super().restart(0.0)
+            self.restart(0.0)
             self._framework.set_values(seeds, of_seeds)
             model.reset_metrics()
 
@@ -98,15 +95,9 @@ def _global_seed() -> List[Any]:
 class Keras2OnTensorFlow2(Trial):
     """The very model, run eagerly. generator: the class of which each random layer has one."""
 
-    level = 0.0
-
     def __init__(self, framework: Any, model: Any, generator: Any) -> None:
         super().__init__(framework, model)
         self._generator = generator
-
-    def restart(self, level: float) -> None:
-        self.level = level
-        super().restart(level)
 
     @contextlib.contextmanager
     def steps(self, samples: int) -> Iterator[None]:
@@ -128,7 +119,7 @@ class Keras2OnTensorFlow2(Trial):
             model.run_eagerly, model.train_function = eager, function
             if steps > 1:
                 model._steps_per_execution.assign(steps)
-            super().restart(0.0)
+            self.restart(0.0)
             model.reset_metrics()
 
 
