@@ -13,8 +13,6 @@ import keras
 import numpy as np
 
 from kbench_guest import arrays
-from kbench_guest.drivers import example_file
-from kbench_guest.drivers.feeding import Batch
 from kbench_guest.protocol import in_a_line
 from kbench_guest.turns import TurnClient, held_seconds
 
@@ -31,20 +29,10 @@ STEPS = 8  # of a fit; its first one is not timed
 FIT = "fit"  # the kind of part that a whole step is
 
 
-def of_example(
-    framework: "KerasModels", model: Any, example: Any, spec: Dict[str, Any], feed: Any, events: "Events"
-) -> None:
-    """Look into an example's training."""
-    first = feed.batch(0)
-    weights = first.weighted().get("sample_weight")
-    batch = Batch(first.model_inputs(), first.model_targets(), weights)
-    look(framework, model, batch, example_file.class_weights(example), spec, events, "")
-
-
 def look(
     framework: "KerasModels",
     model: Any,
-    batch: Batch,
+    batch: Any,
     class_weights: Dict[str, Any],
     spec: Dict[str, Any],
     events: "Events",
@@ -66,7 +54,7 @@ def look(
 class Fit:
     """Keras's own fit, for a few steps on the same batch."""
 
-    def __init__(self, model: Any, batch: Batch, class_weights: Dict[str, Any]) -> None:
+    def __init__(self, model: Any, batch: Any, class_weights: Dict[str, Any]) -> None:
         self._model = model
         self._at_once = int(getattr(model, "steps_per_execution", 1) or 1)
         times = STEPS * self._at_once
@@ -112,7 +100,7 @@ class Ends(keras.callbacks.Callback):
         self.last = time.perf_counter()
 
 
-def _time_layers(framework: "KerasModels", model: Any, batch: Batch, fit: Fit, events: "Events", site: str) -> None:
+def _time_layers(framework: "KerasModels", model: Any, batch: Any, fit: Fit, events: "Events", site: str) -> None:
     try:
         parts, missing = framework.parts(model, batch.model_inputs()), []
     except Exception as error:

@@ -50,7 +50,8 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     elif spec.get("inside"):
         from kbench_guest.drivers import inside
 
-        inside.of_example(framework, model, example, spec, feed, events)
+        class_weights = example_file.class_weights(example)
+        inside.look(framework, model, feed.batch(0), class_weights, spec, events, site="")
     else:
         epochs.measure(framework, model, example, spec, feed, train, validation, events)
     process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(model))

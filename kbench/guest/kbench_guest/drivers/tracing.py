@@ -54,9 +54,9 @@ def _functions(fit: "Fit") -> List[Busy]:
     found = []
     for (file, line, name), (_, calls, seconds, _, _) in pstats.Stats(profile).stats.items():  # type: ignore
         parts = file.replace(os.sep, "/").split("/")
-        if "keras" in parts:
-            place = "/".join(parts[len(parts) - 1 - parts[::-1].index("keras") :])
-            found.append((f"{place}:{line} {name}", seconds, calls))
+        packages = [number for number, part in enumerate(parts) if part in ("keras", "tf_keras")]
+        if packages:
+            found.append((f"{'/'.join(parts[packages[-1] :])}:{line} {name}", seconds, calls))
     return _most(found)
 
 

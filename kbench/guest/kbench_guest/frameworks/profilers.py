@@ -23,17 +23,12 @@ _AROUND = re.compile(
 def pytorch(module: Any, run: Callable[[], None], path: str) -> Operations:
     """By torch.profiler."""
     profiler = module.profiler
-    kinds = [profiler.ProfilerActivity.CPU]
-    if module.cuda.is_available():
+    kinds, on_gpu = [profiler.ProfilerActivity.CPU], module.cuda.is_available()
+    if on_gpu:
         kinds.append(profiler.ProfilerActivity.CUDA)
     with profiler.profile(activities=kinds) as found:
         run()
-    plain = path[: -len(".gz")]
-    found.export_chrome_trace(plain)
-    with open(plain, "rb") as source, gzip.open(path, "wb") as made:
-        shutil.copyfileobj(source, made)
-    os.remove(plain)
-    on_gpu = module.cuda.is_available()
+    found.export_chrome_trace(path)
     return [
         (one.key, (one.self_device_time_total if on_gpu else one.self_cpu_time_total) / 1e6, one.count)
         for one in found.key_averages()

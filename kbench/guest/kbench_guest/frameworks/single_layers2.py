@@ -11,9 +11,7 @@ from keras import backend as K
 
 from kbench_guest.arrays import leaves
 from kbench_guest.frameworks import graph
-
-Run = Callable[[], Any]
-Part = Tuple[str, str, str, Callable[[], Run]]  # as in single_layers.py
+from kbench_guest.frameworks.single_layers import LAYER, NOTHING, WHOLE, Part, Run
 
 
 def parts(model: Any, x: Any) -> List[Part]:
@@ -33,11 +31,11 @@ def parts(model: Any, x: Any) -> List[Part]:
     for layer, taken, arguments in calls:
         inputs = [(held[id(tensor)], K.dtype(tensor)) for tensor in taken]
         make = functools.partial(_both, compiled, layer, inputs, arguments, trained)
-        found.append(("layer", layer.name, graph.kind_of(layer), make))
+        found.append((LAYER, layer.name, graph.kind_of(layer), make))
         trained = trained or bool(layer.trainable_weights)
     whole = [(value, K.dtype(tensor)) for value, tensor in zip(given, model.inputs)]
-    found.append(("whole", "", "", functools.partial(_both, compiled, model, whole, {}, False)))
-    found.append(("nothing", "", "", functools.partial(compiled, [K.variable(0.0) + 0.0], [], [], [])))
+    found.append((WHOLE, "", "", functools.partial(_both, compiled, model, whole, {}, False)))
+    found.append((NOTHING, "", "", functools.partial(compiled, [K.variable(0.0) + 0.0], [], [])))
     return found
 
 
@@ -62,21 +60,16 @@ def _both(
     variables = [K.variable(value, dtype=dtype) for value, dtype in inputs]
     tensors = [keras.layers.Input(tensor=variable) for variable in variables]
     given = tensors[0] if len(tensors) == 1 else tensors
-    outputs = leaves_of(layer(given, **arguments))
+    outputs = leaves(layer(given, **arguments))
     updates = layer.get_updates_for(tensors)
     watched = [one for one in variables if trained and "float" in K.dtype(one)]
-    return compiled(outputs, outputs, list(layer.trainable_weights) + watched, updates)
+    return compiled(outputs, list(layer.trainable_weights) + watched, updates)
 
 
-def leaves_of(outputs: Any) -> List[Any]:
-    """The tensors that a layer returns."""
-    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-
-
-def _tensorflow(outputs: List[Any], ends: List[Any], wanted: List[Any], updates: List[Any]) -> Run:
+def _tensorflow(outputs: List[Any], wanted: List[Any], updates: List[Any]) -> Run:
     import tensorflow as tf
 
-    grads = tf.gradients(ends, wanted) if ends and wanted else []
+    grads = tf.gradients(outputs, wanted) if wanted else []
     made = outputs + [getattr(one, "values", one) for one in grads if one is not None]
     # A number of each: what only has to be run, and gives nothing, is optimized away.
     step = [tf.reshape(one, [-1])[:1] for one in made] + [getattr(one, "op", one) for one in updates]
@@ -86,12 +79,12 @@ def _tensorflow(outputs: List[Any], ends: List[Any], wanted: List[Any], updates:
     return functools.partial(session.make_callable(step, feed_list=[phase]), True)
 
 
-def _theano(outputs: List[Any], ends: List[Any], wanted: List[Any], updates: List[Any]) -> Run:
+def _theano(outputs: List[Any], wanted: List[Any], updates: List[Any]) -> Run:
     import theano
 
     grads = []
-    if ends and wanted:
-        known = {end: theano.tensor.ones_like(end) for end in ends}
+    if wanted:
+        known = {end: theano.tensor.ones_like(end) for end in outputs}
         grads = theano.grad(None, wanted, known_grads=known, disconnected_inputs="ignore")
     results = [theano.Out(theano.tensor.as_tensor_variable(one), borrow=True) for one in outputs + list(grads)]
     phase = K.learning_phase()
