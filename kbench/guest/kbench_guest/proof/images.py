@@ -93,10 +93,8 @@ def batch_normalization(config: Dict[str, Any], weights: Arrays, x: np.ndarray, 
     shape = [1] * x.ndim
     shape[axis] = x.shape[axis]
     given = [weight.reshape(shape) for weight in weights]
-    gamma = given.pop(0) if config["scale"] else 1.0
-    beta = given.pop(0) if config["center"] else 0.0
-    mean, variance = given
-    return gamma * (x.astype("float64") - mean) / np.sqrt(variance + config["epsilon"]) + beta
+    mean, variance = given[-2:]
+    return scaled(config, given, (x.astype("float64") - mean) / np.sqrt(variance + config["epsilon"]))
 
 
 def group_normalization(config: Dict[str, Any], weights: Arrays, x: np.ndarray, channels_first: bool) -> np.ndarray:
@@ -106,8 +104,7 @@ def group_normalization(config: Dict[str, Any], weights: Arrays, x: np.ndarray, 
     channels = x.shape[-1]
     groups = channels if config["groups"] == -1 else config["groups"]
     split = x.astype("float64").reshape((len(x), -1, groups, channels // groups))
-    y = standardized(split, (1, 3), config["epsilon"]).reshape(x.shape)
-    return scaled(config, weights, y)
+    return scaled(config, weights, standardized(split, (1, 3), config["epsilon"]).reshape(x.shape))
 
 
 def standardized(x: np.ndarray, axes: Tuple[int, ...], epsilon: float) -> np.ndarray:
@@ -117,7 +114,7 @@ def standardized(x: np.ndarray, axes: Tuple[int, ...], epsilon: float) -> np.nda
 
 
 def scaled(config: Dict[str, Any], weights: Arrays, x: np.ndarray) -> np.ndarray:
-    """Times gamma plus beta, along the last axis, where the layer has them."""
+    """Times gamma plus beta, which come first of the weights where the layer has them."""
     given = list(weights)
     gamma = given.pop(0) if config["scale"] else 1.0
     return gamma * x + (given.pop(0) if config["center"] else 0.0)
