@@ -72,7 +72,7 @@ def test_class_numbers_are_one_a_sample_or_one_a_step_of_a_sparse_cross_entropy(
     targets: Any, loss: str, scored: bool
 ) -> None:
     part = arrays.Part([], [targets], None, 4, 1, [], [])
-    assert (arrays.labels(part, loss) is targets) is scored
+    assert (arrays.class_numbers(part, loss) is targets) is scored
 
 
 def test_the_order_of_an_epoch_is_known_forever() -> None:

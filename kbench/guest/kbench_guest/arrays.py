@@ -29,20 +29,14 @@ def open_part(data: Dict[str, Any], role: str, samples: int) -> Part:
     )
 
 
-def class_numbers(part: Part) -> Optional[np.ndarray]:
-    """The part's targets if they are one class number a sample, else None."""
-    found = part.targets[0] if len(part.targets) == 1 and not part.target_names else None
-    return found if found is not None and found.dtype.kind in "iu" and found.ndim == 1 else None
-
-
-def labels(part: Part, loss: Any) -> Optional[np.ndarray]:
-    """The class numbers that a cross-entropy is of: one a sample or, if it is sparse, one for each of its steps."""
-    found = class_numbers(part)
-    if found is None and loss == "sparse_categorical_crossentropy" and len(part.targets) == 1:
-        steps = part.targets[0]
-        named = part.target_names or steps.dtype.kind not in "iu"
-        found = None if named or steps.ndim != 2 or steps.shape[1] == 1 else steps
-    return found
+def class_numbers(part: Part, loss: Any = None) -> Optional[np.ndarray]:
+    """The part's targets if they are class numbers, else None: one a sample or, for the sparse cross-entropy as its
+    loss, one for each of its steps."""
+    if len(part.targets) != 1 or part.target_names:
+        return None
+    found = part.targets[0]
+    of_steps = loss == "sparse_categorical_crossentropy" and found.ndim == 2 and found.shape[1] != 1
+    return found if found.dtype.kind in "iu" and (found.ndim == 1 or of_steps) else None
 
 
 def structured(values: Sequence[Any], names: Optional[Sequence[str]]) -> Any:

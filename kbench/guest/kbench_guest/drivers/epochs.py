@@ -206,14 +206,14 @@ def validating(
         return None
     measured = getattr(example, "METRICS", ["accuracy"])
     plain = isinstance(example.LOSS, str) and example.LOSS in scores.LOSSES and set(measured) <= {"accuracy", "acc"}
-    if plain and arrays.labels(part, example.LOSS) is not None and part.weights is None:
+    if plain and arrays.class_numbers(part, example.LOSS) is not None and part.weights is None:
         return _by_kbench(model, example, part, spec["batch_size"])
     return _by_keras(framework, model, example, spec, part)
 
 
 def _by_kbench(model: Any, example: Any, part: "Part", size: int) -> Callable[[], Dict[str, Any]]:
     """Scores all validation samples; the last batch is padded, and the padding's outputs are dropped."""
-    labels, loss = arrays.labels(part, example.LOSS)[:], scores.LOSSES[example.LOSS]
+    labels, loss = arrays.class_numbers(part, example.LOSS)[:], scores.LOSSES[example.LOSS]
     padded = -(-part.samples // size) * size
     buffer = arrays.Buffer(part, padded)
     buffer.fill([number % part.samples for number in range(padded)])

@@ -56,7 +56,7 @@ class FromArrays:
 
     def labels(self, number: int) -> Any:
         """Its class numbers."""
-        return arrays.labels(self._part, self._example.LOSS)[:][self._samples(number)]
+        return arrays.class_numbers(self._part, self._example.LOSS)[:][self._samples(number)]
 
     def _filled(self, samples: Sequence[int]) -> arrays.Buffer:
         buffer = arrays.Buffer(self._part, self._batch_size, self._targets)

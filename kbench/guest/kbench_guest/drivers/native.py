@@ -36,7 +36,8 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         data, validated = spec["data"], spec["validation_samples"]
         train = arrays.open_part(data, "train", spec["samples"])
         validation = arrays.open_part(data, "validation", validated) if validated else None
-        if spec["task"] == "train" and (arrays.labels(train, example.LOSS) is None or train.weights is not None):
+        taken = arrays.class_numbers(train, getattr(example, "LOSS", None)) is not None and train.weights is None
+        if spec["task"] == "train" and not taken:
             raise Refused(
                 "unsupported",
                 "a twin trains on class numbers, one a sample or a step, and these targets are of another form",

@@ -51,8 +51,8 @@ def run(
     """Compute all of an example's model. It is compiled later: on one backend, predictions by another model would
     otherwise hide the trained weights."""
     asked = getattr(example, "LOSS", None)
-    scored_by_kbench = isinstance(asked, str) and arrays.labels(part, asked) is not None and hasattr(feed, "labels")
-    loss: Any = scores.LOSSES.get(asked) if scored_by_kbench else None
+    labelled = hasattr(feed, "labels") and arrays.class_numbers(part, asked) is not None
+    loss: Any = scores.LOSSES.get(asked) if labelled and isinstance(asked, str) else None
     image = getattr(example, "INPUT", "sequence") == "image"
     trains = spec["task"] == "train"
     case = Case(
