@@ -180,7 +180,6 @@ def test_an_inference_table_is_per_1000_images() -> None:
     row = summary(task="infer", seconds_per_1000_samples=53.21, first_epoch_seconds=70.0, epochs=1)
     found = table([replace(row, epochs=3)])
     assert found.columns == ("backend", "s/1,000 images", "x fastest", "cold pass (s)", "images/s", "status")
-
     assert found.rows == (("keras2/cntk", "53.2", "1.00", "70.0", "667", "ok"),)
     assert "3 passes" in found.heading
     assert "1 pass," in table([row]).heading

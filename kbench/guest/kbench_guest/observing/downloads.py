@@ -62,7 +62,7 @@ def share(keras: Any, folder: str, files: Dict[str, List[str]], remark: Callable
 
 @contextlib.contextmanager
 def _locked(folder: str) -> Iterator[None]:
-    """FigureBesideRow by one process at a time."""
+    """Held by one process at a time."""
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, ".lock"), "a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
