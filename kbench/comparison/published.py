@@ -97,6 +97,14 @@ def read(path: Path | None = None) -> list[Figure]:
         raise UserError(f"{path} is damaged: it does not have the columns {', '.join(_COLUMNS)}.") from error
 
 
+def read_or_empty() -> list[Figure]:
+    """The same, or none where they cannot be read: a page is worth having without, and `list published` says why."""
+    try:
+        return read()
+    except UserError:
+        return []
+
+
 def addresses(path: Path | None = None) -> dict[str, str]:
     """The address of each source, by its name: only https://. Empty where the file cannot be read."""
     path = path or paths.project_folder("results") / "published" / "sources.csv"
@@ -120,17 +128,17 @@ def beside_figures(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[F
         for figure in by_workload.get((row.example, row.work.per_samples), ()):
             seconds = _seconds(row, figure.per_1000)
             if seconds and (published := figure.seconds):
-                same = of_any_generation(figure.backend) == of_any_generation(row.backend)
+                same = same_backend(figure.backend, row.backend)
                 found.append(FigureBesideRow(row, seconds, figure, published, same, _differs(row, figure)))
     return found
 
 
 def same_backend(one: str, other: str) -> bool:
     """Whether these names are of one backend, in whichever generation."""
-    return bool(one) and of_any_generation(one) == of_any_generation(other)
+    return bool(one) and _of_any_generation(one) == _of_any_generation(other)
 
 
-def of_any_generation(backend: str) -> tuple[bool, str]:
+def _of_any_generation(backend: str) -> tuple[bool, str]:
     """Whether it is without Keras, and its name without the 1 of a framework's first generation.
 
     Any other number is part of a name: a 2 or a 7 may stand for another program.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from kbench.analysis import learning_curves, step_times
-from kbench.comparison.published import Figure, of_any_generation
+from kbench.comparison.published import Figure, same_backend
 from kbench.summary import Summary
 from kbench.values import OK, Measured
 
@@ -67,8 +67,7 @@ def beside(
         of_network = tuple(one for one in figures if (one.workload, one.metric) == (example, METRIC))
         if of_network:
             published = PublishedAccuracy(example, of_network, ())
-            reached = tuple(_reached(row, published, measured) for row in there)
-            found.append(PublishedAccuracy(example, of_network, reached))
+            found.append(replace(published, rows=tuple(_reached(row, published, measured) for row in there)))
     return found
 
 
@@ -85,7 +84,7 @@ def _reached(row: Summary, published: PublishedAccuracy, measured: Sequence[Meas
     ok = [one for one in measured if one.cell.key == row.key and one.outcome.status == OK]
     reached = [learning_curves.to_target(one.epochs, f"val_accuracy >= {published.value}") for one in ok]
     epochs, seconds = (step_times.median_of([one[place] for one in reached]) for place in (0, 1))
-    same = tuple(one for one in published.figures if of_any_generation(one.backend) == of_any_generation(row.backend))
+    same = tuple(one for one in published.figures if same_backend(one.backend, row.backend))
     return Reached(row, same, _finite(epochs), _finite(seconds))
 
 

@@ -13,10 +13,8 @@ from kbench.analysis import machine_stability
 from kbench.analysis.call_sites import by_line, program_of
 from kbench.analysis.rows import again, summarised
 from kbench.comparison import published, published_accuracy
-from kbench.comparison.published import Figure
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import within
-from kbench.errors import UserError
 from kbench.machine.provenance import describe
 from kbench.outputs import causes, layer_causes, traces
 from kbench.plots.bars import bars
@@ -93,16 +91,9 @@ def report(runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> bytes:
     return html([of_report(results, summaries) for results, summaries in runs]).encode(errors="backslashreplace")
 
 
-def _published() -> list[Figure]:
-    try:
-        return published.read()
-    except UserError:  # the rest of a page is worth having, and `list published` says what is wrong
-        return []
-
-
 def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
     """The run as report.html shows it."""
-    figures = _published()
+    figures = published.read_or_empty()
     suite = suites.of_request(results.request)
     return Run(
         name=results.name,

@@ -11,7 +11,6 @@ from typing import TextIO
 from kbench import store
 from kbench.analysis import machine_stability
 from kbench.comparison import published
-from kbench.errors import UserError
 from kbench.machine.provenance import describe
 from kbench.outputs import causes, layer_causes, traces
 from kbench.screen import terminal
@@ -105,11 +104,7 @@ def _further(run: store.RunResults, rows: Sequence[Summary], measured_only: bool
     """Tables below those of the examples: epochs of what was interrupted, what Keras costs, a suite's, and causes."""
     further = [one for one in (interrupted.table(run.measured), keras_cost.table(rows)) if one]
     if suite := suites.of_request(run.request):
-        try:
-            figures = published.read()
-        except UserError:  # `list published` says what is wrong
-            figures = []
-        further += suite_tables.tables(suite, rows, figures, measured_only=measured_only)
+        further += suite_tables.tables(suite, rows, published.read_or_empty(), measured_only=measured_only)
     return [*further, *layer_causes.tables(*causes.inside(run, rows)), *traces.tables(run)]
 
 
