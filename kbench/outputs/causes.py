@@ -12,26 +12,27 @@ from statistics import median
 from typing import Any
 
 from kbench import store
+from kbench.analysis import machine_stability
 from kbench.analysis.call_sites import by_line, is_fit
 from kbench.analysis.layer_costs import Costs
 from kbench.analysis.ratios import between_samples
 from kbench.analysis.rows import program, summarised
 from kbench.analysis.step_times import NOT_STEADY, steady
 from kbench.axes import RowKey
-from kbench.outputs import layer_causes
+from kbench.outputs import layer_causes, traces
 from kbench.outputs.parts import reconciled
 from kbench.parity import agreement
 from kbench.parity.values import Agreement
-from kbench.planning.request import OTHER_JIT, SAME_BATCH
+from kbench.planning.request import INSIDE, OTHER_JIT, SAME_BATCH
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
+from kbench.tables.content import Table
 from kbench.text import significant
 from kbench.values import OK, Interval
 
 # Of a step's time. The changed program runs in a process of its own, and processes of one backend differ by 3 to 6 %
 # (standard deviation): two of them by up to this much.
 TELLING = 0.15
-
 
 _LAYER = re.compile(r"(\S+) \((\w+)\) (.*)", re.DOTALL)
 _LAYERS_NAMED = 3
@@ -48,6 +49,11 @@ class _Change:
     before: float
     after: float
     ratio: Interval  # of after / before
+
+
+def remarks(run: RunResults, rows: Sequence[Summary]) -> list[str]:
+    """The sentences, and those on the machine during the run."""
+    return [*sentences(run, rows), *machine_stability.remarks(run.measured, run.provenance)]
 
 
 def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
@@ -70,7 +76,7 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
         found += _jit(changes, _facts(run, "run_eagerly"), parts[OTHER_JIT])
         tested["jit_compile"] = bool(changes)
     named = [cause for cause in CAUSES if tested.get(cause)]
-    changed = parts.keys() - {layer_causes.INSIDE}
+    changed = parts.keys() - {INSIDE}
     if changed and named and not found:
         found.append(f"None of the usual causes was found ({', '.join(named)}).")
     if changed and (unsure := [_name(row) for row in fits if row.key not in sample]):
@@ -82,7 +88,7 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
         from kbench.parity import reading  # which needs numpy
 
         found += _same(reading.rows(parts["parity"]), _report(run, parts["parity"].folder))
-    if layer_causes.INSIDE in parts:
+    if INSIDE in parts:
         found += _layers(run, rows)
     return [*reconciled(rows), *found]
 
@@ -101,6 +107,11 @@ def inside(run: RunResults, rows: Sequence[Summary]) -> tuple[list[Summary], dic
     sample = _step_seconds(run, trained)
     whole = {row.key: [seconds] for row in trained if (seconds := _step(row))}
     return trained, layer_causes.costs(run, trained, whole | sample)
+
+
+def tables(run: RunResults, rows: Sequence[Summary]) -> list[Table]:
+    """What steps are made of, and what traces show."""
+    return [*layer_causes.tables(*inside(run, rows)), *traces.tables(run)]
 
 
 def _report(run: RunResults, folder: Path) -> str:

@@ -9,13 +9,13 @@ from kbench.analysis import layer_costs
 from kbench.analysis.call_sites import SEPARATOR
 from kbench.analysis.layer_costs import Costs
 from kbench.axes import RowKey
+from kbench.planning.request import INSIDE
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
 from kbench.tables.content import Table, by_example
 from kbench.text import MISSING, plain, significant
 from kbench.values import OK, Measured
 
-INSIDE = "inside"  # the part of a run that looks into steps
 MOST_NAMED = 3
 
 _REMARK = (
@@ -28,7 +28,7 @@ _REMARK = (
 def costs(run: RunResults, rows: Sequence[Summary], steps: Mapping[RowKey, Sequence[float]]) -> dict[RowKey, Costs]:
     """What the steps of these rows are made of, as far as it was timed. steps: their seconds, as the run has them."""
     found = {}
-    for one in _looked_into(run):
+    for one in looked_into(run):
         inside = one.facts.inside
         row = _row(one, rows)
         if inside and row and (known := layer_costs.of(inside, steps.get(row.key, ()))):
@@ -64,7 +64,7 @@ def sentences(
 def missing(run: RunResults) -> list[str]:
     """What could not be timed, and why."""
     found: dict[str, list[str]] = {}
-    for one in _looked_into(run):
+    for one in looked_into(run):
         texts = one.facts.inside.missing if one.facts.inside else ()
         texts = texts if one.outcome.status == OK else (one.outcome.reason or one.outcome.status,)
         for text in texts:
@@ -106,7 +106,8 @@ def _heads(rows: Sequence[Summary]) -> list[str]:
     return [f"{number}: {name}" for number, name in enumerate(names, 1)]
 
 
-def _looked_into(run: RunResults) -> Sequence[Measured]:
+def looked_into(run: RunResults) -> Sequence[Measured]:
+    """The cells of the part of a run that looks into steps; none where there is no such part."""
     folder = run.folder / store.EXPLAIN / INSIDE
     return store.read(folder).measured if (folder / "run.json").is_file() else ()
 

@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kbench import axes
-from kbench.analysis import machine_stability
 from kbench.analysis.call_sites import by_line, program_of
 from kbench.analysis.rows import again, summarised
 from kbench.comparison import published, published_accuracy
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import within
 from kbench.machine.provenance import describe
-from kbench.outputs import causes, layer_causes, traces
+from kbench.outputs import causes
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost
@@ -104,16 +103,13 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         examples=results.examples,
         summaries=summaries,
         measured=by_line(results.measured),
-        remarks=[
-            *causes.sentences(results, summaries),
-            *machine_stability.remarks(results.measured, results.provenance),
-        ],
+        remarks=causes.remarks(results, summaries),
         failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
         published=published.beside_figures(summaries, figures),
         accuracies=published_accuracy.beside(summaries, results.measured, figures),
         addresses=published.addresses(),
         again=again(results),
-        further=[*layer_causes.tables(*causes.inside(results, summaries)), *traces.tables(results)],
+        further=causes.tables(results, summaries),
         suite=suite,
         laid_out=suite_tables.tables(suite, summaries, figures) if suite else (),
     )

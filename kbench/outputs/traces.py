@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kbench import store
-from kbench.outputs.layer_causes import INSIDE
+from kbench.outputs.layer_causes import looked_into
 from kbench.reported import Busy
 from kbench.store.reading import RunResults
 from kbench.tables.content import Table
@@ -17,9 +16,7 @@ MOST_SHOWN = 12
 
 def tables(run: RunResults) -> list[Table]:
     """Two tables for each traced cell: its framework's operations, and Keras's functions."""
-    folder = run.folder / store.EXPLAIN / INSIDE
-    measured = store.read(folder).measured if (folder / "run.json").is_file() else ()
-    return [table for one in measured for table in _of_cell(one)]
+    return [table for one in looked_into(run) for table in _of_cell(one)]
 
 
 def _of_cell(one: Measured) -> list[Table]:

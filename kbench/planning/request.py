@@ -26,6 +26,7 @@ LAST_SEED = 2**32 - 1  # what numpy takes
 
 SAME_BATCH: Final = "same-batch"
 OTHER_JIT: Final = "other-jit"
+INSIDE: Final = "inside"  # the part of a run that looks into training steps
 MAX: Final = "max"
 
 Names = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TextIO
 
 from kbench import store
-from kbench.analysis import machine_stability
 from kbench.comparison import published
 from kbench.machine.provenance import describe
-from kbench.outputs import causes, layer_causes, traces
+from kbench.outputs import causes
 from kbench.screen import terminal
 from kbench.screen.terminal import TABLE, USUAL
 from kbench.selection import suites
@@ -63,7 +62,7 @@ def print_written(run: store.RunResults, wanted: Output) -> None:
 
 def print_rows(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -> None:
     """Print the rows of a run in one of the formats, with remarks on the whole run; export them."""
-    remarks = _remarks(run, rows)
+    remarks = causes.remarks(run, rows)
     if wanted.form != TABLE:
         terminal.print_text(_as(wanted.form, run, rows, wanted.shown))
         if wanted.form == "csv":  # which holds one table
@@ -88,7 +87,7 @@ def export_rows(run: store.RunResults, rows: Sequence[Summary], wanted: Output) 
 
 def _as(form: str, run: store.RunResults, rows: Sequence[Summary], shown: Shown) -> str:
     """The rows as Markdown, CSV or JSON."""
-    rows, machine, remarks = columns.in_order(rows, shown), describe(run.provenance), _remarks(run, rows)
+    rows, machine, remarks = columns.in_order(rows, shown), describe(run.provenance), causes.remarks(run, rows)
     if form == "markdown":
         notes = [f"**Note:** {markdown.escape(one)}" for one in remarks]
         tables = [markdown.markdown(rows, terminal.repeat_command(run), shown)]
@@ -105,8 +104,4 @@ def _further(run: store.RunResults, rows: Sequence[Summary], measured_only: bool
     further = [one for one in (interrupted.table(run.measured), keras_cost.table(rows)) if one]
     if suite := suites.of_request(run.request):
         further += suite_tables.tables(suite, rows, published.read_or_empty(), measured_only=measured_only)
-    return [*further, *layer_causes.tables(*causes.inside(run, rows)), *traces.tables(run)]
-
-
-def _remarks(run: store.RunResults, rows: Sequence[Summary]) -> list[str]:
-    return [*causes.sentences(run, rows), *machine_stability.remarks(run.measured, run.provenance)]
+    return [*further, *causes.tables(run, rows)]

@@ -13,7 +13,7 @@ from kbench import store
 from kbench.cells.spec import RunPaths
 from kbench.parity import agreement, reading
 from kbench.planning.plan import Plan
-from kbench.planning.request import OTHER_JIT, SAME_BATCH
+from kbench.planning.request import INSIDE, OTHER_JIT, SAME_BATCH
 from kbench.planning.tasks import CellTask
 from kbench.session import prepare, record
 from kbench.session.events import Explaining, OnEvent
@@ -22,7 +22,6 @@ from kbench.values import NATIVE, OK, SCRIPT
 
 EPOCHS = 4  # of each fit
 TRACE = "trace.json.gz"  # as kbench_guest.drivers.tracing names it
-INSIDE = "inside"  # the run that looks into training steps
 
 
 def explain(the_plan: Plan, here: RunPaths, run_cells: Callable[[Plan, RunPaths], object], on_event: OnEvent) -> None:
