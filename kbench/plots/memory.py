@@ -16,34 +16,33 @@ from kbench.values import Measured
 _WIDTH = 6.5  # inches, of the figure
 
 
-def memory(measured: Sequence[Measured], looks: Mapping[Key, RowStyle], style: Style = OWN) -> dict[str, bytes]:
-    """The plot of one example's or program's cells as {"png": ..., "svg": ...}; empty where none has two points."""
-    drawn = [one for one in measured if len(one.outcome.memory) > 1 and _look(one, looks)]
-    return render(lambda: _figure(drawn, looks, style), style) if drawn else {}
+def memory(measured: Sequence[Measured], styles: Mapping[Key, RowStyle], style: Style = OWN) -> dict[str, bytes]:
+    """The plot of one example's or program's cells as {"png": ..., "svg": ...}; empty where none has two points.
+
+    A cell is drawn like its row; of a program, whose rows are of its lines, like the first row of its backend.
+    """
+    of_backends = {at[axes.BACKEND]: how for at, how in reversed(styles.items())}
+    drawn = [
+        (one, how)
+        for one in sorted(measured, key=lambda one: (one.cell.backend, one.cell.repeat))
+        if len(one.outcome.memory) > 1 and (how := styles.get(key(one.cell)) or of_backends.get(one.cell.backend))
+    ]
+    return render(lambda: _figure(drawn, style), style) if drawn else {}
 
 
-def _look(one: Measured, looks: Mapping[Key, RowStyle]) -> RowStyle | None:
-    """Of its row; of a program, whose rows are of its lines, that of a row of its backend."""
-    own = looks.get(key(one.cell))
-    return own or next((look for at, look in looks.items() if at[axes.BACKEND] == one.cell.backend), None)
-
-
-def _figure(measured: Sequence[Measured], looks: Mapping[Key, RowStyle], style: Style) -> Figure:
-    lines: dict[str, Line2D] = {}
+def _figure(drawn: Sequence[tuple[Measured, RowStyle]], style: Style) -> Figure:
     width = style.size[0] if style.size else _WIDTH
-    labels = dict.fromkeys(literal(look.label) for one in measured if (look := _look(one, looks)))
-    rows = math.ceil(len(labels) / legend_columns([*labels], width))
+    lines: dict[str, dict[str, Any]] = {
+        how.label: {"color": how.color, "linestyle": how.line_style, "label": literal(how.label)} for _, how in drawn
+    }
+    rows = math.ceil(len(lines) / legend_columns([one["label"] for one in lines.values()], width))
     figure = Figure(figsize=style.size or (_WIDTH, 3.4 + 0.2 * rows), layout="constrained")
     panel = figure.subplots()
-    for one in sorted(measured, key=lambda one: (one.cell.backend, one.cell.repeat)):
-        if look := _look(one, looks):
-            seconds, mib = zip(*one.outcome.memory, strict=True)
-            panel.plot(seconds, mib, color=look.color, linestyle=look.line_style, linewidth=1.2)
-            how: dict[str, Any] = {"color": look.color, "linestyle": look.line_style}
-            lines[look.label] = Line2D([], [], label=literal(look.label), **how)
-    figure.suptitle(literal(measured[0].cell.example), fontsize=points(11))
+    for one, how in drawn:
+        panel.plot(*zip(*one.outcome.memory, strict=True), linewidth=1.2, **lines[how.label])
+    figure.suptitle(literal(drawn[0][0].cell.example), fontsize=points(11))
     panel.set(xlabel="seconds of the process", ylabel="memory (MiB)")
     panel.set_ylim(bottom=0.0)
     panel.set_xlim(left=0.0)
-    legend(figure, [*lines.values()], width)
+    legend(figure, [Line2D([], [], **line) for line in lines.values()], width)
     return figure
