@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +31,11 @@ from kbench.values import OK, SLOWER, Backend, Interval
 
 SAME_LOSS = 0.01  # losses that differ by less than this share of the good release's count as equal
 SAME_MEMORY = 0.05  # and peaks of memory
-_WORDS = {"time": "takes {} times that of", "loss": "ends with a loss of {} times that of"}
-_WORDS["memory"] = "uses {} times the memory of"
+_WORDS = {
+    "time": "takes {} times that of",
+    "loss": "ends with a loss of {} times that of",
+    "memory": "uses {} times the memory of",
+}
 
 
 @dataclass(frozen=True)
@@ -53,27 +55,18 @@ class Probe:
         return [self.version, "failed" if self.failed else significant(self.ratio), of or "-", self.run]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Search:
-    """Versions from the good one to the bad one, oldest first, and the backends that they are."""
+    """Versions from the good one to the bad one, oldest first."""
 
     package: str
     kind: str  # "releases" or "commits"
-    versions: Sequence[str]
-    backends: dict[str, str] = field(default_factory=dict)  # by version, as they are named
-    subjects: dict[str, str] = field(default_factory=dict)
-    suffix: str = ""
-    backend: str = ""
-    checkout: commits.Checkout | None = None
+    subjects: Mapping[str, str]  # what is said of each version; of a release nothing
+    name: Callable[[str], str]  # the backend of a version; raises UserError
 
-    def name(self, version: str) -> str:
-        """The backend of a version. Raises UserError."""
-        value = version if self.checkout is None else str(self.checkout.worktree(version))
-        return f"{self.backend}{self.suffix}{value}"
-
-    def named(self, version: str) -> str:
-        """The package and version, in words."""
-        subject = self.subjects.get(version)
+    def in_words(self, version: str) -> str:
+        """The package and version."""
+        subject = self.subjects[version]
         return f"{self.package} {version}{f' ({subject})' if subject else ''}"
 
 
@@ -84,19 +77,24 @@ def main(options: argparse.Namespace) -> int:
     if others:
         raise UserError(f"bisect takes one backend, and {options.backend!r} names {1 + len(others)}.")
     package, by_commit, folder = options.package.partition("=")
-    suffix = _suffix(backend, package, bool(by_commit))
+    prefix = backend.name + _suffix(backend, package, bool(by_commit))
     request = _request(vars(options))
-    with _in_checkout(backend, package, folder, options) if by_commit else _releases(backend, package, options) as of:
-        search = replace(of, suffix=suffix, backend=backend.name)
-        first, last = search.versions[0], search.versions[-1]
-        listed = f": {', '.join(search.versions)}" if len(search.versions) <= 40 else ""
-        terminal.print_note(f"{len(search.versions)} {search.kind} from {first} to {last}{listed}")
+    if not by_commit:
+        releases = dict.fromkeys(_releases(backend, package, options.good, options.bad), "")
+        return _search(Search(package, "releases", releases, lambda release: prefix + release), request, options)
+    if not folder:
+        raise UserError(f"--package {package}= names no folder: write {package}=../{package}, a git checkout of it.")
+    with commits.checkout(folder) as found:
+        listed = {one.name: one.subject for one in found.between(options.good, options.bad)}
+        search = Search(package, "commits", listed, lambda commit: f"{prefix}{found.worktree(commit)}")
         return _search(search, request, options)
 
 
 def _search(search: Search, request: Request, options: argparse.Namespace) -> int:
-    versions, probes = search.versions, list[Probe]()
+    versions, probes = list(search.subjects), list[Probe]()
     good, command = versions[0], choices.command_line(vars(options))
+    listed = f": {', '.join(versions)}" if len(versions) <= 40 else ""
+    terminal.print_note(f"{len(versions)} {search.kind} from {good} to {versions[-1]}{listed}")
 
     def probe(version: str) -> Probe:
         two = search.name(good), search.name(version)
@@ -129,7 +127,7 @@ def _search(search: Search, request: Request, options: argparse.Namespace) -> in
     who = options.example or options.file
     skipped = [*versions[low + 1 : high]]
     which = f"is one of {', '.join([*skipped, versions[high]])}" if skipped else "is the first"
-    named = search.package if skipped else search.named(versions[high])
+    named = search.package if skipped else search.in_words(versions[high])
     why = "; what lies between could not be compared" if skipped else ""
     print(f"{named} {which}: {who} {what} {good}; {versions[low]} does not{why}.")
     return 0
@@ -145,25 +143,12 @@ def _suffix(backend: Backend, package: str, by_commit: bool) -> str:
     raise UserError(f"--package takes keras or {backend.distribution} for {backend.name}, not {package[:50]!r}.")
 
 
-@contextlib.contextmanager
-def _releases(backend: Backend, package: str, options: argparse.Namespace) -> Iterator[Search]:
-    """The releases between the two. Raises UserError."""
-    if _version(options.good) >= _version(options.bad):
-        raise UserError(f"--good {options.good} is not older than --bad {options.bad}.")
+def _releases(backend: Backend, package: str, good: str, bad: str) -> list[str]:
+    """The releases from one to the other. Raises UserError."""
+    if _version(good) >= _version(bad):
+        raise UserError(f"--good {good} is not older than --bad {bad}.")
     searched = variants.keras_of(backend) if package == "keras" else backend.builds[0].distribution
-    every = locks.versions(backend, searched, options.good, options.bad)
-    yield Search(package, "releases", [one for one in every if not Version(one).is_prerelease])
-
-
-@contextlib.contextmanager
-def _in_checkout(backend: Backend, package: str, folder: str, options: argparse.Namespace) -> Iterator[Search]:
-    """The commits between the two. Raises UserError."""
-    if not folder:
-        raise UserError(f"--package {package}= names no folder: write {package}=../{package}, a git checkout of it.")
-    with commits.checkout(folder) as found:
-        listed = found.between(options.good, options.bad)
-        subjects = {one.name: one.subject for one in listed}
-        yield Search(package, "commits", [one.name for one in listed], subjects=subjects, checkout=found)
+    return [one for one in locks.versions(backend, searched, good, bad) if not Version(one).is_prerelease]
 
 
 def _version(text: str) -> Version:
@@ -224,11 +209,10 @@ def _probe(request: Request, results: Path, version: str, by: str, command: str)
     if by == "time":
         ratio = row.relative_to_baseline or math.nan
         return Probe(version, ratio, row.baseline_interval, row.verdict == SLOWER, there.name)
-    if by == "memory":
-        ratio = (row.peak_memory_mib or math.nan) / (reference.peak_memory_mib or math.nan)
-        return Probe(version, ratio, None, not ratio <= 1 + SAME_MEMORY, there.name)
-    ratio = (row.final_loss or math.nan) / (reference.final_loss or math.nan)
-    return Probe(version, ratio, None, not abs(ratio - 1) <= SAME_LOSS, there.name)
+    own, its = (one.peak_memory_mib if by == "memory" else one.final_loss for one in (row, reference))
+    ratio = (own or math.nan) / (its or math.nan)
+    same = ratio <= 1 + SAME_MEMORY if by == "memory" else abs(ratio - 1) <= SAME_LOSS
+    return Probe(version, ratio, None, not same, there.name)
 
 
 def _same_line(mine: Summary, its: Summary, other: str, good: str) -> bool:
@@ -249,6 +233,6 @@ def _chosen(pairs: Sequence[tuple[Summary, Summary]], by: str) -> tuple[Summary,
 
 def _print_probes(probes: Sequence[Probe], search: Search, by: str) -> None:
     heads = [search.package, "x good" if by == "time" else f"{by}, x good", "95 % interval", "run"]
-    order = {version: number for number, version in enumerate(search.versions)}
+    order = {version: number for number, version in enumerate(search.subjects)}
     rows = [one.row() for one in sorted(probes, key=lambda one: order[one.version])]
     terminal.print_text(printed({search.kind: Grid(heads, rows)}, terminal.TABLE, terminal.width()))
