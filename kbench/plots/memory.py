@@ -21,7 +21,7 @@ def memory(measured: Sequence[Measured], styles: Mapping[Key, RowStyle], style: 
 
     A cell is drawn like its row; of a program, whose rows are of its lines, like the first row of its backend.
     """
-    of_backends = {at[axes.BACKEND]: how for at, how in reversed(styles.items())}
+    of_backends = {at[axes.BACKEND]: how for at, how in reversed([*styles.items()])}
     drawn = [
         (one, how)
         for one in sorted(measured, key=lambda one: (one.cell.backend, one.cell.repeat))

@@ -79,29 +79,33 @@ class OtherNetwork(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     why: Text
 
 
-class File(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A suite's file."""
+class About(Struct, frozen=True, kw_only=True):
+    """What a suite's file says that a run keeps as it is."""
 
     title: Text
-    examples: Annotated[dict[str, Vary], Meta(min_length=1)]
     source: str = ""  # an address
     citation: str = ""
     published: tuple[str, ...] = ()  # sources of figures in results/published
-    vary: Vary = Vary()  # of all examples, where theirs do not say otherwise
     tables: tuple[Layout, ...] = ()
     other_networks: tuple[OtherNetwork, ...] = ()
 
 
-class Suite(Struct, frozen=True, kw_only=True):
+class File(About, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A suite's file."""
+
+    examples: Annotated[dict[str, Vary], Meta(min_length=1)]
+    vary: Vary = Vary()  # of all examples, where theirs do not say otherwise
+
+    @property
+    def by_example(self) -> dict[str, Vary]:
+        """What is varied, by the names of the examples: of a file its stem."""
+        return {Path(name).stem if name.endswith(".py") else name: vary for name, vary in self.examples.items()}
+
+
+class Suite(About, frozen=True, kw_only=True):
     """A suite as a run keeps it: with what the user's options and this machine leave of it."""
 
     name: str
-    title: str
-    source: str = ""
-    citation: str = ""
-    published: tuple[str, ...] = ()
-    tables: tuple[Layout, ...] = ()
-    other_networks: tuple[OtherNetwork, ...] = ()
     settings: dict[str, Settings]  # by example
     left_out: str = ""  # what this machine cannot, in words
 
@@ -140,12 +144,11 @@ def load(path: Path) -> File:
     for name, one in of_examples.items() if isinstance(of_examples, dict) else ():
         _converted(one, Vary, path, f"examples.{name}")
     found = _converted(raw, File, path)
-    listed = {Path(name).stem if name.endswith(".py") else name for name in found.examples}
     for what, named in (
         ("tables", [name for table in found.tables for name in table.examples]),
         ("other_networks", [one.example for one in found.other_networks]),
     ):
-        if unknown := [name for name in named if name not in listed]:
+        if unknown := [name for name in named if name not in found.by_example]:
             raise UserError(f"The suite {path.name}: {what} names {unknown[0]!r}, which is none of its examples.")
     return found
 
@@ -231,25 +234,23 @@ def resolved(
 
     A smoke run takes the first value of each list but tasks, and no run more threads than there are cores.
     """
-    of_name = {Path(name).stem if name.endswith(".py") else name: vary for name, vary in suite.examples.items()}
     settings, threads = {}, set[int]()
     for example in examples:
-        layers = [suite.vary, of_name[example.name]]
+        layers = [suite.vary, suite.by_example[example.name]]
         values = _over([*layers, *(one.gpu if on_gpu else one.cpu for one in layers)])
         inferring = _over([values, *(one.infer for one in layers)])
         threads |= {*values.threads, *inferring.threads}
         task = next((one.task for one in reversed(layers) if one.task), ())
         settings[example.name] = Settings(
             task=() if "task" in typed else task,
-            epoch_samples=of_name[example.name].epoch_samples,
+            epoch_samples=layers[-1].epoch_samples,
             train=_left(values, typed, smoke, cores),
             infer=_left(inferring, typed, smoke, cores),
         )
     beyond = [] if "threads" in typed or smoke else sorted(number for number in threads if number > cores)
     left_out = f"{', '.join(map(str, beyond))} threads: more than the cores here" if beyond else ""
-    same = {name: getattr(suite, name) for name in ("title", "source", "citation", "published", "tables")}
-    others = suite.other_networks
-    return Suite(name=path.stem, other_networks=others, settings=settings, left_out=left_out, **same)
+    same = {name: getattr(suite, name) for name in About.__struct_fields__}
+    return Suite(name=path.stem, settings=settings, left_out=left_out, **same)
 
 
 def _over(layers: Iterable[Values]) -> Values:

@@ -250,10 +250,9 @@ def _titled(layout: Layout, column: str) -> str:
 
 def _where(figure: Figure, layout: Layout, batches: set[int]) -> str:
     """The hardware of a figure, and its batch size where no row has that."""
-    gpus = f"{figure.gpus} x " if figure.gpus and figure.gpus > 1 else ""
-    threads = f", {figure.threads} threads" if figure.threads and layout.columns != axes.THREADS else ""
     other = figure.batch_size if figure.batch_size not in batches and layout.columns != axes.BATCH_SIZE else None
-    return f"{gpus}{figure.hardware}{threads}{f', batch {other:,}' if other else ''}"
+    where = hardware(replace(figure, threads=None) if layout.columns == axes.THREADS else figure)
+    return f"{where}{f', batch {other:,}' if other else ''}"
 
 
 def _network(suite: Suite, line: _Line, footnotes: list[str]) -> str:
