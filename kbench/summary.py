@@ -166,6 +166,11 @@ class Summary:
         return self.seconds_per_1000_samples if self.work.per_samples else self.epoch_seconds
 
     @property
+    def epoch_samples(self) -> int:
+        """Those of an epoch of all its data, as far as their number is known."""
+        return self.available_samples or self.samples
+
+    @property
     def memory_mib(self) -> float | None:
         """Its peak where it computes: on a GPU that of the GPU, else that of its process."""
         return self.peak_memory_mib if self.device == "cpu" else self.device_memory_mib

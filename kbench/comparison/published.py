@@ -152,12 +152,12 @@ def _seconds(row: Summary, per_1000_samples: bool) -> float | None:
     per_1000 = row.seconds_per_1000_samples
     if row.status != OK or row.differs or not per_1000:
         return None
-    return per_1000 if per_1000_samples else per_1000 / 1000 * (row.available_samples or row.samples)
+    return per_1000 if per_1000_samples else per_1000 / 1000 * row.epoch_samples
 
 
 def _differs(row: Summary, figure: Figure) -> tuple[str, ...]:
     """What differs, apart from hardware and software versions."""
-    trains, samples = not row.work.per_samples, row.available_samples or row.samples
+    trains, samples = not row.work.per_samples, row.epoch_samples
     by_epoch = not figure.per_1000
     batch = "not published" if figure.batch_size is None else f"{figure.batch_size} published"
     possible = {

@@ -109,7 +109,7 @@ def _table(found: Sequence[FigureBesideRow]) -> Table:
     ]
     lines += [(beside.published, _printed(beside, found, footnotes, shared)) for beside in printed.values()]
     row, same = found[0].row, any(beside.same_backend for beside in found)
-    of_all = "" if per_1000 else f" of {row.available_samples or row.samples:,} samples"
+    of_all = "" if per_1000 else f" of {row.epoch_samples:,} samples"
     return Table(
         heading=plain(f"{row.example} ({unit}{of_all}, here and published)"),
         columns=("framework", "hardware", unit, "x published", "source"),

@@ -199,20 +199,19 @@ def _value(row: Summary, layout: Layout) -> str:
     if layout.unit == _ACCURACY:
         return accuracy(row)
     per_1000 = row.seconds_per_1000_samples
-    found = _in_unit(per_1000, layout, row.batch_size, row.available_samples or row.samples) if per_1000 else None
+    found = _in_unit(per_1000, layout, row.batch_size, row.epoch_samples) if per_1000 else None
     return significant(found)
 
 
 def _printed(figure: Figure, layout: Layout, row: Summary) -> float | None:
     """A published value in the table's unit; `row` is one of the example."""
-    samples = row.available_samples or row.samples
     if layout.unit == _ACCURACY:
         return figure.value
     seconds = figure.seconds
     if not seconds:
         return None
-    per_1000 = seconds if figure.per_1000 else 1000 * seconds / samples
-    return _in_unit(per_1000, layout, figure.batch_size, samples)
+    per_1000 = seconds if figure.per_1000 else 1000 * seconds / row.epoch_samples
+    return _in_unit(per_1000, layout, figure.batch_size, row.epoch_samples)
 
 
 def _shown(figure: Figure, layout: Layout, row: Summary) -> str:
@@ -269,14 +268,13 @@ def _remarks(
     layout: Layout, rows: Sequence[Summary], lines: Sequence[_Line], printed: bool, left_out: int
 ) -> tuple[str, ...]:
     row, shown = rows[0], any(line.figures for line in lines)
-    samples = row.available_samples or row.samples
     several = any(len(values) > 1 for line in lines for values in line.values.values())
     possible = {
         f"network: whether published figures are of the {_SAME} network as the example, as far as is known.": shown,
         "Published figures are of other hardware and versions; none was measured by kbench.": shown,
         f"a / b: published more than once; `list published {row.example}` says of what.": several,
-        f"Here measured on {row.samples:,} of {samples:,} samples, and scaled up.": (
-            layout.unit == "s/epoch" and row.samples < samples
+        f"Here measured on {row.samples:,} of {row.epoch_samples:,} samples, and scaled up.": (
+            layout.unit == "s/epoch" and row.samples < row.epoch_samples
         ),
         "Here on synthetic data.": row.task == "train" and any(one.data_source == "synthetic" for one in rows),
         f"{left_out} more {'line' if left_out == 1 else 'lines'} of published figures: in summary.md.": bool(
