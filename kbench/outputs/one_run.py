@@ -36,10 +36,12 @@ from kbench.tables.latex import latex
 from kbench.tables.page import Run, page
 from kbench.values import FAILED, TIMEOUT, Measured
 
+_OF_RUN = ("overview", "performance-profile", "keras-cost")
+_OF_EXAMPLE = ("convergence", "memory", "seconds")
 # Files in plots/ with these names are kbench's; all others are the user's.
 PICTURES = tuple(
     f"{stem}.{suffix}"
-    for stem in ("overview", "performance-profile", "keras-cost", "*-convergence", "*-memory", "*-seconds", "*-by-*")
+    for stem in (*_OF_RUN, *(f"*-{kind}" for kind in (*_OF_EXAMPLE, "by-*")))
     for suffix in ("png", "svg")
 )
 
@@ -151,8 +153,8 @@ def _plots(
 
 def _kept(run: Path, rows: Sequence[Summary]) -> dict[str, list[str]]:
     """The plots of before, which stay if none are drawn."""
-    kinds = ("convergence", "memory", "seconds", *(f"by-{axis.title.replace(' ', '-')}" for axis in axes.numbers()))
-    stems: dict[str, tuple[str, ...]] = {"": ("overview", "performance-profile", "keras-cost")}
+    kinds = (*_OF_EXAMPLE, *(f"by-{axis.title.replace(' ', '-')}" for axis in axes.numbers()))
+    stems: dict[str, tuple[str, ...]] = {"": _OF_RUN}
     stems |= {name: tuple(f"{file_name(name)}-{what}" for what in kinds) for name in (row.title for row in rows)}
     return {
         example: [f"plots/{stem}.png" for stem in names if (run / "plots" / f"{stem}.png").is_file()]

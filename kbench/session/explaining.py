@@ -5,7 +5,7 @@ a training step.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +18,10 @@ from kbench.planning.tasks import CellTask
 from kbench.session import prepare, record
 from kbench.session.events import Explaining, OnEvent
 from kbench.store.files import os_errors_as_user_errors, read_bytes
-from kbench.values import NATIVE, OK, SCRIPT
+from kbench.values import NATIVE, OK, SCRIPT, Measured
 
 EPOCHS = 4  # of each fit
+_TOLD = {"layers": "what each layer costs", "trace": "traces of some steps"}
 TRACE = "trace.json.gz"  # as kbench_guest.drivers.tracing names it
 
 
@@ -28,7 +29,8 @@ def explain(the_plan: Plan, here: RunPaths, run_cells: Callable[[Plan, RunPaths]
     """Measure variants of the cells that ended ok, each as a run in the run's folder. Raises as that does."""
     script = the_plan.request.script
     assert script is not None
-    first, measured = _first(the_plan, here), store.read(here.run).measured
+    measured = store.read(here.run).measured
+    first = _first(the_plan, measured)
     if not first:
         return
     with os_errors_as_user_errors("make", here.run / store.EXPLAIN):
@@ -66,17 +68,17 @@ def look_inside(
     trace: bool,
 ) -> None:
     """Time the parts of a training step of each cell that ended ok, or trace some of its steps, or both."""
-    trained = [task for task in _first(the_plan, here) if task.task in ("train", SCRIPT) and task.kind != NATIVE]
+    measured = store.read(here.run).measured
+    trained = [task for task in _first(the_plan, measured) if task.task in ("train", SCRIPT) and task.kind != NATIVE]
     if not trained:
         on_event(Explaining("There is nothing to look into: no cell that trains a Keras model ended ok."))
         return
-    called = {name for one in store.read(here.run).measured for name in one.facts.sites}
+    called = {name for one in measured for name in one.facts.sites}
     if the_plan.request.script and not any(name.startswith("fit") for name in called):
         on_event(Explaining("There is no training step to look into: the program does not call fit."))
         return
-    what = (*(["layers"] if layers else []), *(["trace"] if trace else []))
-    told = " and ".join((["what each layer costs"] if layers else []) + (["traces of some steps"] if trace else []))
-    on_event(Explaining(f"Explaining: {told}."))
+    what = tuple(name for name, wanted in (("layers", layers), ("trace", trace)) if wanted)
+    on_event(Explaining(f"Explaining: {' and '.join(_TOLD[one] for one in what)}."))
     tasks = tuple(replace(task, inside={"what": what}, epochs=0, validation_samples=0) for task in trained)
     part = replace(the_plan, tasks=tasks)
     folder = _made(part, here, INSIDE, {"kind": INSIDE})
@@ -88,9 +90,9 @@ def look_inside(
                 made.replace(store.cell_folder(here.run, task).path / TRACE)
 
 
-def _first(the_plan: Plan, here: RunPaths) -> list[CellTask]:
+def _first(the_plan: Plan, measured: Sequence[Measured]) -> list[CellTask]:
     """The cells that ended ok, one of each row."""
-    ended = {one.cell.id for one in store.read(here.run).measured if one.outcome.status == OK}
+    ended = {one.cell.id for one in measured if one.outcome.status == OK}
     return [task for task in the_plan.to_measure() if task.repeat == 1 and task.id in ended]
 
 
