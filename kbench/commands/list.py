@@ -47,16 +47,14 @@ def main(options: argparse.Namespace) -> int:
         return 0
     if options.workload:
         raise UserError(f"{options.workload!r} is for {_PUBLISHED}: `list {_PUBLISHED} {options.workload}`.")
+    if options.variables and options.what in ("suites", "examples"):
+        raise UserError("--variables are those of backends: `list backends --variables`.")
     if options.what == "suites":
-        if options.variables:
-            raise UserError("--variables are those of backends: `list backends --variables`.")
         shown = {"suites": grid.Grid(_SUITES, [_suite(*one) for one in suites.files().items()])}
         terminal.print_text(grid.printed(shown, options.format, terminal.width()))
         return 0
     known = known_backends()
     if options.variables:
-        if options.what == "examples":
-            raise UserError("--variables are those of backends: `list backends --variables`.")
         _print_variables(known, choices.chosen_pythons(vars(options), known), options.format)
         return 0
     shown = {}
