@@ -23,7 +23,8 @@ LOOP = "loss, metrics, and the rest of Keras's step"
 LOOP_WITH_OPTIMIZER = "loss, optimizer, and the rest of Keras's step"
 INPUT = "input, callbacks, and the rest of the program"
 SHARE = 0.1  # of the time between two rows: a part that makes up less is not named
-# Of what a part takes: processes of one backend differ by about as much, which its rounds do not show.
+# Of a step's or a part's time. Processes of one backend differ by 3 to 6 % (standard deviation): two of them by up to
+# this much, which the rounds or epochs of one do not show.
 TELLING = 0.15
 
 Rounds = tuple[float, ...]  # seconds of a part, in each round
@@ -65,16 +66,15 @@ def of(found: Inside, steps: Sequence[float]) -> Costs | None:
     if not (whole and fit and "layer" in by_kind) or not whole[0].seconds:
         return None
     nothing = median(by_kind["nothing"][0].seconds) if "nothing" in by_kind else 0.0  # what a call costs by itself
-    names, layers, count = dict[Layer, str](), dict[Layer, Rounds](), Counter[str]()
+    calls: dict[tuple[str, str], list[Rounds]] = {}  # of each layer, by its class and name
     for part in by_kind["layer"]:
         own = tuple(max(0.0, seconds - nothing) for seconds in part.seconds)
-        known = next((key for key, name in names.items() if (key[0], name) == (part.class_name, part.name)), None)
-        if known is not None:  # called again
-            layers[known] = _added(layers[known], own)
-            continue
-        count[part.class_name] += 1
-        names[part.class_name, count[part.class_name]] = part.name
-        layers[part.class_name, count[part.class_name]] = own
+        calls.setdefault((part.class_name, part.name), []).append(own)
+    names, layers, count = dict[Layer, str](), dict[Layer, Rounds](), Counter[str]()
+    for (of_class, name), several in calls.items():
+        count[of_class] += 1
+        names[of_class, count[of_class]] = name
+        layers[of_class, count[of_class]] = reduce(_added, several)
     both = tuple(seconds - nothing for seconds in whole[0].seconds)
     alone = reduce(_added, layers.values())
     if (together := max(0.0, median(both))) < median(alone):  # fused, or side by side

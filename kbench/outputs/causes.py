@@ -14,7 +14,7 @@ from typing import Any
 from kbench import store
 from kbench.analysis import machine_stability
 from kbench.analysis.call_sites import by_line, is_fit
-from kbench.analysis.layer_costs import Costs
+from kbench.analysis.layer_costs import TELLING, Costs
 from kbench.analysis.ratios import between_samples
 from kbench.analysis.rows import program, summarised
 from kbench.analysis.step_times import NOT_STEADY, steady
@@ -29,10 +29,6 @@ from kbench.summary import Summary
 from kbench.tables.content import Table
 from kbench.text import significant
 from kbench.values import OK, Interval
-
-# Of a step's time. The changed program runs in a process of its own, and processes of one backend differ by 3 to 6 %
-# (standard deviation): two of them by up to this much.
-TELLING = 0.15
 
 _LAYER = re.compile(r"(\S+) \((\w+)\) (.*)", re.DOTALL)
 _LAYERS_NAMED = 3
