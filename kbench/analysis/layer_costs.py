@@ -19,9 +19,9 @@ from kbench.values import Interval
 
 BETWEEN = "between the layers"
 OPTIMIZER = "optimizer"
-LOOP = "loss, metrics, and the rest of Keras's step"
-LOOP_WITH_OPTIMIZER = "loss, optimizer, and the rest of Keras's step"
-INPUT = "input, callbacks, and the rest of the program"
+LOOP = "loss, metrics, rest of Keras's step"
+LOOP_WITH_OPTIMIZER = "loss, optimizer, rest of Keras's step"
+INPUT = "input, callbacks, rest of the program"
 SHARE = 0.1  # of the time between two rows: a part that makes up less is not named
 # Of what a part takes: processes of one backend differ by about as much, which its rounds do not show.
 TELLING = 0.15

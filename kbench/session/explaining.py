@@ -69,14 +69,14 @@ def look_inside(
     """Time the parts of a training step of each cell that ended ok, or trace some of its steps, or both."""
     trained = [task for task in _first(the_plan, here) if task.task in ("train", SCRIPT) and task.kind != NATIVE]
     if not trained:
-        on_event(Explaining("There is nothing to look into: no cell that trains a Keras model ended ok."))
+        on_event(Explaining("No step to explain: no cell that trains a Keras model ended ok."))
         return
     called = {name for one in store.read(here.run).measured for name in one.facts.sites}
     if the_plan.request.script and not any(name.startswith("fit") for name in called):
-        on_event(Explaining("There is no training step to look into: the program does not call fit."))
+        on_event(Explaining("No training step to explain: the program does not call fit."))
         return
     what = (*(["layers"] if layers else []), *(["trace"] if trace else []))
-    told = " and ".join((["what each layer costs"] if layers else []) + (["traces of some steps"] if trace else []))
+    told = " and ".join((["layer times"] if layers else []) + (["traces"] if trace else []))
     on_event(Explaining(f"Explaining: {told}."))
     tasks = tuple(replace(task, inside={"what": what}, epochs=0, validation_samples=0) for task in trained)
     part = replace(the_plan, tasks=tasks)
