@@ -279,7 +279,7 @@ def _remarks(
         f"Measured here on {row.samples:,} of {samples:,} samples and scaled up.": (
             layout.unit == "s/epoch" and row.samples < samples
         ),
-        "Measured here on synthetic data.": row.task == "train" and any(one.data_source == "synthetic" for one in rows),
+        "Measured on synthetic data.": row.task == "train" and any(one.data_source == "synthetic" for one in rows),
         f"{left_out} more {'line' if left_out == 1 else 'lines'} of published figures: in summary.md.": bool(
             left_out
         ),

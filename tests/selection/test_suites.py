@@ -165,9 +165,7 @@ def test_what_only_infers_is_not_asked_to_train_where_inference_is_asked_for_too
 
     assert tasks("resnet50_features") == [("infer", "")]
     assert tasks("resnet50_features", "train", "infer") == [("infer", "")]
-    assert tasks("resnet50_features", "train") == [
-        ("train", "resnet50_features only predicts and cannot be trained")
-    ]
+    assert tasks("resnet50_features", "train") == [("train", "resnet50_features only predicts and cannot be trained")]
     assert tasks("mnist_mlp", "infer") == [("infer", "")]
 
 
