@@ -299,7 +299,7 @@ def _nearer(how: str, one: Measured, other: Measured) -> str:
     own, expected = first_outputs.of(one), first_outputs.of(other)
     if not how.startswith(first_steps.OF_LOSS) or own is None or expected is None:
         return ""
-    return "; its outputs agree, so it is the loss, or what layers do in training"
+    return "; outputs agree, so the cause is the loss or a layer's training mode"
 
 
 def _computed_alike(group: Sequence[Measured]) -> list[Measured]:

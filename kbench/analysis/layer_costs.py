@@ -19,9 +19,9 @@ from kbench.values import Interval
 
 BETWEEN = "between the layers"
 OPTIMIZER = "optimizer"
-LOOP = "loss, metrics, and the rest of Keras's step"
-LOOP_WITH_OPTIMIZER = "loss, optimizer, and the rest of Keras's step"
-INPUT = "input, callbacks, and the rest of the program"
+LOOP = "loss, metrics, rest of Keras's step"
+LOOP_WITH_OPTIMIZER = "loss, optimizer, rest of Keras's step"
+INPUT = "input, callbacks, rest of the program"
 SHARE = 0.1  # of the time between two rows: a part that makes up less is not named
 # Of a step's or a part's time. Processes of one backend differ by 3 to 6 % (standard deviation): two of them by up to
 # this much, which the rounds or epochs of one do not show.

@@ -71,7 +71,7 @@ def sentence(found: Growth, unit: str) -> str:
     """What is said of it beside the row, without a full stop. unit: such as "epoch"."""
     return (
         f"its memory grows by {significant(found.mib, 2)} MiB with each {unit}: from {significant(found.first)} to "
-        f"{significant(found.last)} MiB in {found.count:,}"
+        f"{significant(found.last)} MiB after {found.count:,}"
     )
 
 

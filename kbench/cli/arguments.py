@@ -60,8 +60,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         ("new_file", "--like"),
     ),
     "bisect": (
-        "Find the release of Keras, or of a backend's framework, that made an example or a script slower, or changed "
-        "its loss or memory; or the commit of a checkout of yours.",
+        "Find the release of Keras or of a backend's framework, or the commit in your checkout, that made an example "
+        "or a script slower, or changed its loss or memory.",
         (
             "backend", "--package", "--good", "--bad", "--example", "--script of bisect", "--with", "--max-epochs",
             "--max-steps", "--by", "--profile", "--budget of bisect", "--threads", "--data-dir", "--results",

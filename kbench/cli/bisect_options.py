@@ -12,8 +12,8 @@ BISECT: Mapping[str, Mapping[str, Any]] = {
     "--package": {
         "default": "keras",
         "metavar": "NAME",
-        "help": "package to search: keras (default), or the backend's framework; keras=../keras: the commits of a "
-        "git checkout instead of releases",
+        "help": "package to search: keras (default), or the backend's framework; keras=../keras: commits of a git "
+        "checkout",
     },
     "--good": {"required": True, "metavar": "VERSION", "help": "an earlier release or commit without the problem"},
     "--bad": {"required": True, "metavar": "VERSION", "help": "a later release or commit with the problem"},
@@ -21,12 +21,12 @@ BISECT: Mapping[str, Mapping[str, Any]] = {
     "--script of bisect": {
         "dest": "file",
         "metavar": "FILE",
-        "help": "instead of an example: a program of your own, as it is; its own arguments follow --",
+        "help": "your own program instead of an example; its arguments follow --",
     },
     "--by": {
         "choices": ("time", "loss", "memory"),
         "default": "time",
-        "help": "what became worse: time per epoch (default), the final loss, or the peak of memory",
+        "help": "what became worse: time per epoch (default), the final loss, or peak memory",
     },
     "--budget of bisect": {
         "type": duration,

@@ -11,19 +11,18 @@ from kbench.selection.suites import Task
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--examples": {
         "metavar": "LIST",
-        "help": "names from `list`, your own files, core (default: those that take minutes), or all; of a suite, "
-        "only these",
+        "help": "names from `list`, your own files, core (default: those that take minutes), or all; with --suite, "
+        "which of its examples",
     },
     "--suite": {
         "metavar": "SUITE",
-        "help": "measure a suite: examples, and what to vary of each. A name from `list suites`, or your own "
-        "file.toml. Options that you give count instead of the suite's; --profile smoke takes the first of several "
-        "batch sizes, threads and the like",
+        "help": "measure a suite: a name from `list suites`, or your own file.toml. Options that you give replace "
+        "the suite's; --profile smoke takes only the first of several batch sizes, threads, layouts and data",
     },
     "--task": {
         "type": list_of(get_args(Task)),
         "metavar": "LIST",
-        "help": "train, or infer: only predict, with the same model and weights; both: train,infer (default: each "
+        "help": "train, infer (predict only, with the same model and weights) or train,infer (default: each "
         "example's own)",
     },
 }

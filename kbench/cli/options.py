@@ -232,13 +232,13 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--max-steps": {**_COUNT, "help": "cut each epoch, validation, evaluation and prediction to N steps"},
     "--explain": {
         **_FLAG,
-        "help": "find out why backends differ, by further runs: what each layer, the optimizer and all else cost of "
-        "a step; of a script also input data, copies to the device, jit_compile, run_eagerly, results",
+        "help": "find out why backends differ, with extra runs: times of each layer and the optimizer; for a script "
+        "also input data, copies to the device, jit_compile, run_eagerly, results",
     },
     "--trace": {
         **_FLAG,
-        "help": "after the measurement, trace some steps on each backend with its framework's profiler: a file for "
-        "Perfetto (ui.perfetto.dev) in the cell's folder, and tables of what took most",
+        "help": "after the measurement, trace 8 steps with each framework's profiler: a file for Perfetto "
+        "(ui.perfetto.dev) in the cell's folder, and tables of the slowest operations",
     },
     "--show-output": {**_FLAG, "help": "print each cell's stdout when the cell ends"},
     # How a cell runs.

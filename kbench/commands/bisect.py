@@ -128,7 +128,7 @@ def _search(search: Search, request: Request, options: argparse.Namespace) -> in
     skipped = [*versions[low + 1 : high]]
     which = f"is one of {', '.join([*skipped, versions[high]])}" if skipped else "is the first"
     named = search.package if skipped else search.in_words(versions[high])
-    why = "; what lies between could not be compared" if skipped else ""
+    why = "; the versions between could not be compared" if skipped else ""
     print(f"{named} {which}: {who} {what} {good}; {versions[low]} does not{why}.")
     return 0
 
@@ -227,7 +227,7 @@ def _chosen(pairs: Sequence[tuple[Summary, Summary]], by: str) -> tuple[Summary,
     if by == "loss" and not fits and whole:
         raise UserError("--by loss: the program does not call fit, so it has no loss to compare.")
     if not (of_script or pairs):
-        raise UserError("There is nothing to compare: neither version ran the same line.")
+        raise UserError("Nothing to compare: the two versions ran no line in common.")
     return max(of_script or pairs, key=lambda pair: pair[1].total_seconds or 0.0)
 
 

@@ -53,7 +53,7 @@ def _on_cluster(options: Options) -> int:
     if options["explain"] or options["trace"]:
         raise UserError("--explain and --trace are for a run on one machine: leave them out, or --on.")
     if options.get("suite"):
-        raise UserError("--suite is for one machine, whose cores it depends on: leave out --on.")
+        raise UserError("--suite depends on the cores of one machine: leave out --on.")
     if options["export"]:
         raise UserError("--export is for a run on one machine: each kind's summary files are in its folder.")
     cluster = Cluster(

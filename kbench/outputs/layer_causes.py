@@ -19,9 +19,8 @@ from kbench.values import OK, Measured
 MOST_NAMED = 3
 
 _REMARK = (
-    "Each layer was run alone, forward and backward, compiled as the model is and with its own shapes. What is "
-    "between the layers is the model as a whole minus these; where a compiler fuses them, they are given its time in "
-    "proportion."
+    "Each layer was timed alone, forward and backward. between the layers: the whole model minus its layers. Where a "
+    "compiler fuses layers, their times are scaled to add up to the model's."
 )
 
 
@@ -55,8 +54,8 @@ def sentences(
             for one in parts
         )
         found.append(
-            f"{row.example} on {row.backend}: {plain(named)} a step, of {_ms(between)} between it and "
-            f"{fastest.backend}."
+            f"{row.example} on {row.backend}: a step takes {_ms(between)} ms longer than on {fastest.backend}: "
+            f"{plain(named)}."
         )
     return found
 
@@ -69,7 +68,7 @@ def missing(run: RunResults) -> list[str]:
         texts = texts if one.outcome.status == OK else (one.outcome.reason or one.outcome.status,)
         for text in texts:
             found.setdefault(plain(text.rstrip(".")), []).append(one.cell.backend)
-    return [f"Parts of a step on {', '.join(names)}: {text}." for text, names in found.items()]
+    return [f"Not timed on {', '.join(names)}: {text}." for text, names in found.items()]
 
 
 def tables(rows: Sequence[Summary], of_rows: Mapping[RowKey, Costs]) -> list[Table]:
@@ -84,11 +83,11 @@ def tables(rows: Sequence[Summary], of_rows: Mapping[RowKey, Costs]) -> list[Tab
             (plain(part), *(MISSING if one is None else _ms(one) for one in values))
             for part, values in layer_costs.grouped(several)
         ]
-        total = ("all of it", *(_ms(one.step) for one in several))
+        total = ("whole step", *(_ms(one.step) for one in several))
         heads = _heads(shown)
         found.append(
             Table(
-                heading=f"{group[0].example}: what a step is made of, in ms",
+                heading=f"{group[0].example}: parts of a step, in ms",
                 columns=("part", *heads),
                 rows=(*lines, total),
                 text_columns=frozenset({"part"}),

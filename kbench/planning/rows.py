@@ -73,7 +73,7 @@ def of_example(
             other = backend.kind == NATIVE and example.input == "image" and layout != _native(backend, device)
             found = verdict or unwritten
             if impossible:
-                found = Outcome(UNSUPPORTED, f"{example.name} only infers: it says nothing of training")
+                found = Outcome(UNSUPPORTED, f"{example.name} only predicts and cannot be trained")
             if other and not found:
                 found = Outcome(UNSUPPORTED, f"its twins compute with {_native(backend, device)}")
             row = CellTask(

@@ -125,7 +125,7 @@ def find(text: str) -> tuple[Path, File]:
             raise UserError(f"There is no suite {text[:50]!r} ({own}){nearest(text, known)}")
         path = paths.with_home(text)
         if not os.path.isfile(path):  # noqa: PTH113  # pathlib's raises for a name that is too long
-            raise UserError(f"There is no suite's file {text[:200]}{nearest(path.stem, known)}")
+            raise UserError(f"There is no suite file {text[:200]}{nearest(path.stem, known)}")
     return path, load(path)
 
 

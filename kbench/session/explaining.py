@@ -71,11 +71,11 @@ def look_inside(
     measured = store.read(here.run).measured
     trained = [task for task in _first(the_plan, measured) if task.task in ("train", SCRIPT) and task.kind != NATIVE]
     if not trained:
-        on_event(Explaining("There is nothing to look into: no cell that trains a Keras model ended ok."))
+        on_event(Explaining("No step to explain: no cell that trains a Keras model ended ok."))
         return
     called = {name for one in measured for name in one.facts.sites}
     if the_plan.request.script and not any(name.startswith("fit") for name in called):
-        on_event(Explaining("There is no training step to look into: the program does not call fit."))
+        on_event(Explaining("No training step to explain: the program does not call fit."))
         return
     what = tuple(name for name, wanted in (("layers", layers), ("trace", trace)) if wanted)
     on_event(Explaining(f"Explaining: {' and '.join(_TOLD[one] for one in what)}."))

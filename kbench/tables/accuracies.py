@@ -27,8 +27,8 @@ def table(one: PublishedAccuracy) -> Table:
         rows=tuple(_row(reached) for reached in rows),
         text_columns=frozenset({"backend"}),
         remarks=(
-            "published: with the same backend, in whichever version, on the test set" + trained + ".",
-            f"to {until}: training until that accuracy, which is {of}.",
+            "published: for the same backend, any version, on the test set" + trained + ".",
+            f"to {until}: until the validation accuracy reaches {of}.",
         ),
     )
 

@@ -25,8 +25,8 @@ _MARKS = {
     NOT_COMPARED: "?: could not be compared, as the ratio has no interval or one wider than a factor of 3 each way.",
 }
 _KERNELS = (
-    "kernel: what computed their time steps: fused, one kernel for all; scan, a loop compiled whole; loop, one after "
-    "another; unrolled, all in one graph."
+    "kernel: how time steps were computed: fused (one kernel for all), scan (a compiled loop), loop (one by one), "
+    "unrolled (all in one graph)."
 )
 # What other columns show, too: a verdict shows in the ratio, and samples/s is s/epoch turned round.
 _OPTIONAL = (

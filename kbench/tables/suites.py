@@ -270,16 +270,16 @@ def _remarks(
     row, shown = rows[0], any(line.figures for line in lines)
     several = any(len(values) > 1 for line in lines for values in line.values.values())
     possible = {
-        f"network: whether published figures are of the {_SAME} network as the example, as far as is known.": shown,
+        f"network: whether the published figures are of the {_SAME} network, as far as is known.": shown,
         "Published figures are of other hardware and versions; none was measured by kbench.": shown,
-        f"a / b: published more than once; `list published {row.example}` says of what.": several,
-        f"Here measured on {row.samples:,} of {row.epoch_samples:,} samples, and scaled up.": (
+        f"a / b: published more than once; `list published {row.example}` shows the sources.": several,
+        f"Measured here on {row.samples:,} of {row.epoch_samples:,} samples and scaled up.": (
             layout.unit == "s/epoch" and row.samples < row.epoch_samples
         ),
-        "Here on synthetic data.": row.task == "train" and any(one.data_source == "synthetic" for one in rows),
+        "Measured on synthetic data.": row.task == "train" and any(one.data_source == "synthetic" for one in rows),
         f"{left_out} more {'line' if left_out == 1 else 'lines'} of published figures: in summary.md.": bool(
             left_out
         ),
-        "There are no published figures of this.": not printed,
+        "No figures are published for this.": not printed,
     }
     return tuple(text for text, applies in possible.items() if applies)

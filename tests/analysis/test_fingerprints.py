@@ -169,7 +169,7 @@ def test_of_another_loss_with_the_same_outputs_the_cause_is_said() -> None:
     of_loss = "unlike a/x in the loss of the first batch: 2.600 instead of 2.500"
     first = one("a/x", first_step=step)
     other: dict[str, Any] = {"first_step": {**step, "loss": 2.6}}
-    agree = "; its outputs agree, so it is the loss, or what layers do in training"
+    agree = "; outputs agree, so the cause is the loss or a layer's training mode"
     assert said(first, one("b/z", **other)) == [of_loss + agree]
     assert said(first, one("b/z", probe=None, **other)) == [of_loss]
 

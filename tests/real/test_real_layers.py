@@ -44,8 +44,9 @@ def test_the_slow_layer_and_its_backend_are_named(kbench: Kbench, tmp_path: Path
     run = looked_into(kbench, tmp_path, f"{fast},{slow}", kind, where, "--explain")
     results = run.results()
     rows = summarised(results)
-    said = [one for one in causes.sentences(results, rows) if "a step, of" in one]
-    assert len(said) == 1 and said[0].startswith(f"planted on {slow}: planted (Planted) +"), run.output
+    said = [one for one in causes.sentences(results, rows) if "a step takes" in one]
+    assert len(said) == 1 and said[0].startswith(f"planted on {slow}: a step takes "), run.output
+    assert f"ms longer than on {fast}: planted (Planted) +" in said[0]
     trained, costs = causes.inside(results, rows)
     own, other = ({row.backend: costs[row.key] for row in trained}[name] for name in (slow, fast))
     steps = {row.backend: (row.epoch_seconds or 0.0) / row.steps for row in trained}
@@ -53,8 +54,8 @@ def test_the_slow_layer_and_its_backend_are_named(kbench: Kbench, tmp_path: Path
     first, *others = layer_costs.more(own, other, between)
     assert first.seconds > between / 2 and all(first.seconds > one.seconds for one in others), run.output
     assert own.step - other.step == pytest.approx(between, rel=0.1), run.output
-    assert "planted: what a step is made of, in ms" in run.output
-    assert f"planted on {slow}: planted" in (run.folder / "summary.md").read_text("utf-8")
+    assert "planted: parts of a step, in ms" in run.output
+    assert f"planted on {slow}: a step takes" in (run.folder / "summary.md").read_text("utf-8")
 
 
 @pytest.mark.thorough

@@ -165,9 +165,7 @@ def test_what_only_infers_is_not_asked_to_train_where_inference_is_asked_for_too
 
     assert tasks("resnet50_features") == [("infer", "")]
     assert tasks("resnet50_features", "train", "infer") == [("infer", "")]
-    assert tasks("resnet50_features", "train") == [
-        ("train", "resnet50_features only infers: it says nothing of training")
-    ]
+    assert tasks("resnet50_features", "train") == [("train", "resnet50_features only predicts and cannot be trained")]
     assert tasks("mnist_mlp", "infer") == [("infer", "")]
 
 
@@ -232,7 +230,7 @@ def test_a_wrong_file_is_one_sentence_with_the_key(tmp_path: Path, text: str, wo
             "dlbensh",
             "There is no suite 'dlbensh' (a suite of your own is a file, such as ./mine.toml): did you mean dlbench?",
         ),
-        ("./none.toml", "There is no suite's file ./none.toml"),
+        ("./none.toml", "There is no suite file ./none.toml"),
     ],
 )
 def test_a_suite_that_does_not_exist_is_one_sentence(name: str, words: str) -> None:

@@ -55,7 +55,7 @@ def test_a_table_names_the_kernel_only_where_there_are_recurrent_layers() -> Non
     found = table([replace(FAST, recurrent_kernel="scan"), replace(SLOW, recurrent_kernel="loop"), BROKEN])
     place = found.columns.index("kernel")
     assert [row[place] for row in found.rows] == ["scan", "loop", "-"]
-    assert any(remark.startswith("kernel: what computed") for remark in found.remarks)
+    assert any(remark.startswith("kernel: how time steps") for remark in found.remarks)
     assert "kernel" not in table([FAST, SLOW]).columns
 
 

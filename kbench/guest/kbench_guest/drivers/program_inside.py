@@ -21,7 +21,7 @@ class FirstTraining(FirstModel):
 
     def _compare(self, model: Any, method: str, given: Dict[str, Any]) -> None:
         if not method.startswith("fit"):
-            raise Refused("unsupported", "its first training is no call of fit, so its steps are not looked into")
+            raise Refused("unsupported", "its first training does not call fit, so its steps cannot be timed")
         site = site_name(method, self._files)
         ((x, y, weight),) = first_batches(method, given, 1)
         class_weights = {"class_weight": given["class_weight"]} if given.get("class_weight") else {}

@@ -168,7 +168,7 @@ class KerasModels(Framework):
 
     def parts(self, model: Any, x: Any) -> List[Any]:
         """The parts of a training step of a compiled model that can be run alone: see single_layers.py."""
-        raise NotImplementedError("this backend has no way for it")
+        raise NotImplementedError("not supported on this backend")
 
     def traced(self, run: Callable[[], None], folder: str, path: str) -> List[Tuple[str, float, int]]:
         """Trace run() into the file at `path`; returns (operation, seconds, calls).

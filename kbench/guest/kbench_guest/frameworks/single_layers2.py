@@ -42,7 +42,7 @@ def parts(model: Any, x: Any) -> List[Part]:
 def _calls(model: Any) -> Any:
     """(layer, the tensors that it is given, further arguments) of each call in the model, in order."""
     if not getattr(model, "_is_graph_network", True):
-        raise NotImplementedError("it is no graph of layers")
+        raise NotImplementedError("a model in Python code (subclassed) is not supported")
     for depth in sorted(model._nodes_by_depth, reverse=True):
         for node in model._nodes_by_depth[depth]:
             if node.outbound_layer.__class__.__name__ != "InputLayer":
