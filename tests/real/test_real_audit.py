@@ -76,10 +76,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Measured]]
     return {name: [as_of(one[name], example=name) for one in found] for name in SEVERAL}
 
 
-@pytest.mark.parametrize("mistake", SEVERAL)
-def test_a_mistake_is_found_and_told_as_it_is_quoted(built: dict[str, list[Measured]], mistake: str) -> None:
-    expected = quoted()[f"mistakes/{mistake}"]
-    assert without_fractions(said(built[mistake])) == without_fractions(expected)
+def test_each_mistake_is_found_and_told_as_it_is_quoted(built: dict[str, list[Measured]]) -> None:
+    found = {mistake: without_fractions(said(built[mistake])) for mistake in SEVERAL}
+    assert found == {mistake: without_fractions(quoted()[f"mistakes/{mistake}"]) for mistake in SEVERAL}
 
 
 def printed(output: str) -> str:

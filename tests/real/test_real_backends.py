@@ -22,8 +22,8 @@ BACKENDS = {name: backend for name, backend in KNOWN.items() if backend.kind == 
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
 # Half a minute and more a cell: with -m "" only.
 LONG = {
-    "alexnet_s", "cifar10_efficientnet", "cifar10_resnet50", "densenet121_chestxray", "fcn_s", "lstm_ptb",
-    "resnet50_train", "resnet56",
+    "alexnet_s", "cifar10_efficientnet", "cifar10_resnet50", "cifar10_vgg", "densenet121_chestxray", "fcn_r", "fcn_s",
+    "lstm_ptb", "resnet50_train", "resnet56", "segmentation_unet",
 }  # fmt: skip
 # What computes recurrent layers on the CPU.
 KERNELS = {
