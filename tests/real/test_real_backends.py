@@ -20,10 +20,10 @@ pytestmark = pytest.mark.timeout(3600)
 KNOWN = backends.load_all(paths.project_folder("backends"))
 BACKENDS = {name: backend for name, backend in KNOWN.items() if backend.kind == "keras"}
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
-# Half a minute and more a cell: with -m "" only.
+# Half a minute and more on some backend, or a variant of another example: with -m "" only.
 LONG = {
-    "alexnet_s", "cifar10_efficientnet", "cifar10_resnet50", "cifar10_vgg", "densenet121_chestxray", "fcn_r", "fcn_s",
-    "lstm_ptb", "resnet50_train", "resnet56", "segmentation_unet",
+    "alexnet_s", "cifar10_efficientnet", "cifar10_resnet50", "cifar10_vgg", "densenet121_chestxray",
+    "fcn_r", "fcn_s", "imdb_gru_cudnn", "lstm_ptb", "resnet50_train", "resnet56", "segmentation_unet",
 }  # fmt: skip
 # What computes recurrent layers on the CPU.
 KERNELS = {

@@ -106,6 +106,7 @@ def test_a_deep_network_gives_the_features_that_keras_gives(kbench: Kbench, shar
     compare_with_other_tests(run, shared_folder)
 
 
+@pytest.mark.thorough  # after two epochs they are, as the test of their training shows
 def test_all_frameworks_are_where_keras_is_after_some_steps(kbench: Kbench) -> None:
     measured = {"keras2/tensorflow", *NATIVE}
     compared = kbench.parity("keras2/tensorflow,native", "mnist_mlp")
