@@ -88,27 +88,38 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
         tail += f" On synthetic data: {', '.join(synthetic)}."
     unclear = {row.ranking for row in summaries if _verdict(row) == NOT_COMPARED}
     there = [row for row in summaries if row.ranking in unclear]
-    missing = _missing(there, f"{len(unknown)} of {len(rankings)} {what}" if len(rankings) > 1 else "", again)
+    missing = _missing(there, f"of {len(rankings)} {what}" if len(rankings) > 1 else "", again)
     # What the reader can do something about comes first.
     parts = (missing, first, tail) if _disturbed(there) or not ranked else (first, missing, tail)
     return plain(" ".join([*otherwise.sentences(summaries), *(part for part in parts if part)]))
 
 
-def _missing(there: Sequence[Summary], count: str, again: str) -> str:
+def _missing(there: Sequence[Summary], of_all: str, again: str) -> str:
     """What could not be compared, and why; `there`: the rows of the examples where that is so, perhaps none.
 
-    `count`: of the examples where nothing could be, if the run has several.
+    of_all: such as "of 7 examples", if the run has several.
     """
     rows = [row for row in there if _verdict(row) == NOT_COMPARED]
     if not rows:
         return ""
     unknown = ratios.without_fastest(there)
-    why = why_not(there, rows, again)
-    if not count:
+    if not of_all:
+        why = why_not(there, rows, again)
         return f"{rows[0].example if unknown else _names(rows)} could not be compared: {why}."
     if unknown:
-        return f"{count} could not be compared: {why}."
-    return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'} could not be compared: {why}."
+        whys = Counter(_why_of(there, ranking, again) for ranking in unknown).most_common()
+        if len(whys) == 1:
+            return f"{len(unknown)} {of_all} could not be compared: {whys[0][0]}."
+        return f"{len(unknown)} {of_all} could not be compared. " + " ".join(
+            f"{number} of these: {why}." for why, number in whys
+        )
+    return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'} could not be compared: {why_not(there, rows, again)}."
+
+
+def _why_of(there: Sequence[Summary], ranking: axes.Point, again: str) -> str:
+    """Why nothing of a ranking could be compared."""
+    rows = [row for row in there if row.ranking == ranking]
+    return why_not(rows, [row for row in rows if _verdict(row) == NOT_COMPARED], again)
 
 
 def _timed_by_device(rows: Sequence[Summary]) -> list[list[Summary]]:

@@ -150,6 +150,6 @@ def _printed(
 
 def hardware(figure: Figure) -> str:
     """What a figure was measured on, with the number of GPUs or threads."""
-    threads = f", {figure.threads} threads" if figure.threads else ""
+    threads = f", {figure.threads} {'thread' if figure.threads == 1 else 'threads'}" if figure.threads else ""
     gpus = f"{figure.gpus} x " if figure.gpus and figure.gpus > 1 else ""
     return f"{gpus}{figure.hardware}{threads}"

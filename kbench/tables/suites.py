@@ -35,7 +35,8 @@ def source(suite: Suite) -> str:
 def tables(
     suite: Suite, rows: Sequence[Summary], figures: Sequence[Figure], *, measured_only: bool = False
 ) -> list[Table]:
-    """A table for each layout and example with rows. `measured_only`: published figures only of measured backends.
+    """A table for each layout and example with rows. `measured_only`: published figures only of measured backends
+    and, against a number, on such a device.
 
     One with a single column is left out, unless it is all that there is of an example: others say the same.
     """
@@ -93,7 +94,7 @@ def _table(
     footnotes: list[str] = []
     printed = [one for one in printed if _printed(one, layout, rows[0]) is not None]
     lines = _of_hardware(layout, rows, printed) if layout.columns == HARDWARE else _of_axis(layout, rows, printed)
-    kept = [one for one in lines if one.rows or not measured_only or _framework_measured(one, rows)]
+    kept = [one for one in lines if one.rows or not measured_only or _measured(layout, one, rows)]
     columns = _in_order(column for line in kept for column in line.values)
     first = "published as" if layout.columns == HARDWARE else HARDWARE
     unit = "" if layout.unit == layout.title else f" ({layout.unit})"
@@ -134,8 +135,7 @@ def _of_axis(layout: Layout, rows: Sequence[Summary], printed: Sequence[Figure])
         where = _where(figure, layout, batches)
         line = theirs.setdefault((figure.framework, where), _Line(figure.framework, where))
         line.figures.append(figure)
-        on_gpu = bool(figure.gpus) and figure.threads is None
-        line.add(_column(layout, getattr(figure, layout.columns), on_gpu), _shown(figure, layout, rows[0]))
+        line.add(_column(layout, getattr(figure, layout.columns), _on_gpu(figure)), _shown(figure, layout, rows[0]))
     below: dict[str, list[_Line]] = {}
     others = []
     for line in theirs.values():
@@ -151,8 +151,16 @@ def _framework(backend: str) -> str:
     return base(backend).rpartition("/")[2].removesuffix("1")
 
 
-def _framework_measured(line: _Line, rows: Sequence[Summary]) -> bool:
-    return any(_framework(figure.backend) in {_framework(row.backend) for row in rows} for figure in line.figures)
+def _measured(layout: Layout, line: _Line, rows: Sequence[Summary]) -> bool:
+    """Whether published figures are of a framework in the rows, and in a column of numbers on such a device."""
+    devices = {_on_gpu(one) for one in line.figures}
+    if layout.columns != HARDWARE and devices.isdisjoint(row.device != "cpu" for row in rows):
+        return False
+    return any(_framework(one.backend) in {_framework(row.backend) for row in rows} for one in line.figures)
+
+
+def _on_gpu(figure: Figure) -> bool:
+    return bool(figure.gpus) and figure.threads is None
 
 
 def _of_hardware(layout: Layout, rows: Sequence[Summary], printed: Sequence[Figure]) -> list[_Line]:

@@ -117,6 +117,15 @@ def test_the_headline_ranks_only_what_was_compared() -> None:
         f"`{AGAIN}`. keras3/jax was fastest in 1 of 2 examples. In 1 of these, another backend may be as fast. "
         "Rows: 6 ok, 1 failed."
     )
+    once = [
+        replace(row, example="babi_rnn", profile="smoke", resampled_values=None, relative_interval=None, **QUIET)
+        for row in (FASTEST_ROW, WIDE)
+    ]
+    calm = [*once, *(replace(row, example="imdb_gru") for row in once)]
+    assert headline([FASTEST_ROW, WIDE, *calm], AGAIN).startswith(
+        "3 of 3 examples could not be compared. 2 of these: one epoch each is too few; run without --profile smoke, or "
+        "with --repeats 3. 1 of these: other programs used the processor in 19 of 24 turns; end them, then "
+    )
     partly = replace(WIDE, example="mnist_mlp")
     assert headline([*others, partly]).startswith("keras2/theano could not be compared: other programs used")
     assert "slowest, keras2/mxnet" in answer([*others, replace(partly, relative_to_fastest=9.0)])

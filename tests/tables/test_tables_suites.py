@@ -90,6 +90,14 @@ def test_in_the_terminal_figures_of_what_was_not_measured_are_left_out_and_count
     assert "1 more line of published figures: in summary.md." in found.remarks and not found.footnotes
 
 
+def test_in_the_terminal_figures_of_gpus_stand_only_beside_rows_on_a_gpu() -> None:
+    figures = [figure(), figure(threads=None, gpus=1, hardware="a GTX")]
+    on_gpu = row("native/torch", device="gpu")
+    for ours, where in ((row("native/torch"), "a Xeon"), (on_gpu, "a GTX")):
+        (found,) = suites.tables(suite(layout()), [ours], figures, measured_only=True)
+        assert [cells_of[1] for cells_of in cells(found)] == ["here", where]
+
+
 def test_units_are_converted_by_the_batch_and_the_samples_of_an_epoch() -> None:
     rows = [row("native/torch", 1, 2.0), row("native/torch", 2, 2.0)]
     one = [figure(value=2.048)]
