@@ -57,7 +57,9 @@ Forms = Annotated[
 # The quantities that parity compares, in the order of the table.
 Quantity = Literal["outputs", "layers", "loss", "1 step", "10 steps"]
 QUANTITIES = get_args(Quantity)
-Explained = Literal[Quantity, "scores"]  # what evaluate returns, if outputs agree: parity does not compare it
+# Parity does not compare: what evaluate returns, if outputs agree; and the loss of epoch 1, if it is far above that of
+# the first batch.
+Explained = Literal[Quantity, "scores", "rising loss"]
 
 
 @dataclass(frozen=True)

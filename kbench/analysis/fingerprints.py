@@ -133,17 +133,20 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
         for one, difference in trainings.differences(group):
             found.setdefault(one.cell.id, []).append(difference)
         alike = [one for one in _computed_alike(group) if one.cell.id not in found]
-        for one, difference in first_epochs.differences(alike):
-            found[one.cell.id] = [difference]
+        for one, difference, _ in first_epochs.differences(alike):
+            if difference:
+                found[one.cell.id] = [difference]
     return {cell: tuple(difference) for cell, difference in found.items()}
 
 
 def noted(measured: Sequence[Measured]) -> list[Measured]:
-    """The cells with notes on what is declared of their first step, or why that was not checked."""
+    """The cells with notes on what is declared of their first step and epoch, or why that was not checked."""
     found = {one.cell.id: first_steps.unchecked(one) for one in measured}
     for group in _groups(measured):
         for one, _, notes in _first_steps(group):
             found[one.cell.id] += notes
+        for one, _, known in first_epochs.differences(_computed_alike(group)):
+            found[one.cell.id] += (known,) if known else ()
     return [_with_notes(one, found[one.cell.id]) for one in measured]
 
 

@@ -12,28 +12,47 @@ from statistics import median_low
 
 from kbench.analysis import first_steps
 from kbench.text import significant
-from kbench.values import Measured
+from kbench.values import Measured, is_among
 
 ALLOWED, BY_CHANCE = 0.05, 0.2  # of the loss: without and with random numbers
 ENOUGH = 10  # steps, to have a mean of what is random
+RISEN = 1.5  # times the loss of the first batch: the first steps made it worse
 
 
-def differences(cells: Sequence[Measured]) -> list[tuple[Measured, str]]:
-    """How trainings with common weights differ from the middle one, or from the first of two."""
+def differences(cells: Sequence[Measured]) -> list[tuple[Measured, str, str]]:
+    """(cell, how it differs from the middle one, or from the first of two; the reason, if that is declared).
+
+    cells: trainings from common weights.
+    """
     losses = [(one, loss) for one in cells if (loss := _loss(one)) is not None]
     if len(losses) < 2:
         return []
     middle = losses[0][1] if len(losses) == 2 else median_low(loss for _, loss in losses)
     reference = next(one for one, loss in losses if loss == middle)
-    return [
-        (
-            one,
-            f"unlike {reference.cell.backend} in the loss of epoch 1: {significant(loss, 3)} instead of "
-            f"{significant(middle, 3)}, from the same weights and batches",
-        )
-        for one, loss in losses
-        if abs(loss - middle) > _allowed(one, reference) * max(abs(loss), abs(middle))
-    ]
+    found = []
+    for one, loss in losses:
+        share = abs(loss - middle) / (max(abs(loss), abs(middle)) or 1.0)
+        if share > _allowed(one, reference):
+            how = f"the loss of epoch 1: {significant(loss, 3)} instead of {significant(middle, 3)}"
+            found.append((one, f"unlike {reference.cell.backend} in {how}, from the same weights and batches", ""))
+            if reason := _declared(share, (one, loss), (reference, middle)):
+                known = f"its loss of epoch 1 differs from that of {reference.cell.backend}, as is known: {reason}"
+                found[-1] = (one, "", known)
+    return found
+
+
+def _declared(share: float, first: tuple[Measured, float], second: tuple[Measured, float]) -> str:
+    """The reason in a backend's file for a larger loss where both have risen; empty if there is none."""
+    (other, least), (one, _) = sorted((first, second), key=lambda pair: pair[1])
+    step = one.facts.first_step
+    if step is None or step.loss is None or least < RISEN * step.loss:
+        return ""
+    reasons = (
+        known.reason
+        for known in one.facts.explained
+        if "rising loss" in known.what and share <= known.bound and is_among(other.cell.backend, known.unlike)
+    )
+    return next(reasons, "")
 
 
 def _allowed(one: Measured, reference: Measured) -> float:

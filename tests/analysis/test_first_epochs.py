@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from fake_runs import cell, measured
 
 from kbench.analysis import fingerprints
+from kbench.backend_keys import explanations
 from kbench.values import Measured
 
 KNOWN = {"what": ["1 step"], "bound": 0.1, "bound_of_change": 0.2, "reason": "It is known.", "layer": "Dense"}
@@ -71,3 +73,19 @@ def test_of_two_the_first_is_right_and_a_known_difference_explains_it() -> None:
         )
     }
     assert said(one("a", 1.0, []), one("b", 2.0, [], sums=[0.45], change=0.45)) == {}
+
+
+CLIPPED = {"what": ["rising loss"], "bound": 0.6, "reason": "It does not clip."}
+
+
+@pytest.mark.parametrize(
+    ("clipped", "unclipped", "differs"), [(7.2, 13.1, False), (7.2, 6.0, True), (3.0, 5.0, True), (7.2, 72.0, True)]
+)
+def test_a_loss_that_others_clip_is_explained_where_it_rises(clipped: float, unclipped: float, differs: bool) -> None:
+    cells = [one("a", clipped, []), one("b", clipped, []), one("c", unclipped, [])]
+    facts = msgspec.structs.replace(cells[2].facts, explained=explanations([CLIPPED]))
+    cells[2] = replace(cells[2], facts=facts)
+    assert bool(said(*cells)) == differs
+    notes = fingerprints.noted(cells)[2].facts.notes
+    known = ("its loss of epoch 1 differs from that of keras9/a, as is known: It does not clip.",)
+    assert notes == (() if differs else known)
