@@ -57,7 +57,7 @@ Forms = Annotated[
 # The quantities that parity compares, in the order of the table.
 Quantity = Literal["outputs", "layers", "loss", "1 step", "10 steps"]
 QUANTITIES = get_args(Quantity)
-# Parity does not compare: what evaluate returns, if outputs agree; and the loss of epoch 1, if it is far above that of
+# Parity compares neither what evaluate returns, if outputs agree, nor the loss of epoch 1, if it is far above that of
 # the first batch.
 Explained = Literal[Quantity, "scores", "rising loss"]
 

@@ -81,7 +81,7 @@ CLIPPED = {"what": ["rising loss"], "bound": 0.6, "reason": "It does not clip."}
 @pytest.mark.parametrize(
     ("clipped", "unclipped", "differs"), [(7.2, 13.1, False), (7.2, 6.0, True), (3.0, 5.0, True), (7.2, 72.0, True)]
 )
-def test_a_loss_that_others_clip_is_explained_where_it_rises(clipped: float, unclipped: float, differs: bool) -> None:
+def test_a_loss_that_others_clip_is_explained_if_it_rises(clipped: float, unclipped: float, differs: bool) -> None:
     cells = [one("a", clipped, []), one("b", clipped, []), one("c", unclipped, [])]
     facts = msgspec.structs.replace(cells[2].facts, explained=explanations([CLIPPED]))
     cells[2] = replace(cells[2], facts=facts)
