@@ -123,8 +123,8 @@ def test_the_headline_ranks_only_what_was_compared() -> None:
     ]
     calm = [*once, *(replace(row, example="imdb_gru") for row in once)]
     assert headline([FASTEST_ROW, WIDE, *calm], AGAIN).startswith(
-        "3 of 3 examples could not be compared. 2 of these: one epoch each is too few; run without --profile smoke, or "
-        "with --repeats 3. 1 of these: other programs used the processor in 19 of 24 turns; end them, then "
+        "3 of 3 examples could not be compared. 2 of these: one epoch each is too few; run without --profile smoke, "
+        "or with --repeats 3. 1 of these: other programs used the processor in 19 of 24 turns; end them, then "
     )
     partly = replace(WIDE, example="mnist_mlp")
     assert headline([*others, partly]).startswith("keras2/theano could not be compared: other programs used")
