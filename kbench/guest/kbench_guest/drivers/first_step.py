@@ -70,6 +70,7 @@ def of_twin(
     twin: Callable[[], "Twin"],
     initial: List[np.ndarray],
     settings: Dict[str, Any],
+    loss: str,
     spec: Dict[str, Any],
     feed: Any,
     events: "Events",
@@ -79,7 +80,7 @@ def of_twin(
     def step(first: List[np.ndarray]) -> Step:
         model = twin()
         model.build(first)
-        model.compile(settings)
+        model.compile(settings, loss)
         reported = model.train_function(batch.model_inputs(), batch.model_targets())
         return float(np.ravel(reported[0])[0]), changes(as_numbers(first), as_numbers(model.weights()))
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Un
 import keras
 import numpy as np
 
-from kbench_guest import arrays, scores
-from kbench_guest.drivers import example_file, parity_files
+from kbench_guest import arrays
+from kbench_guest.drivers import example_file, feeding, parity_files
 from kbench_guest.drivers.first_step import train_on
 from kbench_guest.frameworks import graph
 from kbench_guest.frameworks.layers import every_layer, find
@@ -50,16 +50,13 @@ def run(
 ) -> None:
     """Compute all of an example's model. It is compiled later: on one backend, predictions by another model would
     otherwise hide the trained weights."""
-    asked = getattr(example, "LOSS", None)
-    labelled = hasattr(feed, "labels") and arrays.class_numbers(part, asked) is not None
-    loss: Any = scores.LOSSES.get(asked) if labelled and isinstance(asked, str) else None
     image = getattr(example, "INPUT", "sequence") == "image"
     trains = spec["task"] == "train"
     case = Case(
         model=model,
         batch=feed.batch,
         predicts=True,
-        loss=loss and (lambda outputs: loss(outputs, feed.labels(0))),
+        loss=feeding.loss_of_first(example, part, feed),
         channels_first=image and spec["image_data_format"] == "channels_first",
         compile=lambda: framework.compile(model, example, spec["device"], spec["ordered_updates"]),
         optimizer=optimizer_of(example) if trains else "",
