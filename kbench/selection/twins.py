@@ -37,7 +37,7 @@ def check(example: Example, init: str, backends: Sequence[Backend]) -> None:
     alone = [name for name in KERAS_ALONE if name in example.functions or example.constants.get(name)]
     if alone:
         raise Unsupported(f"{example.name} has {alone[0]}, which only Keras can use")
-    if example.own_data and all(one.kind == NATIVE for one in backends):
+    if example.own_data and not any(one.kind != NATIVE and example.task in one.can for one in backends):
         raise Unsupported(f"load_data of {example.name} runs where Keras is: add a backend with Keras")
     if example.task == "train" and not isinstance(example.constants.get("OPTIMIZER"), dict):
         raise Unsupported(f"the OPTIMIZER of {example.name} is made by Keras")
