@@ -52,11 +52,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     initial = twin.drawn()
     if spec["task"] == "train" and not spec.get("parity") and spec["repeat"] == 1:
         with events.phase("probe"):  # the twin that is measured seeds its framework when it is built
-
-            def without_dropout() -> Twin:
-                return Twin(spec["twin"], False, spec["seed"])
-
-            first_step.of_twin(without_dropout, initial, example.OPTIMIZER, example.LOSS, spec, feed, events)
+            first_step.of_twin(Twin(spec["twin"], False, spec["seed"]), initial, example, spec, feed, events)
         framework.seed(spec["seed"])
 
     with events.phase("build"):
