@@ -81,9 +81,9 @@ def compute(framework: "KerasModels", case: Case, spec: Dict[str, Any], events: 
         except Exception:  # it is no graph of layers
             nodes, found = layers_called(framework, model, first)
         else:
-            found = layer_outputs(framework, model, first.inputs, nodes)
+            found = layer_outputs(framework, model, in_order(model, first), nodes)
     with events.phase("reference"):
-        right, unknown = expected(framework, model, nodes, first.inputs, case.channels_first)
+        right, unknown = expected(framework, model, nodes, in_order(model, first), case.channels_first)
     write_forward(folder, outputs, found, right, unknown, nodes, case.loss, events)
     if case.train:
         train(framework, case, spec["parity"]["steps"], folder, events)
@@ -94,6 +94,15 @@ def predicted(model: Any, batch: Any) -> np.ndarray:
     forget(model)
     outputs = model.predict(batch.model_inputs(), batch_size=len(batch.inputs[0]), verbose=0)
     return as_one(arrays.leaves(outputs))
+
+
+def in_order(model: Any, batch: Any) -> List[Any]:
+    """The inputs of a batch in the order of the model's, which those that go by name need not have."""
+    x = batch.model_inputs()
+    if not isinstance(x, dict) or not getattr(model, "inputs", None):
+        return batch.inputs
+    names = getattr(model, "input_names", None) or [tensor.name for tensor in model.inputs]
+    return [x[name] for name in names] if set(names) <= set(x) else batch.inputs
 
 
 def as_one(outputs: List[Any]) -> np.ndarray:
