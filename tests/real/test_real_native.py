@@ -104,7 +104,7 @@ def test_tables_and_pictures_of_today_are_learnt_without_keras_as_with_it(
     """Named inputs, load_data, zeros and ones as targets; transposed and depthwise convolutions."""
     native = with_twin(example)
     assert len(native) == 4
-    small = ("--samples", "64", "--batch-size", "32", "--epochs", "2", "--repeats", "1")
+    small = ("--samples", "32", "--batch-size", "16", "--epochs", "2", "--repeats", "1")
     run = kbench.measure(",".join(["keras3/torch", *(native if all_of_them else ["native/torch"])]), example, *small)
     assert run.status == 0, run.output
     check_measured(run, learns=False)  # few steps
