@@ -68,7 +68,7 @@ def of_example(
     example = replace(example, task=task)
     for sizes, source, device, backend in product(_sizes(example, request), sources or ("",), devices, backends):
         of_backend, verdict = _of_backend(backend, example.task, request, device)
-        of_twin, unwritten = _of_twin(example, backend, request)
+        of_twin, unwritten = _of_twin(example, backend, request, backends)
         for layout in _layouts(example, backend, request.image_data_format, device):
             other = backend.kind == NATIVE and example.input == "image" and layout != _native(backend, device)
             found = verdict or unwritten
@@ -206,13 +206,15 @@ def _of_backend(
     return {**made, **of_its_build}, None
 
 
-def _of_twin(example: Example, backend: Backend, request: Request) -> tuple[dict[str, Any], Outcome | None]:
+def _of_twin(
+    example: Example, backend: Backend, request: Request, backends: Sequence[Backend]
+) -> tuple[dict[str, Any], Outcome | None]:
     """The fields of a native backend's task that come from the twin, and the outcome if there is none."""
     if backend.kind != NATIVE:
         return {}, None
     made: dict[str, Any] = {"kind": NATIVE, "framework": backend.framework, "module": backend.module}
     try:
-        twins.check(example, request.init)
+        twins.check(example, request.init, backends)
         made["twin_sha256"] = twins.sha256(twins.path_of(example, backend), example.task)
     except Unsupported as error:
         return made, Outcome(UNSUPPORTED, str(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from kbench.errors import Unsupported, UserError
@@ -11,11 +12,11 @@ from kbench.values import NATIVE, SCRIPT, Backend, Example, base
 
 FUNCTIONS = ("build", "predict", "weights")
 OF_TRAINING = ("optimizer", "step")
-LOSSES = ("categorical_crossentropy", "sparse_categorical_crossentropy")
+LOSSES = ("categorical_crossentropy", "sparse_categorical_crossentropy", "binary_crossentropy")
 # What the guest gets of an example.
 CONSTANTS = ("OPTIMIZER", "LOSS", "METRICS", "AUGMENTATION", "GENERATE")
 # What an example may have and a twin cannot use.
-KERAS_ALONE = ("batches", "callbacks", "load_data", "CLASS_WEIGHT", "LOSS_WEIGHTS", "STEPS_PER_EXECUTION")
+KERAS_ALONE = ("batches", "callbacks", "CLASS_WEIGHT", "LOSS_WEIGHTS", "STEPS_PER_EXECUTION")
 
 
 def path_of(example: Example, backend: Backend) -> Path:
@@ -29,18 +30,19 @@ def path_of(example: Example, backend: Backend) -> Path:
     raise Unsupported(f"there is no twin of {example.name} for {backend.name}: write {wanted}")
 
 
-def check(example: Example, init: str) -> None:
-    """Raises Unsupported if no twin of the example can be measured like its Keras rows."""
+def check(example: Example, init: str, backends: Sequence[Backend]) -> None:
+    """Raises Unsupported if no twin of the example can be measured like its Keras rows; backends: of the run."""
     if example.task == SCRIPT:
         raise Unsupported("a script is a Keras program, and a native backend has no Keras")
     alone = [name for name in KERAS_ALONE if name in example.functions or example.constants.get(name)]
     if alone:
-        way_out = ": save what it returns as a .npz file and name that as DATA" if alone[0] == "load_data" else ""
-        raise Unsupported(f"{example.name} has {alone[0]}, which only Keras can use{way_out}")
+        raise Unsupported(f"{example.name} has {alone[0]}, which only Keras can use")
+    if example.own_data and not any(one.kind != NATIVE and example.task in one.can for one in backends):
+        raise Unsupported(f"load_data of {example.name} runs where Keras is: add a backend with Keras")
     if example.task == "train" and not isinstance(example.constants.get("OPTIMIZER"), dict):
         raise Unsupported(f"the OPTIMIZER of {example.name} is made by Keras")
     if example.task == "train" and example.constants.get("LOSS") not in LOSSES:
-        raise Unsupported(f"the LOSS of {example.name} is not one of {' and '.join(LOSSES)}")
+        raise Unsupported(f"the LOSS of {example.name} is not one of {', '.join(LOSSES)}")
     metrics = example.constants.get("METRICS", [])
     if not isinstance(metrics, list | tuple) or any(one not in ("accuracy", "acc") for one in metrics):
         raise Unsupported(f"{example.name} has METRICS other than accuracy")

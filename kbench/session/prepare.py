@@ -113,11 +113,11 @@ def _keras_files(the_plan: Plan) -> dict[str, Served]:
 
 
 def _own_data(the_plan: Plan, example: Example, here: RunPaths, on_event: OnEvent) -> Path:
-    """The file with the result of load_data, from the first backend that has an environment."""
+    """The file with the result of load_data, from the first backend with Keras that has an environment."""
     why = ""
     tasks = {task.backend: task for task in reversed(the_plan.to_measure()) if task.example == example.name}
     for backend, build in the_plan.environments():
-        if backend.name not in tasks:
+        if backend.name not in tasks or backend.kind == NATIVE:  # the example imports Keras
             continue
         try:
             made = ensure.ensure(

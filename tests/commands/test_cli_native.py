@@ -129,6 +129,20 @@ def test_what_a_twin_cannot_do_is_said_in_advance(
     assert status == "unsupported" and said.startswith(reason)
 
 
+def test_data_of_load_data_come_from_a_backend_with_keras(bench: Bench) -> None:
+    returned = "import numpy as np\n    x, y = np.ones((60, 4, 4, 1)), np.arange(60) % 3"
+    load = f"\n\ndef load_data():\n    {returned}\n    return (x[:48], y[:48]), (x[48:], y[48:])\n"
+    bench.example("my_example.py", EXAMPLE.replace('DATA = "patterns.npz"\n', "") + load)
+    add_native(bench)
+    assert bench.measure(backends="native/fake").status == 1
+    why = "load_data of my_example runs where Keras is: add a backend with Keras"
+    assert bench.fates() == {"my_example": ("unsupported", why)}
+    said = bench.measure(backends="native/fake,fake")
+    assert said.status == 0, said.out + said.err
+    assert "load_data() runs on keras9/fake, for all backends" in said.err
+    assert rows(bench)["native/fake"].fingerprint == rows(bench)["keras9/fake"].fingerprint != ""
+
+
 def test_a_twin_may_lie_beside_the_backends_file(bench: Bench) -> None:
     add_native(bench, twin="")
     place = bench.backends / "native" / "fake" / "my_example.py"

@@ -75,6 +75,30 @@ def test_class_numbers_are_one_a_sample_or_one_a_step_of_a_sparse_cross_entropy(
     assert (arrays.class_numbers(part, loss) is targets) is scored
 
 
+@pytest.mark.parametrize(
+    ("targets", "loss", "alone"),
+    [
+        (np.zeros(4), "binary_crossentropy", True),
+        (np.zeros((4, 1)), "binary_crossentropy", True),
+        (np.zeros((4, 9, 1)), "binary_crossentropy", True),
+        (np.zeros((4, 3)), "binary_crossentropy", False),  # several labels of a sample
+        (np.zeros((4, 1)), "mse", False),
+    ],
+)
+def test_zeros_and_ones_are_one_a_sample_or_step_of_a_binary_cross_entropy(
+    targets: Any, loss: str, alone: bool
+) -> None:
+    assert arrays.zeros_and_ones(arrays.Part([], [targets], None, 4, 1, [], []), loss) is alone
+    assert not arrays.zeros_and_ones(arrays.Part([], [targets, targets], None, 4, 1, [], []), loss)
+
+
+def test_batches_of_named_inputs_are_cut_alike_and_the_last_may_be_smaller() -> None:
+    cut = list(arrays.batches({"a": np.arange(5), "b": np.arange(10).reshape(5, 2)}, 2))
+    assert [one["a"].tolist() for one in cut] == [[0, 1], [2, 3], [4]]
+    assert [one["b"].shape for one in cut] == [(2, 2), (2, 2), (1, 2)]
+    assert [one.tolist() for one in arrays.batches(np.arange(4), 2)] == [[0, 1], [2, 3]]
+
+
 def test_the_order_of_an_epoch_is_known_forever() -> None:
     order = arrays.epoch_order(1000, 960, 0, 1)
     assert len(order) == 960 and len(set(order)) == 960 and set(order) <= set(range(1000))

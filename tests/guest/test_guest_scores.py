@@ -34,6 +34,16 @@ def test_binary_cross_entropy_counts_both_classes() -> None:
     assert scores.binary_crossentropy(predicted, np.array([1, 0, 1])) == pytest.approx(by_hand, rel=1e-6)
 
 
+def test_the_zeros_and_ones_of_steps_are_scored_whether_or_not_they_have_an_axis_of_their_own() -> None:
+    predicted = np.array([[[0.9], [0.2]], [[0.5], [0.7]]], "float32")
+    labels = np.array([[1, 0], [1, 0]], "float32")
+    by_hand = -(math.log(0.9) + math.log(0.8) + math.log(0.5) + math.log(0.3)) / 4
+    for one in (labels, labels[..., None]):
+        assert scores.binary_crossentropy(predicted, one) == pytest.approx(by_hand, rel=1e-6)
+        assert scores.accuracy(predicted, one) == 0.5
+    assert scores.accuracy(predicted[:, 0], np.array([[1.0], [0.0]])) == 1.0
+
+
 def test_certainty_is_clipped_as_keras_does_it() -> None:
     wrong = scores.categorical_crossentropy(np.array([[1.0, 0.0]], "float32"), np.array([1]))
     assert wrong == pytest.approx(-math.log(1e-7))

@@ -96,6 +96,23 @@ def test_a_transformer_trains_without_keras_as_with_it(kbench: Kbench, example: 
     assert len({row.fingerprint for row in rows}) == 1
 
 
+@pytest.mark.parametrize("example", ["tabular_mlp", "segmentation_unet", "cifar10_efficientnet"])
+@pytest.mark.parametrize("all_of_them", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["torch", "all"])
+def test_tables_and_pictures_of_today_are_learnt_without_keras_as_with_it(
+    kbench: Kbench, example: str, all_of_them: bool
+) -> None:
+    """Named inputs, load_data, zeros and ones as targets; transposed and depthwise convolutions."""
+    native = with_twin(example)
+    assert len(native) == 4
+    small = ("--samples", "32", "--batch-size", "16", "--epochs", "2", "--repeats", "1")
+    run = kbench.measure(",".join(["keras3/torch", *(native if all_of_them else ["native/torch"])]), example, *small)
+    assert run.status == 0, run.output
+    check_measured(run, learns=False)  # few steps
+    first, *others = [one.facts.first_step for one in run.results().measured]
+    assert first is not None and first.loss
+    assert all(one is not None and one.loss == pytest.approx(first.loss, rel=1e-5) for one in others)
+
+
 def test_a_deep_network_gives_the_features_that_keras_gives(kbench: Kbench, shared_folder: Path) -> None:
     """Keras gives them in test_real_backends.py."""
     small = ("--samples", "8", "--batch-size", "4", "--repeats", "1")

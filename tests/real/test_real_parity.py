@@ -182,3 +182,15 @@ def test_what_tells_two_backends_apart_in_a_program_is_named(kbench: Kbench, tmp
     assert compared.parity()[1]["reason"] == (
         "another model: GRU 1 has a weight of shape (2, 9), on keras2/tensorflow (9,)"
     )
+
+
+def test_inputs_that_go_by_name_reach_the_layers_that_take_them_in_every_generation(kbench: Kbench) -> None:
+    """Its data have the names in alphabetical order, and its model does not."""
+    compared = kbench.parity("keras2/cntk,keras3/torch", "tabular_mlp")
+    assert compared.status == 0, compared.output
+    for row in compared.parity():
+        assert (row["verdict"], row["reference"], row["first_layer"]) == ("same", "numpy", ""), row
+        assert float(row["outputs"]) < 1e-6 and float(row["loss"]) < 1e-6
+    run = kbench.measure("keras2/cntk", "tabular_mlp")
+    step = run.cell().facts.first_step
+    assert step is not None and not step.unchecked and step.loss == pytest.approx(0.87960, rel=1e-4)

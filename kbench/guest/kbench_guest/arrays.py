@@ -3,7 +3,7 @@
 import collections
 import hashlib
 import os
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 import numpy as np
 
@@ -37,6 +37,13 @@ def class_numbers(part: Part, loss: Any = None) -> Optional[np.ndarray]:
     found = part.targets[0]
     of_steps = loss == "sparse_categorical_crossentropy" and found.ndim == 2 and found.shape[1] != 1
     return found if found.dtype.kind in "iu" and (found.ndim == 1 or of_steps) else None
+
+
+def zeros_and_ones(part: Part, loss: Any = None) -> bool:
+    """Whether the part's targets are those of a binary cross-entropy with one number a sample, or a step."""
+    if loss != "binary_crossentropy" or len(part.targets) != 1 or part.target_names:
+        return False
+    return part.targets[0].ndim == 1 or part.targets[0].shape[-1] == 1
 
 
 def structured(values: Sequence[Any], names: Optional[Sequence[str]]) -> Any:
@@ -106,6 +113,12 @@ def leaves(value: Any) -> List[Any]:
     if not isinstance(value, (list, tuple)):
         return [] if value is None else [value]
     return [array for one in value for array in leaves(one)]
+
+
+def batches(value: Any, size: int) -> Iterator[Any]:
+    """`value`, as for `mapped`, in parts of so many samples, of which the last may have fewer."""
+    for start in range(0, len(leaves(value)[0]), size):
+        yield mapped(lambda one, at=start: one[at : at + size], value)
 
 
 def epoch_order(samples: int, used: int, seed: int, epoch: int) -> np.ndarray:

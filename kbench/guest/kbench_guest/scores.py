@@ -18,15 +18,17 @@ def categorical_crossentropy(predicted: np.ndarray, labels: np.ndarray) -> float
 
 
 def binary_crossentropy(predicted: np.ndarray, labels: np.ndarray) -> float:
-    """Mean cross-entropy of one probability per sample; predicted: (n, 1), labels: (n,) zeros and ones."""
-    p = np.clip(predicted[:, 0].astype("float64"), EPSILON, 1 - EPSILON)
+    """Mean cross-entropy of one probability per sample or step; predicted: (n, 1) or (n, steps, 1), labels: zeros
+    and ones in that shape, or without the last axis."""
+    labels = np.reshape(labels, predicted.shape)
+    p = np.clip(predicted.astype("float64"), EPSILON, 1 - EPSILON)
     return float(-np.mean(labels * np.log(p) + (1 - labels) * np.log(1 - p)))
 
 
 def accuracy(predicted: np.ndarray, labels: np.ndarray) -> float:
-    """Fraction of samples whose most probable class is the right one."""
-    classes = predicted.argmax(axis=-1) if predicted.shape[-1] > 1 else predicted[:, 0] > 0.5
-    return float(np.mean(classes == labels))
+    """Fraction of samples or steps whose most probable class is the right one; labels as above."""
+    classes = predicted.argmax(axis=-1) if predicted.shape[-1] > 1 else predicted[..., 0] > 0.5
+    return float(np.mean(classes == np.reshape(labels, classes.shape)))
 
 
 LOSSES = {

@@ -2,9 +2,11 @@
 
 import hashlib
 import itertools
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Set, Union
 
-from kbench_guest import arrays
+import numpy as np
+
+from kbench_guest import arrays, scores
 from kbench_guest.observing.batches import each
 from kbench_guest.observing.received import described, of_samples
 from kbench_guest.protocol import Refused
@@ -67,6 +69,21 @@ class FromArrays:
         order = arrays.epoch_order(self._part.samples, self.samples, self._seed, 1)
         start = number * self._batch_size % len(order)
         return order[start : start + self._batch_size]
+
+
+def loss_of_first(example: Any, part: "Part", feed: Any) -> Optional[Callable[[np.ndarray], Optional[float]]]:
+    """What computes the first batch's loss from its outputs; None where kbench cannot."""
+    asked = getattr(example, "LOSS", None)
+    numbered, weighted = arrays.class_numbers(part, asked) is not None, part.weights is not None
+    if not hasattr(feed, "labels") or not (numbered or (arrays.zeros_and_ones(part, asked) and not weighted)):
+        return None
+    of_keras: Any = scores.LOSSES.get(asked) if isinstance(asked, str) else None
+
+    def loss(outputs: np.ndarray) -> Optional[float]:
+        right = feed.labels(0) if numbered else feed.batch(0).model_targets()
+        return of_keras(outputs, right) if numbered or np.shape(right) == outputs.shape else None
+
+    return of_keras and loss
 
 
 KEPT = 10  # batches, as many as parity trains

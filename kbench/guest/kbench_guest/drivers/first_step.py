@@ -4,7 +4,7 @@ Random numbers of layers are fixed ones. Taken again from weights moved by one u
 far rounding takes it; a step that then differs much draws random numbers that kbench cannot fix.
 """
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Tuple
 
 import numpy as np
 
@@ -67,32 +67,25 @@ def of_model(
 
 
 def of_twin(
-    twin: Callable[[], "Twin"],
-    initial: List[np.ndarray],
-    settings: Dict[str, Any],
-    spec: Dict[str, Any],
-    feed: Any,
-    events: "Events",
+    twin: "Twin", initial: List[np.ndarray], example: Any, spec: Dict[str, Any], feed: Any, events: "Events"
 ) -> None:
-    """The same of a twin without dropout: twin() makes one, which is not the one that is measured."""
+    """The same of a twin without dropout, which is not the one that is measured."""
 
     def step(first: List[np.ndarray]) -> Step:
-        model = twin()
-        model.build(first)
-        model.compile(settings)
-        reported = model.train_function(batch.model_inputs(), batch.model_targets())
-        return float(np.ravel(reported[0])[0]), changes(as_numbers(first), as_numbers(model.weights()))
+        twin.build(first)
+        twin.compile(example.OPTIMIZER, example.LOSS)
+        reported = twin.train_function(batch.model_inputs(), batch.model_targets())
+        return float(np.ravel(reported[0])[0]), changes(as_numbers(first), as_numbers(twin.weights()))
 
     try:
         batch = few(feed.batch(0), spec["batch_size"], False)
         plain, rounded = step(initial), step([moved(value) for value in initial])
-        layers = twin().layers
     except Exception as error:  # as above
         events.write("step", changes=[], unchecked=in_a_line(error))
         return
     names: List[List[Any]] = []
     seen: Dict[str, int] = {}
-    for kind, *weights in layers:
+    for kind, *weights in twin.layers:
         seen[kind] = seen.get(kind, 0) + 1
         names.extend([kind, seen[kind], name] for name in weight_names(kind, len(weights)))
     events.write("step", **described(names, as_numbers(initial), plain, rounded))

@@ -36,25 +36,23 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         data, validated = spec["data"], spec["validation_samples"]
         train = arrays.open_part(data, "train", spec["samples"])
         validation = arrays.open_part(data, "validation", validated) if validated else None
-        taken = arrays.class_numbers(train, getattr(example, "LOSS", None)) is not None and train.weights is None
+        loss = getattr(example, "LOSS", None)
+        numbered = loss != "binary_crossentropy" and arrays.class_numbers(train, loss) is not None
+        taken = (numbered or arrays.zeros_and_ones(train, loss)) and train.weights is None
         if spec["task"] == "train" and not taken:
             raise Refused(
                 "unsupported",
-                "a twin trains on class numbers, one a sample or a step, and these targets are of another form",
+                "a twin trains on class numbers, or zeros and ones, one a sample or a step, and these targets are "
+                "of another form",
             )
-        if len(train.inputs) != 1 or train.input_names:
-            raise Refused("unsupported", "a twin takes one array, and the data have more, or give it a name")
-        feed = feeding.feed(example, spec, train, [numpy.asarray(one, "int32") for one in train.targets])
+        targets = [numpy.asarray(one, "int32" if numbered else "float32") for one in train.targets]
+        feed = feeding.feed(example, spec, train, targets)
         events.write("order", **feed.about())
 
     initial = twin.drawn()
     if spec["task"] == "train" and not spec.get("parity") and spec["repeat"] == 1:
         with events.phase("probe"):  # the twin that is measured seeds its framework when it is built
-
-            def without_dropout() -> Twin:
-                return Twin(spec["twin"], False, spec["seed"])
-
-            first_step.of_twin(without_dropout, initial, example.OPTIMIZER, spec, feed, events)
+            first_step.of_twin(Twin(spec["twin"], False, spec["seed"]), initial, example, spec, feed, events)
         framework.seed(spec["seed"])
 
     with events.phase("build"):
@@ -68,13 +66,13 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
             stated = "the twin has %d parameters, where the example states %d"
             raise Refused("mismatch", stated % (parameters, spec["parameters"]))
         if spec["task"] == "train" and not spec.get("parity"):
-            twin.compile(example.OPTIMIZER)
+            twin.compile(example.OPTIMIZER, example.LOSS)
             optimizer = dropped_defaults({name: plain(value) for name, value in example.OPTIMIZER.items()})
             events.write("compiled", optimizer=optimizer, loss=example.LOSS, batch_size=spec["batch_size"])
 
     check_device(framework, twin, spec, events)
     if spec.get("parity"):
-        native_parity.run(twin, initial, example, spec, feed, events)
+        native_parity.run(twin, initial, example, spec, train, feed, events)
     else:
         epochs.measure(framework, twin, example, spec, feed, train, validation, events)
     process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(twin))

@@ -8,22 +8,28 @@ from typing import TYPE_CHECKING, Any, Dict, List
 
 import numpy as np
 
-from kbench_guest import scores
-from kbench_guest.drivers import parity_files
+from kbench_guest.drivers import feeding, parity_files
 from kbench_guest.drivers.twin import weight_names
 
 if TYPE_CHECKING:
+    from kbench_guest.arrays import Part
     from kbench_guest.drivers.twin import Twin
     from kbench_guest.protocol import Events
 
 
 def run(
-    twin: "Twin", initial: List[np.ndarray], example: Any, spec: Dict[str, Any], feed: Any, events: "Events"
+    twin: "Twin",
+    initial: List[np.ndarray],
+    example: Any,
+    spec: Dict[str, Any],
+    part: "Part",
+    feed: Any,
+    events: "Events",
 ) -> None:
     """Compute and report; initial: its weights before the first step."""
     folder = os.path.dirname(spec["events"])
     trains = spec["task"] == "train"
-    loss = scores.LOSSES.get(getattr(example, "LOSS", None)) if trains else None
+    loss = feeding.loss_of_first(example, part, feed) if trains else None
 
     def predicted() -> np.ndarray:
         return twin.predict(feed.batch(0).model_inputs(), spec["batch_size"])
@@ -31,12 +37,12 @@ def run(
     with events.phase("forward"):
         outputs = predicted()
     np.savez(os.path.join(folder, "forward.npz"), outputs=parity_files.at_most(outputs))
-    fields = {"loss": loss and loss(outputs, feed.labels(0)), "layers": [], "unknown": "a twin's layers"}
+    fields = {"loss": loss and loss(outputs), "layers": [], "unknown": "a twin's layers"}
     events.write("parity", stage="forward", file="forward.npz", samples=len(outputs), **fields)
     if not trains:
         return
 
-    def train(batch: Any) -> float:
+    def step(batch: Any) -> float:
         return float(twin.train_function(batch.model_inputs(), batch.model_targets())[0])
 
     def write(stage: str) -> None:
@@ -44,13 +50,13 @@ def run(
         layers: List[Any] = [
             (f"{kind} {number}", kind, values, roles(kind, len(values))) for number, (kind, values) in numbered
         ]
-        after = loss(predicted(), feed.labels(0))
+        after = loss and loss(predicted())
         parity_files.write_step(folder, stage, layers, after, example.OPTIMIZER["class_name"], events)
 
     for stage, start in (("step", initial), ("moved", [parity_files.moved(value) for value in initial])):
         twin.build(start)
-        twin.compile(example.OPTIMIZER)
-        parity_files.take_steps(spec["parity"]["steps"], stage, feed.batch, train, write, events)
+        twin.compile(example.OPTIMIZER, example.LOSS)
+        parity_files.take_steps(spec["parity"]["steps"], stage, feed.batch, step, write, events)
 
 
 def roles(kind: str, count: int) -> List[Dict[str, Any]]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Un
 import keras
 import numpy as np
 
-from kbench_guest import arrays, scores
-from kbench_guest.drivers import example_file, parity_files
+from kbench_guest import arrays
+from kbench_guest.drivers import example_file, feeding, parity_files
 from kbench_guest.drivers.first_step import train_on
 from kbench_guest.frameworks import graph
 from kbench_guest.frameworks.layers import every_layer, find
@@ -50,16 +50,13 @@ def run(
 ) -> None:
     """Compute all of an example's model. It is compiled later: on one backend, predictions by another model would
     otherwise hide the trained weights."""
-    asked = getattr(example, "LOSS", None)
-    labelled = hasattr(feed, "labels") and arrays.class_numbers(part, asked) is not None
-    loss: Any = scores.LOSSES.get(asked) if labelled and isinstance(asked, str) else None
     image = getattr(example, "INPUT", "sequence") == "image"
     trains = spec["task"] == "train"
     case = Case(
         model=model,
         batch=feed.batch,
         predicts=True,
-        loss=loss and (lambda outputs: loss(outputs, feed.labels(0))),
+        loss=feeding.loss_of_first(example, part, feed),
         channels_first=image and spec["image_data_format"] == "channels_first",
         compile=lambda: framework.compile(model, example, spec["device"], spec["ordered_updates"]),
         optimizer=optimizer_of(example) if trains else "",
@@ -84,9 +81,9 @@ def compute(framework: "KerasModels", case: Case, spec: Dict[str, Any], events: 
         except Exception:  # it is no graph of layers
             nodes, found = layers_called(framework, model, first)
         else:
-            found = layer_outputs(framework, model, first.inputs, nodes)
+            found = layer_outputs(framework, model, in_order(model, first), nodes)
     with events.phase("reference"):
-        right, unknown = expected(framework, model, nodes, first.inputs, case.channels_first)
+        right, unknown = expected(framework, model, nodes, in_order(model, first), case.channels_first)
     write_forward(folder, outputs, found, right, unknown, nodes, case.loss, events)
     if case.train:
         train(framework, case, spec["parity"]["steps"], folder, events)
@@ -97,6 +94,15 @@ def predicted(model: Any, batch: Any) -> np.ndarray:
     forget(model)
     outputs = model.predict(batch.model_inputs(), batch_size=len(batch.inputs[0]), verbose=0)
     return as_one(arrays.leaves(outputs))
+
+
+def in_order(model: Any, batch: Any) -> List[Any]:
+    """The inputs of a batch in the order of the model's, which those that go by name need not have."""
+    x = batch.model_inputs()
+    if not isinstance(x, dict) or not getattr(model, "inputs", None):
+        return batch.inputs
+    names = getattr(model, "input_names", None) or [tensor.name for tensor in model.inputs]
+    return [x[name] for name in names] if set(names) <= set(x) else batch.inputs
 
 
 def as_one(outputs: List[Any]) -> np.ndarray:

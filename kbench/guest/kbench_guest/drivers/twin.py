@@ -8,17 +8,20 @@ from typing import Any, Dict, List, Tuple, Type
 
 import numpy as np
 
+from kbench_guest import arrays
 from kbench_guest.drivers.example_file import load
 from kbench_guest.proof import initializers
 from kbench_guest.protocol import Refused
 
 # Keras's own initializers of a layer's weights, in their order; a twin's INITIALIZERS has others, also with settings:
-# ("RandomNormal", {"stddev": 0.01}).
+# ("RandomNormal", {"stddev": 0.01}), and by a layer's place in LAYERS, or -1 for the last, those of a single layer.
 KERNEL_AND_BIAS = ("GlorotUniform", "Zeros")
 INITIALIZERS = {
     "Dense": KERNEL_AND_BIAS,
     "Conv1D": KERNEL_AND_BIAS,
     "Conv2D": KERNEL_AND_BIAS,
+    "Conv2DTranspose": KERNEL_AND_BIAS,
+    "DepthwiseConv2D": KERNEL_AND_BIAS,
     "Embedding": ("RandomUniform",),
     "SimpleRNN": ("GlorotUniform", "Orthogonal", "Zeros"),
     "GRU": ("GlorotUniform", "Orthogonal", "Zeros"),
@@ -53,8 +56,9 @@ class Twin:
     def drawn(self) -> List[np.ndarray]:
         """The common initial weights, as the Keras layers have them. Raises Refused for a layer that has none."""
         found = []
+        known = {**INITIALIZERS, **getattr(self._file, "INITIALIZERS", {})}
         for number, layer in enumerate(self.layers):
-            kinds = getattr(self._file, "INITIALIZERS", INITIALIZERS).get(layer[0], INITIALIZERS.get(layer[0], ()))
+            kinds = next((known[key] for key in (number, number - len(self.layers), layer[0]) if key in known), ())
             if len(kinds) != len(layer) - 1:
                 raise Refused("example", f"LAYERS of the twin has {layer!r}: Keras has other weights there")
             for position, (kind, shape) in enumerate(zip(kinds, layer[1:])):
@@ -75,8 +79,9 @@ class Twin:
             if given.shape != held.shape or given.tobytes() != held.tobytes():
                 raise Refused("example", f"the twin's weight {position + 1} is not the one that build was given")
 
-    def compile(self, settings: Dict[str, Any]) -> None:
-        """Make the optimizer. settings: OPTIMIZER of the example. Raises Refused if it wants others."""
+    def compile(self, settings: Dict[str, Any], loss: str) -> None:
+        """Make the optimizer. settings, loss: those of the example. Raises Refused if it wants others."""
+        self.loss = loss
         named = {name: value for name, value in settings.items() if name != "class_name" and value is not None}
         try:
             self._optimizer = self._file.optimizer(self._model, **named)
@@ -115,8 +120,7 @@ class Twin:
 
     def predict(self, inputs: Any, batch_size: int, verbose: int = 0) -> np.ndarray:
         """Outputs for all inputs, which fill whole batches, as one array."""
-        starts = range(0, len(inputs), batch_size)
-        outputs = [np.array(self.predict_function(inputs[start : start + batch_size])) for start in starts]
+        outputs = [np.array(self.predict_function(batch)) for batch in arrays.batches(inputs, batch_size)]
         return np.concatenate(outputs)
 
     def predict_on_batch(self, inputs: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, ContextManager, Dict, List, Opt
 
 import numpy as np
 
+from kbench_guest import arrays, scores
 from kbench_guest.frameworks import recurrent
 from kbench_guest.frameworks.interface import DoneOnReturn, Framework, OnMXNet, OnPyTorch, OnTensorFlow2, Pending
 
@@ -51,12 +52,17 @@ class AnyFramework(Framework):
     def train_epoch(
         self, model: Any, epoch: int, given: Dict[str, Any], clock: "EpochClock", callbacks: List[Any]
     ) -> Dict[str, float]:
-        x, y, size = given["x"], given["y"], given["batch_size"]
+        x, y = (arrays.batches(given[name], given["batch_size"]) for name in "xy")
         clock.begin(epoch)
-        reported = [model.train_function(x[at : at + size], y[at : at + size]) for at in range(0, len(y), size)]
+        reported = [model.train_function(*batch) for batch in zip(x, y)]
         clock.finish(epoch)
         loss, accuracy = np.mean([[float(one) for one in step] for step in reported], axis=0)
         return {"loss": loss, "accuracy": accuracy}
+
+    def evaluate(self, model: Any, x: Any, y: Any, batch_size: int) -> Dict[str, float]:
+        """{"loss", "accuracy"} of samples that fill whole batches."""
+        predicted = model.predict(x, batch_size)
+        return {"loss": scores.LOSSES[model.loss](predicted, y), "accuracy": scores.accuracy(predicted, y)}
 
 
 class Immediate(DoneOnReturn, AnyFramework):

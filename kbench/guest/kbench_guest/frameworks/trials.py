@@ -191,7 +191,10 @@ def means_of_activities(model: Any, samples: int) -> Iterator[None]:
 def called_again(model: Any) -> Tuple[Any, Any]:
     """(inputs, outputs) of the model's layers called once more, in the same order, on new inputs."""
     K = keras.backend
-    inputs = [keras.layers.Input(batch_shape=K.int_shape(tensor), dtype=K.dtype(tensor)) for tensor in model.inputs]
+    inputs = [
+        keras.layers.Input(batch_shape=K.int_shape(tensor), dtype=K.dtype(tensor), name=name)
+        for tensor, name in zip(model.inputs, model.input_names)  # data may go by name
+    ]
     if not getattr(model, "_is_graph_network", False):  # Python code
         outputs = model(inputs[0] if len(inputs) == 1 else inputs)
         return inputs, outputs
