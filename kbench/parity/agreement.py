@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from kbench.backend_keys import QUANTITIES, Explanation
 from kbench.parity import faults
 from kbench.parity.deviations import Scale, form, loss_deviation, output_deviation, scale_of, step_deviation
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, Step
-from kbench.values import Measured, is_among
+from kbench.values import Measured, base, is_among
 
 if TYPE_CHECKING:
     from kbench.parity.values import Array
@@ -89,6 +89,8 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
         if len(pair) == 2 and any(subject is one for one in pair):
             # Two are equally far from their mean: what explains one explains both.
             subject = replace(subject, explained=_of_both(pair, subject))
+        else:
+            subject = replace(subject, explained=(*subject.explained, *_of_others(subjects, subject)))
         computed = subject.computed
         if computed is None:
             rows.append(_row(subject, "", {}, None, {}))
@@ -113,6 +115,16 @@ def _of_both(pair: Sequence[Subject], subject: Subject) -> tuple[Explanation, ..
         for known in one.explained
         if is_among(against, known.unlike)
     )
+
+
+def _of_others(subjects: Sequence[Subject], subject: Subject) -> Iterator[Explanation]:
+    """What tells each of the others from this one, where this one is compared with it: most may be such others."""
+    own = subject.measured.cell.backend
+    for other in subjects:
+        backend = other.measured.cell.backend
+        for known in other.explained:
+            if base(backend) != base(own) and not known.fault and is_among(own, known.unlike):
+                yield replace(known, unlike=(base(backend),), reason=f"{backend}: {known.reason}")
 
 
 _Scales = Mapping[object, Scale]  # by the model's form

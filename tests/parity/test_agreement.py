@@ -295,6 +295,25 @@ def test_an_explanation_of_what_tells_it_from_some_holds_only_against_those() ->
     assert verdicts(computed(), off, explained=(replace(known, unlike=("keras8",)),)) == ["differs"] * 2
 
 
+def test_what_tells_most_backends_from_one_explains_the_one() -> None:
+    """Two rows of a backend with a known difference are the majority."""
+    known = Explanation(("1 step", "10 steps"), 1.0, "known", unlike=("keras8",))
+    of_backend = {"keras9/b": (known,), "keras9/b@1": (known,), "keras8/c": (), "keras8/d": ()}
+
+    def found(off: float, **changes: Any) -> list[Agreement]:
+        explained = {name: tuple(replace(one, **changes) for one in known) for name, known in of_backend.items()}
+        both = {"keras9": computed(), "keras8": computed(steps=(off, off))}
+        return compare(
+            [Subject(measured(cell(backend=name)), both[name[:6]], explained[name]) for name in of_backend],
+        )
+
+    assert [row.verdict for row in found(0.05)] == ["same", "same", "explained", "explained"]
+    assert found(0.05)[2].notes[0] == "keras9/b: known"
+    assert [row.verdict for row in found(0.05, unlike=("keras7",))][2:] == ["differs"] * 2
+    assert [row.verdict for row in found(0.05, bound=0.01)][2:] == ["differs"] * 2
+    assert [row.verdict for row in found(0.05, fault=True)][2:] == ["differs"] * 2
+
+
 def test_rounding_explains_what_a_backend_parts_from_itself_by_and_no_more() -> None:
     """Each deviates from itself by 0.01 after ten steps, so two of them may deviate by a few times that."""
     size = float(np.linalg.norm(EXACT)) * 0.01 / 2
