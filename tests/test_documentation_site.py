@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from documentation_commands import CHECKOUT, PAGES, blocks, commands
+from documentation_commands import ANSWERS, CHECKOUT, PAGES, answer_commands, blocks, commands
 
 from kbench.cli import arguments, main
 
@@ -76,6 +76,14 @@ def test_the_reference_has_every_option_event_backend_and_example(site: Path) ->
         assert option in shown("commands")
     assert "evaluation_seconds" in shown("events") and "keras2/cntk" in shown("backends")
     assert "imdb_gru" in shown("examples")
+
+
+def test_each_program_of_an_answer_has_a_command_and_a_paragraph() -> None:
+    programs = {path.stem for path in (CHECKOUT / "docs" / "answers").glob("*.py")}
+    commanded = re.findall(r"docs/answers/(\w+)\.py", "\n".join(answer_commands()))
+    assert sorted(commanded) == sorted(programs)
+    answered = re.findall(r"^\*\*(\d+): ", ANSWERS.read_text("utf-8"), re.MULTILINE)
+    assert sorted(answered) == sorted(program.rpartition("_")[2] for program in programs)
 
 
 @pytest.fixture(scope="module")
