@@ -42,7 +42,10 @@ def written(folder: Path, **values: object) -> Path:
     return program
 
 
-@pytest.mark.parametrize("backend", [BACKEND, pytest.param(f"{BACKEND}@2.15", marks=pytest.mark.thorough)])
+OLDER = [pytest.param(f"{BACKEND}@{version}", marks=pytest.mark.thorough) for version in ("2.15", "2.11")]
+
+
+@pytest.mark.parametrize("backend", [BACKEND, *OLDER])
 def test_a_program_has_keras_2_however_it_imports_it_and_a_leak_is_said(
     kbench: Kbench, tmp_path: Path, backend: str
 ) -> None:
@@ -72,3 +75,11 @@ def test_beside_keras_3_it_does_the_same_work_on_the_same_tensorflow(kbench: Kbe
     assert (two.facts.keras_version[0], three.facts.keras_version[0]) == ("2", "3")
     assert (two.facts.jit, compiled.facts.jit) == ("off", "on")
     assert "differs" not in run.output
+
+
+@pytest.mark.parametrize("backend", OLDER)
+def test_with_an_older_tensorflow_it_trains_an_example(kbench: Kbench, backend: str) -> None:
+    one = kbench.measure(backend, "mnist_mlp").cell()
+    assert one.outcome.status == OK, one.outcome.reason
+    minor = backend.rpartition("@")[2]
+    assert one.facts.keras_version.startswith(f"{minor}.") and one.facts.backend_version.startswith(f"{minor}.")

@@ -76,3 +76,18 @@ def test_so_it_is_in_processes_that_a_program_starts(both: Path, tmp_path: Path)
     found = run(both, program, PYTHONPATH=folders, TF_USE_LEGACY_KERAS="1", KERAS_BACKEND="jax")
     assert found == f"tf_keras {home} tensorflow\n"
     assert run(both, program, PYTHONPATH=folders, KERAS_BACKEND="jax") == f"keras {home} tensorflow\n"
+
+
+@pytest.mark.parametrize(
+    ("of_tensorflow", "left"), [("keras/api/_v2/keras/__init__.py", None), ("keras/own.py", "1")]
+)
+def test_a_keras_2_that_is_tensorflows_own_is_not_looked_for_in_tf_keras(
+    tmp_path: Path, of_tensorflow: str, left: str | None
+) -> None:
+    for name in ("keras/__init__.py", of_tensorflow):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    program = PROGRAM[: PROGRAM.index("import keras\n")] + (
+        "import os\nprint('keras' in sys.modules, os.environ.get('TF_USE_LEGACY_KERAS'))"
+    )
+    assert run(tmp_path, program, TF_USE_LEGACY_KERAS="1") == f"False {left}\n"

@@ -17,6 +17,10 @@ class TensorFlow2(keras3.TensorFlow2):
     holds_metrics = "compiled_metrics"
     parts = keras_models.KerasModels.parts  # it has none of the functions that run a layer of Keras 3 alone
 
+    def optimizers(self) -> Any:
+        # Up to 2.12 `keras.optimizers` has older ones of the same names, and no schedules.
+        return self.module.keras.optimizers
+
     def set_policy(self, policy: str) -> None:
         keras.mixed_precision.set_global_policy(policy)
 

@@ -33,8 +33,12 @@ class AnyBackend(keras_models.KerasModels):
 
     def make_optimizer(self, class_name: str, rate: Any, decay: float, settings: Dict[str, Any]) -> Any:
         if decay:
-            rate = keras.optimizers.schedules.InverseTimeDecay(rate, decay_steps=1, decay_rate=decay)
-        return getattr(keras.optimizers, class_name)(learning_rate=rate, **settings)
+            rate = self.optimizers().schedules.InverseTimeDecay(rate, decay_steps=1, decay_rate=decay)
+        return getattr(self.optimizers(), class_name)(learning_rate=rate, **settings)
+
+    def optimizers(self) -> Any:
+        """The module that has them and their schedules."""
+        return keras.optimizers
 
     def held_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
         rate = config.pop("learning_rate", None)
@@ -50,7 +54,7 @@ class AnyBackend(keras_models.KerasModels):
 
     def optimizer_config(self, optimizer: Any) -> Dict[str, Any]:
         schedule = getattr(optimizer, "_learning_rate", None)
-        if not isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
+        if not isinstance(schedule, self.optimizers().schedules.LearningRateSchedule):
             return optimizer.get_config()
         # A user's own schedule may have no configuration, which it needs for nothing but to be saved.
         optimizer._learning_rate = 0.0

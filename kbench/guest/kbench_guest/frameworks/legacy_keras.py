@@ -24,6 +24,16 @@ def install() -> None:
     """From now on `keras` and its modules are those of `package()`."""
     if package() == PACKAGE:
         sys.meta_path.insert(0, Renamed())
+    elif _is_of_tensorflow():
+        # Up to TensorFlow 2.15 Keras 2 is `keras` itself; 2.15 would look for `tensorflow.keras` in tf_keras.
+        os.environ.pop("TF_USE_LEGACY_KERAS", None)
+
+
+def _is_of_tensorflow() -> bool:
+    """Whether `keras` is the Keras 2 that is `tensorflow.keras`, from 2.6 on; told without importing it."""
+    found = importlib.util.find_spec("keras")
+    folders = list(found.submodule_search_locations or ()) if found is not None else []
+    return any(os.path.isdir(os.path.join(folder, "api", "_v2")) for folder in folders)
 
 
 class Renamed:
