@@ -108,14 +108,10 @@ def _search(search: Search, request: Request, options: argparse.Namespace) -> in
         raise UserError(f"{search.package} {bad.version} cannot be compared with {good}: {bad.failed}.")
     low, high = 0, len(versions) - 1
     if bad.differs:
-        # The first one that is nearer to the bad one than to the good one.
-        between = math.sqrt(bad.ratio) if bad.ratio > 0 else 1.0
 
         def is_bad(place: int) -> bool | None:
             found = probe(versions[place])
-            if found.failed:
-                return None
-            return found.differs and (found.ratio >= between if between >= 1 else found.ratio <= between)
+            return None if found.failed else found.differs and is_nearer(found.ratio, bad.ratio)
 
         low, high = bisection.narrowed(low, high, is_bad)
     _print_probes(probes, search, options.by)
@@ -124,6 +120,8 @@ def _search(search: Search, request: Request, options: argparse.Namespace) -> in
         return 1
     first = next((one for one in probes if one.version == versions[high]), bad)
     what = _WORDS[options.by].format(significant(first.ratio))
+    if not math.isfinite(first.ratio):
+        what = f"ends with a {options.by} that is no finite multiple of that of"
     who = options.example or options.file
     skipped = [*versions[low + 1 : high]]
     which = f"is one of {', '.join([*skipped, versions[high]])}" if skipped else "is the first"
@@ -201,18 +199,32 @@ def _probe(request: Request, results: Path, version: str, by: str, command: str)
     finish.write(there, found, plots=False)
     pairs = [(mine, its) for mine in found for its in found if _same_line(mine, its, other, good)]
     for row in (row for row in found if row.status != OK):
-        reason = f"{row.backend} was {row.status}: {row.reason}; see {there.folder}"
+        reason = f"{row.backend} ({row.status}): {row.reason}; see {there.folder}"
         if row.backend == good:
             raise UserError(f"{reason}.")
         return Probe(version, math.nan, None, False, there.name, reason)
-    row, reference = _chosen(pairs, by)
+    return compared(*_chosen(pairs, by), by, version, there.name)
+
+
+def compared(row: Summary, reference: Summary, by: str, version: str, run: str) -> Probe:
+    """The version's row compared with that of the good one."""
     if by == "time":
         ratio = row.relative_to_baseline or math.nan
-        return Probe(version, ratio, row.baseline_interval, row.verdict == SLOWER, there.name)
+        return Probe(version, ratio, row.baseline_interval, row.verdict == SLOWER, run)
     own, its = (one.peak_memory_mib if by == "memory" else one.final_loss for one in (row, reference))
-    ratio = (own or math.nan) / (its or math.nan)
+    if own is None or its is None:
+        return Probe(version, math.nan, None, False, run, f"its {by} is not known; see {run}")
+    unchanged = own == its or (math.isnan(own) and math.isnan(its))
+    ratio = 1.0 if unchanged else own / its if its else math.inf
     same = ratio <= 1 + SAME_MEMORY if by == "memory" else abs(ratio - 1) <= SAME_LOSS
-    return Probe(version, ratio, None, not same, there.name)
+    return Probe(version, ratio, None, not same, run)
+
+
+def is_nearer(ratio: float, bad: float) -> bool:
+    """Whether this ratio to the good version is nearer to the bad one's than to 1. A loss may be no number."""
+    if not (math.isfinite(ratio) and math.isfinite(bad)) or bad <= 0:
+        return math.isfinite(ratio) == math.isfinite(bad)
+    return ratio >= math.sqrt(bad) if bad >= 1 else ratio <= math.sqrt(bad)
 
 
 def _same_line(mine: Summary, its: Summary, other: str, good: str) -> bool:

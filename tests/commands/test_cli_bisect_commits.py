@@ -39,25 +39,29 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """16 commits of the fake Keras; from the 11th on a step takes longer."""
-    folder = tmp_path / "checkout"
+def committed(folder: Path, commits: int, since: int, code: str) -> Path:
+    """So many commits of the fake Keras; a step runs the code from one of them on."""
     (folder / "keras").mkdir(parents=True)
     git(folder, "init", "--quiet", "-b", "main")
-    for number in range(1, COMMITS + 1):
+    for number in range(1, commits + 1):
         for path in sorted((FAKE_KERAS / "keras").glob("*.py")):
             text = path.read_text() + f"\n# commit {number}\n"
-            if path.name == "models.py" and number >= SLOW_FROM:
+            if path.name == "models.py" and number >= since:
                 plain = "        *before, last = self.layers\n"
                 assert plain in text
-                text = text.replace(plain, "        import time\n        time.sleep(0.02)\n" + plain)
+                text = text.replace(plain, f"        {code}\n{plain}")
             (folder / "keras" / path.name).write_text(text)
         git(folder, "add", "-A")
         git(folder, "commit", "--quiet", "-m", f"Change {number}")
         if number == 1:
             git(folder, "tag", "v1")
     return folder
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """16 commits of the fake Keras; from the 11th on a step takes longer."""
+    return committed(tmp_path / "checkout", COMMITS, SLOW_FROM, "import time; time.sleep(0.02)")
 
 
 def bisected(bench: Bench, checkout: Path, tmp_path: Path, **changes: str) -> Said:
@@ -68,7 +72,7 @@ def bisected(bench: Bench, checkout: Path, tmp_path: Path, **changes: str) -> Sa
         "--bad": "main",
         "--script": str(tmp_path / "train.py"),
     }
-    asked |= {"--budget": "20s", **{f"--{name}": value for name, value in changes.items()}}
+    asked |= {"--budget": "20s"} | {f"--{name}": value for name, value in changes.items()}
     return bench("bisect", "fake", *[part for pair in asked.items() for part in pair if part])
 
 
@@ -84,6 +88,18 @@ def test_the_planted_slow_commit_among_16_is_found(bench: Bench, checkout: Path,
     assert len(bench.runs()) <= 5, "it halves what is left"
     assert git(checkout, "worktree", "list").count("\n") == 0, "its worktrees are gone"
     assert git(checkout, "status", "--porcelain") == ""
+
+
+def test_the_commit_that_holds_more_memory_is_found(bench: Bench, tmp_path: Path) -> None:
+    checkout = committed(tmp_path / "checkout", 4, 3, "self.held = np.ones(8 << 20)")  # 64 MiB
+    # What would tell their times apart is not waited for.
+    said = bisected(bench, checkout, tmp_path, by="memory", budget="1s")
+    assert said.status == 0, said.out + said.err
+    found, before = (git(checkout, "log", "-1", "--abbrev=10", "--format=%h", f"main~{back}") for back in (1, 2))
+    line = " ".join(said.out.split())
+    assert f"keras {found} (Change 3) is the first: " in line in line
+    assert " times the memory of " in line and f"; {before} does not." in line
+    assert "memory, x good" in line
 
 
 @pytest.mark.parametrize(

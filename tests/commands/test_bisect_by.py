@@ -1,0 +1,72 @@
+"""How bisect compares two versions by loss or memory, and which of those between are as bad as the bad one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from fake_runs import summary
+
+from kbench.analysis import bisection
+from kbench.commands.bisect import Probe, compared, is_nearer
+
+GOOD: dict[str, Any] = {"final_loss": 0.5, "peak_memory_mib": 400.0}
+
+
+def probe(by: str, **changes: Any) -> Probe:
+    return compared(summary(**{**GOOD, **changes}), summary(**GOOD), by, "2", "run")
+
+
+@pytest.mark.parametrize(
+    ("by", "changes", "ratio", "differs"),
+    [
+        ("memory", {}, 1.0, False),
+        ("memory", {"peak_memory_mib": 416.0}, 1.04, False),
+        ("memory", {"peak_memory_mib": 440.0}, 1.1, True),
+        ("memory", {"peak_memory_mib": 300.0}, 0.75, False),  # less is not worse
+        ("loss", {"final_loss": 0.504}, 1.008, False),
+        ("loss", {"final_loss": 0.51}, 1.02, True),
+        ("loss", {"final_loss": 0.4}, 0.8, True),
+        ("loss", {"final_loss": 0.0}, 0.0, True),
+        ("loss", {"final_loss": math.nan}, math.nan, True),
+    ],
+)
+def test_a_version_differs_by_its_own_measure(by: str, changes: dict[str, Any], ratio: float, differs: bool) -> None:
+    found = probe(by, **changes)
+    assert found.ratio == pytest.approx(ratio, nan_ok=True) and found.differs == differs and not found.failed
+
+
+@pytest.mark.parametrize(("by", "name"), [("memory", "peak_memory_mib"), ("loss", "final_loss")])
+def test_what_was_not_measured_is_passed_over_and_not_called_bad(by: str, name: str) -> None:
+    found = probe(by, **{name: None})
+    assert not found.differs and found.failed == f"its {by} is not known; see run"
+    assert found.row()[1] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("by", "name", "values", "first"),
+    [
+        ("memory", "peak_memory_mib", [400] * 9 + [550] * 7, 9),
+        ("memory", "peak_memory_mib", [400] * 5 + [424] * 6 + [800] * 5, 11),  # a smaller step before
+        ("memory", "peak_memory_mib", [400] * 6 + [None] * 2 + [700] * 8, 8),
+        ("loss", "final_loss", [0.5] * 3 + [math.nan] * 13, 3),
+        ("loss", "final_loss", [0.5] * 13 + [0.3] * 3, 13),
+    ],
+)
+def test_the_first_bad_version_is_found(by: str, name: str, values: list[float | None], first: int) -> None:
+    bad = probe(by, **{name: values[-1]})
+    assert bad.differs
+
+    def is_bad(place: int) -> bool | None:
+        found = probe(by, **{name: values[place]})
+        return None if found.failed else found.differs and is_nearer(found.ratio, bad.ratio)
+
+    low, high = bisection.narrowed(0, len(values) - 1, is_bad)
+    assert high == first and all(values[place] is None for place in range(low + 1, high))
+
+
+def test_a_good_loss_that_is_no_number_is_compared_too() -> None:
+    none = summary(**{**GOOD, "final_loss": math.nan})
+    assert compared(none, none, "loss", "2", "run").ratio == 1
+    assert compared(summary(**GOOD), none, "loss", "2", "run").differs
