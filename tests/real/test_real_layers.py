@@ -15,11 +15,15 @@ from kbench.analysis.rows import summarised
 from kbench.outputs import causes
 
 PLANTED = Path(__file__).parent / "examples" / "planted.py"
-OTHER = {"torch": "keras3/jax", "jax": "keras3/tensorflow", "tensorflow": "keras3/jax"}
+SLOW = {where: f"keras3/{where}" for where in ("torch", "jax", "tensorflow")} | {"keras2": "keras2/tensorflow2"}
+OTHER = {
+    "torch": "keras3/jax", "jax": "keras3/tensorflow", "tensorflow": "keras3/jax", "keras2": "keras3/tensorflow",
+}  # fmt: skip
 CASES = [
     ("torch", "sleep"), ("torch", "copy"), ("torch", "cast"), ("torch", "compute"),
     ("jax", "sleep"), ("jax", "copy"), ("jax", "compute"),
     ("tensorflow", "sleep"), ("tensorflow", "copy"), ("tensorflow", "cast"),
+    ("keras2", "sleep"),
 ]  # fmt: skip
 IN_SHORT = [("torch", "sleep")]  # long enough to be told on a busy machine
 
@@ -40,7 +44,7 @@ def looked_into(kbench: Kbench, folder: Path, backends: str, kind: str, where: s
     ("where", "kind"), [pytest.param(*one, marks=[] if one in IN_SHORT else pytest.mark.thorough) for one in CASES]
 )
 def test_the_slow_layer_and_its_backend_are_named(kbench: Kbench, tmp_path: Path, where: str, kind: str) -> None:
-    slow, fast = f"keras3/{where}", OTHER[where]
+    slow, fast = SLOW[where], OTHER[where]
     run = looked_into(kbench, tmp_path, f"{fast},{slow}", kind, where, "--explain")
     results = run.results()
     rows = summarised(results)

@@ -39,7 +39,7 @@ def look(
     site: str,
 ) -> None:
     """Do what the spec asks for with a compiled model and its first batch. site: the line of a program, or ''."""
-    fit = Fit(model, batch, class_weights)
+    fit = Fit(framework, model, batch, class_weights)
     fit.seconds()  # whatever is made or compiled once
     if "layers" in spec["inside"]["what"]:
         with events.phase("layers"):
@@ -54,9 +54,9 @@ def look(
 class Fit:
     """Keras's own fit, for a few steps on the same batch."""
 
-    def __init__(self, model: Any, batch: Any, class_weights: Dict[str, Any]) -> None:
+    def __init__(self, framework: "KerasModels", model: Any, batch: Any, class_weights: Dict[str, Any]) -> None:
         self._model = model
-        self._at_once = int(getattr(model, "steps_per_execution", 1) or 1)
+        self._at_once = framework.steps_of_a_call(model)
         times = STEPS * self._at_once
         many = functools.partial(arrays.mapped, lambda one: np.concatenate([np.asarray(one)] * times))
         self._given = dict(class_weights, **many(batch.weighted()))

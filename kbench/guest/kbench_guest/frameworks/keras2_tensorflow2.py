@@ -9,13 +9,12 @@ from typing import Any, Dict, List, Sequence, Tuple
 import keras
 import numpy as np
 
-from kbench_guest.frameworks import keras3, keras_models, trials
+from kbench_guest.frameworks import keras3, trials
 from kbench_guest.frameworks.layers import every_layer
 
 
 class TensorFlow2(keras3.TensorFlow2):
     holds_metrics = "compiled_metrics"
-    parts = keras_models.KerasModels.parts  # it has none of the functions that run a layer of Keras 3 alone
 
     def optimizers(self) -> Any:
         # Up to 2.12 `keras.optimizers` has older ones of the same names, and no schedules.

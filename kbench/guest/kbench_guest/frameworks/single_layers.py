@@ -1,19 +1,20 @@
-"""Each layer of a Keras 3 model as a function of its own, forward and backward, compiled as the model is.
+"""Each layer of a Keras model as a function of its own, forward and backward, compiled as the model is.
 
-What a layer is given is what it is given in the model, on the first batch.
+For Keras 3, and Keras 2 on TensorFlow 2. A layer is given what it is given in the model, on the first batch.
 """
 
 import collections
 import functools
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence
 
 import keras
 
 from kbench_guest.frameworks import graph
+from kbench_guest.frameworks.step_parts import LAYER, NOTHING, OPTIMIZER, WHOLE, Part, Run
 
 try:
     from keras.src.backend.common.masking import get_keras_mask, set_keras_mask
-except ImportError:  # an early version of Keras 3
+except ImportError:  # Keras 2, or an early version of Keras 3
 
     def get_keras_mask(tensor: Any) -> Any:
         return getattr(tensor, "_keras_mask", None)
@@ -22,20 +23,29 @@ except ImportError:  # an early version of Keras 3
         tensor._keras_mask = mask
 
 
+KERAS_3 = hasattr(keras, "ops")
+
+
+def _structures() -> Any:
+    """(functions on nested structures, whether a value is a tensor, a tensor of a value)."""
+    if KERAS_3:
+        return keras.tree, keras.ops.is_tensor, keras.ops.convert_to_tensor
+    import tensorflow as tf
+
+    return tf.nest, tf.is_tensor, tf.convert_to_tensor
+
+
+nest, is_tensor, to_tensor = _structures()
+
 # A call of a layer in the model. tensors: what it is given, in the order of its arguments; wanted: positions of those
 # that training needs a gradient of; apply(tensors): calls it; outputs: what it returned, floating point alone
 Called = collections.namedtuple("Called", "layer tensors wanted apply outputs")
-
-Run = Callable[[], Any]
-Part = Tuple[str, str, str, Callable[[], Run]]  # kind, name, class, and what makes the function to be timed
-
-LAYER, WHOLE, OPTIMIZER, NOTHING = "layer", "whole", "optimizer", "nothing"
 
 
 def parts(module: Any, model: Any, x: Any) -> List[Part]:
     """The parts of a step of a compiled model on x that can be run alone. Raises what the model raises."""
     *layers, whole = calls(model, x)
-    functions = MAKERS[keras.backend.backend()](module, model)
+    functions = (MAKERS[keras.backend.backend()] if KERAS_3 else OnTensorFlowWithKeras2)(module, model)
     found: List[Part] = [
         (LAYER, one.layer.name, graph.kind_of(one.layer), functools.partial(functions.both, one)) for one in layers
     ]
@@ -69,14 +79,15 @@ def calls(model: Any, x: Any) -> List[Called]:
         returned = model(x, training=True)
     finally:
         keras.layers.Layer.__call__ = original
-    given = keras.tree.map_structure(keras.ops.convert_to_tensor, x)
+    given = nest.map_structure(to_tensor, x)
     return found + [_called(model, (given,), {}, returned, False)]
 
 
 def _called(layer: Any, args: Any, kwargs: Dict[str, Any], returned: Any, trained: bool) -> Called:
-    kwargs = dict(kwargs, training=True)  # Keras leaves it out where the layer does not take it
-    leaves = keras.tree.flatten((args, kwargs))
-    places = [number for number, one in enumerate(leaves) if keras.ops.is_tensor(one)]
+    if getattr(layer, "_expects_training_arg", True):  # Keras 3 leaves it out where the layer does not take it
+        kwargs = dict(kwargs, training=True)
+    leaves = nest.flatten((args, kwargs))
+    places = [number for number, one in enumerate(leaves) if is_tensor(one)]
     tensors = [leaves[place] for place in places]
     masks = [get_keras_mask(one) for one in tensors]
 
@@ -86,7 +97,7 @@ def _called(layer: Any, args: Any, kwargs: Dict[str, Any], returned: Any, traine
             filled[place] = one
             if mask is not None:
                 set_keras_mask(one, mask)
-        positional, named = keras.tree.pack_sequence_as((args, kwargs), filled)
+        positional, named = nest.pack_sequence_as((args, kwargs), filled)
         return layer(*positional, **named)
 
     wanted = [number for number, one in enumerate(tensors) if trained and _is_float(one)]
@@ -95,11 +106,11 @@ def _called(layer: Any, args: Any, kwargs: Dict[str, Any], returned: Any, traine
 
 def floats(outputs: Any) -> List[Any]:
     """The tensors among a layer's outputs that have gradients."""
-    return [one for one in keras.tree.flatten(outputs) if keras.ops.is_tensor(one) and _is_float(one)]
+    return [one for one in nest.flatten(outputs) if is_tensor(one) and _is_float(one)]
 
 
 def _is_float(tensor: Any) -> bool:
-    return "float" in keras.backend.standardize_dtype(tensor.dtype)
+    return "float" in str(tensor.dtype)
 
 
 class OnTensorFlow:
@@ -109,12 +120,21 @@ class OnTensorFlow:
         self._tf = module
         self._eager, self._jit = model.run_eagerly, bool(model.jit_compile)
 
+    @staticmethod
+    def _variables(layer: Any) -> List[Any]:
+        """TensorFlow's own, of what is trained."""
+        return [weight.value for weight in layer.trainable_variables]
+
+    @staticmethod
+    def _update(model: Any, grads: Sequence[Any]) -> None:
+        model.optimizer.apply(grads, model.trainable_variables)
+
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return function if self._eager else self._tf.function(function, jit_compile=self._jit)
 
     def both(self, one: Called) -> Run:
         """A function that computes a layer and its gradients."""
-        tf, variables = self._tf, [weight.value for weight in one.layer.trainable_variables]
+        tf, variables = self._tf, self._variables(one.layer)
 
         def function(tensors: Any, grads: Any) -> Any:
             with tf.GradientTape() as tape:
@@ -134,9 +154,25 @@ class OnTensorFlow:
 
     def optimizer(self, model: Any) -> Run:
         """A function that changes the weights by gradients of zero."""
-        grads = [self._tf.zeros_like(weight.value) for weight in model.trainable_variables]
-        compiled = self._compiled(lambda given: model.optimizer.apply(given, model.trainable_variables))
+        grads = [self._tf.zeros_like(weight) for weight in self._variables(model)]
+        compiled = self._compiled(functools.partial(self._update, model))
         return lambda: compiled(grads)
+
+
+class OnTensorFlowWithKeras2(OnTensorFlow):
+    """The same with Keras 2."""
+
+    def __init__(self, module: Any, model: Any) -> None:
+        self._tf = module
+        self._eager, self._jit = model.run_eagerly, bool(model._jit_compile)  # 2.11 has no property for it
+
+    @staticmethod
+    def _variables(layer: Any) -> List[Any]:
+        return list(layer.trainable_variables)
+
+    @staticmethod
+    def _update(model: Any, grads: Sequence[Any]) -> None:
+        model.optimizer.apply_gradients(zip(grads, model.trainable_variables))
 
 
 class OnJAX:

@@ -11,7 +11,7 @@ from keras import backend as K
 
 from kbench_guest.arrays import leaves
 from kbench_guest.frameworks import graph
-from kbench_guest.frameworks.single_layers import LAYER, NOTHING, WHOLE, Part, Run
+from kbench_guest.frameworks.step_parts import LAYER, NOTHING, WHOLE, Part, Run
 
 
 def parts(model: Any, x: Any) -> List[Part]:
