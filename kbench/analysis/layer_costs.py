@@ -1,7 +1,7 @@
 """What each part of a training step costs: its layers, what is between them, the optimizer, and all else.
 
 Each part was timed alone, in rounds (see kbench_guest/drivers/inside.py). What cannot be run alone is the difference
-between two things that can, so that the parts of a step add up to it. Layers that alone take longer than the model
+between the medians of two things that can, so that the parts of a step add up to it. Layers that alone take longer than the model
 does as a whole, because a compiler fuses them, are given its time in proportion.
 """
 
@@ -76,23 +76,24 @@ def of(found: Inside, steps: Sequence[float]) -> Costs | None:
         names[of_class, count[of_class]] = name
         layers[of_class, count[of_class]] = reduce(_added, several)
     both = tuple(seconds - nothing for seconds in whole[0].seconds)
-    alone = reduce(_added, layers.values())
-    if (together := max(0.0, median(both))) < median(alone):  # fused, or side by side
-        share = together / median(alone)
+    alone, sum_alone = reduce(_added, layers.values()), sum(map(median, layers.values()))
+    if (together := max(0.0, median(both))) < sum_alone:  # fused, or side by side
+        share = together / sum_alone
         layers = {layer: tuple(share * seconds for seconds in rounds) for layer, rounds in layers.items()}
         rest = {BETWEEN: (0.0,) * len(both)}
     else:
-        rest = {BETWEEN: _less(both, alone)}
-    outside = _less(fit[0].seconds, both)
+        rest = {BETWEEN: _with_median(together - sum_alone, _less(both, alone))}
+    usual = median(fit[0].seconds)
+    outside = _with_median(usual - together, _less(fit[0].seconds, both))
     if "optimizer" in by_kind:
         own = tuple(seconds - nothing for seconds in by_kind["optimizer"][0].seconds)
-        share = min(1.0, max(0.0, median(outside)) / median(own)) if median(own) > 0 else 1.0
+        share = min(1.0, max(0.0, usual - together) / median(own)) if median(own) > 0 else 1.0
         optimizer = tuple(share * seconds for seconds in own)
-        rest |= {OPTIMIZER: optimizer, LOOP: _less(outside, optimizer)}
+        left = usual - together - median(optimizer)
+        rest |= {OPTIMIZER: optimizer, LOOP: _with_median(left, _less(outside, optimizer))}
     else:
         rest[LOOP_WITH_OPTIMIZER] = outside
     if steps:
-        usual = median(fit[0].seconds)
         rest[INPUT] = tuple(seconds - usual for seconds in steps)
     return Costs(names, layers, rest)
 
@@ -159,6 +160,12 @@ def _name(costs: Costs, layer: Layer) -> str:
 
 def _added(one: Rounds, other: Rounds) -> Rounds:
     return tuple(own + its for own, its in zip(one, other, strict=False))
+
+
+def _with_median(value: float, rounds: Rounds) -> Rounds:
+    """The rounds, moved so that this is their median."""
+    shift = value - median(rounds)
+    return tuple(seconds + shift for seconds in rounds)
 
 
 def _less(one: Rounds, other: Rounds) -> Rounds:
