@@ -128,7 +128,7 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
         calls = call_costs.of_fits(epochs, one.facts.fits.get(name, ())) if fits else call_costs.of_others(epochs)
         by_call = name in often or not fits
         kept = call_costs.as_epochs(calls, fits) if by_call else _epochs(epochs)
-        if not kept:
+        if not (kept and epochs):  # a fit may end before its first epoch does
             continue
         facts = told(about.facts)
         yield _part(

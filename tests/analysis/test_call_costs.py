@@ -34,7 +34,7 @@ def program(
     """
     epochs, told, number = [], [], 0
     for call in fits:
-        first = int(call[0] == FIRST)
+        first = int(call[:1] == [FIRST])
         for place, seconds in enumerate(call):
             number += 1
             steps = (seconds - 0.3, 0.1, 0.1, 0.1)
@@ -74,6 +74,11 @@ def test_a_line_that_fits_often_is_timed_by_its_calls_with_all_around_them() -> 
 def test_it_is_so_for_all_backends_if_it_is_for_one() -> None:
     found = rows(program([[FIRST], *[[1.0]] * 2]), program([[FIRST], [1.0]], backend="a/y"))
     assert {row.unit for (line, _), row in found.items() if line == FIT} == {CALL}
+
+
+def test_a_fit_that_failed_in_its_first_epoch_beside_many_that_did_not_has_no_row() -> None:
+    found = rows(program([[FIRST], *[[1.0]] * 9]), program([[]], backend="a/y"))
+    assert (FIT, "a/x") in found and (FIT, "a/y") not in found
 
 
 def test_the_faster_row_is_the_one_whose_calls_cost_less_whatever_its_epochs_take() -> None:
