@@ -27,10 +27,11 @@ from kbench.session.measure import measure
 from kbench.summary import Summary
 from kbench.tables.grid import Grid, printed
 from kbench.text import significant
-from kbench.values import OK, SLOWER, Backend, Interval
+from kbench.values import NOT_COMPARED, OK, SLOWER, Backend, Interval
 
 SAME_LOSS = 0.01  # losses that differ by less than this share of the good release's count as equal
 SAME_MEMORY = 0.05  # and peaks of memory
+TRIES = 2  # of a comparison that says nothing
 _WORDS = {
     "time": "takes {} times that of",
     "loss": "ends with a loss of {} times that of",
@@ -48,11 +49,13 @@ class Probe:
     differs: bool  # whether a difference is shown
     run: str
     failed: str = ""  # why it could not be compared
+    again: bool = False  # whether it may be, if it is measured again
 
     def row(self) -> list[str]:
         """Its row in the table."""
         of = "" if self.interval is None else f"{significant(self.interval.low)}-{significant(self.interval.high)}"
-        return [self.version, "failed" if self.failed else significant(self.ratio), of or "-", self.run]
+        ratio = significant(self.ratio) if not self.failed else "unsure" if self.again else "failed"
+        return [self.version, ratio, of or "-", self.run]
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,10 @@ def _search(search: Search, request: Request, options: argparse.Namespace) -> in
     def probe(version: str) -> Probe:
         two = search.name(good), search.name(version)
         asked = replace(request, backends=two, named_backends=two, baseline=two[0])
-        probes.append(_probe(asked, options.results, version, options.by, command))
+        for _ in range(TRIES):
+            probes.append(_probe(asked, options.results, version, options.by, command))
+            if not probes[-1].again:
+                break
         return probes[-1]
 
     bad = probe(versions[-1])
@@ -111,14 +117,14 @@ def _search(search: Search, request: Request, options: argparse.Namespace) -> in
 
         def is_bad(place: int) -> bool | None:
             found = probe(versions[place])
-            return None if found.failed else found.differs and is_nearer(found.ratio, bad.ratio)
+            return None if found.failed else is_as_bad(found, bad.ratio)
 
         low, high = bisection.narrowed(low, high, is_bad)
     _print_probes(probes, search, options.by)
     if not bad.differs:
         print(f"{search.package} {bad.version} is not shown to be worse than {good} here: nothing to find.")
         return 1
-    first = next((one for one in probes if one.version == versions[high]), bad)
+    first = next((one for one in reversed(probes) if one.version == versions[high]), bad)
     what = _WORDS[options.by].format(significant(first.ratio))
     if not math.isfinite(first.ratio):
         what = f"ends with a {options.by} that is no finite multiple of that of"
@@ -126,8 +132,9 @@ def _search(search: Search, request: Request, options: argparse.Namespace) -> in
     skipped = [*versions[low + 1 : high]]
     which = f"is one of {', '.join([*skipped, versions[high]])}" if skipped else "is the first"
     named = search.package if skipped else search.in_words(versions[high])
+    before = f"; {versions[low]} does not" if low else ""
     why = "; the versions between could not be compared" if skipped else ""
-    print(f"{named} {which}: {who} {what} {good}; {versions[low]} does not{why}.")
+    print(f"{named} {which}: {who} {what} {good}{before}{why}.")
     return 0
 
 
@@ -209,8 +216,11 @@ def _probe(request: Request, results: Path, version: str, by: str, command: str)
 def compared(row: Summary, reference: Summary, by: str, version: str, run: str) -> Probe:
     """The version's row compared with that of the good one."""
     if by == "time":
-        ratio = row.relative_to_baseline or math.nan
-        return Probe(version, ratio, row.baseline_interval, row.verdict == SLOWER, run)
+        ratio, interval = row.relative_to_baseline, row.baseline_interval
+        if ratio is None or interval is None or row.verdict == NOT_COMPARED:
+            why = f"other programs used the processor, or there were too few epochs; see {run}"
+            return Probe(version, ratio or math.nan, interval, False, run, why, again=True)
+        return Probe(version, ratio, interval, row.verdict == SLOWER, run)
     own, its = (one.peak_memory_mib if by == "memory" else one.final_loss for one in (row, reference))
     if own is None or its is None:
         return Probe(version, math.nan, None, False, run, f"its {by} is not known; see {run}")
@@ -220,11 +230,14 @@ def compared(row: Summary, reference: Summary, by: str, version: str, run: str) 
     return Probe(version, ratio, None, not same, run)
 
 
-def is_nearer(ratio: float, bad: float) -> bool:
-    """Whether this ratio to the good version is nearer to the bad one's than to 1. A loss may be no number."""
-    if not (math.isfinite(ratio) and math.isfinite(bad)) or bad <= 0:
-        return math.isfinite(ratio) == math.isfinite(bad)
-    return ratio >= math.sqrt(bad) if bad >= 1 else ratio <= math.sqrt(bad)
+def is_as_bad(found: Probe, bad: float) -> bool | None:
+    """Whether a version's ratio is nearer to the bad one's than to 1; None where its interval has room for both."""
+    if found.interval and found.interval.low <= 1 and found.interval.high >= bad:
+        return None
+    if not (math.isfinite(found.ratio) and math.isfinite(bad)) or bad <= 0:  # a loss that is no number, or zero
+        return found.differs and math.isfinite(found.ratio) == math.isfinite(bad)
+    between = math.sqrt(bad)
+    return found.differs and (found.ratio >= between if bad >= 1 else found.ratio <= between)
 
 
 def _same_line(mine: Summary, its: Summary, other: str, good: str) -> bool:

@@ -9,7 +9,9 @@ import pytest
 from fake_runs import summary
 
 from kbench.analysis import bisection
-from kbench.commands.bisect import Probe, compared, is_nearer
+from kbench.analysis.ratios import verdict
+from kbench.commands.bisect import Probe, compared, is_as_bad
+from kbench.values import Interval
 
 GOOD: dict[str, Any] = {"final_loss": 0.5, "peak_memory_mib": 400.0}
 
@@ -60,7 +62,7 @@ def test_the_first_bad_version_is_found(by: str, name: str, values: list[float |
 
     def is_bad(place: int) -> bool | None:
         found = probe(by, **{name: values[place]})
-        return None if found.failed else found.differs and is_nearer(found.ratio, bad.ratio)
+        return None if found.failed else is_as_bad(found, bad.ratio)
 
     low, high = bisection.narrowed(0, len(values) - 1, is_bad)
     assert high == first and all(values[place] is None for place in range(low + 1, high))
@@ -70,3 +72,34 @@ def test_a_good_loss_that_is_no_number_is_compared_too() -> None:
     none = summary(**{**GOOD, "final_loss": math.nan})
     assert compared(none, none, "loss", "2", "run").ratio == 1
     assert compared(summary(**GOOD), none, "loss", "2", "run").differs
+
+
+def timed(ratio: float | None, interval: tuple[float, float] | None) -> Probe:
+    ends = None if interval is None else Interval(*interval)
+    row = summary(relative_to_baseline=ratio, baseline_interval=ends, baseline="good", verdict=verdict(ends))
+    return compared(row, summary(), "time", "2", "run")
+
+
+@pytest.mark.parametrize(
+    ("ratio", "interval", "bad", "worse"),
+    [
+        (40.0, (30.0, 50.0), 93.0, True),
+        (5.0, (4.0, 6.0), 93.0, False),  # a smaller step before
+        (1.0, (0.9, 1.1), 93.0, False),
+        (1.02, (0.98, 1.05), 1.1, False),
+        (1.05, (0.9, 1.2), 1.1, None),  # may be as good as the one or as bad as the other
+    ],
+)
+def test_a_time_is_as_bad_if_its_interval_leaves_no_room_for_the_good_one(
+    ratio: float, interval: tuple[float, float], bad: float, worse: bool | None
+) -> None:
+    found = timed(ratio, interval)
+    assert not found.failed and is_as_bad(found, bad) is worse
+
+
+@pytest.mark.parametrize(("ratio", "interval"), [(51.4, None), (None, None), (5.0, (0.3, 60.0))])
+def test_times_that_could_not_be_compared_are_neither_good_nor_bad(
+    ratio: float | None, interval: tuple[float, float] | None
+) -> None:
+    found = timed(ratio, interval)
+    assert found.again and found.failed and found.row()[1] == "unsure"
