@@ -29,7 +29,7 @@ def asleep(x):
 
 
 def copied(x):
-    """To numpy and back, as part of much more, many times; into memory that is there, as getting some varies in time."""
+    """To numpy and back, many times, as part of much more; within memory that is kept: getting it varies in time."""
     x = np.asarray(x)
     HELD[0, : x.size] = x.ravel()
     for _ in range(60):
