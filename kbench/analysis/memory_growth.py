@@ -21,6 +21,7 @@ EVEN = 0.5
 LASTING = 0.65  # the last part grows so fast, compared with the first
 LEAST_MIB = 10.0  # in all: allocators take memory in pieces of up to 2 MiB, and arenas of several
 STEADY = 0.9  # of all pairs of ends, how many have more memory at the later one
+_COMPILES = "; it compiles something in most of them, which is kept"
 MOST_ENDS = 400  # that are compared
 
 
@@ -67,12 +68,18 @@ def of_row(ok: Sequence[Measured]) -> Growth | None:
     return sorted(found, key=lambda one: one.mib)[len(found) // 2]
 
 
-def sentence(found: Growth, unit: str) -> str:
+def sentence(found: Growth, unit: str, ok: Sequence[Measured]) -> str:
     """What is said of it beside the row, without a full stop. unit: such as "epoch"."""
     return (
         f"its memory grows by {significant(found.mib, 2)} MiB with each {unit}: from {significant(found.first)} to "
-        f"{significant(found.last)} MiB after {found.count:,}"
+        f"{significant(found.last)} MiB after {found.count:,}{_COMPILES if _compiles(ok) else ''}"
     )
+
+
+def _compiles(ok: Sequence[Measured]) -> bool:
+    """Whether most epochs but the first compile something: the framework keeps what it has compiled."""
+    counted = [one.compilations for measured in ok for one in measured.epochs if one.epoch > 1]
+    return 2 * sum(1 for compilations in counted if compilations) > len(counted)
 
 
 def _ends(measured: Measured) -> list[tuple[float, float]]:

@@ -183,7 +183,7 @@ def _summary(
             *([f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []),
             *_late(usual, teardown, facts),
             *_around_batches(usual, ok),
-            *([memory_growth.sentence(grows, kind.unit)] if grows else []),
+            *([memory_growth.sentence(grows, kind.unit, ok)] if grows else []),
         ),
         deterministic=learning_curves.deterministic(ok),
         final_accuracy_sd=_spread(epoch.accuracy for epoch in last),

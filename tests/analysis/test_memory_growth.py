@@ -91,6 +91,13 @@ def test_the_row_its_note_and_the_answer_say_it_and_others_have_no_such_column()
     assert "MiB more each epoch" not in without.columns and "emory" not in without.answer
 
 
+@pytest.mark.parametrize(("compilations", "said"), [(1, True), ([1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0], False)])
+def test_compiling_again_and_again_is_said_to_be_behind_it(compilations: Any, said: bool) -> None:
+    one = measured(cell(epochs=12), *([1.0] * 12), resident_mib=leaking(5.0, 12), compilations=compilations)
+    (note,) = [text for row in summarise([one]) for text in row.notes if "its memory grows" in text]
+    assert note.endswith("; it compiles something in most of them, which is kept") == said
+
+
 def test_most_processes_of_a_row_must_show_it() -> None:
     leak, none = leaking(5.0, 12), leaking(0.0, 12)
     assert memory_growth.of_row([row(*leak), row(*leak, repeat=2), row(*none, repeat=3)]) is not None
