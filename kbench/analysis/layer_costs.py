@@ -89,7 +89,7 @@ def of(found: Inside, steps: Sequence[float]) -> Costs | None:
         own = tuple(seconds - nothing for seconds in by_kind["optimizer"][0].seconds)
         share = min(1.0, max(0.0, usual - together) / median(own)) if median(own) > 0 else 1.0
         optimizer = tuple(share * seconds for seconds in own)
-        left = usual - together - median(optimizer)
+        left = 0.0 if 0 < share < 1 else usual - together - median(optimizer)
         rest |= {OPTIMIZER: optimizer, LOOP: _with_median(left, _less(outside, optimizer))}
     else:
         rest[LOOP_WITH_OPTIMIZER] = outside

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kbench.outputs.layer_causes import looked_into
-from kbench.reported import Busy
+from kbench.reported import Busy, Traced
 from kbench.store.reading import RunResults
 from kbench.tables.content import Table
 from kbench.text import plain, significant
@@ -29,9 +29,16 @@ def _of_cell(one: Measured) -> list[Table]:
         remarks.append(f"cells/{one.cell.id}/{traced.file} opens in Perfetto (ui.perfetto.dev).")
     found = [
         _table(f"{where}: operations", "operation", traced.operations, traced.steps, remarks),
-        _table(f"{where}: functions of Keras", "function", traced.functions, traced.steps, ()),
+        _table(f"{where}: functions of Keras", "function", traced.functions, traced.steps, _once(traced)),
     ]
     return [table for table in found if table.rows or table.remarks]
+
+
+def _once(traced: Traced) -> list[str]:
+    """What is said where a function that runs once in the traced fit is shown."""
+    if all(one.calls >= traced.steps for one in traced.functions[:MOST_SHOWN]):
+        return []
+    return [f"What runs once in a fit is spread over its {traced.steps} steps."]
 
 
 def _table(heading: str, what: str, busy: Sequence[Busy], steps: int, remarks: Sequence[str]) -> Table:

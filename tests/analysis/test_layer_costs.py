@@ -57,6 +57,13 @@ def test_the_parts_add_up_to_a_step_on_a_busy_machine(whole: float, seed: int) -
     assert found is not None and found.step == pytest.approx(0.021, rel=1e-6)
 
 
+def test_an_optimizer_that_takes_longer_alone_than_in_a_step_leaves_nothing() -> None:
+    inside = looked_into({"dense": 2.0}, whole=4.0, optimizer=3.0, fit=5.0)
+    found = layer_costs.of(inside, [])
+    assert found is not None and median(found.rest[LOOP]) == pytest.approx(0, abs=1e-12)
+    assert 1000 * median(found.rest[OPTIMIZER]) == pytest.approx(1.1, abs=0.2)
+
+
 def test_what_a_call_costs_by_itself_is_no_part_of_a_layer() -> None:
     assert 1000 * median(costs({"dense": 2.0}).layers["Dense", 1]) == pytest.approx(1.9, rel=0.03)
 
