@@ -63,15 +63,13 @@ def test_the_slow_layer_and_its_backend_are_named(kbench: Kbench, tmp_path: Path
 
 
 @pytest.mark.thorough
-def test_nothing_is_named_between_equal_models(kbench: Kbench, tmp_path: Path) -> None:
-    for name in ("keras3/jax", "keras3/torch"):
-        for number in range(5):
-            folder = tmp_path / f"{name[-3:]}{number}"
-            folder.mkdir()
-            equal = f"{name},{name}+SOME_VARIABLE=1"
-            run = looked_into(kbench, folder, equal, "none", "none", "--explain")
-            results = run.results()
-            assert causes.sentences(results, summarised(results)) == [], run.output
+@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("name", ["keras3/jax", "keras3/torch"])
+def test_nothing_is_named_between_equal_models(kbench: Kbench, tmp_path: Path, name: str, number: int) -> None:
+    equal = f"{name},{name}+SOME_VARIABLE={number}"
+    run = looked_into(kbench, tmp_path, equal, "none", "none", "--explain")
+    results = run.results()
+    assert causes.sentences(results, summarised(results)) == [], run.output
 
 
 @pytest.mark.parametrize(
