@@ -15,7 +15,7 @@ from kbench import store
 from kbench.analysis import machine_stability
 from kbench.analysis.call_sites import by_line, is_fit
 from kbench.analysis.layer_costs import TELLING, Costs
-from kbench.analysis.ratios import between_samples
+from kbench.analysis.ratios import WIDEST, between_samples
 from kbench.analysis.rows import program, summarised
 from kbench.analysis.step_times import NOT_STEADY, steady
 from kbench.axes import RowKey
@@ -93,8 +93,13 @@ def _layers(run: RunResults, rows: Sequence[Summary]) -> list[str]:
     """Which layers and other parts of a step make rows slower."""
     trained, costs = inside(run, rows)
     steps = {row.key: seconds for row in trained if (seconds := _step(row))}
-    slow = [row for row in trained if _is_slow(row, trained)]
-    return [*layer_causes.sentences(trained, costs, steps, slow), *layer_causes.missing(run)]
+    slow = [row for row in trained if row.key in costs and _is_slow(row, trained)]
+    unsure = [row for row in slow if not _is_compared(row, trained)]
+    surely = [row for row in slow if row not in unsure]
+    found = layer_causes.sentences(trained, costs, steps, surely)
+    if unsure:
+        found.append(f"No layer is named where times could not be compared: {', '.join(map(_name, unsure))}.")
+    return [*found, *layer_causes.missing(run)]
 
 
 def inside(run: RunResults, rows: Sequence[Summary]) -> tuple[list[Summary], dict[RowKey, Costs]]:
@@ -170,6 +175,14 @@ def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:
     interval = row.process_interval or row.relative_interval  # what is explained is this process
     surely = interval is None or interval.low > 1
     return own is not None and (len(steps) == 1 or (surely and own > (1 + TELLING) * min(steps)))
+
+
+def _is_compared(row: Summary, fits: Sequence[Summary]) -> bool:
+    """Whether something shows how sure it is that the row is slower, or it takes so long that noise cannot be why."""
+    steps = [seconds for other in fits if other.ranking == row.ranking and (seconds := _step(other))]
+    own = _step(row)
+    interval = row.process_interval or row.relative_interval
+    return interval is not None or (own is not None and (len(steps) == 1 or own > WIDEST * min(steps)))
 
 
 def _fallbacks(run: RunResults, slow: Sequence[Summary]) -> list[str]:

@@ -198,3 +198,12 @@ def test_equal_rows_have_a_table_and_no_sentence(tmp_path: Path) -> None:
     told: Told = {"keras3/jax": (0.01, {}), "keras3/torch": (0.0101, {})}
     run = looked_into(tmp_path, told, {"keras3/jax": 0.005, "keras3/torch": 0.005})
     assert causes.sentences(run, summarised(run)) == []
+
+
+def test_no_layer_is_named_where_times_could_not_be_compared_unless_they_are_far_apart(tmp_path: Path) -> None:
+    for seconds, named in ((0.02, False), (0.05, True)):
+        told: Told = {"keras3/jax": ([0.3, 0.01], {}), "keras3/torch": ([0.3, seconds], {})}  # an epoch is too few
+        run = looked_into(tmp_path / str(named), told, {"keras3/jax": 0.005, "keras3/torch": seconds - 0.005})
+        (said,) = causes.sentences(run, summarised(run))
+        assert ("norm (Norm) +" in said) == named
+        assert named or said == f"No layer is named where times could not be compared: {ROW} keras3/torch."

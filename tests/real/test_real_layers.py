@@ -69,7 +69,8 @@ def test_nothing_is_named_between_equal_models(kbench: Kbench, tmp_path: Path, n
     equal = f"{name},{name}+SOME_VARIABLE={number}"
     run = looked_into(kbench, tmp_path, equal, "none", "none", "--explain")
     results = run.results()
-    assert causes.sentences(results, summarised(results)) == [], run.output
+    said = causes.sentences(results, summarised(results))
+    assert [one for one in said if not one.startswith("No layer is named")] == [], run.output
 
 
 @pytest.mark.parametrize(
