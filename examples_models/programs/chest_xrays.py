@@ -2,7 +2,7 @@
 
     python run.py script examples_models/programs/chest_xrays.py --workdir same --backends jax,torch -- /data/xrays
 
-The folder is that of ChestX-ray14: Data_Entry_2017.csv, and its PNG files in any folder below; a part of them will do.
+The folder is that of ChestX-ray14: Data_Entry_2017.csv, and its PNG files in any folder below; some of them will do.
 Patients are split 70, 10 and 20 % in the order of their numbers; of the real folder these are 87,306, 7,616 and
 17,198 pictures. A thread reads ahead: it makes pictures 264 x 264, crops 224 x 224 and flips half of them; those that
 are only scored are cropped in the middle. The score is the mean area under the curve (AUC) of the 14 diseases.

@@ -113,4 +113,6 @@ def _of_group(device: str, task: str, examples: Sequence[dict[str, float]], conf
         middle, half = float(differences.mean()), reach * float(stats.sem(differences))
         ends = Interval(math.exp(middle - half), math.exp(min(middle + half, 700.0)))
         compared.append((name, math.exp(middle), ends))
-    return Overall(device, task, len(examples), first, tuple(compared), tuple(n for n in names if n not in everywhere))
+    return Overall(
+        device, task, len(examples), first, tuple(compared), tuple(n for n in names if n not in everywhere)
+    )

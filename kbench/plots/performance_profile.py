@@ -49,7 +49,7 @@ def of_backends(summaries: Sequence[Summary], styles: Mapping[Key, RowStyle]) ->
 
 
 def in_words(profile: Profile, found: Sequence[Profile]) -> str:
-    """What the plot's title says, such as `share of 7 examples within x times the fastest`; `found`: all of the run."""
+    """What the plot's title says, such as `share of 7 examples within x times the fastest`; `found`: the run's."""
     of_which = scope(profile, len({one.device for one in found}) > 1)
     return f"share of {profile.examples} examples{of_which} within x times the fastest"
 

@@ -263,7 +263,7 @@ def _where(figure: Figure, layout: Layout, batches: set[int]) -> str:
 
 
 def _difference(suite: Suite, line: _Line, footnotes: list[str]) -> str:
-    """Whether the published figures of a line are known to be of another network than the example's, or its row is."""
+    """Whether the published figures of a line are known to be of another network than the example's, or its row."""
     why = [how for row in line.rows for how in row.differs]
     printed = {(one.workload, one.framework) for one in line.figures}
     why += [f"{one.framework}: {one.why}" for one in suite.other_networks if (one.example, one.framework) in printed]

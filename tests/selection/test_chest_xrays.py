@@ -75,7 +75,9 @@ def test_what_is_missing_in_a_folder_is_said(
 ) -> None:
     with pytest.raises(SystemExit, match=re.escape(f"There is no Data_Entry_2017.csv in {tmp_path}.")):
         program.listed(str(tmp_path))
-    (tmp_path / "Data_Entry_2017.csv").write_text("Image Index,Finding Labels,Patient ID\na.png,Mass,1\nb.png,Mass,1\n")
+    (tmp_path / "Data_Entry_2017.csv").write_text(
+        "Image Index,Finding Labels,Patient ID\na.png,Mass,1\nb.png,Mass,1\n"
+    )
     (tmp_path / "b.png").write_bytes(b"")
     assert [Path(file).name for _, file, _ in program.listed(str(tmp_path))] == ["b.png"]
     assert capsys.readouterr().out == "1 of the table's 2 pictures are not there and left out\n"

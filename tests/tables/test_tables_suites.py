@@ -70,7 +70,8 @@ def test_threads_are_columns_and_a_backends_published_figures_stand_below_its_ow
     (found,) = suites.tables(suite(layout()), rows, figures)
     assert found.heading == "fcn_r: as printed (s/mini-batch)"
     assert found.columns == (
-        "backend or framework", "hardware", "1 thread", "2 threads", "4 threads", "32 threads", "GPU", "known difference"
+        "backend or framework", "hardware", "1 thread", "2 threads", "4 threads", "32 threads", "GPU",
+        "known difference",
     )  # fmt: skip
     assert cells(found) == [
         ("native/torch", "here", "2.05", "1.02", "-", "-", "-", "-"),
