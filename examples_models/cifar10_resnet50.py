@@ -2,7 +2,8 @@
 
 The bottleneck network of He et al. with a first convolution of 3 x 3 and no first pooling, for pictures of 32 x 32.
 The study says "11.7 million weights", which is the size of ResNet-18; this is ResNet-50, with 23,520,842 trained
-weights. It trained with batches of 1 to 1,024; 32 are a few seconds on two cores.
+weights. It trained with batches of 1 to 1,024; 32 are a few seconds on two cores. The study's synthetic pictures of
+224 x 224 take the network of `resnet50_train`: with this first convolution they would need 49 times the memory.
 
 - [Deep Residual Learning for Image Recognition](https://arxiv.org/abs/1512.03385)
 """

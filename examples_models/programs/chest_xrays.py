@@ -2,10 +2,10 @@
 
     python run.py script examples_models/programs/chest_xrays.py --workdir same --backends jax,torch -- /data/xrays
 
-The folder is that of ChestX-ray14: Data_Entry_2017.csv, and its PNG files in any folder below. Patients are split 70,
-10 and 20 % in the order of their numbers; of the real folder these are 87,306, 7,616 and 17,198 pictures. A thread
-reads ahead: it makes pictures 264 x 264, crops 224 x 224 and flips half of them; those that are only scored are
-cropped in the middle. The score is the mean area under the curve (AUC) of the 14 diseases.
+The folder is that of ChestX-ray14: Data_Entry_2017.csv, and its PNG files in any folder below; some of them will do.
+Patients are split 70, 10 and 20 % in the order of their numbers; of the real folder these are 87,306, 7,616 and
+17,198 pictures. A thread reads ahead: it makes pictures 264 x 264, crops 224 x 224 and flips half of them; those that
+are only scored are cropped in the middle. The score is the mean area under the curve (AUC) of the 14 diseases.
 
 - [DeepLearningFrameworks](https://github.com/ilkarman/DeepLearningFrameworks) (Karmanov et al., 2018)
 - [ChestX-ray8](https://arxiv.org/abs/1705.02315)
@@ -32,15 +32,20 @@ from densenet121_chestxray import build_model
 NAMES = """Atelectasis Cardiomegaly Effusion Infiltration Mass Nodule Pneumonia Pneumothorax
 Consolidation Edema Emphysema Fibrosis Pleural_Thickening Hernia"""
 DISEASES = NAMES.split()
+TABLE = "Data_Entry_2017.csv"
 LOADED, CROPPED = 264, 224
 
 
 def listed(folder):
-    """[(patient, file, 14 labels)] of all pictures, by the patient's number."""
+    """[(patient, file, 14 labels)] of the pictures that are there, in the table's order."""
     files = {name: os.path.join(place, name) for place, _, names in os.walk(folder) for name in names}
-    with open(files["Data_Entry_2017.csv"], newline="") as table:
+    if TABLE not in files:
+        sys.exit("There is no %s in %s." % (TABLE, os.path.abspath(folder)))
+    with open(files[TABLE], newline="") as table:
         rows = [(int(row["Patient ID"]), row["Image Index"], row["Finding Labels"]) for row in csv.DictReader(table)]
-    found = [(patient, files[name], labels.split("|")) for patient, name, labels in rows]
+    found = [(patient, files[name], labels.split("|")) for patient, name, labels in rows if name in files]
+    if len(found) < len(rows):
+        print("%d of the table's %d pictures are not there and left out" % (len(rows) - len(found), len(rows)))
     return [(patient, file, [disease in labels for disease in DISEASES]) for patient, file, labels in found]
 
 
@@ -104,7 +109,15 @@ def scored(model, pictures, size):
     parts = [(model.predict_on_batch(x), y) for x, y in ahead(batches(pictures, size))]
     scores, labels = (np.concatenate([np.asarray(part[side]) for part in parts]) for side in (0, 1))
     areas = [area_under_curve(*columns) for columns in zip(scores.T, labels.T)]
-    return np.mean([area for area in areas if area is not None])
+    known = [area for area in areas if area is not None]
+    return np.mean(known) if known else float("nan")
+
+
+def trained_on(model, x, y):
+    """The loss of this batch alone: Keras 3 would return the mean since its metrics were last reset."""
+    if hasattr(model, "reset_metrics"):
+        model.reset_metrics()
+    return float(model.train_on_batch(x, y))
 
 
 def main():
@@ -114,15 +127,17 @@ def main():
     parser.add_argument("--epochs", type=int, default=5)
     given = parser.parse_args()
     train, validation, test = split(listed(given.folder))
+    if not (train and validation and test):
+        sys.exit("Each of the three parts needs a patient: there have to be pictures of at least seven.")
     print("%d pictures to train, %d to validate and %d to test" % (len(train), len(validation), len(test)))
     first = backend.image_data_format() == "channels_first"
     model = build_model((3, CROPPED, CROPPED) if first else (CROPPED, CROPPED, 3))
     model.compile(loss="binary_crossentropy", optimizer=Adam(1e-4, beta_1=0.9, beta_2=0.999, epsilon=1e-7))
     for epoch in range(given.epochs):
         random = np.random.RandomState(epoch)
-        losses = [model.train_on_batch(x, y) for x, y in ahead(batches(train, given.batch_size, random))]
+        losses = [trained_on(model, x, y) for x, y in ahead(batches(train, given.batch_size, random))]
         area = scored(model, validation, given.batch_size)
-        print("epoch %d: loss %.4f, mean AUC of validation %.4f" % (epoch + 1, float(np.mean(losses)), area))
+        print("epoch %d: loss %.4f, mean AUC of validation %.4f" % (epoch + 1, np.mean(losses), area))
     print("mean AUC of the test %.4f" % scored(model, test, given.batch_size))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from kbench.reported import Change, Step
 from kbench.text import significant
@@ -14,8 +15,12 @@ from kbench.values import Measured, is_among
 LOSS = 1e-4  # relative
 CHANGE = 1e-3  # of the change of a weight
 # In a deep network some of millions of units are so near zero that rounding alone decides whether a relu lets them
-# pass. One that does changes a beta of resnet56 by 1.1e-2, all weights before it by up to 8e-3, and none behind it.
-DEEP, CHANGE_IF_DEEP = 100, 3e-2  # so many weights, and what is allowed then if the last ones agree
+# pass. One that does changes a beta of resnet56 by 1.1e-2, all weights before it by up to 8e-3, and none behind it,
+# no moving average, and not how much the weights of one kind change in the middle: that stays within 1e-4.
+DEEP, CHANGE_IF_DEEP = 100, 3e-2  # so many weights, and what is allowed then in front of the last layer
+MOST_IF_DEEP = 0.5  # where rounding takes most weights as far: Adam turns the sign of a gradient near zero
+MOST_WEIGHTS = 0.9
+KIND, MEDIANS = 10, 4.0  # weights of which a median is taken; of its error, what is allowed
 WEIGHT = 2e-7  # of the weight itself, which holds no smaller change: float32
 ROUNDING = 4.0  # as in parity: times what the step differs by if its weights move by one unit in the last place
 RANDOM = 1e-2  # of the loss: no rounding takes it so far
@@ -86,10 +91,13 @@ def _parts(own: Step, right: Step) -> Iterator[_Part]:
     if len(own.changes) != len(right.changes):
         return
     pairs = list(zip(own.changes, right.changes, strict=True))
-    share = CHANGE_IF_DEEP if len(pairs) >= DEEP and _agree(*pairs[-1]) else CHANGE
+    share = CHANGE
+    if len(pairs) >= DEEP:
+        yield from _kinds(pairs)
+        share = _share_if_deep(pairs)
     for mine, theirs in pairs:
         changes = (mine.change, mine.sums), (theirs.change, theirs.sums)
-        yield _change(mine, theirs, *changes, share, "")
+        yield _change(mine, theirs, *changes, share if _trained(mine) else CHANGE, "")
     if own.draws is not None and right.draws is not None and bool(own.draws) != bool(right.draws):
         text = f"what its layers draw at random: {_drawn(own.draws)} instead of {_drawn(right.draws)}"
         yield _Part("", "", math.inf, 0.0, 1.0, text)
@@ -97,12 +105,47 @@ def _parts(own: Step, right: Step) -> Iterator[_Part]:
         yield _loss(own.noisy_loss, right.noisy_loss, own, right, NOISE)
         for mine, theirs in pairs:
             changes = (mine.noisy, mine.noisy_sums), (theirs.noisy, theirs.noisy_sums)
-            yield _change(mine, theirs, *changes, share, NOISE)
+            yield _change(mine, theirs, *changes, share if _trained(mine) else CHANGE, NOISE)
 
 
-def _agree(own: Change, right: Change) -> bool:
-    part = _change(own, right, (own.change, own.sums), (right.change, right.sums), CHANGE, "")
-    return part.distance <= part.allowed
+def _trained(one: Change) -> bool:
+    return not one.weight.startswith("moving")
+
+
+def _share_if_deep(pairs: Sequence[tuple[Change, Change]]) -> float:
+    """Of the changes of a deep network's weights, what is allowed: more where those of its last layer agree."""
+    last = pairs[-1][0].kind, pairs[-1][0].number
+    for mine, theirs in pairs:
+        if (mine.kind, mine.number) == last:
+            part = _change(mine, theirs, (mine.change, mine.sums), (theirs.change, theirs.sums), CHANGE, "")
+            if part.distance > part.allowed:
+                return CHANGE
+    usual = 0.0
+    for side in (0, 1):
+        effects = sorted(_effect(pair[side]) for pair in pairs if _trained(pair[side]) and pair[side].change)
+        usual += ROUNDING * effects[int(MOST_WEIGHTS * (len(effects) - 1))] if effects else 0.0
+    return max(CHANGE_IF_DEEP, min(MOST_IF_DEEP, usual))
+
+
+def _effect(one: Change) -> float:
+    """What rounding did to a change, as a share of it."""
+    return one.rounding / one.change if one.rounding is not None and one.change else math.inf
+
+
+def _kinds(pairs: Sequence[tuple[Change, Change]]) -> Iterator[_Part]:
+    """Of all kernels, all gammas and so on, how much more they change: their median, in which rounding is little."""
+    kinds: dict[tuple[str, str], list[float]] = {}
+    for mine, theirs in pairs:
+        if _trained(mine) and mine.change and theirs.change and ROUNDING * max(_effect(mine), _effect(theirs)) < 1:
+            kinds.setdefault((mine.kind, mine.weight), []).append(math.log(mine.change / theirs.change))
+    for (kind, weight), ratios in kinds.items():
+        if len(ratios) < KIND:
+            continue
+        middle = median(ratios)
+        error = median(abs(one - middle) for one in ratios) * 1.86 / math.sqrt(len(ratios))  # of normal deviations
+        times = f"{weight} changes {math.exp(middle):.4g} times as much (median)"
+        text = f"the first optimizer step: of {len(ratios)} {kind} layers, {times}"
+        yield _Part("1 step", kind, abs(middle), CHANGE + MEDIANS * error, 1.0, text)
 
 
 def _drawn(draws: Sequence[str]) -> str:
@@ -144,7 +187,7 @@ def _change(
     else:
         text += f", but in another direction ({distance / scale if scale else 0:.1%} off)"
     allowed = 0.0 if distance == math.inf else allowed
-    return _Part("1 step", own.kind, distance, allowed, scale, text, not own.weight.startswith("moving"))
+    return _Part("1 step", own.kind, distance, allowed, scale, text, _trained(own))
 
 
 def _shown(value: float | None) -> str:

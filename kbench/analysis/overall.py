@@ -22,6 +22,7 @@ class Overall:
     """The backends that have a time in every example, on one device."""
 
     device: str
+    task: str  # "train" or "infer"; empty where no example has both
     examples: int
     fastest: str
     others: tuple[tuple[str, float, Interval], ...]  # name, geometric mean of the ratios to the fastest, its interval
@@ -29,15 +30,21 @@ class Overall:
 
 
 def overall(summaries: Sequence[Summary], confidence: float = intervals.CONFIDENCE) -> list[Overall]:
-    """For each device with enough examples; examples of which no fastest row is known are left out.
+    """For each device, and each task if an example has both, with enough examples that have a fastest row.
 
     The examples are taken as a sample of programs: an interval is Student's, of the logarithms of an example's ratio,
     so it includes how much examples differ and how unsure each was. Those of all pairs hold together at
     `confidence`, by Bonferroni's inequality, since the fastest is chosen by the same data. Of several rows of a
     backend in an example, such as one per image_data_format, the fastest counts.
     """
-    found = (_of_device(device, examples, confidence) for device, examples in sorted(_times(summaries).items()))
+    found = (_of_group(*group, examples, confidence) for group, examples in _times(summaries).items())
     return [one for one in found if one]
+
+
+def scope(one: Overall | Profile, several_devices: bool) -> str:
+    """What it is of, to be said behind its examples; empty where a run has one task and device."""
+    task = {"train": " in training", "infer": " in inference"}.get(one.task, "")
+    return f"{task}{f' on {one.device}' if several_devices else ''}"
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,7 @@ class Profile:
     """
 
     device: str
+    task: str  # as above
     examples: int
     ratios: Mapping[str, tuple[float, ...]]  # of each backend to the fastest, ascending; less than `examples` if some
     # have no time: they count as never reached
@@ -67,28 +75,31 @@ class Profile:
 
 
 def profiles(summaries: Sequence[Summary]) -> list[Profile]:
-    """For each device with enough examples; of the same ratios as `overall`, and of backends that lack some, too."""
+    """As `overall`, of the same ratios, and of backends that lack some, too."""
     found = []
-    for device, examples in sorted(_times(summaries).items()):
+    for group, examples in _times(summaries).items():
         names = sorted({name for example in examples for name in example})
         of_each = {name: tuple(sorted(example[name] for example in examples if name in example)) for name in names}
         if len(examples) >= FEWEST and len(names) > 1:
-            found.append(Profile(device, len(examples), of_each))
+            found.append(Profile(*group, len(examples), of_each))
     return found
 
 
-def _times(summaries: Sequence[Summary]) -> dict[str, list[dict[str, float]]]:
-    """Device -> for each example the ratio of each backend to the fastest."""
+def _times(summaries: Sequence[Summary]) -> dict[tuple[str, str], list[dict[str, float]]]:
+    """(Device, task) in order -> for each example the ratio of each backend to the fastest."""
     unknown = ratios.without_fastest(summaries)
-    times: dict[str, dict[str, dict[str, float]]] = {}
+    both = len({(row.example, row.task) for row in summaries}) > len({row.example for row in summaries})
+    times: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
     for row in summaries:
         if 0 < (row.relative_to_fastest or 0.0) < math.inf and row.ranking not in unknown and not row.work.of_program:
-            of_example = times.setdefault(row.device, {}).setdefault(row.example, {})
+            group = times.setdefault((row.device, row.task if both else ""), {})
+            of_example = group.setdefault(row.example, {})
             of_example[row.backend] = min(row.relative_to_fastest or math.inf, of_example.get(row.backend, math.inf))
-    return {device: list(examples.values()) for device, examples in times.items()}
+    order = sorted(times, key=lambda group: (group[0], group[1] == "infer"))
+    return {group: list(times[group].values()) for group in order}
 
 
-def _of_device(device: str, examples: Sequence[dict[str, float]], confidence: float) -> Overall | None:
+def _of_group(device: str, task: str, examples: Sequence[dict[str, float]], confidence: float) -> Overall | None:
     names = list(dict.fromkeys(name for example in examples for name in example))
     everywhere = [name for name in names if all(name in example for example in examples)]
     if len(examples) < FEWEST or len(everywhere) < 2:
@@ -102,4 +113,6 @@ def _of_device(device: str, examples: Sequence[dict[str, float]], confidence: fl
         middle, half = float(differences.mean()), reach * float(stats.sem(differences))
         ends = Interval(math.exp(middle - half), math.exp(min(middle + half, 700.0)))
         compared.append((name, math.exp(middle), ends))
-    return Overall(device, len(examples), first, tuple(compared), tuple(n for n in names if n not in everywhere))
+    return Overall(
+        device, task, len(examples), first, tuple(compared), tuple(n for n in names if n not in everywhere)
+    )

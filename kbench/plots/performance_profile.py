@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
-from kbench.analysis.overall import Profile, profiles
+from kbench.analysis.overall import Profile, profiles, scope
 from kbench.plots.styles import (
     OWN,
     Key,
@@ -35,7 +35,7 @@ _FAR = 400.0  # a ratio above which ticks are 1, 10, 100, ...
 def performance_profile(
     summaries: Sequence[Summary], styles: Mapping[Key, RowStyle], style: Style = OWN
 ) -> dict[str, bytes]:
-    """The plot as {"png": ..., "svg": ...}, a panel for each device; empty for fewer than three examples."""
+    """The plot as {"png": ..., "svg": ...}, a panel for each device and task; empty for fewer than three examples."""
     found = profiles(summaries)
     return render(lambda: _figure(found, of_backends(summaries, styles), style), style) if found else {}
 
@@ -48,9 +48,10 @@ def of_backends(summaries: Sequence[Summary], styles: Mapping[Key, RowStyle]) ->
     return found
 
 
-def in_words(profile: Profile) -> str:
-    """What the plot's title says, such as `share of 7 examples within x times the fastest`."""
-    return f"share of {profile.examples} examples within x times the fastest"
+def in_words(profile: Profile, found: Sequence[Profile]) -> str:
+    """What the plot's title says, such as `share of 7 examples within x times the fastest`; `found`: the run's."""
+    of_which = scope(profile, len({one.device for one in found}) > 1)
+    return f"share of {profile.examples} examples{of_which} within x times the fastest"
 
 
 def _figure(found: Sequence[Profile], styles: Mapping[str, RowStyle], style: Style) -> Figure:
@@ -61,8 +62,7 @@ def _figure(found: Sequence[Profile], styles: Mapping[str, RowStyle], style: Sty
     figure = Figure(figsize=size, layout="constrained")
     for axes, profile in zip(figure.subplots(1, len(found), squeeze=False)[0], found, strict=True):
         _draw(axes, profile, styles)
-        several = f", {profile.device}" if len(found) > 1 else ""
-        axes.set_title(f"{in_words(profile)}{literal(several)}", fontsize=points(9), loc="left")
+        axes.set_title(literal(in_words(profile, found)), fontsize=points(9), loc="left")
     handles = [Line2D([], [], label=literal(styles[name].label), **line_of(styles[name])) for name in sorted(names)]
     legend(figure, handles, width)
     return figure

@@ -136,7 +136,7 @@ const kbenchCharts = (() => {
 
   // Shares of examples that lie within a factor of the fastest.
   function profile(chart, styles, hidden) {
-    const x = number("factor", { title: chart.x, scale: { type: "log", nice: false }, axis: { tickCount: 5, format: "~g" } });
+    const x = number("factor", { title: chart.x, scale: { type: "log", nice: false }, axis: { tickCount: 5, format: ",~r" } });
     const y = number("share", { title: "examples", scale: { domain: [0, 1] }, axis: { format: "%" } });
     return lines(rows(chart.columns), styles, hidden, x, y, [], [
       number("factor", { title: "within", format: ".3" }),
@@ -171,7 +171,7 @@ const kbenchCharts = (() => {
     for (const value of values) value.shown = value.high === null ? null : Math.min(value.high, end);
     const used = styles.filter((style) => chart.columns.row.includes(style.label));
     const scale = chart.longest ? { domain: [0, chart.longest], nice: false } : { zero: true };
-    const x = number("seconds", { title: chart.x, scale, axis: { tickCount: 6, format: "~g" } });
+    const x = number("seconds", { title: chart.x, scale, axis: { tickCount: 6, format: ",~r" } });
     const known = values.some((value) => value.low !== null);
     const tooltip = [
       row, number("seconds", { title: chart.x, format: ",.4" }),

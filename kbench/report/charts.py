@@ -17,7 +17,6 @@ from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import Lines
 from kbench.plots.convergence import METRICS, WIDE
 from kbench.plots.overview import words as matrix_words
-from kbench.plots.performance_profile import in_words as profile_in_words
 from kbench.plots.scaling import ideal_label, line_styles
 from kbench.plots.styles import Key, RowStyle, key, same_learning
 from kbench.summary import Summary
@@ -269,8 +268,8 @@ def _along(lines: Lines, what: str, field: str, unit: str, found: Sequence[Seque
     return {**chart, "x": lines.axis.title, "y": unit, "field": field}
 
 
-def of_profile(profile: Profile, of_device: str) -> Chart:
-    """A performance profile; `of_device` names the device where there are several."""
+def of_profile(profile: Profile, title: str) -> Chart:
+    """A performance profile."""
     found, in_words = [], []
     for name in profile.ratios:
         before = 0.0  # below the first step
@@ -282,7 +281,7 @@ def of_profile(profile: Profile, of_device: str) -> Chart:
         in_words.append(f"{name} is fastest in {profile.share(name, 1.0):.0%} and timed in {before:.0%}")
     columns = _columns(("row", "factor", "share"), found)
     return {
-        **_chart("profile", f"{profile_in_words(profile)}{of_device}", columns, in_words),
+        **_chart("profile", title, columns, in_words),
         "x": "x, the time over the fastest's",
     }
 

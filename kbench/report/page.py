@@ -22,6 +22,7 @@ from kbench.axes import Point
 from kbench.comparison.scaling import Lines, within
 from kbench.plots.overview import scale, shown_ratio, sure_ratio
 from kbench.plots.overview import words as matrix_words
+from kbench.plots.performance_profile import in_words as profile_in_words
 from kbench.plots.performance_profile import of_backends
 from kbench.plots.scaling import line_styles
 from kbench.plots.styles import Key, RowStyle, key, place_labels, row_styles
@@ -206,10 +207,10 @@ def _along(found: Iterable[Lines], chosen: Mapping[Key, RowStyle]) -> list[chart
 
 
 def _profile(name: str, summaries: Sequence[Summary], styles: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The performance profiles of a run, one a device."""
+    """The performance profiles of a run, one a device and task."""
     found = profiles(summaries)
-    of_device = [f", on {one.device}" if len(found) > 1 else "" for one in found]
-    return _drawn(name, "all examples", list(map(charts.of_profile, found, of_device)), styles)
+    drawn = [charts.of_profile(one, profile_in_words(one, found)) for one in found]
+    return _drawn(name, "all examples", drawn, styles)
 
 
 def _drawn(

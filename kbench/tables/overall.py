@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kbench.analysis.overall import Overall, overall
+from kbench.analysis.overall import Overall, overall, scope
 from kbench.analysis.ratios import verdict
 from kbench.summary import Summary
 from kbench.text import format_bound, plain
@@ -12,9 +12,9 @@ from kbench.values import NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 
 def sentences(summaries: Sequence[Summary]) -> list[str]:
-    """One for each device with three examples or more in which two backends have a time."""
+    """One for each device and task with three examples or more in which two backends have a time."""
     several = len({row.device for row in summaries}) > 1
-    return [_sentence(one, f" on {one.device}" if several else "") for one in overall(summaries)]
+    return [_sentence(one, scope(one, several)) for one in overall(summaries)]
 
 
 def _sentence(one: Overall, where: str) -> str:

@@ -18,7 +18,7 @@ HERE, ON_GPU = "here", "GPU"
 HARDWARE = "hardware"  # as columns
 _ACCURACY = "accuracy"  # as a unit
 _SCORES = ("test_accuracy", "mean_auc")
-_SAME, _OTHER = "same", "other"
+_KNOWN, _NONE, _SOME = "known difference", "none", "yes"
 _FEWEST = 4  # columns of a table with one of values
 
 
@@ -100,17 +100,17 @@ def _table(
     unit = "" if layout.unit == layout.title else f" ({layout.unit})"
     return Table(
         heading=plain(f"{rows[0].example}: {layout.title}{unit}"),
-        columns=("backend or framework", first, *(_titled(layout, column) for column in columns), "network"),
+        columns=("backend or framework", first, *(_titled(layout, column) for column in columns), _KNOWN),
         rows=tuple(
             (
                 plain(one.name),
                 plain(one.beside),
                 *(" / ".join(one.values.get(column, ())) or MISSING for column in columns),
-                _network(suite, one, footnotes),
+                _difference(suite, one, footnotes),
             )
             for one in kept
         ),
-        text_columns=frozenset({"backend or framework", first, "network"}),
+        text_columns=frozenset({"backend or framework", first, _KNOWN}),
         footnotes=tuple(footnotes),
         remarks=_remarks(layout, rows, kept, bool(printed), len(lines) - len(kept)),
     )
@@ -262,14 +262,14 @@ def _where(figure: Figure, layout: Layout, batches: set[int]) -> str:
     return f"{where}{f', batch {other:,}' if other else ''}"
 
 
-def _network(suite: Suite, line: _Line, footnotes: list[str]) -> str:
-    """Whether the published figures of a line are of the example's network, and whether its row is."""
+def _difference(suite: Suite, line: _Line, footnotes: list[str]) -> str:
+    """Whether the published figures of a line are known to be of another network than the example's, or its row."""
     why = [how for row in line.rows for how in row.differs]
     printed = {(one.workload, one.framework) for one in line.figures}
     why += [f"{one.framework}: {one.why}" for one in suite.other_networks if (one.example, one.framework) in printed]
     if why:
-        return marked(_OTHER, why, footnotes)
-    return _SAME if line.figures else MISSING
+        return marked(_SOME, why, footnotes)
+    return _NONE if line.figures else MISSING
 
 
 def _remarks(
@@ -278,7 +278,8 @@ def _remarks(
     row, shown = rows[0], any(line.figures for line in lines)
     several = any(len(values) > 1 for line in lines for values in line.values.values())
     possible = {
-        f"network: whether the published figures are of the {_SAME} network, as far as is known.": shown,
+        f"{_KNOWN}: of the published program's network from this example's. {_NONE.capitalize()} is no proof: kbench"
+        " did not run that program.": shown,
         "Published figures are of other hardware and versions; none was measured by kbench.": shown,
         f"a / b: published more than once; `list published {row.example}` shows the sources.": several,
         f"Measured here on {row.samples:,} of {row.epoch_samples:,} samples and scaled up.": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -41,19 +42,91 @@ def test_steps_that_agree_as_far_as_rounding_goes_do_not_differ() -> None:
     assert said(one("a", {"norm": 1e6}), one("b", far)) == []  # float32 does not hold such a change of it
 
 
-def test_a_unit_that_passes_a_relu_on_one_backend_alone_is_rounding_in_a_deep_network_and_no_other_cause_is() -> None:
-    def steps(first: float, last: float, weights: int = 277) -> list[dict[str, Any]]:
-        shares = [first] * (weights - 1) + [last]
-        return [{**KERNEL, "change": 0.5 * share, "sums": [0.3 * share, 0.4 * share]} for share in shares]
+# Of a deep network: (class of the layer, its number, weight), and how far each may be multiplied or turned.
+DEEP = [
+    *((kind, number, weight) for number in range(1, 31) for kind, weight in (
+        ("Conv2D", "kernel"), ("BatchNormalization", "gamma"), ("BatchNormalization", "beta"),
+        ("BatchNormalization", "moving_mean"), ("BatchNormalization", "moving_variance"),
+    )),
+    ("Dense", 1, "kernel"),
+    ("Dense", 1, "bias"),
+]  # fmt: skip
+Turn = Callable[[str, int, str], tuple[float, float]]
 
-    def differs(changes: list[dict[str, Any]], right: list[dict[str, Any]]) -> bool:
-        return bool(said(one("a", changes=right), one("b", changes=changes)))
 
-    right = steps(1.0, 1.0)
-    assert not differs(steps(1.01, 1.0), right)
-    assert differs(steps(1.05, 1.0), right)
-    assert differs(steps(1.01, 1.01), right), "another learning rate"
-    assert differs(steps(1.01, 1.0, weights=8), steps(1.0, 1.0, weights=8))
+def deep(times: Turn = lambda kind, number, weight: (1.0, 0.0), rounding: float = 1e-3) -> list[dict[str, Any]]:
+    """How weights change; `times` says of each by how much more, and how far it is turned."""
+    found = []
+    for kind, number, weight in DEEP:
+        size, turned = times(kind, number, weight)
+        sums = [size * (0.3 - 0.4 * turned), size * (0.4 + 0.3 * turned)]
+        off = rounding if not weight.startswith("moving") and kind != "Dense" else 1e-7
+        named = {"class": kind, "number": number, "weight": weight, "rounding": 0.5 * off}
+        found.append({**KERNEL, **named, "change": 0.5 * size, "sums": sums})
+    return found
+
+
+def told_of(times: Turn, **more: Any) -> str:
+    found = said(one("a", changes=deep(**more)), one("b", changes=deep(times, **more)))
+    return " ".join(found).removeprefix("unlike keras9/a in the first optimizer step")
+
+
+def in_front(kind: str, number: int, weight: str) -> tuple[float, float]:
+    """A unit in the tenth layer that one backend's relu lets pass."""
+    if kind == "Dense" or number > 10 or weight.startswith("moving"):
+        return 1.0, 0.0
+    return 1.0 + 2e-4 * (-1) ** number, 1e-2
+
+
+def test_a_unit_that_passes_a_relu_on_one_backend_alone_is_rounding_in_a_deep_network() -> None:
+    assert told_of(in_front) == told_of(in_front, rounding=1e-7) == ""
+    few = [change for change in deep() if change["number"] > 15]
+    turned = [change for change in deep(lambda *_: (1.0, 1e-2)) if change["number"] > 15]
+    assert said(one("a", changes=few), one("b", changes=turned)) != [], "a network that is not deep"
+
+
+def test_where_rounding_turns_most_weights_it_may_turn_another() -> None:
+    def turned(kind: str, number: int, weight: str) -> tuple[float, float]:
+        return (1.0, 0.12 if (number, weight) == (7, "gamma") else 0.0)
+
+    exact = [{**change, "rounding": 1e-8} if change["number"] == 7 else change for change in deep(rounding=0.05)]
+    other = [{**change, "rounding": 1e-8} if change["number"] == 7 else change for change in deep(turned, 0.05)]
+    assert said(one("a", changes=exact), one("b", changes=other)) == []
+    assert "BatchNormalization 7's gamma" in told_of(turned)
+
+
+@pytest.mark.parametrize(
+    ("times", "sentence"),
+    [
+        (
+            lambda kind, number, weight: (1.1 if weight.startswith("moving") else 1.0, 0.0),
+            ": BatchNormalization 1's moving_mean changes by 0.5500 instead of 0.5000",
+        ),
+        (
+            lambda kind, number, weight: (1.01 if weight.startswith("moving") else 1.0, 0.0),
+            ": BatchNormalization 1's moving_mean changes by 0.5050 instead of 0.5000",
+        ),
+        (lambda *_: (1.01, 0.0), ""),
+        (
+            lambda kind, number, weight: (1.0 if kind == "Dense" else 1.01, 0.0),
+            ": of 30 Conv2D layers, kernel changes 1.01 times as much (median)",
+        ),
+        (
+            lambda kind, number, weight: (1.01 if weight == "beta" else 1.0, 0.0),
+            ": of 30 BatchNormalization layers, beta changes 1.01 times as much (median)",
+        ),
+        (
+            lambda kind, number, weight: (1.0, 0.01 if (kind, weight) == ("Dense", "kernel") else 0.0),
+            ": Dense 1's kernel changes by 0.5000, but in another direction (1.0% off)",
+        ),
+        (lambda kind, number, weight: (0.0 if (number, kind) == (9, "Conv2D") else 1.0, 0.0), ": Conv2D 9's kernel"),
+    ],
+    ids=["momentum", "a little of it", "rate", "rate but last", "rate of betas", "last layer", "nothing"],
+)
+@pytest.mark.parametrize("rounding", [1e-7, 1e-3, 0.02])
+def test_no_other_cause_is_taken_for_rounding_in_a_deep_network(times: Turn, sentence: str, rounding: float) -> None:
+    found = told_of(times, rounding=rounding)
+    assert found and found.startswith(sentence)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
@@ -50,6 +51,31 @@ def test_who_is_not_in_every_example_is_named_and_left_out() -> None:
     (said,) = sentences(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2], "c": [0.0, 3.0, 3.0]}))
     assert said.startswith("Over the 3 examples, a takes the least time") and "b 2.10 times as long (" in said
     assert said.endswith("not in all examples: c.")
+
+
+def test_training_and_inference_of_the_same_examples_have_an_answer_each() -> None:
+    """And a fast inference does not count for a backend that trains slowly."""
+    trained = rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2]})
+    predicted = rows({"b": [1.0, 1.0, 1.0], "a": [3.0, 3.1, 3.2], "c": [4.0, 4.1, 4.2]}, task="infer")
+    train, infer = overall([*trained, *predicted])
+    assert (train.task, train.fastest, train.missing) == ("train", "a", ())
+    assert (infer.task, infer.fastest, infer.missing) == ("infer", "b", ())
+    said = sentences([*predicted, *trained])
+    assert [one.partition(",")[0] for one in said] == [
+        "Over the 3 examples in training",
+        "Over the 3 examples in inference",
+    ]
+    assert [(one.task, one.share("b", 1.0)) for one in profiles([*trained, *predicted])] == [
+        ("train", 0.0),
+        ("infer", 1.0),
+    ]
+
+
+def test_an_example_that_only_predicts_is_one_of_all_examples() -> None:
+    several = rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2]})
+    several[-2:] = [dataclasses.replace(one, task="infer") for one in several[-2:]]
+    (found,) = overall(several)
+    assert (found.task, found.examples) == ("", 3)
 
 
 def test_two_examples_and_examples_without_a_fastest_row_have_no_answer() -> None:

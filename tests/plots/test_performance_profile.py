@@ -61,4 +61,6 @@ def test_a_layout_of_its_own_does_not_split_a_backend() -> None:
 def test_two_devices_are_two_panels() -> None:
     found = [*rows(), *rows(device="gpu:0")]
     figure = draw(profiles(found), of_backends(found, row_styles(found, COLORS)), OWN)
-    assert [axes.get_title(loc="left").rpartition(", ")[2] for axes in figure.axes] == ["cpu", "gpu:0"]
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        f"share of 3 examples on {device} within x times the fastest" for device in ("cpu", "gpu:0")
+    ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import re
 import runpy
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -67,6 +68,33 @@ def test_a_folders_table_names_its_pictures_and_their_diseases(program: SimpleNa
     ((patient, found, labels),) = program.listed(str(tmp_path))
     assert (patient, found) == (1, str(file))
     assert [name for name, has in zip(program.DISEASES, labels, strict=True) if has] == ["Mass", "Hernia"]
+
+
+def test_what_is_missing_in_a_folder_is_said(
+    program: SimpleNamespace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match=re.escape(f"There is no Data_Entry_2017.csv in {tmp_path}.")):
+        program.listed(str(tmp_path))
+    (tmp_path / "Data_Entry_2017.csv").write_text(
+        "Image Index,Finding Labels,Patient ID\na.png,Mass,1\nb.png,Mass,1\n"
+    )
+    (tmp_path / "b.png").write_bytes(b"")
+    assert [Path(file).name for _, file, _ in program.listed(str(tmp_path))] == ["b.png"]
+    assert capsys.readouterr().out == "1 of the table's 2 pictures are not there and left out\n"
+
+
+def test_a_batchs_loss_is_its_own_where_keras_would_return_a_mean(program: SimpleNamespace) -> None:
+    class Model:
+        seen: ClassVar[list[float]] = []
+
+        def reset_metrics(self) -> None:
+            self.seen.clear()
+
+        def train_on_batch(self, x: float, y: float) -> np.ndarray:
+            self.seen.append(x)
+            return np.mean(self.seen)  # type: ignore[return-value]
+
+    assert [program.trained_on(Model(), x, 0.0) for x in (1.0, 3.0)] == [1.0, 3.0]
 
 
 def test_a_picture_is_cropped_and_flipped_only_for_training(program: SimpleNamespace) -> None:
