@@ -12,7 +12,7 @@ import pytest
 from kbench import paths, store
 from kbench.analysis.rows import summarised
 from kbench.outputs import one_run
-from kbench.selection import backends, examples
+from kbench.selection import backends, examples, suites
 from kbench.summary import Summary
 from kbench.tables import markdown, text
 from kbench.values import OK, UNSUPPORTED
@@ -45,6 +45,16 @@ def test_it_has_each_of_its_backends_on_each_of_its_examples_on_real_data(rows: 
             assert row.profile == "quick"
             if row.status == OK and example.task == "train":
                 assert row.data_source == "real"
+
+
+@pytest.mark.parametrize("suite", ["dlbench", "rosetta"])
+def test_a_suites_run_has_all_its_examples_on_every_backend_with_keras(suite: str) -> None:
+    rows = summarised(store.read(CHECKOUT / "results" / f"reference-{suite}"))
+    with_keras = {name for name in backends.load_all(paths.project_folder("backends")) if name.startswith("keras")}
+    for example in suites.load(suites.files()[suite]).examples:
+        of_example = {row.backend: row for row in rows if row.example == example}
+        assert set(of_example) == with_keras
+        assert all(row.status == OK or (row.status == UNSUPPORTED and row.reason) for row in of_example.values())
 
 
 def test_its_models_learn_what_the_data_teach(rows: list[Summary]) -> None:
