@@ -14,6 +14,7 @@ from packaging.version import InvalidVersion, Version
 from kbench import paths
 from kbench.analysis import bisection
 from kbench.analysis.call_sites import is_fit
+from kbench.analysis.ratios import WIDEST
 from kbench.analysis.rows import summarised
 from kbench.commands import choices
 from kbench.environments import locks
@@ -217,6 +218,8 @@ def compared(row: Summary, reference: Summary, by: str, version: str, run: str) 
     """The version's row compared with that of the good one."""
     if by == "time":
         ratio, interval = row.relative_to_baseline, row.baseline_interval
+        if ratio is not None and ratio > WIDEST and interval is None:  # noise cannot be why
+            return Probe(version, ratio, None, True, run)
         if ratio is None or interval is None or row.verdict == NOT_COMPARED:
             why = f"other programs used the processor, or there were too few epochs; see {run}"
             return Probe(version, ratio or math.nan, interval, False, run, why, again=True)

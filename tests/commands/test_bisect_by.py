@@ -97,7 +97,11 @@ def test_a_time_is_as_bad_if_its_interval_leaves_no_room_for_the_good_one(
     assert not found.failed and is_as_bad(found, bad) is worse
 
 
-@pytest.mark.parametrize(("ratio", "interval"), [(51.4, None), (None, None), (5.0, (0.3, 60.0))])
+def test_a_time_that_is_far_off_is_bad_without_an_interval() -> None:
+    assert is_as_bad(timed(51.4, None), 93.0) and not is_as_bad(timed(5.0, None), 93.0)
+
+
+@pytest.mark.parametrize(("ratio", "interval"), [(2.5, None), (None, None), (5.0, (0.3, 60.0))])
 def test_times_that_could_not_be_compared_are_neither_good_nor_bad(
     ratio: float | None, interval: tuple[float, float] | None
 ) -> None:
