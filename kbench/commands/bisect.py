@@ -118,7 +118,7 @@ def _search(search: Search, request: Request, options: argparse.Namespace) -> in
 
         def is_bad(place: int) -> bool | None:
             found = probe(versions[place])
-            return None if found.failed else is_as_bad(found, bad.ratio)
+            return is_as_bad(found, bad.ratio)
 
         low, high = bisection.narrowed(low, high, is_bad)
     _print_probes(probes, search, options.by)
@@ -234,7 +234,9 @@ def compared(row: Summary, reference: Summary, by: str, version: str, run: str) 
 
 
 def is_as_bad(found: Probe, bad: float) -> bool | None:
-    """Whether a version's ratio is nearer to the bad one's than to 1; None where its interval has room for both."""
+    """Whether a version's ratio is nearer to the bad one's than to 1; None where it may be either."""
+    if found.failed:  # a ratio that was disturbed may be off by as much as this
+        return False if found.again and found.ratio * WIDEST < math.sqrt(bad) else None
     if found.interval and found.interval.low <= 1 and found.interval.high >= bad:
         return None
     if not (math.isfinite(found.ratio) and math.isfinite(bad)) or bad <= 0:  # a loss that is no number, or zero

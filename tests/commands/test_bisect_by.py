@@ -62,7 +62,7 @@ def test_the_first_bad_version_is_found(by: str, name: str, values: list[float |
 
     def is_bad(place: int) -> bool | None:
         found = probe(by, **{name: values[place]})
-        return None if found.failed else is_as_bad(found, bad.ratio)
+        return is_as_bad(found, bad.ratio)
 
     low, high = bisection.narrowed(0, len(values) - 1, is_bad)
     assert high == first and all(values[place] is None for place in range(low + 1, high))
@@ -107,3 +107,8 @@ def test_times_that_could_not_be_compared_are_neither_good_nor_bad(
 ) -> None:
     found = timed(ratio, interval)
     assert found.again and found.failed and found.row()[1] == "unsure"
+    assert is_as_bad(found, 10.0) is None
+
+
+def test_a_time_that_could_not_be_compared_is_good_beside_a_far_worse_one() -> None:
+    assert is_as_bad(timed(1.1, None), 93.0) is False
