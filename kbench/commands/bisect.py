@@ -14,6 +14,7 @@ from packaging.version import InvalidVersion, Version
 from kbench import paths
 from kbench.analysis import bisection
 from kbench.analysis.call_sites import is_fit
+from kbench.analysis.ratios import WIDEST
 from kbench.analysis.rows import summarised
 from kbench.commands import choices
 from kbench.environments import locks
@@ -117,7 +118,7 @@ def _search(search: Search, request: Request, options: argparse.Namespace) -> in
 
         def is_bad(place: int) -> bool | None:
             found = probe(versions[place])
-            return None if found.failed else is_as_bad(found, bad.ratio)
+            return is_as_bad(found, bad.ratio)
 
         low, high = bisection.narrowed(low, high, is_bad)
     _print_probes(probes, search, options.by)
@@ -217,6 +218,8 @@ def compared(row: Summary, reference: Summary, by: str, version: str, run: str) 
     """The version's row compared with that of the good one."""
     if by == "time":
         ratio, interval = row.relative_to_baseline, row.baseline_interval
+        if ratio is not None and ratio > WIDEST and interval is None:  # noise cannot be why
+            return Probe(version, ratio, None, True, run)
         if ratio is None or interval is None or row.verdict == NOT_COMPARED:
             why = f"other programs used the processor, or there were too few epochs; see {run}"
             return Probe(version, ratio or math.nan, interval, False, run, why, again=True)
@@ -231,7 +234,9 @@ def compared(row: Summary, reference: Summary, by: str, version: str, run: str) 
 
 
 def is_as_bad(found: Probe, bad: float) -> bool | None:
-    """Whether a version's ratio is nearer to the bad one's than to 1; None where its interval has room for both."""
+    """Whether a version's ratio is nearer to the bad one's than to 1; None where it may be either."""
+    if found.failed:  # a ratio that was disturbed may be off by as much as this
+        return False if found.again and found.ratio * WIDEST < math.sqrt(bad) else None
     if found.interval and found.interval.low <= 1 and found.interval.high >= bad:
         return None
     if not (math.isfinite(found.ratio) and math.isfinite(bad)) or bad <= 0:  # a loss that is no number, or zero

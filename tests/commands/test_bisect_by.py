@@ -62,7 +62,7 @@ def test_the_first_bad_version_is_found(by: str, name: str, values: list[float |
 
     def is_bad(place: int) -> bool | None:
         found = probe(by, **{name: values[place]})
-        return None if found.failed else is_as_bad(found, bad.ratio)
+        return is_as_bad(found, bad.ratio)
 
     low, high = bisection.narrowed(0, len(values) - 1, is_bad)
     assert high == first and all(values[place] is None for place in range(low + 1, high))
@@ -97,9 +97,18 @@ def test_a_time_is_as_bad_if_its_interval_leaves_no_room_for_the_good_one(
     assert not found.failed and is_as_bad(found, bad) is worse
 
 
-@pytest.mark.parametrize(("ratio", "interval"), [(51.4, None), (None, None), (5.0, (0.3, 60.0))])
+def test_a_time_that_is_far_off_is_bad_without_an_interval() -> None:
+    assert is_as_bad(timed(51.4, None), 93.0) and not is_as_bad(timed(5.0, None), 93.0)
+
+
+@pytest.mark.parametrize(("ratio", "interval"), [(2.5, None), (None, None), (5.0, (0.3, 60.0))])
 def test_times_that_could_not_be_compared_are_neither_good_nor_bad(
     ratio: float | None, interval: tuple[float, float] | None
 ) -> None:
     found = timed(ratio, interval)
     assert found.again and found.failed and found.row()[1] == "unsure"
+    assert is_as_bad(found, 10.0) is None
+
+
+def test_a_time_that_could_not_be_compared_is_good_beside_a_far_worse_one() -> None:
+    assert is_as_bad(timed(1.1, None), 93.0) is False
