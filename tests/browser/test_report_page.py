@@ -66,8 +66,7 @@ def test_the_reference_page_loads_nothing_says_nothing_and_draws_every_chart(ope
     for figure in figures.all():
         assert figure.locator("svg.marks path").count() > 5
         assert len(figure.locator(".plot").get_attribute("aria-label") or "") > 60
-    labels = figures.locator("svg text").all_text_contents()
-    assert "10" in labels and not [label for label in labels if re.match(r"[\d.]+e\W?\d", label)]
+    assert not re.search(r"^[\d.]+e\W?\d", "\n".join(figures.locator("svg text").all_text_contents()), re.MULTILINE)
     assert page.title() == "kbench: reference"
     assert page.locator("h1").inner_text() == "reference"
     assert "was fastest in" in page.locator(".headline").inner_text()

@@ -16,7 +16,7 @@ class Weight:
         return self.value.shape
 
 
-def Input(batch_shape, dtype):
+def Input(batch_shape, dtype, name=None):
     from keras.models import Tensor
 
     return Tensor(tuple(batch_shape), [])

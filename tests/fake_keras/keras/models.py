@@ -68,6 +68,7 @@ class Sequential(Model):
     def add(self, layer):
         if not self.layers:
             self.inputs = [Tensor((None, *layer.input_shape), [])]
+            self.input_names = ["input_1"]
             self._shape = layer.input_shape
         taken = Tensor((None, *self._shape), list(self.layers))
         self._shape = layer.build(self._shape)
