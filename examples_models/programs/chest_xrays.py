@@ -2,7 +2,7 @@
 
     python run.py script examples_models/programs/chest_xrays.py --workdir same --backends jax,torch -- /data/xrays
 
-The folder is that of ChestX-ray14: Data_Entry_2017.csv, and its PNG files in any folder below; some of them will do.
+The folder is that of ChestX-ray14: Data_Entry_2017.csv, and all or some of its PNG files in any folder below.
 Patients are split 70, 10 and 20 % in the order of their numbers; of the real folder these are 87,306, 7,616 and
 17,198 pictures. A thread reads ahead: it makes pictures 264 x 264, crops 224 x 224 and flips half of them; those that
 are only scored are cropped in the middle. The score is the mean area under the curve (AUC) of the 14 diseases.
@@ -128,7 +128,7 @@ def main():
     given = parser.parse_args()
     train, validation, test = split(listed(given.folder))
     if not (train and validation and test):
-        sys.exit("Each of the three parts needs a patient: there have to be pictures of at least seven.")
+        sys.exit("There are too few patients to split: at least seven are needed.")
     print("%d pictures to train, %d to validate and %d to test" % (len(train), len(validation), len(test)))
     first = backend.image_data_format() == "channels_first"
     model = build_model((3, CROPPED, CROPPED) if first else (CROPPED, CROPPED, 3))

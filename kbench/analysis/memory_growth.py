@@ -21,7 +21,7 @@ EVEN = 0.5
 LASTING = 0.65  # the last part grows so fast, compared with the first
 LEAST_MIB = 10.0  # in all: allocators take memory in pieces of up to 2 MiB, and arenas of several
 STEADY = 0.9  # of all pairs of ends, how many have more memory at the later one
-_COMPILES = "; it compiles something in most of them, which is kept"
+_COMPILES = "; it compiles again in most of them and keeps what it compiled"
 MOST_ENDS = 400  # that are compared
 
 

@@ -38,7 +38,7 @@ def _once(traced: Traced) -> list[str]:
     """What is said where a function that runs once in the traced fit is shown."""
     if all(one.calls >= traced.steps for one in traced.functions[:MOST_SHOWN]):
         return []
-    return [f"What runs once in a fit is spread over its {traced.steps} steps."]
+    return [f"The time of what runs once per fit is divided by its {traced.steps} steps."]
 
 
 def _table(heading: str, what: str, busy: Sequence[Busy], steps: int, remarks: Sequence[str]) -> Table:

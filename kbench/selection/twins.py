@@ -38,7 +38,7 @@ def check(example: Example, init: str, backends: Sequence[Backend]) -> None:
     if alone:
         raise Unsupported(f"{example.name} has {alone[0]}, which only Keras can use")
     if example.own_data and not any(one.kind != NATIVE and example.task in one.can for one in backends):
-        raise Unsupported(f"load_data of {example.name} runs where Keras is: add a backend with Keras")
+        raise Unsupported(f"load_data of {example.name} needs Keras: add a backend with Keras")
     if example.task == "train" and not isinstance(example.constants.get("OPTIMIZER"), dict):
         raise Unsupported(f"the OPTIMIZER of {example.name} is made by Keras")
     if example.task == "train" and example.constants.get("LOSS") not in LOSSES:

@@ -95,7 +95,7 @@ def test_the_row_its_note_and_the_answer_say_it_and_others_have_no_such_column()
 def test_compiling_again_and_again_is_said_to_be_behind_it(compilations: Any, said: bool) -> None:
     one = measured(cell(epochs=12), *([1.0] * 12), resident_mib=leaking(5.0, 12), compilations=compilations)
     (note,) = [text for row in summarise([one]) for text in row.notes if "its memory grows" in text]
-    assert note.endswith("; it compiles something in most of them, which is kept") == said
+    assert note.endswith("; it compiles again in most of them and keeps what it compiled") == said
 
 
 def test_most_processes_of_a_row_must_show_it() -> None:

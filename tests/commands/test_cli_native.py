@@ -135,7 +135,7 @@ def test_data_of_load_data_come_from_a_backend_with_keras(bench: Bench) -> None:
     bench.example("my_example.py", EXAMPLE.replace('DATA = "patterns.npz"\n', "") + load)
     add_native(bench)
     assert bench.measure(backends="native/fake").status == 1
-    why = "load_data of my_example runs where Keras is: add a backend with Keras"
+    why = "load_data of my_example needs Keras: add a backend with Keras"
     assert bench.fates() == {"my_example": ("unsupported", why)}
     said = bench.measure(backends="native/fake,fake")
     assert said.status == 0, said.out + said.err

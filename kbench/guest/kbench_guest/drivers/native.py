@@ -42,8 +42,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         if spec["task"] == "train" and not taken:
             raise Refused(
                 "unsupported",
-                "a twin trains on class numbers, or zeros and ones, one a sample or a step, and these targets are "
-                "of another form",
+                "a twin needs class numbers, or zeros and ones, as targets: one per sample or per step",
             )
         targets = [numpy.asarray(one, "int32" if numbered else "float32") for one in train.targets]
         feed = feeding.feed(example, spec, train, targets)
