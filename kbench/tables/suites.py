@@ -278,8 +278,8 @@ def _remarks(
     row, shown = rows[0], any(line.figures for line in lines)
     several = any(len(values) > 1 for line in lines for values in line.values.values())
     possible = {
-        f"{_KNOWN}: of the published program's network from this example's. {_NONE.capitalize()} is no proof: kbench"
-        " did not run that program.": shown,
+        f"{_KNOWN}: {_SOME} if the published program is known to use another network. {_NONE.capitalize()} proves"
+        " nothing: kbench did not run that program.": shown,
         "Published figures are of other hardware and versions; none was measured by kbench.": shown,
         f"a / b: published more than once; `list published {row.example}` shows the sources.": several,
         f"Measured here on {row.samples:,} of {row.epoch_samples:,} samples and scaled up.": (
