@@ -169,20 +169,26 @@ def _facts(run: RunResults, name: str) -> dict[RowKey, Any]:
 
 
 def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:
-    """Whether it is slower than another row of its fit, or the only one."""
-    steps = [seconds for other in fits if other.example == row.example and (seconds := _step(other))]
-    own = _step(row)
-    interval = row.process_interval or row.relative_interval  # what is explained is this process
-    surely = interval is None or interval.low > 1
-    return own is not None and (len(steps) == 1 or (surely and own > (1 + TELLING) * min(steps)))
+    """Whether it is slower than another row that it is compared with, or the only one."""
+    times, interval = _times_the_fastest(row, fits), _interval(row)
+    return times == math.inf or (times > 1 + TELLING and (interval is None or interval.low > 1))
 
 
 def _is_compared(row: Summary, fits: Sequence[Summary]) -> bool:
     """Whether something shows how sure it is that the row is slower, or it takes so long that noise cannot be why."""
+    return _interval(row) is not None or _times_the_fastest(row, fits) > WIDEST
+
+
+def _times_the_fastest(row: Summary, fits: Sequence[Summary]) -> float:
+    """Its step over that of the fastest row that it is compared with: infinite if there is no other."""
     steps = [seconds for other in fits if other.ranking == row.ranking and (seconds := _step(other))]
     own = _step(row)
-    interval = row.process_interval or row.relative_interval
-    return interval is not None or (own is not None and (len(steps) == 1 or own > WIDEST * min(steps)))
+    return 0.0 if own is None else math.inf if len(steps) == 1 else own / min(steps)
+
+
+def _interval(row: Summary) -> Interval | None:
+    """Of its ratio to the fastest: what is explained is this process."""
+    return row.process_interval or row.relative_interval
 
 
 def _fallbacks(run: RunResults, slow: Sequence[Summary]) -> list[str]:

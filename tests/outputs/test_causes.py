@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,14 @@ def test_equal_rows_have_a_table_and_no_sentence(tmp_path: Path) -> None:
     told: Told = {"keras3/jax": (0.01, {}), "keras3/torch": (0.0101, {})}
     run = looked_into(tmp_path, told, {"keras3/jax": 0.005, "keras3/torch": 0.005})
     assert causes.sentences(run, summarised(run)) == []
+
+
+def test_a_step_of_another_batch_size_makes_none_slow(tmp_path: Path) -> None:
+    told: Told = {name: ([0.3, 0.01], {"fallbacks": [LOOP]}) for name in ("keras3/jax", "keras3/torch")}
+    run = store.read(write(tmp_path, "run", told))
+    rows = summarised(run)
+    smaller = replace(rows[0], axes={**rows[0].axes, "batch_size": 1}, epoch_seconds=0.01)
+    assert causes.sentences(run, [*rows, smaller]) == []
 
 
 def test_no_layer_is_named_where_times_could_not_be_compared_unless_they_are_far_apart(tmp_path: Path) -> None:
