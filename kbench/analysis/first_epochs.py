@@ -12,7 +12,7 @@ from statistics import median_low
 
 from kbench.analysis import first_steps
 from kbench.text import significant
-from kbench.values import Measured, is_among
+from kbench.values import Measured
 
 ALLOWED, BY_CHANCE = 0.05, 0.2  # of the loss: without and with random numbers
 ENOUGH = 10  # steps, to have a mean of what is random
@@ -32,12 +32,14 @@ def differences(cells: Sequence[Measured]) -> list[tuple[Measured, str, str]]:
     found = []
     for one, loss in losses:
         share = abs(loss - middle) / (max(abs(loss), abs(middle)) or 1.0)
-        if share > _allowed(one, reference):
+        if share <= _allowed(one, reference):
+            continue
+        if reason := _declared(share, (one, loss), (reference, middle)):
+            known = f"its loss of epoch 1 differs from that of {reference.cell.backend}, as is known: {reason}"
+            found.append((one, "", known))
+        else:
             how = f"the loss of epoch 1: {significant(loss, 3)} instead of {significant(middle, 3)}"
             found.append((one, f"unlike {reference.cell.backend} in {how}, from the same weights and batches", ""))
-            if reason := _declared(share, (one, loss), (reference, middle)):
-                known = f"its loss of epoch 1 differs from that of {reference.cell.backend}, as is known: {reason}"
-                found[-1] = (one, "", known)
     return found
 
 
@@ -47,12 +49,7 @@ def _declared(share: float, first: tuple[Measured, float], second: tuple[Measure
     step = one.facts.first_step
     if step is None or step.loss is None or least < RISEN * step.loss:
         return ""
-    reasons = (
-        known.reason
-        for known in one.facts.explained
-        if "rising loss" in known.what and share <= known.bound and is_among(other.cell.backend, known.unlike)
-    )
-    return next(reasons, "")
+    return first_steps.declared(first_steps.Part("rising loss", "", share, 0.0, 1.0, ""), one, other)
 
 
 def _allowed(one: Measured, reference: Measured) -> float:

@@ -30,10 +30,10 @@ NOISE = " (dropout and noise at fixed values)"
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """Two numbers or changes that must agree."""
 
-    what: str  # the quantity in a backend's file
+    what: str  # as in a backend's file
     layer: str  # the class of its layer
     distance: float
     allowed: float
@@ -71,11 +71,11 @@ def compare(one: Measured, other: Measured) -> tuple[str, tuple[str, ...]]:
     if _why_unchecked(own) or _why_unchecked(right):
         return "", ()
     reasons: dict[str, None] = {}
-    worst: _Part | None = None
+    worst: Part | None = None
     for part in _parts(own, right):
         if part.distance <= (0.0 if math.isnan(part.allowed) else part.allowed):  # of what is no number on both
             continue
-        reason = _declared(part, one, other) or _declared(part, other, one)
+        reason = declared(part, one, other) or declared(part, other, one)
         if reason:
             reasons[reason] = None
         elif part.what == "loss":  # its cause is nearer than that of any weight
@@ -85,7 +85,7 @@ def compare(one: Measured, other: Measured) -> tuple[str, tuple[str, ...]]:
     return ("", tuple(reasons)) if worst is None else (worst.text, ())
 
 
-def _parts(own: Step, right: Step) -> Iterator[_Part]:
+def _parts(own: Step, right: Step) -> Iterator[Part]:
     """The loss first; the rest where both have as many weights: frameworks may split them otherwise."""
     yield _loss(own.loss, right.loss, own, right, "")
     if len(own.changes) != len(right.changes):
@@ -100,7 +100,7 @@ def _parts(own: Step, right: Step) -> Iterator[_Part]:
         yield _change(mine, theirs, *changes, share if _trained(mine) else CHANGE, "")
     if own.draws is not None and right.draws is not None and bool(own.draws) != bool(right.draws):
         text = f"what its layers draw at random: {_drawn(own.draws)} instead of {_drawn(right.draws)}"
-        yield _Part("", "", math.inf, 0.0, 1.0, text)
+        yield Part("", "", math.inf, 0.0, 1.0, text)
     elif own.draws and right.draws:
         yield _loss(own.noisy_loss, right.noisy_loss, own, right, NOISE)
         for mine, theirs in pairs:
@@ -132,7 +132,7 @@ def _effect(one: Change) -> float:
     return one.rounding / one.change if one.rounding is not None and one.change else math.inf
 
 
-def _kinds(pairs: Sequence[tuple[Change, Change]]) -> Iterator[_Part]:
+def _kinds(pairs: Sequence[tuple[Change, Change]]) -> Iterator[Part]:
     """Of all kernels, all gammas and so on, how much more they change: their median, in which rounding is little."""
     kinds: dict[tuple[str, str], list[float]] = {}
     for mine, theirs in pairs:
@@ -145,14 +145,14 @@ def _kinds(pairs: Sequence[tuple[Change, Change]]) -> Iterator[_Part]:
         error = median(abs(one - middle) for one in ratios) * 1.86 / math.sqrt(len(ratios))  # of normal deviations
         times = f"{weight} changes {math.exp(middle):.4g} times as much (median)"
         text = f"the first optimizer step: of {len(ratios)} {kind} layers, {times}"
-        yield _Part("1 step", kind, abs(middle), CHANGE + MEDIANS * error, 1.0, text)
+        yield Part("1 step", kind, abs(middle), CHANGE + MEDIANS * error, 1.0, text)
 
 
 def _drawn(draws: Sequence[str]) -> str:
     return " and ".join(draws) or "nothing"
 
 
-def _loss(own: float | None, right: float | None, mine: Step, theirs: Step, how: str) -> _Part:
+def _loss(own: float | None, right: float | None, mine: Step, theirs: Step, how: str) -> Part:
     numbers = [math.nan if value is None else value for value in (own, right)]
     scale = max(map(abs, numbers))
     moves = (mine.loss_rounding or 0.0) + (theirs.loss_rounding or 0.0)
@@ -160,7 +160,7 @@ def _loss(own: float | None, right: float | None, mine: Step, theirs: Step, how:
     distance = 0.0 if same else abs(numbers[0] - numbers[1])
     text = f"{OF_LOSS}{how}: {_shown(own)} instead of {_shown(right)}"
     allowed = 0.0 if math.isnan(distance) else LOSS * scale + ROUNDING * moves + 1e-7
-    return _Part("loss", "", math.inf if math.isnan(distance) else distance, allowed, scale, text)
+    return Part("loss", "", math.inf if math.isnan(distance) else distance, allowed, scale, text)
 
 
 def _change(
@@ -170,7 +170,7 @@ def _change(
     theirs: tuple[float | None, Sequence[float | None]],
     share: float,
     how: str,
-) -> _Part:
+) -> Part:
     """`mine`, `theirs`: the norm and the sums of a change; `share`: of it, what is allowed."""
     text = f"the first optimizer step{how}: {own.kind} {own.number}'s {own.weight} changes by "
     size, other = (math.nan if one[0] is None else one[0] for one in (mine, theirs))
@@ -187,17 +187,18 @@ def _change(
     else:
         text += f", but in another direction ({distance / scale if scale else 0:.1%} off)"
     allowed = 0.0 if distance == math.inf else allowed
-    return _Part("1 step", own.kind, distance, allowed, scale, text, _trained(own))
+    return Part("1 step", own.kind, distance, allowed, scale, text, _trained(own))
 
 
 def _shown(value: float | None) -> str:
     return "no number" if value is None else "0" if value == 0 else significant(value, 4)
 
 
-def _declared(part: _Part, one: Measured, other: Measured) -> str:
+def declared(part: Part, one: Measured, other: Measured) -> str:
     """The reason in the backend's file of `one` for this difference from the other; empty if there is none."""
     for known in one.facts.explained:
-        bound = known.bound if part.what == "loss" else known.bound_of_change
+        bounds = {"loss": known.bound, "rising loss": max(known.bound, known.bound_of_loss)}
+        bound = bounds.get(part.what, known.bound_of_change)
         if (
             part.what in known.what
             and not known.as_shipped

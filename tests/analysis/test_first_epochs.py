@@ -75,7 +75,7 @@ def test_of_two_the_first_is_right_and_a_known_difference_explains_it() -> None:
     assert said(one("a", 1.0, []), one("b", 2.0, [], sums=[0.45], change=0.45)) == {}
 
 
-CLIPPED = {"what": ["rising loss"], "bound": 0.6, "reason": "It does not clip."}
+CLIPPED = {"what": ["loss", "rising loss"], "bound": 0.01, "bound_of_loss": 0.6, "reason": "It does not clip."}
 
 
 @pytest.mark.parametrize(
