@@ -115,12 +115,7 @@ def _search(search: Search, request: Request, options: argparse.Namespace) -> in
         raise UserError(f"{search.package} {bad.version} cannot be compared with {good}: {bad.failed}.")
     low, high = 0, len(versions) - 1
     if bad.differs:
-
-        def is_bad(place: int) -> bool | None:
-            found = probe(versions[place])
-            return is_as_bad(found, bad.ratio)
-
-        low, high = bisection.narrowed(low, high, is_bad)
+        low, high = bisection.narrowed(low, high, lambda place: is_as_bad(probe(versions[place]), bad.ratio))
     _print_probes(probes, search, options.by)
     if not bad.differs:
         print(f"{search.package} {bad.version} is not shown to be worse than {good} here: nothing to find.")
@@ -130,7 +125,7 @@ def _search(search: Search, request: Request, options: argparse.Namespace) -> in
     if not math.isfinite(first.ratio):
         what = f"ends with a {options.by} that is no finite multiple of that of"
     who = options.example or options.file
-    skipped = [*versions[low + 1 : high]]
+    skipped = versions[low + 1 : high]
     which = f"is one of {', '.join([*skipped, versions[high]])}" if skipped else "is the first"
     named = search.package if skipped else search.in_words(versions[high])
     before = f"; {versions[low]} does not" if low else ""
