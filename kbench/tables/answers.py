@@ -42,7 +42,7 @@ def _of_sweep(rows: Sequence[Summary], again: str) -> list[str]:
     sentences = [sweeps.winners(timed, timed[0].work.does, unknown)]
     if missing:
         of = f"{len(missing)} of {len(timed)} rows" if sentences[0] else rows[0].example
-        sentences.append(f"{of} could not be compared: {why_not(timed, missing, again)}.")
+        sentences.append(f"{of} could not be compared: {_why_not(timed, again)}.")
     if not _disturbed(timed):
         sentences += sweeps.trends(timed)
     sentences += ["This is on synthetic data."] if data.is_synthetic(rows[0]) else []
@@ -104,22 +104,17 @@ def _missing(there: Sequence[Summary], of_all: str, again: str) -> str:
         return ""
     unknown = ratios.without_fastest(there)
     if not of_all:
-        why = why_not(there, rows, again)
-        return f"{rows[0].example if unknown else _names(rows)} could not be compared: {why}."
+        what = rows[0].example if unknown else _names(rows)
+        return f"{what} could not be compared: {_why_not(there, again)}."
     if unknown:
-        whys = Counter(_why_of(there, ranking, again) for ranking in unknown).most_common()
+        groups = ([row for row in there if row.ranking == ranking] for ranking in unknown)
+        whys = Counter(_why_not(group, again) for group in groups).most_common()
         if len(whys) == 1:
             return f"{len(unknown)} {of_all} could not be compared: {whys[0][0]}."
         return f"{len(unknown)} {of_all} could not be compared. " + " ".join(
             f"{number} of these: {why}." for why, number in whys
         )
-    return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'} could not be compared: {why_not(there, rows, again)}."
-
-
-def _why_of(there: Sequence[Summary], ranking: axes.Point, again: str) -> str:
-    """Why nothing of a ranking could be compared."""
-    rows = [row for row in there if row.ranking == ranking]
-    return why_not(rows, [row for row in rows if _verdict(row) == NOT_COMPARED], again)
+    return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'} could not be compared: {_why_not(there, again)}."
 
 
 def _timed_by_device(rows: Sequence[Summary]) -> list[list[Summary]]:
@@ -143,7 +138,7 @@ def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
         )
         return f"{rows[0].example} {time}; there is nothing to compare it with."
     missing = [row for row in others if _verdict(row) == NOT_COMPARED]
-    why = why_not(rows, missing, again) if missing else ""
+    why = _why_not(rows, again) if missing else ""
     if others and len(missing) == len(others):
         return f"{rows[0].example}{where} could not be compared: {why}."
     sentences = [f"{rows[0].example} {does} fastest{where} on {names}: {_time(rows[0])}."]
@@ -166,11 +161,12 @@ def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
     return " ".join(sentences)
 
 
-def why_not(rows: Sequence[Summary], missing: Sequence[Summary], again: str) -> str:
-    """Why `missing`, some of the comparable `rows`, could not be compared, and what to do about it."""
+def _why_not(rows: Sequence[Summary], again: str) -> str:
+    """Why some of the comparable `rows` could not be compared, and what to do about it."""
     if turns := _disturbed(rows):
         then = f", then `{again}`" if again else " and measure again"
         return f"other programs used the processor in {turns[0]} of {turns[1]} turns; end them{then}"
+    missing = [row for row in rows if _verdict(row) == NOT_COMPARED]
     smoke = any(row.profile == "smoke" and not row.work.of_program for row in missing)
     repeat = "run without --profile smoke, or with --repeats 3" if smoke else "use --repeats 3"
     if all(row.resampled_values is None for row in missing):
