@@ -20,6 +20,8 @@ const kbenchCharts = (() => {
     ["evaluation", "#99ddff"], ["other", "#bbbbbb"],
   ];
   const MEMORY = [["after import", "#77aadd"], ["more, at its peak", "#ee8866"]];
+  const HEIGHT = 230; // of what lines are drawn in
+  const BAR = { phases: 24, memory: 24, times: 26 }; // height of a row
   const MARKED = 30; // points a line, up to which each has a marker
   const number = (field, more) => ({ field, type: "quantitative", ...more });
   const row = { field: "row", type: "nominal", title: "backend" };
@@ -50,7 +52,7 @@ const kbenchCharts = (() => {
     const by = (range) => ({ ...row, scale: { domain: used.map((style) => style.label), range: used.map(range) }, legend: null });
     const near = { param: "near", empty: false };
     return base(values, hidden, {
-      height: 230,
+      height: HEIGHT,
       autosize: { type: "fit-x", contains: "padding" },
       encoding: { x, color: by((style) => `var(--s${style.id})`), detail: { field: "row" } },
       layer: [
@@ -151,7 +153,7 @@ const kbenchCharts = (() => {
     const used = palette.filter(([name]) => present.has(name));
     for (const value of values) value.order = used.findIndex(([name]) => name === value[part]);
     return base(values, hidden, {
-      height: { step: 24 },
+      height: { step: BAR[chart.kind] },
       mark: { type: "bar", stroke: "var(--paper)", strokeWidth: 1 },
       encoding: {
         y: { ...row, sort: [...new Set(values.map((value) => value.row))], title: null,
@@ -184,7 +186,7 @@ const kbenchCharts = (() => {
       encoding: { x: number("low"), x2: { field: "shown" }, color: { value: color } },
     });
     return base(values, hidden, {
-      height: { step: 26 },
+      height: { step: BAR[chart.kind] },
       encoding: {
         y: { ...row, sort: chart.columns.row, title: null,
           axis: { labelColor: "var(--ink)", labelLimit: 170, ticks: false, domain: false } },
@@ -219,6 +221,8 @@ const kbenchCharts = (() => {
       const [part, palette] = PALETTES[chart.kind] ?? [null, []];
       return palette.filter(([name]) => chart.columns[part].includes(name));
     },
+    // About how high a chart is, with 45 pixels for the axis below it.
+    height: (chart) => 45 + (chart.kind in BAR ? BAR[chart.kind] * new Set(chart.columns.row).size : HEIGHT),
     specification: (chart, styles, hidden) => ({ ...drawn(chart, styles, hidden), description: chart.alternative }),
   };
 })();

@@ -29,8 +29,6 @@
     const id = figure.dataset.chart;
     if (views.has(id)) return views.get(id);
     const chart = charts[id];
-    const parts = kbenchCharts.legend(chart);
-    if (parts.length) legend(figure, parts);
     const spec = kbenchCharts.specification(chart, styles, hidden[chart.example]);
     const drawn = vegaEmbed(figure.querySelector(".plot"), spec, options).then(({ view }) => {
       figure.dataset.drawn = "";
@@ -44,6 +42,13 @@
   }
 
   const figures = [...document.querySelectorAll("figure[data-chart]")];
+  // Room for all that is drawn later: a page that moves takes links away from under the pointer.
+  for (const figure of figures) {
+    const chart = charts[figure.dataset.chart];
+    const parts = kbenchCharts.legend(chart);
+    if (parts.length) legend(figure, parts);
+    figure.style.setProperty("--room", `${kbenchCharts.height(chart)}px`);
+  }
   const watch = new IntersectionObserver((entries) => {
     for (const entry of entries.filter((one) => one.isIntersecting)) {
       watch.unobserve(entry.target);
@@ -159,13 +164,6 @@
     const table = area.querySelector("table");
     if (target.dataset.take === "markdown") copy(asMarkdown(table), target);
     else save(asCsv(table), `${document.title.replace("kbench: ", "")} ${area.getAttribute("aria-label")}`);
-  });
-
-  // Charts that are drawn during a jump move the page: jump again, once it is laid out.
-  document.addEventListener("click", ({ target }) => {
-    const link = target.closest?.("a[href^='#']");
-    const goal = link && document.getElementById(link.hash.slice(1));
-    if (goal) requestAnimationFrame(() => requestAnimationFrame(() => goal.scrollIntoView()));
   });
 
   // A table that is wider than the page fades where it goes on.

@@ -57,10 +57,13 @@ def fake_page(parent: Path, cells: Iterable[Cell], failing: str = "", log: str =
     return page_of(run)
 
 
-def draw_all(page: Page) -> None:
-    """Have all charts drawn, as before printing."""
+def draw_all(page: Page) -> int:
+    """Have all charts drawn, as before printing; returns by how many pixels that makes the page longer."""
+    height = "document.documentElement.scrollHeight"
+    before: int = page.evaluate(height)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.wait_for_function("!document.querySelector('figure[data-chart]:not([data-drawn])')")
+    return page.evaluate(height) - before  # type: ignore[no-any-return]
 
 
 class Opener:

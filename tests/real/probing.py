@@ -44,6 +44,8 @@ for spec in json.load(open(sys.argv[2], encoding="utf-8")):
         events.write("error", **reason(error))
     if hasattr(keras, "config"):
         keras.config.set_dtype_policy("float32")
+    if keras.backend.backend() == "tensorflow":
+        keras.backend.clear_session()  # each model of TensorFlow 1 would make the next one slower
 """
 
 

@@ -107,7 +107,8 @@ def lacks(backend: Backend, example: Example) -> bool:
 def enough() -> list[tuple[Example, Backend]]:
     """Each example on a backend of each generation, and each backend with two examples, if it can run so many.
 
-    An example with layers of which some backends have a form of their own runs on one of those.
+    An example with layers of which some backends have a form of their own runs on one of those; else it is left to
+    those that need no compiler.
     """
     chosen: list[tuple[Example, Backend]] = []
     quick = [one for one in EXAMPLES.values() if one.name not in LONG]
@@ -122,9 +123,8 @@ def enough() -> list[tuple[Example, Backend]]:
             able = [one for one in reversed(of_it) if example.task in one.can and not lacks(one, example)]
             text = example.path.read_text("utf-8")
             own_form = {one.name: any(layer in text for layer in one.recurrent) for one in able}
-            chosen += [
-                (example, one) for one in sorted(able, key=lambda one: (not own_form[one.name], runs(one)))[:1]
-            ]
+            able.sort(key=lambda one: (not own_form[one.name], bool(one.programs), runs(one)))
+            chosen += [(example, one) for one in able[:1]]
         for backend in of_it:
             more = [one for one in quick if one.task in backend.can and (one, backend) not in chosen]
             more = [one for one in more if not lacks(backend, one)]

@@ -61,40 +61,27 @@ def build(weights, dropout, seed):
     return model
 
 
-def adam(learning_rate, beta_1, beta_2, epsilon):
-    """With Keras's formula: optax's own has epsilon beside the corrected root."""
-    adam = optax.inject_hyperparams(optax.adam)  # which calls a function with the number of steps before
-    return adam(learning_rate, beta_1, beta_2, lambda steps: epsilon / jnp.sqrt(1.0 - beta_2 ** (steps + 1)))
-
-
 def optimizer(model, learning_rate, beta_1, beta_2, epsilon):
-    return nnx.Optimizer(model, adam(learning_rate, beta_1, beta_2, epsilon), wrt=nnx.Param)
-
-
-def step(model, optimizer, x, y):
-    return update(model, optimizer, x, y)
-
-
-def predict(model, x):
-    return probabilities(model, x)
-
-
-def weights(model):
-    return [np.asarray(param[...]) for param in params(model)]
-
-
-def loss_of(model, x, y):
-    logits = model(x)
-    return optax.sigmoid_binary_cross_entropy(logits, y).mean(), logits
+    adam = optax.inject_hyperparams(optax.adam)  # whose epsilon is beside the corrected root, unlike Keras's
+    made = adam(learning_rate, beta_1, beta_2, lambda steps: epsilon / jnp.sqrt(1.0 - beta_2 ** (steps + 1)))
+    return nnx.Optimizer(model, made, wrt=nnx.Param)
 
 
 @nnx.jit
-def update(model, optimizer, x, y):
-    (loss, logits), gradients = nnx.value_and_grad(loss_of, has_aux=True)(model, x, y)
+def step(model, optimizer, x, y):
+    def loss_of(model):
+        logits = model(x)
+        return optax.sigmoid_binary_cross_entropy(logits, y).mean(), logits
+
+    (loss, logits), gradients = nnx.value_and_grad(loss_of, has_aux=True)(model)
     optimizer.update(model, gradients)
     return loss, jnp.mean((logits > 0) == (y > 0))
 
 
 @nnx.jit
-def probabilities(model, x):
+def predict(model, x):
     return nnx.sigmoid(model(x))
+
+
+def weights(model):
+    return [np.asarray(param[...]) for param in params(model)]

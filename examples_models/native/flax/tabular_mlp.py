@@ -46,14 +46,10 @@ def build(weights, dropout, seed):
     return model
 
 
-def adam(learning_rate, beta_1, beta_2, epsilon):
-    """With Keras's formula: optax's own has epsilon beside the corrected root."""
-    adam = optax.inject_hyperparams(optax.adam)  # which calls a function with the number of steps before
-    return adam(learning_rate, beta_1, beta_2, lambda steps: epsilon / jnp.sqrt(1.0 - beta_2 ** (steps + 1)))
-
-
 def optimizer(model, learning_rate, beta_1, beta_2, epsilon):
-    return nnx.Optimizer(model, adam(learning_rate, beta_1, beta_2, epsilon), wrt=nnx.Param)
+    adam = optax.inject_hyperparams(optax.adam)  # whose epsilon is beside the corrected root, unlike Keras's
+    made = adam(learning_rate, beta_1, beta_2, lambda steps: epsilon / jnp.sqrt(1.0 - beta_2 ** (steps + 1)))
+    return nnx.Optimizer(model, made, wrt=nnx.Param)
 
 
 def step(model, optimizer, x, y):

@@ -57,22 +57,18 @@ class Adam(tf.Module):
         self.settings = settings
         self.steps = tf.Variable(0.0)
 
-    def apply(self, params, gradients):
-        beta_1, beta_2 = self.settings["beta_1"], self.settings["beta_2"]
-        self.steps.assign_add(1.0)
-        for param, mean, square, gradient in zip(params, self.means, self.squares, gradients):
-            tf.raw_ops.ResourceApplyAdam(
-                var=param.handle, m=mean.handle, v=square.handle, beta1_power=beta_1**self.steps,
-                beta2_power=beta_2**self.steps, lr=self.settings["learning_rate"], beta1=beta_1, beta2=beta_2,
-                epsilon=self.settings["epsilon"], grad=tf.convert_to_tensor(gradient),
-            )  # fmt: skip
-
     @tf.function
     def step(self, model, x, y):
         with tf.GradientTape() as tape:
             logits = model(x, training=True)
             loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(y, logits))
-        self.apply(model.params, tape.gradient(loss, model.params))
+        self.steps.assign_add(1.0)
+        powers = {f"{name}_power": self.settings[name] ** self.steps for name in ("beta1", "beta2")}
+        parts = zip(model.params, self.means, self.squares, tape.gradient(loss, model.params))
+        for param, mean, square, gradient in parts:
+            moments = {"m": mean.handle, "v": square.handle}
+            own = {"var": param.handle, "grad": tf.convert_to_tensor(gradient)}
+            tf.raw_ops.ResourceApplyAdam(**own, **moments, **powers, **self.settings)
         return loss, tf.reduce_mean(tf.cast(tf.equal(logits > 0.0, y > 0.0), tf.float32))
 
 
@@ -82,7 +78,7 @@ def build(weights, dropout, seed):
 
 
 def optimizer(model, learning_rate, beta_1, beta_2, epsilon):
-    return Adam(model.params, learning_rate=learning_rate, beta_1=beta_1, beta_2=beta_2, epsilon=epsilon)
+    return Adam(model.params, lr=learning_rate, beta1=beta_1, beta2=beta_2, epsilon=epsilon)
 
 
 def step(model, optimizer, x, y):

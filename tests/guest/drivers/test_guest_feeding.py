@@ -62,3 +62,15 @@ def test_batches_of_a_wrong_form_are_refused(tmp_path: Path, given: Any) -> None
         example = SimpleNamespace(batches=lambda *args: iter([given]))
         with pytest.raises(protocol.Refused, match="must give"):
             feeding.feed(example, spec, SimpleNamespace(samples=8), None)
+
+
+@pytest.mark.parametrize("shape", [(8,), (8, 1)])
+def test_the_loss_of_the_first_batch_is_of_its_own_zeros_and_ones(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    targets = np.random.RandomState(0).randint(0, 2, shape).astype("float32")
+    with guest(tmp_path, "drivers.feeding", "arrays") as (feeding, arrays):
+        part = arrays.Part([PICTURES], [targets], None, 8, 1, [], [])
+        example, spec = SimpleNamespace(LOSS="binary_crossentropy"), {"batch_size": 4, "seed": 0, "epochs": 1}
+        feed = feeding.feed(example, spec, part, [targets])
+        loss, right = feed.loss_of_first(), feed.batch(0).model_targets().reshape(4, 1)
+    assert loss(right) < 1e-6 and loss(1 - right) > 10
+    assert loss(np.zeros((4, 2))) is None

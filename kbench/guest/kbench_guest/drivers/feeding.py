@@ -56,9 +56,22 @@ class FromArrays:
         """A batch of the first epoch, from the front again where there are no more; the first is number 0."""
         return self._filled(self._samples(number))
 
-    def labels(self, number: int) -> Any:
-        """Its class numbers."""
-        return arrays.class_numbers(self._part, self._example.LOSS)[:][self._samples(number)]
+    def loss_of_first(self) -> Optional[Callable[[np.ndarray], Optional[float]]]:
+        """What computes the first batch's loss from its outputs; None where kbench cannot."""
+        asked = getattr(self._example, "LOSS", None)
+        of_keras: Any = scores.LOSSES.get(asked) if isinstance(asked, str) else None
+        targets = arrays.class_numbers(self._part, asked)
+        if targets is None and arrays.zeros_and_ones(self._part, asked) and self._part.weights is None:
+            targets = self._part.targets[0]
+        if of_keras is None or targets is None:
+            return None
+        right = targets[:][self._samples(0)]
+
+        def loss(outputs: np.ndarray) -> Optional[float]:
+            fits = asked != "binary_crossentropy" or outputs.size == right.size
+            return of_keras(outputs, right) if fits else None
+
+        return loss
 
     def _filled(self, samples: Sequence[int]) -> arrays.Buffer:
         buffer = arrays.Buffer(self._part, self._batch_size, self._targets)
@@ -69,21 +82,6 @@ class FromArrays:
         order = arrays.epoch_order(self._part.samples, self.samples, self._seed, 1)
         start = number * self._batch_size % len(order)
         return order[start : start + self._batch_size]
-
-
-def loss_of_first(example: Any, part: "Part", feed: Any) -> Optional[Callable[[np.ndarray], Optional[float]]]:
-    """What computes the first batch's loss from its outputs; None where kbench cannot."""
-    asked = getattr(example, "LOSS", None)
-    numbered, weighted = arrays.class_numbers(part, asked) is not None, part.weights is not None
-    if not hasattr(feed, "labels") or not (numbered or (arrays.zeros_and_ones(part, asked) and not weighted)):
-        return None
-    of_keras: Any = scores.LOSSES.get(asked) if isinstance(asked, str) else None
-
-    def loss(outputs: np.ndarray) -> Optional[float]:
-        right = feed.labels(0) if numbered else feed.batch(0).model_targets()
-        return of_keras(outputs, right) if numbered or np.shape(right) == outputs.shape else None
-
-    return of_keras and loss
 
 
 KEPT = 10  # batches, as many as parity trains
@@ -132,6 +130,9 @@ class FromFile:
 
     def of_epoch(self, epoch: int) -> Dict[str, Any]:
         return {"generator": self._made(epoch), "steps_per_epoch": self.steps, "shuffle": False}
+
+    def loss_of_first(self) -> None:
+        """What is right is not known: batches may have made the targets."""
 
     def batch(self, number: int) -> "Batch":
         return self._first[number % len(self._first)]

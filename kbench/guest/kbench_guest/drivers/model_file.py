@@ -46,7 +46,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     check_settings(framework, model, spec, events)
     check_device(framework, model, spec, events)
     if spec.get("parity"):
-        parity.run(framework, model, example, spec, train, feed, events)
+        parity.run(framework, model, example, spec, feed, events)
     elif spec.get("inside"):
         from kbench_guest.drivers import inside
 

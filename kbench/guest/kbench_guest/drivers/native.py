@@ -37,14 +37,14 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         train = arrays.open_part(data, "train", spec["samples"])
         validation = arrays.open_part(data, "validation", validated) if validated else None
         loss = getattr(example, "LOSS", None)
-        numbered = loss != "binary_crossentropy" and arrays.class_numbers(train, loss) is not None
-        taken = (numbered or arrays.zeros_and_ones(train, loss)) and train.weights is None
+        binary = arrays.zeros_and_ones(train, loss)
+        taken = (binary or arrays.class_numbers(train, loss) is not None) and train.weights is None
         if spec["task"] == "train" and not taken:
             raise Refused(
                 "unsupported",
                 "a twin needs class numbers, or zeros and ones, as targets: one per sample or per step",
             )
-        targets = [numpy.asarray(one, "int32" if numbered else "float32") for one in train.targets]
+        targets = [numpy.asarray(one, "float32" if binary else "int32") for one in train.targets]
         feed = feeding.feed(example, spec, train, targets)
         events.write("order", **feed.about())
 
@@ -71,7 +71,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
 
     check_device(framework, twin, spec, events)
     if spec.get("parity"):
-        native_parity.run(twin, initial, example, spec, train, feed, events)
+        native_parity.run(twin, initial, example, spec, feed, events)
     else:
         epochs.measure(framework, twin, example, spec, feed, train, validation, events)
     process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(twin))

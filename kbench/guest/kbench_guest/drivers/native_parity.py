@@ -8,28 +8,21 @@ from typing import TYPE_CHECKING, Any, Dict, List
 
 import numpy as np
 
-from kbench_guest.drivers import feeding, parity_files
+from kbench_guest.drivers import parity_files
 from kbench_guest.drivers.twin import weight_names
 
 if TYPE_CHECKING:
-    from kbench_guest.arrays import Part
     from kbench_guest.drivers.twin import Twin
     from kbench_guest.protocol import Events
 
 
 def run(
-    twin: "Twin",
-    initial: List[np.ndarray],
-    example: Any,
-    spec: Dict[str, Any],
-    part: "Part",
-    feed: Any,
-    events: "Events",
+    twin: "Twin", initial: List[np.ndarray], example: Any, spec: Dict[str, Any], feed: Any, events: "Events"
 ) -> None:
     """Compute and report; initial: its weights before the first step."""
     folder = os.path.dirname(spec["events"])
     trains = spec["task"] == "train"
-    loss = feeding.loss_of_first(example, part, feed) if trains else None
+    loss = feed.loss_of_first() if trains else None
 
     def predicted() -> np.ndarray:
         return twin.predict(feed.batch(0).model_inputs(), spec["batch_size"])

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 
 from kbench_guest import arrays
-from kbench_guest.drivers import example_file, feeding, parity_files
+from kbench_guest.drivers import example_file, parity_files
 from kbench_guest.drivers.first_step import train_on
 from kbench_guest.frameworks import graph
 from kbench_guest.frameworks.layers import every_layer, find
@@ -21,7 +21,6 @@ from kbench_guest.proof.activations import Unknown
 from kbench_guest.protocol import in_a_line
 
 if TYPE_CHECKING:
-    from kbench_guest.arrays import Part
     from kbench_guest.drivers.script_outputs import OfSite
     from kbench_guest.frameworks.keras_models import KerasModels
     from kbench_guest.protocol import Events
@@ -40,13 +39,7 @@ Case = collections.namedtuple("Case", "model batch predicts loss channels_first 
 
 
 def run(
-    framework: "KerasModels",
-    model: Any,
-    example: Any,
-    spec: Dict[str, Any],
-    part: "Part",
-    feed: Any,
-    events: "Events",
+    framework: "KerasModels", model: Any, example: Any, spec: Dict[str, Any], feed: Any, events: "Events"
 ) -> None:
     """Compute all of an example's model. It is compiled later: on one backend, predictions by another model would
     otherwise hide the trained weights."""
@@ -56,7 +49,7 @@ def run(
         model=model,
         batch=feed.batch,
         predicts=True,
-        loss=feeding.loss_of_first(example, part, feed),
+        loss=feed.loss_of_first(),
         channels_first=image and spec["image_data_format"] == "channels_first",
         compile=lambda: framework.compile(model, example, spec["device"], spec["ordered_updates"]),
         optimizer=optimizer_of(example) if trains else "",
