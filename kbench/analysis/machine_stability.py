@@ -24,10 +24,10 @@ def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list
     sentences = []
     cpu = provenance.get("cpu")
     busy = cpu.get("busy") if isinstance(cpu, Mapping) else None
-    cores = cpu.get("threads") if isinstance(cpu, Mapping) else None
-    if isinstance(busy, int | float) and isinstance(cores, int) and busy > SHARE * cores:
+    cores = cpu.get("visible") if isinstance(cpu, Mapping) else None
+    if isinstance(busy, int | float) and isinstance(cores, int | float) and busy > SHARE * cores:
         sentences.append(
-            f"Other programs kept {busy:.1f} of {cores} cores busy when the run began. End them and measure again."
+            f"Other programs kept {busy:.1f} of {cores:g} cores busy when the run began. End them and measure again."
         )
     turns = disturbed_turns(measured)
     if sum(turns) > SHARE * len(turns):

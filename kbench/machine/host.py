@@ -48,8 +48,9 @@ def read() -> dict[str, Any]:
 
 
 def busy_cores() -> float:
-    """The number of cores that are busy, measured over a fifth of a second."""
-    return psutil.cpu_percent(LISTEN_SECONDS) / 100 * (psutil.cpu_count() or 1)
+    """How many of the cores that this process may use are busy, measured over a fifth of a second."""
+    percents = psutil.cpu_percent(LISTEN_SECONDS, percpu=True)
+    return sum(percents[number] for number in os.sched_getaffinity(0) if number < len(percents)) / 100
 
 
 def available_mib() -> float:

@@ -15,7 +15,7 @@ from kbench.machine import host
 
 
 def told(busy: object) -> list[str]:
-    provenance: dict[str, Any] = {"cpu": {"busy": busy, "threads": 4}}
+    provenance: dict[str, Any] = {"cpu": {"busy": busy, "visible": 4}}
     return machine_stability.remarks([measured(cell(), 1.0)], provenance)
 
 
@@ -28,6 +28,12 @@ def test_programs_that_ran_beside_it_are_told() -> None:
 @pytest.mark.parametrize("busy", [None, "much"])
 def test_a_machine_that_does_not_tell_is_not_accused(busy: object) -> None:
     assert told(busy) == []
+
+
+def test_only_cores_that_this_process_may_use_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host.os, "sched_getaffinity", lambda pid: {0, 2})
+    monkeypatch.setattr(host.psutil, "cpu_percent", lambda seconds, percpu: [50.0, 100.0, 25.0])
+    assert host.busy_cores() == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize(("disturbed", "said"), [((), False), ((1,), False), ((1, 2, 3), True)])
