@@ -179,7 +179,15 @@ def _of_backend(
     backend: Backend, task: str, request: Request, device: Device
 ) -> tuple[dict[str, Any], Outcome | None]:
     """The fields of a task that come from its backend, and the outcome if it cannot run."""
-    same = ("keras_backend", "recurrent", "fixed_batch", "ordered_updates", "corrected_epsilon", "jit", "policy")
+    same = (
+        "keras_backend",
+        "recurrent",
+        "fixed_batch",
+        "ordered_updates",
+        "corrected_normalization",
+        "jit",
+        "policy",
+    )
     made: dict[str, Any] = {
         "backend": backend.name,
         **{name: getattr(backend, name) for name in same},

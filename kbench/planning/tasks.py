@@ -43,7 +43,7 @@ class CellTask(Cell):
     recurrent: Mapping[str, str] = field(default_factory=dict)  # this and the next three are from the backend's file
     fixed_batch: tuple[str, ...] = ()
     ordered_updates: bool = False
-    corrected_epsilon: bool = False
+    corrected_normalization: bool = False
     jit: str = ""  # "on" or "off"; empty for the backend's default
     policy: str = ""  # Keras's dtype policy; empty for its default
     sources: Mapping[str, str] = field(default_factory=dict)  # package in a local folder -> hash of its code

@@ -63,7 +63,7 @@ def planned(request: Request, form: str, gpus: Sequence[Device] | None = None) -
 def _in_form(backend: Backend, form: str) -> Backend:
     """The backend with its recurrent layers as they ship, or in the right form."""
     if form == DEFAULT_FORM:
-        return replace(backend, recurrent={}, fixed_batch=(), ordered_updates=False, corrected_epsilon=False)
+        return replace(backend, recurrent={}, fixed_batch=(), ordered_updates=False, corrected_normalization=False)
     return replace(backend, explained=tuple(one for one in backend.explained if not one.as_shipped))
 
 

@@ -129,7 +129,7 @@ def probe(folder: Path, name: str, jobs: Mapping[str, Job], layout: str = "") ->
 
 
 def _task(backend: Backend, example: str, job: Job, layout: str) -> CellTask:
-    same = ("keras_backend", "recurrent", "fixed_batch", "ordered_updates", "corrected_epsilon")
+    same = ("keras_backend", "recurrent", "fixed_batch", "ordered_updates", "corrected_normalization")
     return CellTask(
         example=example,
         backend=backend.name,

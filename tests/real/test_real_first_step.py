@@ -191,10 +191,10 @@ HONEST = {
     "momentum": 'OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.1, "momentum": 0.9, "decay": 0.01}\n',
 }
 # What a backend cannot do: noise for a batch that has no fixed size; dropout within a recurrent layer; what comes of
-# a Lambda in training alone, or of own gradients, which its optimizers do not ask for; a gamma that is trained; a
-# loss without targets; a decay that begins with the second step.
+# a Lambda in training alone, or of own gradients, which its optimizers do not ask for; a loss
+# without targets; a decay that begins with the second step.
 NO_NOISE = ("keras2/cntk", "keras2/mxnet")
-NOT_ON_MXNET = ("recurrent", "normalized", "own_loss", "momentum", "other_in_training", "gradients_of_zero")
+NOT_ON_MXNET = ("recurrent", "own_loss", "momentum", "other_in_training", "gradients_of_zero")
 TRAINED = HONEST["normalized"] + HONEST["noise"].replace("layers", "more").replace(
     "return [", "return [L.Dense(8), L.BatchNormalization(), L.Dropout(0.5), "
 ).replace("def more", "def layers")

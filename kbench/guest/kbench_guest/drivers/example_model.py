@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def build(framework: "KerasModels", example: Any, spec: Dict[str, Any], first: Any, events: "Events") -> Any:
     """The example's model in the form that is right on this backend, with its initial weights; first: a batch."""
-    if spec["corrected_epsilon"]:
-        framework.correct_epsilon()
+    if spec["corrected_normalization"]:
+        framework.correct_normalization()
     made = model_of(framework, example, spec["data"], first)
     # Before `arrange`: the form that a backend needs changes how the model is computed, not what.
     events.write("shapes", inputs=shapes.inputs(framework, made), layers=shapes.layers(framework, made))

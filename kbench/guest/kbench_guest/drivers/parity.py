@@ -273,6 +273,7 @@ def train(
     parity_files.take_steps(steps, "step", case.batch, step, write, events)
     if case.compile:
         case.model.set_weights([parity_files.moved(value) for value in initial])
+        case.model.get_weights()  # or keras-mxnet compiles with the moving averages from before
         case.compile()
         parity_files.take_steps(steps, "moved", case.batch, step, write, events)
 

@@ -1,6 +1,7 @@
 """Keras 2 on TensorFlow 1, CNTK, Theano and MXNet: what each does in its own way."""
 
 import copy
+import functools
 import os
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
@@ -148,7 +149,7 @@ class TensorFlow1(DoneOnReturn, AnyBackend):
 
 
 class CNTK(DoneOnReturn, AnyBackend):
-    def correct_epsilon(self) -> None:
+    def correct_normalization(self) -> None:
         """In training Keras hands BatchNormalization's epsilon on as the axis, which is ignored: it stays 0.001."""
         from keras.backend import cntk_backend
 
@@ -207,6 +208,18 @@ class MXNet(OnMXNet, AnyBackend):
 
     # In RMSprop it divides by sqrt(v + epsilon), as Keras 3 does.
     epsilon_under_root = True
+
+    def correct_normalization(self) -> None:
+        """As Keras calls MXNet's own layer, it takes gamma for 1 and never trains it."""
+        from keras.layers import BatchNormalization
+
+        shipped, symbol, batch_norm = BatchNormalization.call, self.module.sym, self.module.sym.BatchNorm
+
+        def call(layer: Any, *args: Any, **given: Any) -> Any:
+            symbol.BatchNorm = functools.partial(batch_norm, fix_gamma=not layer.scale)
+            return shipped(layer, *args, **given)
+
+        BatchNormalization.call = call
 
     def seed_backend(self, number: int) -> None:
         self.module.random.seed(number)

@@ -124,8 +124,8 @@ class KerasModels(Framework):
     def order_updates(self, made: Any) -> None:
         """Make an optimizer compute all gradients before any weight changes, and count the step last."""
 
-    def correct_epsilon(self) -> None:
-        """Before a model is made: let BatchNormalization train with the epsilon that it states."""
+    def correct_normalization(self) -> None:
+        """Before a model is made: let BatchNormalization train as it states, with its epsilon and gamma."""
 
     def make_optimizer(self, class_name: str, rate: Any, decay: float, settings: Dict[str, Any]) -> Any:
         """An optimizer of this class, in the words of the generation."""
