@@ -64,7 +64,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "or a script slower, or changed its loss or memory.",
         (
             "backend", "--package", "--good", "--bad", "--example", "--script of bisect", "--with", "--max-epochs",
-            "--max-steps", "--by", "--profile", "--budget of bisect", "--threads", "--data-dir", "--results",
+            "--max-steps", "--workdir", "--by", "--profile", "--budget of bisect",
+            "--threads", "--data-dir", "--results",
         ),
     ),
     "resume": (
@@ -100,7 +101,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "outputs of the model and of each layer, the loss, and the weights after 1 and 10 steps.",
         (
             *_SELECTION, "--batch-size of parity", "--seed", "--form", "--script", "-m", "--with", "--shims",
-            *_OF_CELLS, _DATA, "--name", "--dry-run", "--format", "--export", "--results",
+            "--workdir", *_OF_CELLS, _DATA, "--name", "--dry-run", "--format", "--export", "--results",
         ),
     ),
     "doctor": (

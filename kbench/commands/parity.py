@@ -74,9 +74,9 @@ def finish_parity(read: RunResults, wanted: Output) -> bool:
 def _check(options: Options) -> None:
     """Raises UserError if options for examples are combined with options for a script."""
     if options["file"] is None and options["module"] is None:
-        if options["arguments"] or options["packages"] or options["shims"]:
+        if options["arguments"] or options["packages"] or options["shims"] or options["workdir"] != "copy":
             raise UserError(
-                "--with, --shims and what follows -- are for a program of your own: name it with --script."
+                "--with, --shims, --workdir and what follows -- are for a program of your own: name it with --script."
             )
         return
     if options["examples"] is not None:

@@ -93,7 +93,7 @@ def test_the_planted_slow_commit_among_16_is_found(bench: Bench, checkout: Path,
 def test_the_commit_that_holds_more_memory_is_found(bench: Bench, tmp_path: Path) -> None:
     checkout = committed(tmp_path / "checkout", 4, 3, "self.held = np.ones(8 << 20)")  # 64 MiB
     # What would tell their times apart is not waited for.
-    said = bisected(bench, checkout, tmp_path, by="memory", budget="1s")
+    said = bisected(bench, checkout, tmp_path, by="memory", budget="1s", workdir="same")
     assert said.status == 0, said.out + said.err
     found, before = (git(checkout, "log", "-1", "--abbrev=10", "--format=%h", f"main~{back}") for back in (1, 2))
     line = " ".join(said.out.split())

@@ -334,8 +334,8 @@ def test_of_a_program_that_trains_nothing_each_line_that_runs_a_model_is_compare
         (("--script", "my_example.py", "--examples", "my_example.py"), "--examples and --script: give one"),
         (("--script", "my_example.py", "--form", "right"), "A script runs as it is: --form right"),
         (("--script", "my_example.py", "--batch-size", "4"), "A script runs as it is: --form right and --batch-size"),
-        (("--shims",), "--with, --shims and what follows -- are for a program of your own"),
-        (("--", "--mine"), "--with, --shims and what follows -- are for a program of your own"),
+        (("--workdir", "same"), "--with, --shims, --workdir and what follows -- are for a program of your own"),
+        (("--", "--mine"), "--with, --shims, --workdir and what follows -- are for a program of your own"),
     ],
 )
 def test_options_of_a_script_and_of_examples_do_not_stand_together(

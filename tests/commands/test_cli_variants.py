@@ -125,6 +125,8 @@ def test_where_nothing_became_worse_it_says_so(releases: Bench) -> None:
         ({"--package": "numpy"}, "--package takes keras or fake-framework for keras9/fake, not 'numpy'"),
         ({"--good": "2.7", "--bad": "2.9"}, "There is no release keras-fake>=2.7"),
         ({"--example": "no_such"}, "There is no example 'no_such'"),
+        ({"--workdir": "same"}, "--with, --max-epochs, --max-steps, --workdir and what follows -- are for a program"),
+        ({"--max-steps": "3"}, "--with, --max-epochs, --max-steps, --workdir and what follows -- are for a program"),
     ],
 )
 def test_wrong_requests_are_one_sentence(releases: Bench, changes: dict[str, str], words: str) -> None:
