@@ -260,6 +260,10 @@ class MXNet(OnMXNet, AnyBackend):
             optimizer._index_update_count.clear()
             optimizer.num_update = optimizer.begin_num_update
 
+    def values(self, weights: Sequence[Any]) -> List[Any]:
+        self.module.nd.waitall()  # it does not wait for moving averages, which the backward pass writes
+        return super().values(weights)
+
     def end_trial(self, model: Any) -> None:
         """Copy the weights back to where the model takes them from, and be asked for them there again."""
         from keras.backend import mxnet_backend
