@@ -23,9 +23,10 @@ def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list
     """Sentences on a machine that other programs kept busy, with advice."""
     sentences = []
     cpu = provenance.get("cpu")
-    busy = cpu.get("busy") if isinstance(cpu, Mapping) else None
-    cores = cpu.get("visible") if isinstance(cpu, Mapping) else None
+    cpu = cpu if isinstance(cpu, Mapping) else {}
+    busy, cores = cpu.get("busy"), cpu.get("visible")
     if isinstance(busy, int | float) and isinstance(cores, int | float) and busy > SHARE * cores:
+        cores = cores if busy <= cores else cpu.get("threads", cores)  # earlier runs counted all of the machine's
         sentences.append(
             f"Other programs kept {busy:.1f} of {cores:g} cores busy when the run began. End them and measure again."
         )

@@ -173,7 +173,7 @@ def _why_not(rows: Sequence[Summary], again: str) -> str:
         return f"one {missing[0].work.unit} each is too few; {repeat}"
     if any(row.relative_interval is None for row in missing):
         return f"there are too few values; {repeat}"
-    return f"their times vary too much; measure them again{f' with `{again}`' if again else ''}"
+    return f"times vary too much; measure again{f' with `{again}`' if again else ''}"
 
 
 def _disturbed(rows: Sequence[Summary]) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ from kbench.machine import host
 
 
 def told(busy: object) -> list[str]:
-    provenance: dict[str, Any] = {"cpu": {"busy": busy, "visible": 4}}
+    provenance: dict[str, Any] = {"cpu": {"busy": busy, "visible": 4, "threads": 8}}
     return machine_stability.remarks([measured(cell(), 1.0)], provenance)
 
 
@@ -23,6 +23,8 @@ def test_programs_that_ran_beside_it_are_told() -> None:
     (said,) = told(2.5)
     assert said.startswith("Other programs kept 2.5 of 4 cores busy when the run began")
     assert told(0.3) == []
+    (earlier,) = told(4.5)  # of all cores of the machine
+    assert earlier.startswith("Other programs kept 4.5 of 8 cores busy")
 
 
 @pytest.mark.parametrize("busy", [None, "much"])

@@ -106,7 +106,7 @@ def test_one_value_each_is_no_comparison_and_the_smoke_profile_is_why() -> None:
 def test_times_that_vary_too_much_are_no_comparison_either() -> None:
     rows = [replace(FASTEST_ROW, **QUIET), replace(WIDE, **QUIET)]
     assert answer(rows, AGAIN) == (
-        f"mnist_cnn could not be compared: their times vary too much; measure them again with `{AGAIN}`."
+        f"mnist_cnn could not be compared: times vary too much; measure again with `{AGAIN}`."
     )
 
 
