@@ -63,11 +63,10 @@ class Screen:
         self._run = event.run
         if self._quiet or not self._plan:
             return
-        print(f"Resuming {event.name}: {event.missing} of {event.cells} cells to measure.", file=self._plan)
-        lines = [f"{one} since: measured again" for one in event.changed]
-        lines += [f"changed: {one}" for one in event.differences]
-        for line in lines:
-            print(f"  {line}", file=self._plan)
+        lines = [f"Resuming {event.name}: {event.missing} of {event.cells} cells to measure."]
+        lines += [f"  {one} since: measured again" for one in event.changed]
+        lines += [f"  changed: {one}" for one in event.differences]
+        print("\n".join(lines), file=self._plan, flush=True)
 
     def _environment(self, event: Event) -> None:
         match event:
