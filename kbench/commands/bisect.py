@@ -32,7 +32,6 @@ from kbench.values import NOT_COMPARED, OK, SLOWER, Backend, Interval
 
 SAME_LOSS = 0.01  # losses that differ by less than this share of the good release's count as equal
 SAME_MEMORY = 0.05  # and peaks of memory
-_OF_SCRIPTS = ("arguments", "packages", "max_epochs", "max_steps")
 TRIES = 2  # of a comparison that says nothing
 _WORDS = {
     "time": "takes {} times as long as",
@@ -173,12 +172,8 @@ def _request(options: dict[str, Any]) -> Request:
         program = scripts.load(named.file, named.module)
         chosen: names.Chosen[Any] = names.Chosen((program,), frozenset({program.name}))
         script = choices.script(options, program, named.module, known_backends())
-    elif options["workdir"] != "copy" or any(options[name] for name in _OF_SCRIPTS):
-        raise UserError(
-            "--with, --max-epochs, --max-steps, --workdir and what follows -- are for a program of your own: name it "
-            "with --script."
-        )
     else:
+        choices.check_no_program(options)
         chosen, script = names.select_examples(options["example"], known_examples()), None
     mirror = choices.data_folder(options)
     return Request(

@@ -41,6 +41,15 @@ SETTINGS = {
 # What a suite says of its examples, where the user does not.
 _OF_SUITE = ("batch_size", "threads", "image_data_format", "task", "data_source")
 
+# Options for a program that commands for examples and programs have.
+_OF_PROGRAMS = {
+    "--with": "packages",
+    "--shims": "shims",
+    "--max-epochs": "max_epochs",
+    "--max-steps": "max_steps",
+    "--workdir": "workdir",
+}
+
 
 def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
     """The request in the options of `run`, `script` or `parity`, named like its fields. Raises UserError."""
@@ -84,6 +93,14 @@ def script(options: Options, program: Example, module: str, known: Mapping[str, 
         "requires_python": own.python,
     }
     return Script(**how | {"packages": (*how["packages"], *own.packages)})
+
+
+def check_no_program(options: Options) -> None:
+    """Raises UserError if an option for a program is given to an example."""
+    names = {flag: name for flag, name in _OF_PROGRAMS.items() if name in options}
+    if options["arguments"] or any(options[name] not in (None, False, (), "copy") for name in names.values()):
+        flags = ", ".join(names)
+        raise UserError(f"{flags} and what follows -- are for a program of your own: name it with --script.")
 
 
 def _script(options: Options) -> tuple[Example | None, str]:

@@ -74,10 +74,7 @@ def finish_parity(read: RunResults, wanted: Output) -> bool:
 def _check(options: Options) -> None:
     """Raises UserError if options for examples are combined with options for a script."""
     if options["file"] is None and options["module"] is None:
-        if options["arguments"] or options["packages"] or options["shims"] or options["workdir"] != "copy":
-            raise UserError(
-                "--with, --shims, --workdir and what follows -- are for a program of your own: name it with --script."
-            )
+        choices.check_no_program(options)
         return
     if options["examples"] is not None:
         raise UserError("--examples and --script: give one or the other.")

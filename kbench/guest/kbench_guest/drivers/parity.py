@@ -255,7 +255,7 @@ def train(
 
     Then again from weights moved by one unit in the last place, which shows how far rounding takes this training.
     """
-    initial = case.model.get_weights()
+    initial = framework.values(case.model.weights)
 
     def step(batch: Any) -> Any:
         forget(case.model)
@@ -272,8 +272,7 @@ def train(
             case.compile()
     parity_files.take_steps(steps, "step", case.batch, step, write, events)
     if case.compile:
-        case.model.set_weights([parity_files.moved(value) for value in initial])
-        case.model.get_weights()  # or keras-mxnet compiles with the moving averages from before
+        framework.set_values(case.model.weights, [parity_files.moved(value) for value in initial])
         case.compile()
         parity_files.take_steps(steps, "moved", case.batch, step, write, events)
 

@@ -260,6 +260,10 @@ class MXNet(OnMXNet, AnyBackend):
             optimizer._index_update_count.clear()
             optimizer.num_update = optimizer.begin_num_update
 
+    def set_values(self, weights: Any, values: Any) -> None:
+        super().set_values(weights, values)
+        self.values(weights)  # or the next compile takes the moving averages from before
+
     def values(self, weights: Sequence[Any]) -> List[Any]:
         self.module.nd.waitall()  # it does not wait for moving averages, which the backward pass writes
         return super().values(weights)
