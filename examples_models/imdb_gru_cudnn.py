@@ -2,8 +2,8 @@
 
 `imdb_gru` with `reset_after=True`: the reset gate comes after the product with the state, which has a bias of its
 own, so that a GPU's fused kernel can compute it. Most of what is published of `imdb_gru` is of this layer: 68,100
-weights instead of 67,800, another network. Gets to about 0.86 validation accuracy after 3 epochs. cuDNN and Keras's
-plain layer compute the same here; which ran depends on backend and device.
+weights instead of 67,800, another network. Gets to about 0.86 validation accuracy. cuDNN and Keras's plain layer
+compute the same here; which ran depends on backend and device.
 """
 
 from keras.layers import GRU, Dense, Embedding

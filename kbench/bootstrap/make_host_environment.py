@@ -8,6 +8,7 @@ import importlib.metadata
 import importlib.util
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -33,7 +34,8 @@ def make(folder: Path, lock: Path, purpose: str, duration: str) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _locked(folder.with_suffix(".lock"), purpose) as held:
             if not ready(folder, lock):
-                _make(folder, lock, purpose, duration, held)
+                with _interrupts(signal.SIG_BLOCK):
+                    _make(folder, lock, purpose, duration, held)
     except OSError as error:
         raise UserError(
             f"{purpose} cannot be made in {folder} ({error.strerror or error}): "
@@ -84,6 +86,7 @@ def _run(command: list[str], log: Path, purpose: str, held: IO[bytes]) -> None:
     """Run one command with its output in `log`; raises UserError with the reason if it fails."""
     # PIP_USER=0: a `user = true` in the user's pip configuration is an error inside an environment.
     # The child inherits the file lock: if this process is killed, the folder stays locked until the child ends.
+    # It leads a group, because venv starts a pip: what ends one must end both.
     with (
         log.open("wb") as output,
         subprocess.Popen(
@@ -93,6 +96,7 @@ def _run(command: list[str], log: Path, purpose: str, held: IO[bytes]) -> None:
             stderr=subprocess.STDOUT,
             env={**os.environ, "PIP_USER": "0"},
             pass_fds=(held.fileno(),),
+            process_group=0,
         ) as process,
     ):
         _wait(process)
@@ -106,24 +110,36 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
     start, moves = time.monotonic(), sys.stderr.isatty()
     said = start
     try:
-        while True:
-            try:
-                process.wait(1.0)
-                return
-            except subprocess.TimeoutExpired:
-                now = time.monotonic()
-                text = f"  {_written(process.pid) >> 20} MiB written, {now - start:.0f} s"
-                if moves:
-                    print(f"\r{text}", end="", file=sys.stderr, flush=True)
-                elif now - said >= SILENT_SECONDS:
-                    said = now
-                    print(text, file=sys.stderr, flush=True)
+        with _interrupts(signal.SIG_UNBLOCK):
+            while True:
+                try:
+                    process.wait(1.0)
+                    return
+                except subprocess.TimeoutExpired:
+                    now = time.monotonic()
+                    text = f"  {_written(process.pid) >> 20} MiB written, {now - start:.0f} s"
+                    if moves:
+                        print(f"\r{text}", end="", file=sys.stderr, flush=True)
+                    elif now - said >= SILENT_SECONDS:
+                        said = now
+                        print(text, file=sys.stderr, flush=True)
     except BaseException:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            os.killpg(process.pid, signal.SIGKILL)
         raise
     finally:
         if moves:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _interrupts(how: int) -> Iterator[None]:
+    """Ctrl-C waits (SIG_BLOCK) or comes through (SIG_UNBLOCK) in the block: no process starts that nobody ends."""
+    usual = signal.pthread_sigmask(how, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, usual)
 
 
 def _written(pid: int) -> int:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_checkout import STATUS, call, start, variables, without_pip
@@ -126,6 +127,28 @@ def test_an_interrupted_set_up_ends_with_130_and_leaves_nothing_half_made(checko
     assert process.stderr.read().splitlines()[-1] == "kbench: interrupted."
     assert process.wait() == 130
     assert [entry for entry in (cache / "host").iterdir() if entry.is_dir()] == []
+
+
+def test_ctrl_c_while_a_process_of_the_set_up_starts_ends_that_process_too(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Interrupted(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            started.append(self)
+            signal.raise_signal(signal.SIGINT)
+
+    folder = tmp_path / "host" / "folder"
+    late = "import pathlib, sys, time; time.sleep(20); pathlib.Path(sys.argv[1]).mkdir()"
+    command = [sys.executable, "-c", late, str(folder)]
+    monkeypatch.setattr(make_host_environment, "commands", lambda folder, lock: (command, command))
+    monkeypatch.setattr(make_host_environment.subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        make_host_environment.make(folder, checkout / "requirements" / "host.lock", "it", "a moment")
+    assert [process.wait() for process in started] == [-signal.SIGKILL]
+    assert not folder.exists()
 
 
 def test_a_cache_that_cannot_be_written_is_one_sentence(checkout: Path, tmp_path: Path) -> None:
