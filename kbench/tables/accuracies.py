@@ -20,6 +20,7 @@ def table(one: PublishedAccuracy) -> Table:
     epochs = {figure.epochs for figure in one.figures if figure.epochs}
     trained = f" after {' or '.join(map(str, sorted(epochs)))} epochs" if epochs else ""
     number = len(one.figures)
+    shared = set.intersection(*({figure.note} for figure in one.figures)) - {""}
     of = "the only published figure" if number == 1 else f"the median of {number} published figures"
     return Table(
         heading=heading(one),
@@ -29,6 +30,7 @@ def table(one: PublishedAccuracy) -> Table:
         remarks=(
             "published: for the same backend, any version, on the test set" + trained + ".",
             f"to {until}: until the validation accuracy reaches {of}.",
+            *(f"All that is published: {note}." for note in shared),
         ),
     )
 

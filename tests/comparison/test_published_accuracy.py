@@ -95,6 +95,15 @@ def test_the_table_has_the_first_to_get_there_first() -> None:
     assert "the median of 3 published figures" in shown.remarks[1]
 
 
+def test_what_is_known_of_all_published_figures_stands_below_the_table() -> None:
+    noted = [replace(figure, note="other data") for figure in FIGURES]
+    (one,) = found(trained("keras2/cntk", 0.6, 0.8), figures=noted)
+    assert table(one).remarks[2:] == ("All that is published: other data.",)
+    noted[0] = replace(noted[0], note="CNTK 2.1")
+    (one,) = found(trained("keras2/cntk", 0.6, 0.8), figures=noted)
+    assert table(one).remarks[2:] == ()
+
+
 def test_a_single_figure_is_no_range() -> None:
     (one,) = found(trained("keras2/cntk", 0.6, 0.8), figures=[FIGURE])
     assert one.in_words == "published: 0.7500"
