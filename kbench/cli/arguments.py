@@ -18,7 +18,7 @@ from kbench.text import meant, nearest
 from kbench.version import __version__
 
 _SELECTION = ("--backends", "--device", "--python", "--channel", "--examples")
-_OF_CELLS = ("--image-data-format", "--threads", "--timeout", "--memory-limit", "--pass-env")
+_OF_CELLS = ("--timeout", "--memory-limit", "--pass-env")
 # A group of options with a title of its own.
 _NUMBERS = (
     "override the profile and the example",
@@ -40,8 +40,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "run": (
         "Measure examples on backends: seconds per epoch, loss and accuracy, as tables and plots.",
         (
-            *_SELECTION, "--suite", "--task", _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN, *_OF_CELLS, _DATA,
-            _CLUSTER, "--baseline", "--name", "--dry-run", _DETAIL, "--explain", "--trace", "--no-plots", *_SHOWN,
+            *_SELECTION, "--suite", "--task", _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN,
+            "--image-data-format", "--threads", *_OF_CELLS, _DATA, _CLUSTER, "--baseline", "--name", "--dry-run", _DETAIL, "--explain", "--trace", "--no-plots", *_SHOWN,
             "--results",
         ),
     ),
@@ -65,7 +65,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         (
             "backend", "--package", "--good", "--bad", "--example", "--script of bisect", "--with", "--max-epochs",
             "--max-steps", "--workdir", "--by", "--profile", "--budget of bisect",
-            "--threads", "--data-dir", "--results",
+            "--threads of one", "--data-dir", "--results",
         ),
     ),
     "resume": (
@@ -101,7 +101,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "outputs of the model and of each layer, the loss, and the weights after 1 and 10 steps.",
         (
             *_SELECTION, "--batch-size of parity", "--seed", "--form", "--script", "-m", "--with", "--shims",
-            "--workdir", *_OF_CELLS, _DATA, "--name", "--dry-run", "--format", "--export", "--results",
+            "--workdir", "--image-data-format", "--threads of one", *_OF_CELLS, _DATA, "--name", "--dry-run", "--format", "--export", "--results",
         ),
     ),
     "doctor": (

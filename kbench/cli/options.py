@@ -123,7 +123,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "full: the published settings",
     },
     "--epochs": {**_COUNT, "help": "epochs, or inference passes"},
-    "--samples": {**_COUNTS, "help": "use only the first N training samples; several: a row for each, as 1000,4000"},
+    "--samples": {**_COUNTS, "help": "use only the first N training samples; several: a row for each, such as 1000,4000"},
     "--batch-size": {
         "type": wholes(1, 10**9, MAX),
         "metavar": "LIST",
@@ -252,6 +252,11 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "metavar": "LIST",
         "help": "CPU threads of each process, if the framework supports it (default: one per available core); "
         "several: a row for each, such as 1,2",
+    },
+    "--threads of one": {
+        "type": wholes(1, 4096),
+        "metavar": "N",
+        "help": "CPU threads of each process, if the framework supports it (default: one per available core)",
     },
     "--timeout": {
         "type": seconds,
