@@ -11,6 +11,7 @@ import numpy as np
 from scipy import stats
 
 from kbench.analysis import intervals, ratios
+from kbench.axes import Point
 from kbench.summary import Summary
 from kbench.values import Interval
 
@@ -34,8 +35,9 @@ def overall(summaries: Sequence[Summary], confidence: float = intervals.CONFIDEN
 
     The examples are taken as a sample of programs: an interval is Student's, of the logarithms of an example's ratio,
     so it includes how much examples differ and how unsure each was. Those of all pairs hold together at
-    `confidence`, by Bonferroni's inequality, since the fastest is chosen by the same data. Of several rows of a
-    backend in an example, such as one per image_data_format, the fastest counts.
+    `confidence`, by Bonferroni's inequality, since the fastest is chosen by the same data. Of a backend's rows that
+    are ranked together, such as one per image_data_format, the fastest counts; of rankings, such as one per batch
+    size, the geometric mean.
     """
     found = (_of_group(*group, examples, confidence) for group, examples in _times(summaries).items())
     return [one for one in found if one]
@@ -78,8 +80,9 @@ def profiles(summaries: Sequence[Summary]) -> list[Profile]:
     """As `overall`, of the same ratios, and of backends that lack some, too."""
     found = []
     for group, examples in _times(summaries).items():
-        names = sorted({name for example in examples for name in example})
-        of_each = {name: tuple(sorted(example[name] for example in examples if name in example)) for name in names}
+        names = sorted({name for example in examples for name, ratio in example.items() if ratio < math.inf})
+        reached = {name: [example.get(name, math.inf) for example in examples] for name in names}
+        of_each = {name: tuple(sorted(one for one in reached[name] if one < math.inf)) for name in names}
         if len(examples) >= FEWEST and len(names) > 1:
             found.append(Profile(*group, len(examples), of_each))
     return found
@@ -89,19 +92,29 @@ def _times(summaries: Sequence[Summary]) -> dict[tuple[str, str], list[dict[str,
     """(Device, task) in order -> for each example the ratio of each backend to the fastest."""
     unknown = ratios.without_fastest(summaries)
     both = len({(row.example, row.task) for row in summaries}) > len({row.example for row in summaries})
-    times: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
+    times: dict[tuple[str, str], dict[str, dict[str, dict[Point, float]]]] = {}
     for row in summaries:
         if 0 < (row.relative_to_fastest or 0.0) < math.inf and row.ranking not in unknown and not row.work.of_program:
             group = times.setdefault((row.device, row.task if both else ""), {})
-            of_example = group.setdefault(row.example, {})
-            of_example[row.backend] = min(row.relative_to_fastest or math.inf, of_example.get(row.backend, math.inf))
+            found = group.setdefault(row.example, {}).setdefault(row.backend, {})
+            found[row.ranking] = min(row.relative_to_fastest or math.inf, found.get(row.ranking, math.inf))
     order = sorted(times, key=lambda group: (group[0], group[1] == "infer"))
-    return {group: list(times[group].values()) for group in order}
+    return {group: list(map(_of_example, times[group].values())) for group in order}
+
+
+def _of_example(backends: Mapping[str, Mapping[Point, float]]) -> dict[str, float]:
+    """The ratio of each backend to the fastest over all rankings of an example; infinite if it is not in all."""
+    rankings = {ranking for found in backends.values() for ranking in found}
+    means = {
+        name: math.prod(found.values()) ** (1 / len(found)) if len(found) == len(rankings) else math.inf
+        for name, found in backends.items()
+    }
+    return {name: mean / min(means.values()) if mean < math.inf else mean for name, mean in means.items()}
 
 
 def _of_group(device: str, task: str, examples: Sequence[dict[str, float]], confidence: float) -> Overall | None:
     names = list(dict.fromkeys(name for example in examples for name in example))
-    everywhere = [name for name in names if all(name in example for example in examples)]
+    everywhere = [name for name in names if all(example.get(name, math.inf) < math.inf for example in examples)]
     if len(examples) < FEWEST or len(everywhere) < 2:
         return None
     logs = {name: np.log([example[name] for example in examples]) for name in everywhere}

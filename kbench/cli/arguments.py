@@ -41,8 +41,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Measure examples on backends: seconds per epoch, loss and accuracy, as tables and plots.",
         (
             *_SELECTION, "--suite", "--task", _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN,
-            "--image-data-format", "--threads", *_OF_CELLS, _DATA, _CLUSTER, "--baseline", "--name", "--dry-run", _DETAIL, "--explain", "--trace", "--no-plots", *_SHOWN,
-            "--results",
+            "--image-data-format", "--threads", *_OF_CELLS, _DATA, _CLUSTER, "--baseline", "--name", "--dry-run",
+            _DETAIL, "--explain", "--trace", "--no-plots", *_SHOWN, "--results",
         ),
     ),
     "script": (

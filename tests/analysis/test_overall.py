@@ -45,6 +45,16 @@ def test_of_more_backends_all_pairs_hold_together() -> None:
     assert found.others[0][2].high == pytest.approx(4 * math.exp(half), rel=1e-4)
 
 
+def test_of_several_batch_sizes_none_counts_more_than_another() -> None:
+    small = rows({"a": [1.0, 1.0, 1.0], "b": [8.0, 8.0, 8.0]}, axes={"batch_size": 32})
+    large = rows({"a": [2.0, 2.0, 2.0], "b": [1.0, 1.0, 1.0], "c": [3.0, 3.0, 3.0]}, axes={"batch_size": 256})
+    (found,) = overall([*small, *large])
+    assert (found.fastest, found.examples, found.missing) == ("a", 3, ("c",))
+    assert [(name, ratio) for name, ratio, _ in found.others] == [("b", pytest.approx(2.0))]
+    (profile,) = profiles([*small, *large])
+    assert profile.ratios == {"a": pytest.approx((1.0, 1.0, 1.0)), "b": pytest.approx((2.0, 2.0, 2.0))}
+
+
 def test_who_is_not_in_every_example_is_named_and_left_out() -> None:
     (found,) = overall(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2], "c": [0.0, 3.0, 3.0]}))
     assert [name for name, _, _ in found.others] == ["b"] and found.missing == ("c",)
