@@ -101,7 +101,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "outputs of the model and of each layer, the loss, and the weights after 1 and 10 steps.",
         (
             *_SELECTION, "--batch-size of parity", "--seed", "--form", "--script", "-m", "--with", "--shims",
-            "--workdir", "--image-data-format", "--threads of one", *_OF_CELLS, _DATA, "--name", "--dry-run", "--format", "--export", "--results",
+            "--workdir", "--image-data-format", "--threads of one", *_OF_CELLS, _DATA, "--name", "--dry-run",
+            "--format", "--export", "--results",
         ),
     ),
     "doctor": (

@@ -123,7 +123,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "full: the published settings",
     },
     "--epochs": {**_COUNT, "help": "epochs, or inference passes"},
-    "--samples": {**_COUNTS, "help": "use only the first N training samples; several: a row for each, such as 1000,4000"},
+    "--samples": {
+        **_COUNTS,
+        "help": "use only the first N training samples; several: a row for each, such as 1000,4000",
+    },
     "--batch-size": {
         "type": wholes(1, 10**9, MAX),
         "metavar": "LIST",
