@@ -80,10 +80,11 @@ def profiles(summaries: Sequence[Summary]) -> list[Profile]:
     """As `overall`, of the same ratios, and of backends that lack some, too."""
     found = []
     for group, examples in _times(summaries).items():
-        names = sorted({name for example in examples for name, ratio in example.items() if ratio < math.inf})
-        reached = {name: [example.get(name, math.inf) for example in examples] for name in names}
-        of_each = {name: tuple(sorted(one for one in reached[name] if one < math.inf)) for name in names}
-        if len(examples) >= FEWEST and len(names) > 1:
+        of_each: dict[str, tuple[float, ...]] = {}
+        for name, ratio in sorted(pair for example in examples for pair in example.items()):
+            if ratio < math.inf:
+                of_each[name] = (*of_each.get(name, ()), ratio)
+        if len(examples) >= FEWEST and len(of_each) > 1:
             found.append(Profile(*group, len(examples), of_each))
     return found
 

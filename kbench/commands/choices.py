@@ -41,7 +41,7 @@ SETTINGS = {
 # What a suite says of its examples, where the user does not.
 _OF_SUITE = ("batch_size", "threads", "image_data_format", "task", "data_source")
 
-# Options for a program that commands for examples and programs have.
+# Options for a program, of commands that take examples, too.
 _OF_PROGRAMS = {
     "--with": "packages",
     "--shims": "shims",

@@ -30,7 +30,7 @@ def table(one: PublishedAccuracy) -> Table:
         remarks=(
             "published: for the same backend, any version, on the test set" + trained + ".",
             f"to {until}: until the validation accuracy reaches {of}.",
-            *(f"All that is published: {note}." for note in shared),
+            *(f"Published figures: {note}." for note in shared),
         ),
     )
 

@@ -98,7 +98,7 @@ def test_the_table_has_the_first_to_get_there_first() -> None:
 def test_what_is_known_of_all_published_figures_stands_below_the_table() -> None:
     noted = [replace(figure, note="other data") for figure in FIGURES]
     (one,) = found(trained("keras2/cntk", 0.6, 0.8), figures=noted)
-    assert table(one).remarks[2:] == ("All that is published: other data.",)
+    assert table(one).remarks[2:] == ("Published figures: other data.",)
     noted[0] = replace(noted[0], note="CNTK 2.1")
     (one,) = found(trained("keras2/cntk", 0.6, 0.8), figures=noted)
     assert table(one).remarks[2:] == ()
