@@ -62,9 +62,12 @@ def _body(table: Table, width: int) -> tuple[str, tuple[str, ...]]:
 
 
 def _less_important(table: Table) -> list[str]:
-    """The numbers that are left out if all optional columns are not enough: from the right, except the first."""
+    """What is left out if all optional columns are not enough, from the right: numbers, except the first, then texts,
+    except the outermost, such as the backend and its status.
+    """
     numbers = [name for name in table.columns if name not in (*table.text_columns, *table.optional)]
-    return numbers[:0:-1]
+    texts = [name for name in table.columns[1:-1] if name in table.text_columns and name not in table.optional]
+    return [*numbers[:0:-1], *reversed(texts)]
 
 
 def _narrowest(table: Table, without: tuple[str, ...], width: int) -> int:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from kbench import paths, store
+from kbench.analysis import first_steps
 from kbench.analysis.rows import summarised
 from kbench.outputs import one_run
 from kbench.selection import backends, examples, suites
@@ -74,6 +78,18 @@ def test_its_rows_were_measured_alike(run: str, request: pytest.FixtureRequest) 
         if row.status == OK:
             told.setdefault(row.example, set()).add(row.fingerprint)
     assert all(len(fingerprints) == 1 and "" not in fingerprints for fingerprints in told.values())
+
+
+def test_the_backends_files_declare_what_its_first_steps_do_otherwise() -> None:
+    known = backends.load_all(paths.project_folder("backends"))
+    trained = [one for one in store.read(REFERENCE).measured if one.facts.first_step]
+    assert len(trained) >= 6 * 8
+    of_today = [
+        replace(one, facts=structs.replace(one.facts, explained=known[one.cell.backend].explained)) for one in trained
+    ]
+    for one, other in itertools.combinations(of_today, 2):
+        if (one.cell.example, one.cell.repeat) == (other.cell.example, other.cell.repeat):
+            assert first_steps.compare(one, other)[0] == "", (one.cell.id, other.cell.id)
 
 
 def test_each_keras_row_has_one_without_keras_and_what_keras_costs(without_keras: list[Summary]) -> None:
