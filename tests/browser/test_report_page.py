@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import take_picture
@@ -130,6 +131,7 @@ def means(example: str) -> pd.DataFrame:
     """The points of an example's curves: a row for each backend and epoch, the means of its repeats."""
     epochs = pd.read_csv(REFERENCE / "epochs.csv").query("example == @example").copy()
     epochs["passed"] = epochs.groupby(["backend", "repeat"]).seconds.cumsum()
+    epochs.loc[(epochs.backend == "keras3/jax") & (epochs.repeat > 1), "passed"] = np.nan  # these did not compile
     return epochs.groupby(["backend", "epoch"], as_index=False)[["val_accuracy", "val_loss", "passed"]].mean()
 
 
@@ -199,7 +201,7 @@ def test_tables_sort_by_pointer_and_keyboard_and_keep_what_is_missing_last(opene
         assert values[-1] == "-"
         numbers = [float(value.replace(",", "")) for value in values[:-1]]
         assert numbers == sorted(numbers, reverse=direction == "descending")
-        assert len(numbers) == 7
+        assert len(numbers) == 8
     table.locator("thead th:nth-child(1)").get_by_role("button").click()
     assert column(page, "mnist_cnn", 1) == sorted(column(page, "mnist_cnn", 1))
     assert header.get_attribute("aria-sort") is None
@@ -236,7 +238,7 @@ def test_the_command_of_the_run_is_copied_and_the_contents_lead_there_and_back(
     page.get_by_role("button", name="Copy the command").click()
     expect(page.locator(".command").get_by_role("status")).to_have_text("Copied")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == "python run.py --backends all --budget 25m --name reference"
+    assert copied == "python run.py --backends all --repeats 3 --name reference"
     contents = page.get_by_role("navigation", name="Contents")
     contents.get_by_role("link", name="mnist_mlp").click()
     expect(page.get_by_role("heading", name="mnist_mlp", exact=True)).to_be_in_viewport()
@@ -284,12 +286,13 @@ def test_dark_and_light_have_the_colours_of_the_backends_files(opened: Opener, r
         color = label.locator(".swatch .stroke").evaluate("path => getComputedStyle(path).stroke")
         red, green, blue = map(int, re.findall(r"\d+", color))
         assert f"#{red:02x}{green:02x}{blue:02x}" == known[label.inner_text().strip()].color.lower()
-    line = chart(page, "mnist_cnn", "validation accuracy against epochs").locator("g.mark-line path").first
-    light = line.evaluate("path => getComputedStyle(path).stroke")
+    lines = chart(page, "mnist_cnn", "validation accuracy against epochs").locator("g.mark-line path")
+    strokes = "paths => paths.map(path => getComputedStyle(path).stroke)"
+    light = lines.evaluate_all(strokes)
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.emulate_media(color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != ground
-    assert line.evaluate("path => getComputedStyle(path).stroke") != light
+    assert lines.evaluate_all(strokes) != light
 
 
 def test_printing_draws_all_charts_on_light_paper(opened: Opener, reference: Path) -> None:
