@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 import take_picture
@@ -131,7 +130,7 @@ def means(example: str) -> pd.DataFrame:
     """The points of an example's curves: a row for each backend and epoch, the means of its repeats."""
     epochs = pd.read_csv(REFERENCE / "epochs.csv").query("example == @example").copy()
     epochs["passed"] = epochs.groupby(["backend", "repeat"]).seconds.cumsum()
-    epochs.loc[(epochs.backend == "keras3/jax") & (epochs.repeat > 1), "passed"] = np.nan  # these did not compile
+    epochs.loc[(epochs.backend == "keras3/jax") & (epochs.repeat > 1), "passed"] = float("nan")  # these did not compile
     return epochs.groupby(["backend", "epoch"], as_index=False)[["val_accuracy", "val_loss", "passed"]].mean()
 
 
@@ -200,8 +199,7 @@ def test_tables_sort_by_pointer_and_keyboard_and_keep_what_is_missing_last(opene
         values = column(page, "mnist_cnn", number)
         assert values[-1] == "-"
         numbers = [float(value.replace(",", "")) for value in values[:-1]]
-        assert numbers == sorted(numbers, reverse=direction == "descending")
-        assert len(numbers) == 8
+        assert len(numbers) == 8 and numbers == sorted(numbers, reverse=direction == "descending")
     table.locator("thead th:nth-child(1)").get_by_role("button").click()
     assert column(page, "mnist_cnn", 1) == sorted(column(page, "mnist_cnn", 1))
     assert header.get_attribute("aria-sort") is None
@@ -237,8 +235,7 @@ def test_the_command_of_the_run_is_copied_and_the_contents_lead_there_and_back(
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy the command").click()
     expect(page.locator(".command").get_by_role("status")).to_have_text("Copied")
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == "python run.py --backends all --repeats 3 --name reference"
+    assert page.evaluate("navigator.clipboard.readText()") == "python run.py --backends all --repeats 3 --name reference"
     contents = page.get_by_role("navigation", name="Contents")
     contents.get_by_role("link", name="mnist_mlp").click()
     expect(page.get_by_role("heading", name="mnist_mlp", exact=True)).to_be_in_viewport()
