@@ -130,7 +130,7 @@ def means(example: str) -> pd.DataFrame:
     """The points of an example's curves: a row for each backend and epoch, the means of its repeats."""
     epochs = pd.read_csv(REFERENCE / "epochs.csv").query("example == @example").copy()
     epochs["passed"] = epochs.groupby(["backend", "repeat"]).seconds.cumsum()
-    epochs.loc[(epochs.backend == "keras3/jax") & (epochs.repeat > 1), "passed"] = float("nan")  # these did not compile
+    epochs.loc[(epochs.backend == "keras3/jax") & (epochs.repeat > 1), "passed"] = float("nan")  # not compiled
     return epochs.groupby(["backend", "epoch"], as_index=False)[["val_accuracy", "val_loss", "passed"]].mean()
 
 
@@ -138,8 +138,7 @@ def means(example: str) -> pd.DataFrame:
 def test_tooltips_give_the_values_of_the_csv(opened: Opener, reference: Path, axis: str) -> None:
     page = opened(reference)
     rows = means("mnist_cnn")
-    figure = chart(page, "mnist_cnn", f"validation accuracy against {axis}")
-    marks = points(figure)
+    marks = points(chart(page, "mnist_cnn", f"validation accuracy against {axis}"))
     assert marks.count() == len(rows)
     for place in range(0, marks.count(), 4):
         told = tooltip(page, marks.nth(place))
@@ -235,7 +234,8 @@ def test_the_command_of_the_run_is_copied_and_the_contents_lead_there_and_back(
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy the command").click()
     expect(page.locator(".command").get_by_role("status")).to_have_text("Copied")
-    assert page.evaluate("navigator.clipboard.readText()") == "python run.py --backends all --repeats 3 --name reference"
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == "python run.py --backends all --repeats 3 --name reference"
     contents = page.get_by_role("navigation", name="Contents")
     contents.get_by_role("link", name="mnist_mlp").click()
     expect(page.get_by_role("heading", name="mnist_mlp", exact=True)).to_be_in_viewport()
